@@ -1,0 +1,60 @@
+# Everything a fresh machine needs is Python 3.11+, make and the package registries.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+UV     := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
+export UV_PYTHON_DOWNLOADS = never
+export UV_PROJECT_ENVIRONMENT = $(VENV)
+# The theme advertises its successor on every build.
+export NO_MKDOCS_2_WARNING = 1
+
+.PHONY: setup demo test unit check format bench fuzz checklist docs clean
+.DEFAULT_GOAL := help
+
+help:  ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+# uv itself, for machines that do not have it, in a folder of its own so that .venv holds only the project.
+.uv/bin/uv:
+	$(PYTHON) -m venv .uv
+	.uv/bin/python -m pip install --quiet --disable-pip-version-check uv
+
+$(VENV)/.ready: pyproject.toml uv.lock | $(UV)
+	$(UV) sync --quiet --frozen --all-extras --python $(PYTHON)
+	@touch $@
+
+setup: $(VENV)/.ready  ## make .venv with every extra and the failwell command
+
+demo: setup  ## two minutes: the same failures before and after
+	$(BIN)/failwell demo
+
+test: check unit  ## everything that must hold
+
+unit: setup  ## the tests alone
+	$(BIN)/pytest -n auto
+
+check: setup  ## format, lint, types, layering, docs
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --config pyproject.toml > .layers.log || { cat .layers.log; exit 1; }
+	$(BIN)/mkdocs build --strict --quiet
+
+format: setup  ## rewrite the code the way check wants it
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: setup  ## the site, in site/
+	$(BIN)/mkdocs build --strict
+
+bench: setup  ## ratios against the standard library, measured in one run
+	$(BIN)/python tools/bench.py
+
+fuzz: setup  ## the laws, on many more examples than make test tries
+	FAILWELL_EXAMPLES=20000 $(BIN)/pytest -n auto tests/laws
+
+checklist: setup  ## each line of the contracts' checklist with the tests that prove it
+	$(BIN)/python tools/checklist.py
+
+clean:
+	rm -rf $(VENV) .uv site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .layers.log

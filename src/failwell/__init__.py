@@ -1,0 +1,72 @@
+"""Tool errors that agents can act on.
+
+>>> import failwell as fw
+>>> error = fw.NotFound("Project 'p_1' does not exist.", suggestion="Call projects.list first.")
+>>> print(fw.render(error, "text"))
+Project 'p_1' does not exist. Call projects.list first.
+"""
+
+from __future__ import annotations
+
+from .formats import FORMATS, losses, parse, render, to_jsonrpc, to_result
+from .model import catalogs
+from .model.codes import Catalog, Code
+from .model.decide import Decision, Next, Policy, Traits, decide
+from .model.error import Conflict, Denied, Internal, Invalid, NotFound, ToolError, Transient, error, required
+from .model.kinds import Effect, Kind, Severity, Strategy
+from .model.needs import NeedsInput
+from .model.parts import Action, Conflicting, FieldError, Option, Patch, apply_patch
+from .model.plain import UNSET
+from .model.result import Err, Ok, Result
+from .model.template import Template
+
+__version__ = "0.1.0"
+
+__all__ = [
+    # an error, and its six kinds
+    "ToolError",
+    "NotFound",
+    "Conflict",
+    "Invalid",
+    "Denied",
+    "Transient",
+    "Internal",
+    "NeedsInput",
+    "error",
+    "required",
+    # what it is made of
+    "Kind",
+    "Severity",
+    "Strategy",
+    "Effect",
+    "Action",
+    "FieldError",
+    "Patch",
+    "apply_patch",
+    "Conflicting",
+    "Option",
+    "UNSET",
+    # codes
+    "Code",
+    "Catalog",
+    "catalogs",
+    "Template",
+    # over the wire
+    "FORMATS",
+    "render",
+    "parse",
+    "losses",
+    "to_result",
+    "to_jsonrpc",
+    # what to do about it
+    "decide",
+    "Decision",
+    "Next",
+    "Policy",
+    "Traits",
+    # pipelines
+    "Ok",
+    "Err",
+    "Result",
+    "__version__",
+]

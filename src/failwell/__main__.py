@@ -1,0 +1,5 @@
+"""`python -m failwell`."""
+
+from failwell.cli import main
+
+raise SystemExit(main())

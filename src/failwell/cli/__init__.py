@@ -1,0 +1,72 @@
+"""The `failwell` command: one thin file per subcommand."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from failwell import __version__
+
+from . import codes, convert, demo, explain
+from .io import Stop
+
+COMMANDS = (demo, explain, convert, codes)
+
+_EPILOG = """\
+start here:
+  failwell demo                              the same failures, before and after
+  echo '{"type":"NOT_FOUND","message":"no such agent","recoverable":false}' | failwell explain
+  failwell convert --to xml error.json       any format in, any format out
+  failwell codes social                      every code of a catalogue
+
+exit codes: 0 done, 1 what was asked for does not hold, 2 bad usage or unreadable input
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise Stop(f"{message}; try: {self.prog} --help")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    parser = _Parser(
+        prog="failwell",
+        description="Tool errors that agents can act on, for the Model Context Protocol.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"failwell {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
+    for command in COMMANDS:
+        command.register(commands)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and give its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A terminal that cannot show a character shows a mark instead of a traceback.
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        parser = build_parser()
+        options = parser.parse_args(arguments)
+        if options.command is None:
+            parser.print_help()
+            return 0
+        code: int = options.run(options)
+        sys.stdout.flush()
+        return code
+    except Stop as stop:
+        print(f"failwell: {stop}", file=sys.stderr)
+        return stop.code
+    except BrokenPipeError:
+        # The reader has seen enough. Python would complain once more when it closes the pipe at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130

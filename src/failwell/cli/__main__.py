@@ -1,0 +1,5 @@
+"""`python -m failwell.cli`."""
+
+from . import main
+
+raise SystemExit(main())

@@ -1,0 +1,89 @@
+"""`failwell codes`: every code, with meaning, kind, retry and recovery."""
+
+from __future__ import annotations
+
+import importlib
+from argparse import Namespace, RawDescriptionHelpFormatter
+from typing import Any
+
+from failwell.model.catalogs import CATALOGS
+from failwell.model.codes import CatalogType, Code
+
+from .io import Commands, Stop, print_json, print_table
+
+_EPILOG = """\
+examples:
+  failwell codes                     the core catalogue and those of the five contracts
+  failwell codes jsonrpc --json
+  failwell codes myserver.errors:Billing
+"""
+
+
+def register(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "codes",
+        help="every code, with meaning, kind, retry and recovery",
+        description="Lists the codes of the shipped catalogues, or of one of your own.",
+        epilog=_EPILOG,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("catalog", nargs="?", metavar="CATALOG", help=f"{', '.join(CATALOGS)}, or module:Class")
+    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.set_defaults(run=run)
+
+
+def run(options: Namespace) -> int:
+    chosen = [_catalog(options.catalog)] if options.catalog else list(CATALOGS.values())
+    codes = [code for catalog in chosen for code in catalog]
+    if options.json:
+        print_json([_row(code) for code in codes])
+    else:
+        print_table(
+            ("catalog", "code", "kind", "retry", "recovery", "http", "number", "meaning"),
+            [
+                (
+                    code.catalog,
+                    code.name,
+                    code.kind.value,
+                    "yes" if code.retryable else "no",
+                    code.strategy.value,
+                    str(code.http_status or ""),
+                    str(code.number or ""),
+                    code.description,
+                )
+                for code in codes
+            ],
+        )
+    return 0
+
+
+def _row(code: Code) -> dict[str, Any]:
+    row = {
+        "catalog": code.catalog,
+        "code": code.name,
+        "title": code.title,
+        "kind": code.kind.value,
+        "category": code.category,
+        "retryable": code.retryable,
+        "strategy": code.strategy.value,
+        "effect": code.effect.value if code.effect else None,
+        "http_status": code.http_status,
+        "number": code.number,
+        "description": code.description,
+    }
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def _catalog(name: str) -> CatalogType:
+    if name in CATALOGS:
+        return CATALOGS[name]
+    module, colon, attribute = name.partition(":")
+    if not colon:
+        raise Stop(f"there is no catalogue {name!r}; use one of: {', '.join(CATALOGS)}, or module:Class")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as problem:
+        raise Stop(f"cannot load {name}: {problem}") from None
+    if not isinstance(found, CatalogType):
+        raise Stop(f"{name} is not a catalogue; it must be a subclass of failwell.Catalog")
+    return found

@@ -1,0 +1,123 @@
+"""`failwell demo`: the same failures before and after, and what an agent should do with each."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import dataclass
+from textwrap import indent
+from typing import Any
+
+from failwell import (
+    Action,
+    Conflict,
+    FieldError,
+    Invalid,
+    NotFound,
+    Patch,
+    ToolError,
+    Traits,
+    Transient,
+    decide,
+    parse,
+    to_result,
+)
+
+from .io import Commands, console
+
+
+@dataclass(frozen=True)
+class Case:
+    """One failure: what the model sees today, the error an author would raise, and a format to send it in."""
+
+    title: str
+    before: str
+    error: ToolError
+    format: str
+    tool: Traits
+
+
+CASES = (
+    Case(
+        "A record that does not exist",
+        "Error executing tool get_project",
+        NotFound(
+            "Project 'p_1' does not exist.",
+            suggestion="Call projects.list first to get valid ids, then retry.",
+            actions=["projects.list"],
+        ),
+        "xml",
+        Traits("get_project", read_only=True),
+    ),
+    Case(
+        "An argument with a typo",
+        "1 validation error for searchArguments\nlimt\n  Unexpected keyword argument "
+        "[type=unexpected_keyword_argument, input_value=5, input_type=int]",
+        Invalid(
+            "The arguments are invalid: limt.",
+            tool="search",
+            fields=[FieldError(("limt",), "Unknown argument", 5)],
+            patch=[Patch("rename", ("limt",), to="limit")],
+        ),
+        "text",
+        Traits("search", read_only=True),
+    ),
+    Case(
+        "A rate limit",
+        "Error calling tool 'post': 429",
+        Transient("Too many requests.", code="RATE_LIMITED", retry_after=30),
+        "typed",
+        Traits("post", read_only=False),
+    ),
+    Case(
+        "Somebody else holds it",
+        "Error executing tool reserve",
+        Conflict(
+            "src/*.py is reserved.",
+            recoverable=True,
+            conflicts=[{"agent_id": "agent-2", "pattern": "src/*.py", "held_by": "agent-2"}],
+        ),
+        "typed",
+        Traits("reserve", read_only=False),
+    ),
+    Case(
+        "A payment that may have gone through",
+        "Error executing tool pay_invoice",
+        Transient(
+            "The bank did not answer in time.",
+            code="TIMEOUT",
+            effect="unknown",
+            verify=Action("get_invoice", arguments={"id": "inv_1"}),
+        ),
+        "text",
+        Traits("pay_invoice", read_only=False),
+    ),
+)
+
+
+def register(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "demo",
+        help="the same failures before and after, and what an agent should do with each",
+        description="Shows failures as servers send them today and with Failwell, and what an agent makes of both.",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: Namespace) -> int:
+    from rich.text import Text
+
+    out = console()
+    out.print(Text("What a model is told when a tool fails, today and with Failwell.\n", style="bold"))
+    for number, case in enumerate(CASES, 1):
+        before: dict[str, Any] = {"content": [{"type": "text", "text": case.before}], "isError": True}
+        after = to_result(case.error, case.format)
+        out.print(Text(f"{number}. {case.title}", style="bold cyan"))
+        for label, style, result in (("today", "red", before), (f"with Failwell ({case.format})", "green", after)):
+            out.print(Text(f"   {label}", style=style))
+            out.print(Text(indent(result["content"][0]["text"], " " * 5)))
+            read = parse(result)
+            if read is not None:
+                out.print(Text.assemble(("     agent: ", f"bold {style}"), decide(read, tool=case.tool).reason))
+        out.print()
+    out.print(Text("Next: failwell explain --help, failwell convert --help, failwell codes", style="dim"))
+    return 0

@@ -1,0 +1,91 @@
+"""What the commands share: reading what they are given, and writing for people or for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from failwell.formats import FORMATS
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
+    from rich.console import Console
+
+Commands = Any
+"""argparse's collection of subcommands, which it keeps private."""
+
+
+class Stop(Exception):
+    """Ends the command with one line on stderr."""
+
+    def __init__(self, line: str, code: int = 2) -> None:
+        super().__init__(" ".join(line.split()))
+        self.code = code
+
+
+def add_source(parser: ArgumentParser) -> None:
+    """The argument that says where the error comes from."""
+    parser.add_argument("file", nargs="?", default="-", metavar="FILE", help="where to read; - is standard input")
+
+
+def read_source(file: str) -> str:
+    """The text of the file, or of standard input."""
+    if file == "-":
+        if sys.stdin is None or sys.stdin.isatty():
+            raise Stop("nothing to read: name a file, or pipe the error in")
+        data = sys.stdin.buffer.read()
+    else:
+        try:
+            with open(file, "rb") as handle:
+                data = handle.read()
+        except OSError as problem:
+            raise Stop(f"cannot read {file}: {problem.strerror or problem}") from None
+    return data.decode("utf-8-sig", "replace")
+
+
+def check_format(name: str | None) -> str | None:
+    """`name` if it is a format."""
+    if name is not None and name not in FORMATS:
+        raise Stop(f"there is no format {name!r}; use one of: {', '.join(FORMATS)}")
+    return name
+
+
+def console() -> Console:
+    """Where people read: colour and tables on a terminal, plain text elsewhere, NO_COLOR respected."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def print_json(value: Any) -> None:
+    """For programs, always on standard output."""
+    print(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> None:
+    """A table on a terminal; elsewhere one line per row with tabs, made for cut and grep."""
+    out = console()
+    if not out.is_terminal:
+        for row in rows:
+            print("\t".join(row))
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*columns, title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for row in rows:
+        table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
+    out.print(table)
+
+
+_STYLES = {
+    "not_found": "yellow",
+    "conflict": "yellow",
+    "validation": "cyan",
+    "permission": "magenta",
+    "transient": "green",
+    "internal": "red",
+}

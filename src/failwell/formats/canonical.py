@@ -1,0 +1,97 @@
+"""`canonical`: the whole model as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from failwell.model.error import CANONICAL_VERSION, ToolError
+from failwell.model.kinds import Kind
+from failwell.model.needs import NeedsInput
+from failwell.model.plain import Json
+
+from .wire import Format, Outcome, build, compact
+
+_FIELDS: Final = (
+    "code",
+    "title",
+    "recoverable",
+    "strategy",
+    "retry_after",
+    "reset_at",
+    "suggestion",
+    "next_steps",
+    "actions",
+    "fields",
+    "patch",
+    "conflicts",
+    "effect",
+    "verify",
+    "details",
+    "http_status",
+    "policy_decision",
+    "tool",
+    "action",
+    "tier",
+    "correlation_id",
+    "meta",
+    "confidence",
+    "legacy",
+)
+
+
+def dump(error: ToolError) -> dict[str, Json]:
+    return error.to_dict(provenance=False)
+
+
+def ask(question: NeedsInput) -> dict[str, Json]:
+    return question.to_dict()
+
+
+def sniff(data: Mapping[str, Any]) -> bool:
+    return data.get("failwell") == CANONICAL_VERSION and ("message" in data or "kind" in data)
+
+
+def load(data: Mapping[str, Any]) -> Outcome | None:
+    if not sniff(data):
+        return None
+    if data.get("outcome") == "needs_input":
+        suggestions = data.get("suggestions")
+        return NeedsInput(
+            data.get("message", ""),
+            fields=data.get("fields", ()),
+            reason=data.get("reason"),
+            suggestions=suggestions if isinstance(suggestions, Mapping) else None,
+            options=data.get("options", ()),
+            format="canonical",
+        )
+    notes = [note for note in data.get("notes", ()) if isinstance(note, str)] if _is_list(data.get("notes")) else []
+    kind = Kind.of(data.get("kind"))
+    if kind is None and "kind" in data:
+        notes.append(f"The kind {data['kind']!r:.80} is not one of the six.")
+    fields = {name: data[name] for name in _FIELDS if data.get(name) is not None}
+    for name in ("next_steps", "actions", "fields", "patch", "conflicts"):
+        if name in fields and not _is_list(fields[name]):
+            notes.append(f"{name} was not a list.")
+            del fields[name]
+    for name in ("details", "meta"):
+        if name in fields and not isinstance(fields[name], Mapping):
+            notes.append(f"{name} was not an object.")
+            fields[name] = {name: fields[name]}
+    severity = data.get("severity")
+    return build(
+        "canonical",
+        data.get("message", ""),
+        kind=kind,
+        retryable=data.get("retryable"),
+        severity=severity,
+        notes=notes,
+        **fields,
+    )
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list)
+
+
+FORMAT: Final = Format("canonical", "Failwell's own", dump, load, compact, ask=ask)

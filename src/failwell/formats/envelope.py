@@ -1,0 +1,161 @@
+"""`envelope`: contract 003, one JSON envelope for successes and failures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from failwell.model.codes import upper_snake
+from failwell.model.error import DEFAULT_CODES, ToolError
+from failwell.model.plain import Json, instant, plain, positive, rfc3339
+
+from .crosswalk import ROWS, core_code
+from .wire import RESERVED, Format, build, pretty, restore, whole
+
+Profile = Literal["api", "workflow"]
+TOOL_VERSION: Final = "1.0"
+MODES: Final = ("autopilot", "composer")
+_META: Final = ("pagination", "retry_count", "provider_backend", "correlation_id", "rollback")
+
+
+def code_of(error: ToolError, strict: bool = False) -> str:
+    """The code in snake_case; with `strict`, one of the contract's 27."""
+    info = error.info
+    if strict:
+        return info.name if info is not None and info.catalog == "social" else ROWS[core_code(error)][1]
+    name = error.code or DEFAULT_CODES[error.kind]
+    return upper_snake(name).lower() or name
+
+
+def dump(
+    error: ToolError,
+    *,
+    strict: bool = False,
+    profile: Profile | None = None,
+    mode: str | None = None,
+    approval_mode: bool | None = None,
+    elapsed_ms: int | None = None,
+) -> dict[str, Json]:
+    reason: dict[str, Json] = {
+        "code": code_of(error, strict),
+        "message": error.message,
+        "retryable": error.retryable,
+    }
+    if error.reset_at is not None:
+        reason["rate_limit_reset"] = rfc3339(error.reset_at)
+    if error.retry_after is not None:
+        reason["retry_after_ms"] = whole(error.retry_after * 1000)
+    if error.policy_decision is not None:
+        reason["policy_decision"] = error.policy_decision
+    wire: dict[str, Json] = {"success": False, "data": None, "error": reason}
+    known = dict(error.meta)
+    if error.correlation_id is not None:
+        known["correlation_id"] = error.correlation_id
+    if meta := build_meta(known, profile=profile, mode=mode, approval_mode=approval_mode, elapsed_ms=elapsed_ms):
+        wire["meta"] = meta
+    return wire
+
+
+def success(value: object, meta: Mapping[str, Any] | None = None, **options: Any) -> dict[str, Json]:
+    """The envelope of a call that worked; `options` as for failures: profile, mode, approval_mode, elapsed_ms."""
+    wire: dict[str, Json] = {"success": True, "data": plain(value)}
+    if attached := build_meta(dict(meta or {}), **options):
+        wire["meta"] = attached
+    return wire
+
+
+def build_meta(
+    known: dict[str, Json],
+    *,
+    profile: Profile | None = None,
+    mode: str | None = None,
+    approval_mode: bool | None = None,
+    elapsed_ms: int | None = None,
+) -> dict[str, Json]:
+    """The contract's metadata. The `api` profile never has `mode` and `approval_mode`, `workflow` always has both."""
+    if profile not in (None, "api", "workflow"):
+        raise ValueError(f"There is no profile {profile!r}; use 'api' or 'workflow'.")
+    if profile == "api":
+        if mode is not None or approval_mode is not None:
+            raise ValueError("The api profile has no mode and no approval_mode; leave them out or use 'workflow'.")
+        known.pop("mode", None)
+        known.pop("approval_mode", None)
+    mode = known.get("mode") if mode is None else mode
+    approval_mode = known.get("approval_mode") if approval_mode is None else approval_mode
+    if mode is not None and mode not in MODES:
+        if profile == "workflow":
+            raise ValueError(f"There is no mode {mode!r}; use 'autopilot' or 'composer'.")
+        mode = None
+    if profile == "workflow" and (mode is None or not isinstance(approval_mode, bool)):
+        raise ValueError("The workflow profile needs a mode and an approval_mode.")
+    elapsed = known.get("elapsed_ms") if elapsed_ms is None else elapsed_ms
+    meta: dict[str, Json] = {}
+    if isinstance(elapsed, (int, float)) and not isinstance(elapsed, bool) and elapsed >= 0:
+        meta["elapsed_ms"] = int(elapsed)
+    meta |= {name: known[name] for name in _META if known.get(name) is not None}
+    if mode is not None:
+        meta["mode"] = mode
+    if isinstance(approval_mode, bool):
+        meta["approval_mode"] = approval_mode
+    if not meta and profile is None and "tool_version" not in known:
+        return {}
+    return {"tool_version": TOOL_VERSION, **meta}
+
+
+def sniff(data: Mapping[str, Any]) -> bool:
+    return data.get("success") is False and ("error" in data or isinstance(data.get("message"), str))
+
+
+def load(data: Mapping[str, Any]) -> ToolError | None:
+    if not sniff(data):
+        return None
+    notes: list[str] = []
+    reason = data.get("error")
+    if not isinstance(reason, Mapping):
+        # What most servers that have no contract send: the reason as a text.
+        reason = {"message": reason if reason is not None else data.get("message"), "code": data.get("code")}
+    meta = data.get("meta")
+    if meta is not None and not isinstance(meta, Mapping):
+        notes.append("meta was not an object.")
+    meta = dict(meta) if isinstance(meta, Mapping) else {}
+    carried = meta.pop(RESERVED, None)
+    correlation = meta.pop("correlation_id", None)
+    if set(meta) <= {"tool_version"}:
+        # Written for the key that was just taken out.
+        meta = {} if correlation is not None or carried is not None else meta
+    delay = positive(reason.get("retry_after_ms"))
+    reset = reason.get("rate_limit_reset")
+    if reset is not None and instant(reset) is None:
+        notes.append(f"rate_limit_reset {reset!r:.80} is no instant.")
+    code = reason.get("code")
+    error = build(
+        "envelope",
+        reason.get("message", ""),
+        code=code if isinstance(code, str) else None,
+        retryable=reason.get("retryable"),
+        reset_at=reset,
+        retry_after=None if delay is None else delay / 1000,
+        policy_decision=reason.get("policy_decision"),
+        correlation_id=correlation,
+        meta=meta,
+        notes=notes,
+    )
+    return restore(error, carried)
+
+
+def _stow(error: ToolError, carried: dict[str, Json], **options: Any) -> Json:
+    # The error object is closed, so the metadata is the only open place.
+    wire = dump(error, **options)
+    wire["meta"] = {"tool_version": TOOL_VERSION, **wire.get("meta", {}), RESERVED: carried}
+    return wire
+
+
+FORMAT: Final = Format(
+    "envelope",
+    "003, typed envelope",
+    dump,
+    load,
+    pretty,
+    options=("strict", "profile", "mode", "approval_mode", "elapsed_ms"),
+    stow=_stow,
+)

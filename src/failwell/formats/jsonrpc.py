@@ -1,0 +1,279 @@
+"""`jsonrpc`: contract 004, a JSON-RPC error whose `data` says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from failwell.model.catalogs import JsonRpc
+from failwell.model.codes import find
+from failwell.model.error import DEFAULT_CODES, ToolError
+from failwell.model.kinds import Kind, Strategy
+from failwell.model.parts import FieldError
+from failwell.model.plain import UNSET, Json, seconds, text
+
+from .crosswalk import number_of
+from .wire import (
+    RESERVED,
+    Format,
+    as_text,
+    build,
+    compact,
+    is_number,
+    is_objects,
+    is_text,
+    is_texts,
+    kept_map,
+    never,
+    restore,
+    spread,
+    stow_in,
+    whole,
+)
+from .xml import path_from
+
+MODERN_ERA: Final = "2026-07-28"
+SHIFT: Final = 1000
+"""What is added to the contract's own numbers where the protocol has taken their range for itself."""
+
+_SPECIFIED: Final = frozenset({-32020, -32021, -32022})
+_CODE_OF_NUMBER: Final = {code.number: code for code in JsonRpc}
+_STANDARD: Final = frozenset(number for number in _CODE_OF_NUMBER if number is not None and number < -32099)
+
+DEFAULT_WAIT: Final = 60
+_SUGGESTIONS: Final = {
+    Strategy.RETRY: "Wait {wait} seconds and retry. This is likely a temporary issue.",
+    Strategy.USER_ACTION: "User intervention required. Check permissions or configuration and try again.",
+    Strategy.FIX: "Fix the input parameters based on the validation errors below, then retry the request.",
+    Strategy.ABORT: "This error cannot be resolved automatically. Report to system administrator.",
+}
+
+
+def _is_problems(value: Json) -> bool:
+    return is_objects(value) and all("field" in item and "message" in item for item in value)
+
+
+_OWN: Final = {
+    "mcp_error_code": never,
+    "details": never,
+    "recovery_strategy": lambda value: Strategy.of(value) is not None,
+    "retry_after": is_number,
+    "tool_name": is_text,
+    "tool_tier": is_text,
+    "field": is_text,
+    "value": lambda value: True,
+    "expected": is_text,
+    "errors": _is_problems,
+    "suggestion": is_text,
+    "suggestions": is_texts,
+    "next_steps": is_texts,
+    "alternatives": is_objects,
+    "_debug_details": never,
+}
+
+
+def dump(
+    error: ToolError,
+    *,
+    number: int | None = None,
+    actionable: bool = False,
+    era: str = "2025-11-25",
+    debug: bool = False,
+) -> dict[str, Json]:
+    """The error object. `actionable` names the strategy and a suggestion even where the author gave none; `debug`
+    sends what is otherwise for logs only."""
+    said: dict[str, Json] = {}
+    insisted = actionable or error.given("strategy")
+    if insisted:
+        said["recovery_strategy"] = error.strategy.value
+    if error.tool is not None:
+        said["tool_name"] = error.tool
+    if error.tier is not None:
+        said["tool_tier"] = error.tier
+    if error.retry_after is not None:
+        said["retry_after"] = whole(error.retry_after)
+    said |= _problems(error.fields)
+    if error.next_steps:
+        said["next_steps"] = list(error.next_steps)
+    if error.actions:
+        said["alternatives"] = [action.to_dict() for action in error.actions]
+    context = spread(error, _OWN, said)
+    suggestion = error.suggestion
+    if suggestion is None and insisted and "suggestion" not in context:
+        wait = said.get("retry_after", context.get("retry_after", DEFAULT_WAIT))
+        suggestion = _SUGGESTIONS[error.strategy].replace("{wait}", str(wait))
+    if suggestion is not None:
+        said["suggestion"] = suggestion
+        context.pop("suggestion", None)
+    data = {
+        "mcp_error_code": error.code or DEFAULT_CODES[error.kind],
+        "details": error.message,
+        **({"recovery_strategy": said.pop("recovery_strategy")} if insisted else {}),
+        **context,
+        **said,
+    }
+    if debug and error.debug is not None:
+        data["_debug_details"] = as_text(error.debug)
+    return {"code": on_wire(number, error, era), "message": _label(error, number), "data": data}
+
+
+def on_wire(number: int | None, error: ToolError, era: str) -> int:
+    """The number that may leave: outside the range the protocol keeps for itself, where it keeps one."""
+    wanted = number_of(error) if number is None else number
+    if error.info is None and number is None and (wire := _own_number(error.code)) is not None:
+        wanted = wire
+    if era >= MODERN_ERA and -32099 <= wanted <= -32000 and not (number is not None and wanted in _SPECIFIED):
+        return wanted + SHIFT
+    return wanted
+
+
+def _own_number(code: str | None) -> int | None:
+    """The number behind a code that was nothing but a number when it was read."""
+    if code and code.lstrip("-").isascii() and code.lstrip("-").isdigit() and len(code) < 12:
+        return int(code)
+    return None
+
+
+def _label(error: ToolError, number: int | None) -> str:
+    if not error.given("title") and number in _STANDARD:
+        return _CODE_OF_NUMBER[number].title
+    return error.title
+
+
+def _problems(fields: tuple[FieldError, ...]) -> dict[str, Json]:
+    if len(fields) == 1 and (fields[0].sent is not UNSET or fields[0].expected):
+        one = fields[0]
+        said: dict[str, Json] = {"field": one.name}
+        if one.sent is not UNSET:
+            said["value"] = one.sent
+        if one.expected:
+            said["expected"] = one.expected
+        return said
+    return {"errors": [{"field": each.name, "message": each.message} for each in fields]} if fields else {}
+
+
+def sniff(data: Mapping[str, Any]) -> bool:
+    code = data.get("code")
+    return isinstance(code, int) and not isinstance(code, bool) and "message" in data
+
+
+def load(data: Mapping[str, Any]) -> ToolError | None:
+    """From an error object, or from a whole response that holds one."""
+    inner = data.get("error")
+    if isinstance(inner, Mapping) and ("jsonrpc" in data or sniff(inner)):
+        data = inner
+    elif not sniff(data):
+        return None
+    notes: list[str] = []
+    number = data.get("code")
+    if not isinstance(number, int) or isinstance(number, bool):
+        notes.append("The code was not a number.")
+        number = None
+    message = data.get("message", "")
+    context = kept_map(data.get("data"), notes, "data") if isinstance(data.get("data"), Mapping) else {}
+    if not context and data.get("data") not in (None, "", {}):
+        context = {"data": data["data"]}
+    carried = context.pop(RESERVED, None)
+    code = context.pop("mcp_error_code", None)
+    if code is not None and not isinstance(code, str):
+        notes.append("mcp_error_code was not a text.")
+        code = text(code)
+    known = _CODE_OF_NUMBER.get(number if number in _STANDARD else None)
+    if code is None and number is not None:
+        # Servers use the same numbers for different things, so only those of JSON-RPC itself mean anything alone.
+        code = known.name if known else str(number)
+    kind = None if find(code) else known.kind if known else _kind_of_group(code, number, context)
+    details = context.pop("details") if isinstance(context.get("details"), str) else None
+    error = build(
+        "jsonrpc",
+        message if details is None else details,
+        kind=kind,
+        code=code,
+        title=message if details is not None and isinstance(message, str) else None,
+        strategy=_take(context, "recovery_strategy"),
+        retry_after=_take(context, "retry_after", seconds),
+        tool=_take(context, "tool_name"),
+        tier=_take(context, "tool_tier"),
+        fields=_load_problems(context),
+        suggestion=_take(context, "suggestion"),
+        next_steps=_take(context, "next_steps") or _take(context, "suggestions"),
+        actions=_take(context, "alternatives"),
+        debug=context.pop("_debug_details", None),
+        details=context,
+        notes=notes,
+    )
+    if error.suggestion == _default_suggestion(error):
+        error.suggestion = None
+    return restore(error, carried)
+
+
+def _default_suggestion(error: ToolError) -> str:
+    wait = whole(error.retry_after) if error.retry_after is not None else DEFAULT_WAIT
+    return _SUGGESTIONS[error.strategy].replace("{wait}", str(wait))
+
+
+def _kind_of_group(code: str | None, number: int | None, context: Mapping[str, Json]) -> Kind | None:
+    """The kind of a code nobody knows: by the number's group, which counts because the peer speaks the contract."""
+    if number is None or "mcp_error_code" in context:
+        return None
+    if code is None or code == str(number):
+        return None
+    own = _CODE_OF_NUMBER.get(number - SHIFT if -31099 <= number <= -31000 else number)
+    return own.kind if own else None
+
+
+def _take(context: dict[str, Json], name: str, read: Any = None) -> Json:
+    if not _OWN[name](context.get(name)) or (read is not None and read(context[name]) is None):
+        return None
+    return context.pop(name)
+
+
+def _load_problems(context: dict[str, Json]) -> list[FieldError]:
+    if _is_problems(context.get("errors")):
+        return [found for item in context.pop("errors") if (found := FieldError.of(item)) is not None]
+    if is_text(context.get("field")):
+        name = context.pop("field")
+        expected = context.pop("expected") if is_text(context.get("expected")) else None
+        return [FieldError(path_from(name), "", context.pop("value", UNSET), expected)]
+    return []
+
+
+def check_request(message: object) -> ToolError | None:
+    """What is wrong with a JSON-RPC request as contract 004 wants it; None when nothing is.
+
+    >>> check_request({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "system/reboot"}})
+    """
+    if not isinstance(message, Mapping):
+        return ToolError("A request must be a JSON object.", code="INVALID_REQUEST")
+    if message.get("jsonrpc") != "2.0":
+        return ToolError('The field "jsonrpc" must be exactly "2.0".', code="INVALID_REQUEST")
+    if not isinstance(message.get("method"), str):
+        return ToolError('The field "method" must be a text.', code="INVALID_REQUEST")
+    if "id" in message and not is_id(message["id"]):
+        return ToolError('The field "id" must be a text, a number or null.', code="INVALID_REQUEST")
+    params = message.get("params", {})
+    if not isinstance(params, (Mapping, list)):
+        return ToolError('The field "params" must be an object or a list.', code="INVALID_REQUEST")
+    if message["method"] == "tools/call":
+        named = params if isinstance(params, Mapping) else {}
+        if not isinstance(named.get("name"), str):
+            return ToolError('The parameter "name" must be a text.', code="INVALID_PARAMS")
+        if not isinstance(named.get("arguments", {}), Mapping):
+            return ToolError('The parameter "arguments" must be an object.', code="INVALID_PARAMS")
+    return None
+
+
+def is_id(value: object) -> bool:
+    """Whether `value` can be the id of a request."""
+    return value is None or (isinstance(value, (str, int, float)) and not isinstance(value, bool))
+
+
+FORMAT: Final = Format(
+    "jsonrpc",
+    "004, JSON-RPC taxonomy",
+    dump,
+    load,
+    compact,
+    options=("number", "actionable", "era", "debug"),
+    stow=stow_in("data", dump),
+)

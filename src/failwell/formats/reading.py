@@ -1,0 +1,154 @@
+"""`parse`: any outcome that came over a wire, in any of the formats, told or not which one it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from failwell.model.error import ToolError
+from failwell.model.kinds import Severity
+from failwell.model.needs import NeedsInput
+from failwell.model.result import Err
+
+from . import canonical, envelope, jsonrpc, text, typed, v1, xml
+from .wire import Outcome, read_json
+
+META_KEY: Final = "io.github.failwell/tool-error"
+"""Where the canonical error travels in the `_meta` of a result, and the id of the extension that negotiates it."""
+
+# In the order in which they are tried: what can be told for certain first.
+_OBJECTS: Final[tuple[Callable[[Mapping[str, Any]], Outcome | None], ...]] = (
+    canonical.load,
+    jsonrpc.load,
+    v1.load,
+    envelope.load,
+    typed.load,
+)
+_SDK_PREFIX = re.compile(r"(?:Error (?:executing|calling) tool '?[^:'\n]{1,200}'?: )+")
+
+
+def parse(source: object, format: str | None = None) -> Outcome | None:
+    """The failure or the question in `source`; None when there is neither.
+
+    `source` may be a text, bytes, a JSON object, a tool result or a JSON-RPC response as dictionaries, or an object of
+    an MCP SDK. The format is detected and recorded in the result's `format`; with `format`, only that one is tried.
+
+    >>> parse('{"type":"NOT_FOUND","message":"no such agent","recoverable":false}').kind
+    <Kind.NOT_FOUND: 'not_found'>
+    """
+    if isinstance(source, (ToolError, NeedsInput)):
+        return source
+    if isinstance(source, Err):
+        return source.error
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        source = bytes(source).decode("utf-8-sig", "replace")
+    if isinstance(source, str):
+        return _text(source.removeprefix("\ufeff"), format)
+    if not isinstance(source, (Mapping, list)):
+        source = _as_wire(source)
+    if isinstance(source, list):
+        source = {"content": source}
+    if not isinstance(source, Mapping):
+        return None
+    data: Mapping[str, Any] = source
+    if "jsonrpc" in data and _is_result(data.get("result")):
+        data = data["result"]
+    return _result(data, format) if _is_result(data) else _object(data, format)
+
+
+def _text(source: str, format: str | None = None) -> Outcome | None:
+    if format == "text":
+        return text.load(source)
+    start = source.lstrip()[:1]
+    if start == "{":
+        data = read_json(source)
+        if isinstance(data, dict):
+            return parse(data, format)
+    elif start == "<" and format in (None, "xml"):
+        return xml.load(source)
+    elif start == "E" and (prefix := _SDK_PREFIX.match(source)):
+        return _text(source[prefix.end() :], format)
+    return None
+
+
+def _object(data: Mapping[str, Any], format: str | None = None) -> Outcome | None:
+    for load in _OBJECTS:
+        outcome = load(data)
+        if outcome is not None:
+            return outcome if format is None or outcome.format == format else None
+    return None
+
+
+def _is_result(data: object) -> bool:
+    return isinstance(data, Mapping) and isinstance(data.get("content"), list)
+
+
+def _result(result: Mapping[str, Any], format: str | None = None) -> Outcome | None:
+    """The outcome in a tool result: our own metadata first, then the blocks, then the structured content."""
+    is_error = result.get("isError", result.get("is_error"))
+    structured = result.get("structuredContent", result.get("structured_content"))
+    meta = result.get("_meta", result.get("meta"))
+    own = meta.get(META_KEY) if isinstance(meta, Mapping) else None
+    whole = canonical.load(own) if isinstance(own, Mapping) and format in (None, "canonical") else None
+    texts = list(_texts(result["content"]))
+    found = [outcome for block in texts if (outcome := _text(block, format)) is not None]
+    fallback = _object(structured, format) if isinstance(structured, Mapping) else None
+
+    outcome = whole
+    if outcome is None and found:
+        # In contract 001 the last block counts; elsewhere there is only one.
+        outcome = found[-1] if found[-1].format == "v1" else found[0]
+        if fallback is not None and fallback.format == outcome.format and fallback != outcome:
+            _note(outcome, "The text block and the structured content disagree; the block counts.")
+    if outcome is None:
+        outcome = fallback
+    if outcome is None and is_error is True and format in (None, "text"):
+        outcome = text.load("\n".join(texts)) or text.load("The tool failed and gave no reason.")
+    if isinstance(outcome, ToolError):
+        _compare_flag(outcome, is_error)
+    return outcome
+
+
+def _compare_flag(error: ToolError, is_error: object) -> None:
+    if is_error is True and not error.is_error:
+        error.note("The result says isError: true, the error calls itself a warning.")
+    elif is_error is False and error.is_error and error.format != "envelope":
+        if error.format == "xml" and not error.given("severity"):
+            error.severity = Severity.WARNING
+        else:
+            error.note("The result says isError: false, yet it holds an error.")
+
+
+def _note(outcome: Outcome, note: str) -> None:
+    if isinstance(outcome, ToolError):
+        outcome.note(note)
+    else:
+        outcome.notes = (*outcome.notes, note)
+
+
+def _texts(blocks: list[Any]) -> Iterator[str]:
+    for block in blocks:
+        value = block.get("text") if isinstance(block, Mapping) else getattr(block, "text", None)
+        if isinstance(value, str):
+            yield value
+
+
+def _as_wire(source: object) -> object:
+    """The dictionary behind an SDK object: a result, a response, or an exception that holds an error object."""
+    try:
+        inner = getattr(source, "error", None)
+        if isinstance(source, BaseException) and inner is not None:
+            source = inner
+        if callable(dump := getattr(source, "model_dump", None)):
+            return dump(mode="json", by_alias=True, exclude_none=True)
+        if isinstance(content := getattr(source, "content", None), list):
+            return {
+                "content": content,
+                "isError": getattr(source, "is_error", getattr(source, "isError", None)),
+                "structuredContent": getattr(source, "structured_content", None),
+                "_meta": getattr(source, "meta", None),
+            }
+    except Exception:
+        return None
+    return None

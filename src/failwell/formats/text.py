@@ -1,0 +1,112 @@
+"""`text`: one or two plain sentences that are enough by themselves.
+
+Many clients show a model nothing but this, and what makes a model recover is a sentence that names the next action:
+which call, which argument, how many seconds, or to ask, or to stop.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from failwell.model.error import ToolError
+from failwell.model.kinds import Effect, Kind
+from failwell.model.needs import NeedsInput
+from failwell.model.parts import Action, Patch
+from failwell.model.plain import UNSET
+
+from .wire import Format, build, compact
+from .xml import field_text
+
+_BY_KIND: Final = {
+    Kind.PERMISSION: "Ask the user; do not call again before they have changed it.",
+    Kind.INTERNAL: "Do not call again; tell the user that it failed.",
+}
+
+
+def dump(error: ToolError) -> str:
+    sentences = [_sentence(error.message) or _sentence(error.title)]
+    sentences += [f"{problem.name}: {_sentence(field_text(problem))}" for problem in error.fields]
+    sentences += next_action(error)
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def next_action(error: ToolError) -> list[str]:
+    """The sentences that say what to do: the author's, completed with what the fields know and they leave out."""
+    said = [_sentence(error.suggestion)] if error.suggestion else []
+    said += [_sentence(step) for step in error.next_steps]
+    told = " ".join(said)
+    if error.effect in (Effect.UNKNOWN, Effect.PARTIAL, Effect.DONE):
+        said.append(_about_effect(error))
+    elif error.retry_after is not None and f"{error.retry_after}" not in told:
+        said.append(f"Wait {error.retry_after} seconds, then make the same call again.")
+    if error.patch:
+        said.append(f"Call again with {_changes(error.patch)}.")
+    calls = [_call(action) for action in error.actions if _call(action) and _call(action) not in told]
+    if calls:
+        said.append(f"Call {' or '.join(calls)}.")
+    if not said:
+        said = [_default(error)]
+    return [sentence for sentence in said if sentence]
+
+
+def _default(error: ToolError) -> str:
+    if not error.is_error:
+        return ""
+    if error.fields:
+        return "Correct these arguments and call again."
+    if error.retryable:
+        return "Wait 5 seconds, then make the same call again."
+    return _BY_KIND.get(error.kind, "")
+
+
+def _about_effect(error: ToolError) -> str:
+    check = f" Check with {_call(error.verify)} first." if error.verify else ""
+    return {
+        Effect.UNKNOWN: "It is not known whether the call took effect; do not repeat it.",
+        Effect.PARTIAL: "Part of it was done; do not repeat it as it is.",
+        Effect.DONE: "The call took effect; do not repeat it.",
+    }.get(error.effect or Effect.NONE, "") + check
+
+
+def _call(action: Action) -> str:
+    if not action.arguments:
+        return action.tool
+    arguments = ", ".join(f"{name}={compact(value)}" for name, value in action.arguments.items())
+    return f"{action.tool}({arguments})" if action.tool else arguments
+
+
+def _changes(patch: tuple[Patch, ...]) -> str:
+    return ", ".join(_change(change) for change in patch)
+
+
+def _change(change: Patch) -> str:
+    name = ".".join(str(part) for part in change.path)
+    if change.op == "rename":
+        return f"{change.to} instead of {name}"
+    if change.op == "remove":
+        return f"{name} left out"
+    return f"{name}={compact(None if change.value is UNSET else change.value)}"
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    return text if not text or text[-1] in ".!?:;…)" else text + "."
+
+
+def ask(question: NeedsInput) -> str:
+    sentences = [_sentence(question.message)]
+    for name, values in question.suggestions.items():
+        sentences.append(f"{name} can be: {', '.join(str(value) for value in values)}.")
+    if question.fields:
+        sentences.append(f"Ask the user for {', '.join(question.fields)}, then call again with the answer.")
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def load(text: str) -> ToolError | None:
+    """Prose says nothing a program may rely on, so it counts as the kind that is given up."""
+    if not text.strip():
+        return None
+    return build("text", text, kind=Kind.INTERNAL, legacy=True)
+
+
+FORMAT: Final = Format("text", "none, plain sentences", dump, load, str, ask=ask)

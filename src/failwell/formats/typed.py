@@ -1,0 +1,66 @@
+"""`typed`: contract 000, six error types in compact JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from failwell.model.error import ToolError
+from failwell.model.kinds import Kind
+from failwell.model.plain import Json
+
+from .wire import RESERVED, Format, build, compact, is_number, is_objects, kept_map, restore, spread, stow_in, whole
+
+TYPES: Final = {kind.value.upper(): kind for kind in Kind}
+_OWN: Final = {"retry_after": is_number, "conflicts": is_objects}
+
+
+def dump(error: ToolError) -> dict[str, Json]:
+    said: dict[str, Json] = {}
+    if error.conflicts:
+        said["conflicts"] = [conflict.to_dict() for conflict in error.conflicts]
+    if error.retry_after is not None:
+        said["retry_after"] = whole(error.retry_after)
+    wire: dict[str, Json] = {"type": error.type, "message": error.message, "recoverable": error.recoverable}
+    if data := {**spread(error, _OWN, said), **said}:
+        wire["data"] = data
+    return wire
+
+
+def sniff(data: Mapping[str, Any]) -> bool:
+    return "type" in data and ("recoverable" in data or (data["type"] in TYPES and "message" in data))
+
+
+def load(data: Mapping[str, Any]) -> ToolError | None:
+    inner = data.get("error")
+    if not sniff(data) and isinstance(inner, Mapping) and isinstance(inner.get("type"), str):
+        # The form of the system the contract grew out of.
+        data = inner
+    name = data.get("type")
+    if not sniff(data) or not isinstance(name, str):
+        return None
+    notes: list[str] = []
+    context = kept_map(data.get("data"), notes, "data")
+    carried = context.pop(RESERVED, None)
+    conflicts = context.pop("conflicts") if is_objects(context.get("conflicts")) else None
+    delay = context.pop("retry_after") if is_number(context.get("retry_after")) else None
+    recoverable = data.get("recoverable")
+    if "recoverable" in data and not isinstance(recoverable, bool):
+        notes.append("recoverable was not true or false.")
+    if name not in TYPES:
+        notes.append(f"{name!r:.80} is not one of the six types.")
+    error = build(
+        "typed",
+        data.get("message", ""),
+        kind=TYPES.get(name),
+        code=name,
+        recoverable=recoverable,
+        conflicts=conflicts,
+        retry_after=delay,
+        details=context,
+        notes=notes,
+    )
+    return restore(error, carried)
+
+
+FORMAT: Final = Format("typed", "000, six error types", dump, load, compact, stow=stow_in("data", dump))

@@ -1,0 +1,114 @@
+"""`v1`: contract 001, `toolError:v1` and `needsInput:v1`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from failwell.model.codes import find
+from failwell.model.error import ToolError
+from failwell.model.needs import NeedsInput
+from failwell.model.plain import Json, each, seconds
+
+from .crosswalk import ROWS, core_code
+from .wire import RESERVED, Format, Outcome, build, is_number, kept_map, pretty, restore, spread, stow_in
+
+ERROR: Final = "toolError:v1"
+QUESTION: Final = "needsInput:v1"
+
+
+def _is_status(value: Json) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 999
+
+
+_OWN: Final = {"statusCode": _is_status, "retryAfter": is_number}
+
+
+def code_of(error: ToolError) -> str:
+    """The code as contract 001 writes it: one of its six for core codes, unless that would change `retryable`."""
+    info = error.info
+    if error.code is not None and (info is None or info.catalog != "core"):
+        return error.code
+    mapped = ROWS[core_code(error)][0]
+    known = find(mapped)
+    if error.code is not None and known is not None and known.retryable is not error.retryable:
+        return error.code
+    return mapped
+
+
+def dump(error: ToolError) -> dict[str, Json]:
+    said: dict[str, Json] = {}
+    if error.http_status is not None:
+        said["statusCode"] = error.http_status
+    if error.retry_after is not None:
+        said["retryAfter"] = error.retry_after
+    wire: dict[str, Json] = {
+        "kind": ERROR,
+        "code": code_of(error),
+        "message": error.message,
+        "retryable": error.retryable,
+    }
+    if details := {**said, **spread(error, _OWN, said)}:
+        wire["details"] = details
+    return wire
+
+
+def ask(question: NeedsInput) -> dict[str, Json]:
+    needs: dict[str, Json] = {"fields": list(question.fields), "reason": question.reason or question.message}
+    if question.suggestions:
+        needs["suggestions"] = question.suggestions
+    wire: dict[str, Json] = {
+        "kind": QUESTION,
+        "type": "elicitation",
+        "message": question.message,
+        "needsInput": needs,
+    }
+    if question.options:
+        wire["options"] = [option.to_dict() for option in question.options]
+    return wire
+
+
+def load(data: Mapping[str, Any]) -> Outcome | None:
+    kind = data.get("kind")
+    if kind == QUESTION:
+        return _load_question(data)
+    if kind != ERROR:
+        return None
+    notes: list[str] = []
+    details = kept_map(data.get("details"), notes, "details")
+    carried = details.pop(RESERVED, None)
+    status = details.pop("statusCode") if _is_status(details.get("statusCode")) else None
+    delay = details.pop("retryAfter") if seconds(details.get("retryAfter")) else None
+    code = data.get("code")
+    if not isinstance(code, str):
+        notes.append("The code was not a text.")
+    error = build(
+        "v1",
+        data.get("message", ""),
+        code=code if isinstance(code, str) else None,
+        retryable=data.get("retryable"),
+        http_status=status,
+        retry_after=delay,
+        details=details,
+        notes=notes,
+    )
+    return restore(error, carried)
+
+
+def _load_question(data: Mapping[str, Any]) -> NeedsInput:
+    needs = data.get("needsInput")
+    needs = needs if isinstance(needs, Mapping) else {}
+    reason = needs.get("reason")
+    suggestions = needs.get("suggestions")
+    message = data.get("message", "")
+    return NeedsInput(
+        message,
+        fields=[name for name in each(needs.get("fields")) if isinstance(name, str)],
+        reason=None if reason == message else reason,
+        suggestions=suggestions if isinstance(suggestions, Mapping) else None,
+        options=data.get("options", ()),
+        format="v1",
+    )
+
+
+FORMAT: Final = Format("v1", "001, toolError:v1", dump, load, pretty, ask=ask, stow=stow_in("details", dump))

@@ -1,0 +1,410 @@
+"""`xml`: contract 002, `<tool_error>` and `<validation_error>`.
+
+The reader takes no XML parser: it knows the contract's dozen elements, cannot be made to expand or fetch anything,
+runs in linear time, and also reads the broken XML that real servers send.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from failwell.model.error import ToolError
+from failwell.model.kinds import Kind
+from failwell.model.parts import Action, FieldError, Path
+from failwell.model.plain import UNSET, Json, seconds
+
+from .wire import RESERVED, Format, build, compact, read_json, restore
+
+ROUTING: Final = frozenset({"MISSING_DISCRIMINATOR", "INVALID_DISCRIMINATOR", "UNKNOWN_ACTION"})
+"""Codes of a grouped tool that could not find out what was wanted; the contract writes them in a form of their own."""
+
+FIX_FIELDS: Final = "Fix the fields above and call the tool again. Do not explain the error."
+_STRUCTURAL: Final = ROUTING | {"MISSING_REQUIRED_FIELD"}
+
+_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_TEXT_ESCAPES: Final = str.maketrans({"&": "&amp;", "<": "&lt;", "\r": "&#13;"})
+_ATTRIBUTE_ESCAPES: Final = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;", "\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
+)
+
+
+def escape(value: str) -> str:
+    """Element text: `&` and `<`, and what would otherwise not come back or not be XML at all."""
+    return _ILLEGAL.sub("\ufffd", value).translate(_TEXT_ESCAPES).replace("]]>", "]]&gt;")
+
+
+def escape_attribute(value: str) -> str:
+    """Attribute text: all five special characters, and white space that a reader would fold."""
+    return _ILLEGAL.sub("\ufffd", value).translate(_ATTRIBUTE_ESCAPES)
+
+
+def dump(error: ToolError, *, layout: str = "indent", carried: dict[str, Json] | None = None) -> str:
+    if layout not in ("indent", "flush"):
+        raise ValueError(f"There is no layout {layout!r}; use 'indent' or 'flush'.")
+    rows = (_validation_rows if is_validation(error) else _tool_error_rows)(error, carried)
+    if layout == "flush":
+        # The form of the system behind the contract: only what is two levels down is indented.
+        rows = [(max(depth - 1, 0), row) for depth, row in rows]
+    return "\n".join("  " * depth + row for depth, row in rows)
+
+
+def is_validation(error: ToolError) -> bool:
+    """Whether the contract writes the error as `<validation_error>`."""
+    return bool(error.fields) and error.kind is Kind.VALIDATION and error.code not in _STRUCTURAL
+
+
+def _validation_rows(error: ToolError, carried: dict[str, Json] | None) -> list[tuple[int, str]]:
+    where = "/".join(part for part in (error.tool, error.action) if part)
+    rows = [(0, f'<validation_error action="{escape_attribute(where)}">' if where else "<validation_error>")]
+    rows += [
+        (1, f'<field name="{escape_attribute(problem.name)}">{escape(field_text(problem))}</field>')
+        for problem in error.fields
+    ]
+    rows.append((1, f"<recovery>{escape(error.suggestion or FIX_FIELDS)}</recovery>"))
+    rows += _detail_rows([], carried)
+    rows.append((0, "</validation_error>"))
+    return rows
+
+
+def _tool_error_rows(error: ToolError, carried: dict[str, Json] | None) -> list[tuple[int, str]]:
+    routing = error.code in ROUTING
+    attributes = ""
+    if error.code is not None:
+        attributes = f' code="{escape_attribute(error.code)}"'
+    if error.given("severity") and not routing:
+        attributes += f' severity="{error.severity.value}"'
+    rows = [(0, f"<tool_error{attributes}>"), (1, f"<message>{escape(error.message)}</message>")]
+    recovery = [(1, f"<recovery>{escape(error.suggestion)}</recovery>")] if error.suggestion else []
+    if routing:
+        if error.actions:
+            names = ", ".join(_choice(action) for action in error.actions)
+            rows.append((1, f"<available_actions>{escape(names)}</available_actions>"))
+        rows += recovery
+    else:
+        rows += recovery
+        if error.actions:
+            rows.append((1, "<available_actions>"))
+            rows += [(2, f"<action>{escape(action.tool)}</action>") for action in error.actions]
+            rows.append((1, "</available_actions>"))
+    rows += _detail_rows(
+        [
+            (name, value if isinstance(value, str) else compact(value))
+            for name, value in error.details.items()
+            if name != RESERVED
+        ],
+        carried,
+    )
+    if error.retry_after is not None:
+        rows.append((1, f"<retry_after>{error.retry_after} seconds</retry_after>"))
+    rows.append((0, "</tool_error>"))
+    return rows
+
+
+def _detail_rows(details: list[tuple[str, str]], carried: dict[str, Json] | None) -> list[tuple[int, str]]:
+    if carried is not None:
+        details = [*details, (RESERVED, compact(carried))]
+    if not details:
+        return []
+    rows = [f'<detail key="{escape_attribute(name)}">{escape(value)}</detail>' for name, value in details]
+    return [(1, "<details>"), *((2, row) for row in rows), (1, "</details>")]
+
+
+def _choice(action: Action) -> str:
+    """What to put into the discriminator: the action's argument, or its bare name."""
+    if action.arguments and len(action.arguments) == 1:
+        (value,) = action.arguments.values()
+        if isinstance(value, str):
+            return value
+    return action.tool
+
+
+def field_text(problem: FieldError) -> str:
+    """The contract's sentence about one argument: what is wrong, what was sent, what is expected."""
+    parts = []
+    if problem.sent is not UNSET:
+        parts.append(f"You sent: {shown(problem.sent)}.")
+    elif problem.rule in ("required", "missing"):
+        parts.append("You sent: (missing).")
+    if problem.options:
+        parts.append(f"Valid options: {', '.join(shown(option, cut=False) for option in problem.options)}.")
+    if problem.expected:
+        parts.append(problem.expected if problem.expected.endswith(".") else f"Expected: {problem.expected}.")
+    message = problem.message
+    if parts and message and message[-1] not in ".!?":
+        message += "."
+    return " ".join([message, *parts] if message else parts)
+
+
+def shown(value: Json, *, cut: bool = True) -> str:
+    """A value as the contract shows it to a model, cut to 50 characters."""
+    if isinstance(value, str):
+        if cut and len(value) > 50:
+            value = value[:47] + "..."
+        quote = '"' if "'" in value and '"' not in value else "'"
+        return f"{quote}{value}{quote}"
+    if isinstance(value, list):
+        return f"array({len(value)})"
+    json = compact(value)
+    return json[:47] + "..." if cut and len(json) > 50 else json
+
+
+_OPEN = re.compile(
+    r"<(message|recovery|available_actions|action|details|detail|retry_after|field)"
+    r"((?:\s(?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*)?)>"
+)
+_ROOT = re.compile(r"<(tool_error|validation_error)((?:\s(?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*)?)/?>")
+_BLOCK = re.compile(r"<([A-Za-z_][\w.-]{0,60})(?:\s[^<>]*)?>")
+_ATTRIBUTE = re.compile(r"([A-Za-z_][\w.-]*)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_REFERENCE = re.compile(r"&(?:#x([0-9a-fA-F]{1,6})|#([0-9]{1,7})|(amp|lt|gt|quot|apos));")
+_NAMED: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_DURATION = re.compile(r"\s*([0-9.eE+-]{1,30})\s*(m?s|milliseconds?|sec(?:ond)?s?|m|min(?:ute)?s?|h|hours?)?\s*")
+_UNITS: Final = {"ms": 0.001, "mi": 60.0, "m": 60.0, "h": 3600.0, "ho": 3600.0}
+
+
+def load(text: str) -> ToolError | None:
+    start = _find_root(text)
+    if start is None:
+        return None
+    root = start[1]
+    end = text.find(f"</{root}>", start.end())
+    body = _plain_sections(text[start.end() : end if end >= 0 else len(text)])
+    attributes = _attributes(start[2])
+    notes = [] if end >= 0 or start[0].endswith("/>") else [f"The element {root} was never closed."]
+    if root == "validation_error":
+        return _load_validation(attributes, body, notes)
+    return _load_tool_error(attributes, body, notes)
+
+
+def _find_root(text: str) -> re.Match[str] | None:
+    """The contract's root element, behind any blocks the framework puts before it."""
+    position = 0
+    while True:
+        while position < len(text) and text[position].isspace():
+            position += 1
+        if match := _ROOT.match(text, position):
+            return match
+        for opening, closing in (("<?", "?>"), ("<!--", "-->"), ("<!DOCTYPE", ">")):
+            if text.startswith(opening, position):
+                end = text.find(closing, position)
+                break
+        else:
+            block = _BLOCK.match(text, position)
+            if block is None:
+                return None
+            closing = ">" if block[0].endswith("/>") else f"</{block[1]}>"
+            end = text.find(closing, position)
+        if end < 0:
+            return None
+        position = end + len(closing)
+
+
+def _load_tool_error(attributes: dict[str, str], body: str, notes: list[str]) -> ToolError | None:
+    message = ""
+    code = attributes.get("code")
+    recovery: str | None = None
+    actions: list[Action] = []
+    details: dict[str, str] = {}
+    delay: float | None = None
+    choices: list[str] = []
+    for name, _, inner in _children(body):
+        if name == "message":
+            message = unescape(inner)
+        elif name == "recovery":
+            recovery = unescape(inner)
+        elif name == "available_actions":
+            listed = [unescape(item) for child, _, item in _children(inner) if child == "action"]
+            actions += [Action(item) for item in listed]
+            if not listed:
+                choices += [choice for part in unescape(inner).split(",") if (choice := part.strip())]
+        elif name == "details":
+            details |= _load_details(inner)
+        elif name == "retry_after":
+            delay = _duration(inner)
+            if delay is None:
+                notes.append(f"retry_after {inner!r:.80} is no delay.")
+    if choices:
+        # The text does not say which tool it came from; the reader of the call knows.
+        field = _discriminator(message)
+        actions += [Action("", None, {field: choice}) for choice in choices]
+    carried = details.pop(RESERVED, None)
+    error = build(
+        "xml",
+        message,
+        code=code or None,
+        severity=attributes.get("severity"),
+        suggestion=recovery,
+        actions=actions,
+        details=details,
+        retry_after=delay,
+        notes=notes,
+    )
+    return restore(error, read_json(carried or ""))
+
+
+def _load_validation(attributes: dict[str, str], body: str, notes: list[str]) -> ToolError:
+    tool, _, action = attributes.get("action", "").partition("/")
+    problems = []
+    recovery: str | None = None
+    details: dict[str, str] = {}
+    for name, attrs, inner in _children(body):
+        if name == "field":
+            problems.append(read_field(_attributes(attrs).get("name", "(root)"), unescape(inner)))
+        elif name == "recovery":
+            recovery = unescape(inner)
+        elif name == "details":
+            details |= _load_details(inner)
+    named = ", ".join(dict.fromkeys(problem.name for problem in problems if problem.path))
+    error = build(
+        "xml",
+        f"The arguments are invalid: {named}." if named else "The arguments are invalid.",
+        kind=Kind.VALIDATION,
+        code="VALIDATION_ERROR",
+        fields=problems,
+        suggestion=None if recovery == FIX_FIELDS else recovery,
+        tool=tool,
+        action=action,
+        notes=notes,
+    )
+    return restore(error, read_json(details.get(RESERVED, "")))
+
+
+def _load_details(inner: str) -> dict[str, str]:
+    return {
+        _attributes(attributes).get("key", ""): unescape(value)
+        for name, attributes, value in _children(inner)
+        if name == "detail"
+    }
+
+
+def path_from(name: str) -> Path:
+    """The path behind a dotted name."""
+    if name == "(root)":
+        return ()
+    return tuple(int(part) if part.isdecimal() and part.isascii() else part for part in name.split("."))
+
+
+def read_field(name: str, sentence: str) -> FieldError:
+    """The argument a sentence of `field_text` speaks of, as far as it can be told from the sentence."""
+    path = (
+        ()
+        if name == "(root)"
+        else tuple(int(part) if part.isdecimal() and part.isascii() else part for part in name.split("."))
+    )
+    message, said, rest = sentence.partition("You sent: ")
+    if not said:
+        return FieldError(path, sentence)
+    message = message.rstrip()
+    sent, rule, rest = _read_sent(rest)
+    options: tuple[Json, ...] = ()
+    if rest.startswith("Valid options: "):
+        listed, _, rest = rest.removeprefix("Valid options: ").partition(".")
+        options = tuple(_read_value(option.strip()) for option in listed.split(", "))
+        rest = rest.strip()
+    expected: str | None = rest or None
+    if rest.startswith("Expected: "):
+        expected = rest.removeprefix("Expected: ").removesuffix(".")
+    return FieldError(path, message.removesuffix("."), sent, expected, options, rule)
+
+
+def _read_sent(rest: str) -> tuple[Json, str | None, str]:
+    """The value, whether it was missing, and what follows it."""
+    if rest[:1] in ("'", '"'):
+        end = rest.find(rest[0] + ".", 1)
+        if end > 0:
+            return rest[1:end], None, rest[end + 2 :].strip()
+    shown_value, dot, after = rest.partition(". ")
+    if not dot:
+        shown_value, after = rest.removesuffix("."), ""
+    if shown_value == "(missing)":
+        return UNSET, "required", after.strip()
+    return _read_value(shown_value), None, after.strip()
+
+
+def _read_value(shown_value: str) -> Json:
+    if len(shown_value) >= 2 and shown_value[0] == shown_value[-1] and shown_value[0] in "'\"":
+        return shown_value[1:-1]
+    found = read_json(shown_value)
+    return shown_value if found is None and shown_value != "null" else found
+
+
+def _children(body: str) -> Iterator[tuple[str, str, str]]:
+    """The known elements directly inside `body`: name, attributes, content. Unclosed ones end at the next."""
+    position = 0
+    unclosed: set[str] = set()
+    while match := _OPEN.search(body, position):
+        name = match[1]
+        start = match.end()
+        if match[2].endswith("/"):
+            yield name, match[2], ""
+            position = start
+            continue
+        end = -1 if name in unclosed else body.find(f"</{name}>", start)
+        if end < 0:
+            unclosed.add(name)
+            following = _OPEN.search(body, start)
+            end = following.start() if following else len(body)
+            yield name, match[2], body[start:end]
+            position = end
+        else:
+            yield name, match[2], body[start:end]
+            position = end + len(name) + 3
+
+
+def _plain_sections(body: str) -> str:
+    """`body` without comments, and with CDATA sections as ordinary text."""
+    for opening, closing, change in (("<!--", "-->", None), ("<![CDATA[", "]]>", escape)):
+        if opening not in body:
+            continue
+        pieces = []
+        position = 0
+        while (start := body.find(opening, position)) >= 0:
+            end = body.find(closing, start + len(opening))
+            if end < 0:
+                break
+            pieces.append(body[position:start])
+            if change:
+                pieces.append(change(body[start + len(opening) : end]))
+            position = end + len(closing)
+        body = "".join([*pieces, body[position:]])
+    return body
+
+
+def unescape(value: str) -> str:
+    """Text with its character references resolved; unknown ones stay as they are."""
+    return _REFERENCE.sub(_character, value) if "&" in value else value
+
+
+def _character(match: re.Match[str]) -> str:
+    hexadecimal, decimal, name = match.groups()
+    if name:
+        return _NAMED[name]
+    number = int(hexadecimal, 16) if hexadecimal else int(decimal)
+    return chr(number) if number <= 0x10FFFF and not 0xD800 <= number <= 0xDFFF else "\ufffd"
+
+
+def _attributes(source: str) -> dict[str, str]:
+    return {match[1]: unescape(match[2] if match[2] is not None else match[3]) for match in _ATTRIBUTE.finditer(source)}
+
+
+def _discriminator(message: str) -> str:
+    quoted = re.search(r'field "([^"]{1,100})"', message)
+    return quoted[1] if quoted else "action"
+
+
+def _duration(source: str) -> float | int | None:
+    match = _DURATION.fullmatch(unescape(source))
+    if match is None:
+        return None
+    unit = match[2] or "s"
+    scale = 0.001 if unit.startswith(("ms", "mil")) else _UNITS.get(unit[:2], _UNITS.get(unit, 1.0))
+    number = seconds(match[1])
+    return None if number is None else seconds(number * scale)
+
+
+def _stow(error: ToolError, carried: dict[str, Json], **options: str) -> str:
+    return dump(error, carried=carried, **options)
+
+
+FORMAT: Final = Format("xml", "002, self-healing XML", dump, load, str, options=("layout",), stow=_stow)

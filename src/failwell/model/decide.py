@@ -1,0 +1,324 @@
+"""What an agent should do about a failure, and why: one pure function over tables.
+
+The law it keeps: a call that may have had an effect is not repeated unless the tool is read-only or idempotent, the
+failure proves that nothing ran, or the server itself says, in a structured error, that the call may be repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final, Literal
+
+from .error import ToolError
+from .kinds import STRATEGY_OF_KIND, Effect, Kind, Strategy
+from .needs import NeedsInput
+from .parts import Action, Patch
+
+Delivery = Literal["never_sent", "unanswered", "answered"]
+
+
+class Next(StrEnum):
+    """What to do next. The values are for programs; they are never shown to a model."""
+
+    RETRY = "retry"
+    FIX = "fix"
+    ALTERNATIVE = "alternative"
+    NEGOTIATE = "negotiate"
+    VERIFY = "verify"
+    ASK = "ask"
+    GIVE_UP = "give_up"
+    PROCEED = "proceed"
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What is known about a tool. None means that nobody said."""
+
+    name: str | None = None
+    read_only: bool | None = None
+    idempotent: bool | None = None
+    destructive: bool | None = None
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether calling it twice does no more than calling it once."""
+        return self.read_only is True or self.idempotent is True
+
+    @classmethod
+    def of(cls, tool: object) -> Traits:
+        """From a tool as MCP lists it (an SDK object or its JSON), from its annotations, or from a name."""
+        if isinstance(tool, cls):
+            return tool
+        if tool is None or isinstance(tool, str):
+            return cls(tool)
+        name = _get(tool, "name")
+        annotations = _get(tool, "annotations")
+        hints = tool if annotations is None else annotations
+
+        def hint(wire: str, attribute: str) -> bool | None:
+            value = _get(hints, wire, attribute)
+            return value if isinstance(value, bool) else None
+
+        return cls(
+            name if isinstance(name, str) else None,
+            hint("readOnlyHint", "read_only_hint"),
+            hint("idempotentHint", "idempotent_hint"),
+            hint("destructiveHint", "destructive_hint"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How patient an agent is."""
+
+    max_attempts: int = 3
+    """Calls in all, the first one included, before a failure that could be retried is given up."""
+
+    max_fixes: int = 1
+    """How often wrong arguments are corrected."""
+
+    base_delay: float = 1.0
+    """The first wait in seconds where the server names none; it doubles with each attempt."""
+
+    max_delay: float = 300.0
+    """A longer wait is not worth it: the agent gives up and says when it would have been possible."""
+
+    default_delays: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({"jsonrpc": 60.0}))
+    """The first wait in formats whose contract names one."""
+
+    trust_annotations: bool = True
+    """Whether the tool's own word on being read-only or idempotent counts. It is a hint, not a proof: say False for
+    servers you do not run yourself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The next step and its reason."""
+
+    next: Next
+    reason: str
+    delay: float | None = None
+    attempts_left: int = 0
+    patch: tuple[Patch, ...] = ()
+    calls: tuple[Action, ...] = ()
+    holders: tuple[str, ...] = ()
+    log: str = ""
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the same call is made again."""
+        return self.next is Next.RETRY
+
+
+_BY_KIND: Final = {
+    Kind.TRANSIENT: Next.RETRY,
+    Kind.VALIDATION: Next.FIX,
+    Kind.NOT_FOUND: Next.ALTERNATIVE,
+    Kind.CONFLICT: Next.NEGOTIATE,
+    Kind.PERMISSION: Next.ASK,
+    Kind.INTERNAL: Next.GIVE_UP,
+}
+_BY_STRATEGY: Final = {
+    Strategy.RETRY: Next.RETRY,
+    Strategy.FIX: Next.FIX,
+    Strategy.USER_ACTION: Next.ASK,
+    Strategy.ABORT: Next.GIVE_UP,
+}
+
+
+def decide(
+    error: ToolError | NeedsInput,
+    *,
+    tool: object = None,
+    delivery: Delivery | None = None,
+    history: Sequence[ToolError] = (),
+    policy: Policy | None = None,
+    now: datetime | None = None,
+) -> Decision:
+    """What to do about `error`.
+
+    `tool` is what is known of the tool that was called, `delivery` whether the call was sent and answered (answered
+    unless the error was made on this side), `history` the failures of earlier attempts at the same call, oldest first.
+
+    >>> decide(ToolError("Too many requests.", code="RATE_LIMITED", retry_after=30)).delay
+    30
+    """
+    rules = policy or Policy()
+    if isinstance(error, NeedsInput):
+        return Decision(Next.ASK, f"The call needs an answer from the user: {_sentence(error.message)}")
+    if not error.is_error:
+        return Decision(Next.PROCEED, "It is an advisory: the call itself worked.", calls=error.actions)
+    if error.effect is Effect.DONE:
+        return Decision(
+            Next.GIVE_UP, "The call took effect before it failed, so it must not be made again.", calls=_checks(error)
+        )
+    if error.effect is Effect.PARTIAL:
+        return _resume(error)
+
+    wanted = _wanted(error)
+    doubt = _doubt(error, Traits.of(tool), delivery, rules)
+    # A corrected call is another call, yet it does the same thing a second time if the first one did it.
+    if doubt and (wanted is Next.RETRY or delivery == "unanswered" or error.effect is Effect.UNKNOWN):
+        return _verify(error, doubt)
+    return _TAKE[wanted](error, history, rules, now)
+
+
+def _wanted(error: ToolError) -> Next:
+    strategy = error.strategy
+    if strategy is not STRATEGY_OF_KIND[error.kind]:
+        wanted = _BY_STRATEGY[strategy]
+    elif error.kind is Kind.CONFLICT and not error.conflicts:
+        # Nobody to negotiate with, so the contract says to wait. The delay comes from the same rules.
+        wanted = Next.RETRY
+    else:
+        wanted = _BY_KIND[error.kind]
+    if error.retryable and wanted is Next.GIVE_UP:
+        wanted = Next.RETRY
+    if wanted is Next.RETRY and error.kind is Kind.TRANSIENT and not error.retryable:
+        # TLS_ERROR and the like: of the passing kind, but the catalogue says that waiting does not help.
+        return Next.GIVE_UP
+    if wanted is Next.RETRY and error.kind is Kind.TRANSIENT and not error.recoverable:
+        return Next.GIVE_UP
+    return wanted
+
+
+def _doubt(error: ToolError, tool: Traits, delivery: Delivery | None, policy: Policy) -> str | None:
+    """Why the same call must not be made again, or None when it may be."""
+    if delivery == "never_sent" or error.effect is Effect.NONE:
+        return None
+    if policy.trust_annotations and tool.repeatable:
+        return None
+    if error.effect is Effect.UNKNOWN:
+        return "The server cannot tell whether the call took effect"
+    if delivery == "unanswered" or error.origin == "local":
+        return "The call was sent and never answered, so it may have taken effect"
+    if error.legacy or not error.retryable:
+        return "Nothing says that the call may be made twice"
+    return None
+
+
+def _retry(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
+    made = len(history) + 1
+    left = policy.max_attempts - made
+    if left <= 0:
+        return Decision(Next.GIVE_UP, f"{made} attempts failed, and {policy.max_attempts} are all there are.")
+    delay = _delay(error, made, policy, now)
+    if delay > policy.max_delay:
+        return Decision(
+            Next.GIVE_UP,
+            f"It asks to wait {_round(delay)} seconds, longer than the {_round(policy.max_delay)} allowed.",
+            delay=delay,
+        )
+    return Decision(
+        Next.RETRY,
+        f"{error.title}: the same call may work in {_round(delay)} seconds.",
+        delay=delay,
+        attempts_left=left,
+    )
+
+
+def _delay(error: ToolError, made: int, policy: Policy, now: datetime | None) -> float:
+    if error.retry_after is not None:
+        return error.retry_after
+    if error.reset_at is not None:
+        return max(0.0, (error.reset_at - (now or datetime.now(UTC))).total_seconds())
+    first = policy.default_delays.get(error.format or "", policy.base_delay)
+    return min(first * 2.0 ** min(made - 1, 32), max(policy.max_delay, first))
+
+
+def _fix(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
+    fixed = sum(earlier.kind is Kind.VALIDATION for earlier in history)
+    if fixed >= policy.max_fixes:
+        return Decision(
+            Next.GIVE_UP, f"The arguments were corrected {fixed} times and are still refused.", log=_bad_input(error)
+        )
+    what = "the patch says how" if error.patch else "see the fields" if error.fields else "see the message"
+    return Decision(
+        Next.FIX,
+        f"The arguments are wrong; {what}.",
+        attempts_left=policy.max_fixes - fixed,
+        patch=error.patch,
+        calls=error.actions,
+        log=_bad_input(error),
+    )
+
+
+def _alternative(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
+    names = ", ".join(action.tool for action in error.actions if action.tool)
+    way = f"try {names}" if names else "skip it or look for another"
+    return Decision(Next.ALTERNATIVE, f"It does not exist; {way}.", calls=error.actions, patch=error.patch)
+
+
+def _negotiate(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
+    holders = tuple(dict.fromkeys(conflict.holder for conflict in error.conflicts if conflict.holder))
+    who = ", ".join(holders) or "the holder"
+    return Decision(Next.NEGOTIATE, f"Ask {who} to release it.", calls=error.actions, holders=holders)
+
+
+def _ask(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
+    return Decision(Next.ASK, f"Only the user can change this: {_sentence(error.message)}", calls=error.actions)
+
+
+def _give_up(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
+    why = "It is unstructured, so nothing tells how to go on" if error.legacy else "Calling again would not help"
+    return Decision(Next.GIVE_UP, f"{why}: {_sentence(error.message)}", calls=error.actions)
+
+
+_TAKE: Final[dict[Next, Callable[[ToolError, Sequence[ToolError], Policy, datetime | None], Decision]]] = {
+    Next.RETRY: _retry,
+    Next.FIX: _fix,
+    Next.ALTERNATIVE: _alternative,
+    Next.NEGOTIATE: _negotiate,
+    Next.ASK: _ask,
+    Next.GIVE_UP: _give_up,
+}
+
+
+def _verify(error: ToolError, doubt: str) -> Decision:
+    checks = _checks(error)
+    if checks:
+        return Decision(Next.VERIFY, f"{doubt}; {checks[0].tool} tells.", calls=checks)
+    return Decision(Next.ASK, f"{doubt}, and no call is known that would tell; ask before making it again.")
+
+
+def _resume(error: ToolError) -> Decision:
+    if error.verify:
+        return Decision(
+            Next.VERIFY,
+            "Part of it was done; find out which, and do only the rest.",
+            calls=_checks(error) + error.actions,
+        )
+    if error.patch:
+        return Decision(Next.FIX, "Part of it was done; the patch asks only for the rest.", patch=error.patch)
+    if error.actions:
+        return Decision(Next.ALTERNATIVE, "Part of it was done; go on from there.", calls=error.actions)
+    return Decision(Next.ASK, "Part of it was done, so the call must not be made again as it is.")
+
+
+def _checks(error: ToolError) -> tuple[Action, ...]:
+    return (error.verify,) if error.verify else ()
+
+
+def _bad_input(error: ToolError) -> str:
+    return f"bad input: {error.message}"
+
+
+def _sentence(message: str) -> str:
+    first = " ".join(message.split())
+    return (first if len(first) <= 200 else first[:199] + "…") or "no reason given"
+
+
+def _round(delay: float) -> str:
+    return f"{delay:.0f}" if delay >= 10 or float(delay).is_integer() else f"{delay:.1f}"
+
+
+def _get(source: object, *names: str) -> object:
+    for name in names:
+        value = source.get(name) if isinstance(source, Mapping) else getattr(source, name, None)
+        if value is not None:
+            return value
+    return None

@@ -1,0 +1,515 @@
+"""`ToolError`: an exception you raise, and a value you can read, compare, copy and send.
+
+    ToolError
+    ├── NotFound    also a LookupError
+    ├── Conflict
+    ├── Invalid     also a ValueError
+    ├── Denied      also a PermissionError
+    ├── Transient
+    └── Internal
+
+`ToolError(kind=…)` and `ToolError(code=…)` give an instance of the kind's class. Errors are equal when they say the
+same, whatever their class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, Generic, Literal, Self, TypedDict, TypeVar, Unpack, cast, overload
+
+from .codes import Code, find, humanize
+from .kinds import EFFECT_OF_KIND, STRATEGY_OF_KIND, Effect, Kind, Severity, Strategy
+from .parts import Action, Conflicting, FieldError, Patch, all_of, apply_patch
+from .plain import Json, instant, label, lines, plain, plain_map, positive, rfc3339, seconds, text
+
+T = TypeVar("T")
+_EMPTY: Final[Mapping[str, Json]] = MappingProxyType({})
+
+CANONICAL_VERSION: Final = 1
+TYPE_OF_KIND: Final = {kind: kind.value.upper() for kind in Kind}
+
+
+class Fields(TypedDict, total=False):
+    """Everything an error can be given besides its message. None, and values that make no sense, count as not given."""
+
+    code: str | None
+    kind: Kind | str | None
+    title: str | None
+    severity: Severity | str | None
+    recoverable: bool | None
+    strategy: Strategy | str | None
+    retry_after: float | timedelta | None
+    reset_at: datetime | float | str | None
+    suggestion: str | None
+    next_steps: Iterable[str] | None
+    actions: Iterable[Action | str | Mapping[str, Any]] | None
+    fields: Iterable[FieldError | Mapping[str, Any] | tuple[Any, str]] | None
+    patch: Iterable[Patch | Mapping[str, Any]] | None
+    conflicts: Iterable[Conflicting | Mapping[str, Any] | str] | None
+    effect: Effect | str | None
+    verify: Action | str | Mapping[str, Any] | None
+    details: Mapping[str, Any] | None
+    http_status: int | None
+    policy_decision: str | None
+    tool: str | None
+    action: str | None
+    tier: str | None
+    correlation_id: str | None
+    meta: Mapping[str, Any] | None
+    origin: Literal["peer", "local"] | None
+    format: str | None
+    confidence: float | None
+    legacy: bool | None
+    notes: Iterable[str] | None
+    debug: object
+    cause: BaseException | None
+
+
+class _Field(Generic[T]):
+    """One stored field: kept only when it was given, normalised when it is set."""
+
+    __slots__ = ("default", "name", "normal")
+
+    def __init__(self, normal: Callable[[Any], T | None], default: T) -> None:
+        self.normal = normal
+        self.default = default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, obj: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, obj: ToolError, owner: type) -> T: ...
+    def __get__(self, obj: ToolError | None, owner: type) -> Self | T:
+        if obj is None:
+            return self
+        return cast(T, obj._given.get(self.name, self.default))
+
+    def __set__(self, obj: ToolError, value: Any) -> None:
+        obj._give(self.name, value)
+
+
+class _Derived(_Field[T]):
+    """A field that follows from the others unless it was given."""
+
+    __slots__ = ("derive",)
+
+    def __init__(self, normal: Callable[[Any], T | None], derive: Callable[[ToolError], T]) -> None:
+        self.normal = normal
+        self.derive = derive
+
+    @overload
+    def __get__(self, obj: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, obj: ToolError, owner: type) -> T: ...
+    def __get__(self, obj: ToolError | None, owner: type) -> Self | T:
+        if obj is None:
+            return self
+        value = obj._given.get(self.name)
+        return cast(T, value) if value is not None else self.derive(obj)
+
+
+def _flag(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _status(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 999 else None
+
+
+def _share(value: object) -> float | None:
+    number = positive(value)
+    return None if number is None or number > 1 else float(number)
+
+
+def _origin(value: object) -> Literal["peer", "local"] | None:
+    return value if value in ("peer", "local") else None
+
+
+def _severity(value: object) -> Severity:
+    # An unknown word is no reason to call a failure a success.
+    return Severity.of(value) or Severity.ERROR
+
+
+def _default_title(error: ToolError) -> str:
+    info = error.info
+    return info.title if info else humanize(error.code or error.kind.value)
+
+
+def _default_strategy(error: ToolError) -> Strategy:
+    info = error.info
+    # An error filed under another kind than its code's was turned into something else by its author.
+    return info.strategy if info and info.kind is error.kind else STRATEGY_OF_KIND[error.kind]
+
+
+def _default_effect(error: ToolError) -> Effect | None:
+    info = error.info
+    return info.effect if info and info.kind is error.kind else EFFECT_OF_KIND.get(error.kind)
+
+
+class ToolError(Exception):
+    """A failed tool call.
+
+    >>> error = ToolError("Invoice inv_1 is paid.", code="InvoiceAlreadyPaid", kind="conflict")
+    >>> str(error), error.retryable, type(error).__name__
+    ('[CONFLICT] Invoice inv_1 is paid.', False, 'Conflict')
+    """
+
+    _kind: ClassVar[Kind | None] = None
+    _defaults: ClassVar[dict[str, Any]] = {}
+    _normal: ClassVar[dict[str, Callable[[Any], Any]]] = {}
+    _given: dict[str, Any]
+    _info: Code | None
+
+    message = _Field(text, "")
+    code = _Field(label, cast("str | None", None))
+    title = _Derived(label, _default_title)
+    severity = _Derived(_severity, lambda _: Severity.ERROR)
+    recoverable = _Derived(_flag, lambda error: error.kind is Kind.TRANSIENT)
+    strategy = _Derived(Strategy.of, _default_strategy)
+    retry_after = _Field(seconds, cast("float | int | None", None))
+    reset_at = _Field(instant, cast("datetime | None", None))
+    suggestion = _Field(label, cast("str | None", None))
+    next_steps = _Field(lines, cast("tuple[str, ...]", ()))
+    actions = _Field(lambda value: all_of(Action, value), cast("tuple[Action, ...]", ()))
+    fields = _Field(lambda value: all_of(FieldError, value), cast("tuple[FieldError, ...]", ()))
+    patch = _Field(lambda value: all_of(Patch, value), cast("tuple[Patch, ...]", ()))
+    conflicts = _Field(lambda value: all_of(Conflicting, value), cast("tuple[Conflicting, ...]", ()))
+    effect = _Derived(Effect.of, _default_effect)
+    verify = _Field(Action.of, cast("Action | None", None))
+    details = _Field(plain_map, _EMPTY)
+    http_status = _Field(_status, cast("int | None", None))
+    policy_decision = _Field(label, cast("str | None", None))
+    tool = _Field(label, cast("str | None", None))
+    action = _Field(label, cast("str | None", None))
+    tier = _Field(label, cast("str | None", None))
+    correlation_id = _Field(label, cast("str | None", None))
+    meta = _Field(plain_map, _EMPTY)
+
+    origin = _Field(_origin, cast("Literal['peer', 'local'] | None", None))
+    format = _Field(label, cast("str | None", None))
+    confidence = _Field(_share, cast("float | None", None))
+    legacy = _Field(_flag, False)
+    notes = _Field(lines, cast("tuple[str, ...]", ()))
+    debug = _Field(plain, cast("Json", None))
+
+    def __init_subclass__(cls, **defaults: Unpack[Fields]) -> None:
+        """Fields given in a class statement are the defaults of its instances.
+
+        >>> class InvoicePaid(Conflict, code="InvoiceAlreadyPaid"): ...
+        >>> InvoicePaid("Invoice inv_1 is paid.").code
+        'InvoiceAlreadyPaid'
+        """
+        super().__init_subclass__()
+        cls._kind = Kind.of(defaults.get("kind")) or cls._kind
+        cls._defaults = {**cls._defaults, **cls._normalise({**defaults})}
+
+    def __new__(cls, message: object = "", **fields: Unpack[Fields]) -> Self:
+        if cls is not ToolError:
+            return cls._blank(dict(cls._defaults))
+        info = find(label(fields.get("code")))
+        kind = Kind.of(fields.get("kind")) or (info.kind if info else None)
+        # Made by its kind or code, not by the class, so the class's own default code does not apply.
+        chosen = KIND_CLASSES[kind] if kind else cls
+        return cast(Self, chosen._blank({}))
+
+    def __init__(self, message: object = "", **fields: Unpack[Fields]) -> None:
+        super().__init__(message)
+        cause = fields.pop("cause", None)
+        # Stated unless the author says None: contract 002 tells the two apart.
+        fields.setdefault("severity", Severity.ERROR)
+        self._given.update(self._normalise({"message": message, **fields}))
+        self.args = (self.message,)
+        self._info = find(self.code)
+        if isinstance(cause, BaseException):
+            self.__cause__ = cause
+
+    @classmethod
+    def _blank(cls, given: dict[str, Any]) -> Self:
+        self = super().__new__(cls)
+        self._given = given
+        self._info = None
+        return self
+
+    @classmethod
+    def _coded(cls, info: Code, message: object, fields: Fields) -> ToolError:
+        kind = Kind.of(fields.get("kind")) or info.kind
+        self = KIND_CLASSES[kind]._blank({})
+        self.__init__(message, **{**fields, "code": info.name})  # type: ignore[misc]
+        self._info = info
+        return self
+
+    @classmethod
+    def _normalise(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        clean = {}
+        for name, value in fields.items():
+            if name not in _NORMAL:
+                raise TypeError(f"{cls.__name__} has no field {name!r}; it has: {', '.join(_NORMAL)}")
+            if value is not None and (normal := _NORMAL[name](value)) not in (None, (), {}):
+                clean[name] = normal
+        return clean
+
+    def _give(self, name: str, value: object) -> None:
+        self._given.pop(name, None)
+        self._given.update(self._normalise({name: value}))
+        if name == "code":
+            self._info = find(self.code)
+
+    @property
+    def kind(self) -> Kind:
+        """One of six; decides what an agent does."""
+        return self._kind or Kind.INTERNAL
+
+    @property
+    def type(self) -> str:
+        """The kind as contract 000 spells it."""
+        return TYPE_OF_KIND[self.kind]
+
+    @property
+    def info(self) -> Code | None:
+        """What the catalogues know about the code."""
+        return self._info
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same call may succeed later: the catalogue's word, never the caller's."""
+        if self._info is not None:
+            return self._info.retryable
+        flag = self._given.get("wire_retryable")
+        return self.kind is Kind.TRANSIENT if flag is None else cast(bool, flag)
+
+    @property
+    def is_error(self) -> bool:
+        """What `isError` says in an MCP result."""
+        return self.severity is not Severity.WARNING
+
+    @property
+    def cause(self) -> BaseException | None:
+        """The exception this error was made from; for logs only."""
+        return self.__cause__
+
+    def given(self, field: str) -> bool:
+        """Whether `field` was stated, rather than following from the code or the kind."""
+        return field in self._given
+
+    def suggest(self, suggestion: str) -> Self:
+        """Say what to do next; the last suggestion stands."""
+        self.suggestion = suggestion
+        return self
+
+    def step(self, *steps: str) -> Self:
+        """Add next steps."""
+        self.next_steps = (*self.next_steps, *steps)
+        return self
+
+    def try_(self, tool: str, description: str | None = None, **arguments: Any) -> Self:
+        """Add a call that helps."""
+        self.actions = (*self.actions, Action(tool, description, arguments or None))
+        return self
+
+    def wait(self, delay: float | timedelta) -> Self:
+        """Say when the same call may be made again."""
+        self.retry_after = delay
+        return self
+
+    def with_details(self, details: Mapping[str, Any] | None = None, /, **more: Any) -> Self:
+        """Add to the details."""
+        self.details = {**self.details, **plain_map(details), **more}
+        return self
+
+    def only_details(self, details: Mapping[str, Any] | None = None, /, **more: Any) -> Self:
+        """Replace the details."""
+        self.details = {**plain_map(details), **more}
+        return self
+
+    def warning(self) -> Self:
+        """Make it an advisory: the call worked, and there is something to know."""
+        self.severity = Severity.WARNING
+        return self
+
+    def critical(self) -> Self:
+        """Make it a failure that somebody has to look at."""
+        self.severity = Severity.CRITICAL
+        return self
+
+    def note(self, note: str) -> Self:
+        """Record something that did not fit while the error was read."""
+        self.notes = (*self.notes, note)
+        return self
+
+    def fixed(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments as they should have been, as far as the patch knows."""
+        return apply_patch(arguments, self.patch)
+
+    def replace(self, **changes: Any) -> ToolError:
+        """A copy with some fields changed; None takes one away."""
+        kind = Kind.of(changes.pop("kind", None)) or self._kind
+        same = kind is self._kind
+        new = (type(self) if same else KIND_CLASSES[cast(Kind, kind)])._blank(dict(self._given))
+        new.__dict__.update({key: value for key, value in self.__dict__.items() if key != "_given"})
+        for name, value in changes.items():
+            new._give(name, value)
+        new.args = (new.message,)
+        new.__cause__ = self.__cause__
+        return new
+
+    def to_dict(self, *, provenance: bool = True) -> dict[str, Json]:
+        """The canonical JSON object: everything the error says, without what is for logs only."""
+        given = self._given
+        info = self._info
+        data: dict[str, Json] = {"failwell": CANONICAL_VERSION}
+        if "code" in given:
+            data["code"] = given["code"]
+        data["kind"] = self.kind.value
+        data["message"] = self.message
+        if info is not None or "title" in given:
+            data["title"] = self.title
+        if "severity" in given:
+            data["severity"] = given["severity"].value
+        data["retryable"] = self.retryable
+        data["recoverable"] = self.recoverable
+        data["strategy"] = self.strategy.value
+        for name in _PLAIN_FIELDS:
+            if name in given:
+                data[name] = given[name]
+        if "reset_at" in given:
+            data["reset_at"] = rfc3339(given["reset_at"])
+        if (effect := self.effect) is not None:
+            data["effect"] = effect.value
+        for name in _PART_FIELDS:
+            if name in given:
+                data[name] = [part.to_dict() for part in given[name]]
+        if "verify" in given:
+            data["verify"] = given["verify"].to_dict()
+        if "next_steps" in given:
+            data["next_steps"] = list(given["next_steps"])
+        if provenance:
+            for name in PROVENANCE:
+                if name in given:
+                    data[name] = list(given[name]) if name == "notes" else given[name]
+        return data
+
+    def _says(self) -> dict[str, Json]:
+        data = self.to_dict(provenance=False)
+        data["severity"] = self.severity.value
+        data.pop("title", None)
+        if self.title != _default_title(self):
+            data["title"] = self.title
+        return data
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ToolError):
+            return NotImplemented
+        return self is other or self._says() == other._says()
+
+    def __hash__(self) -> int:
+        return hash(self.message)
+
+    def __copy__(self) -> ToolError:
+        return self.replace()
+
+    def __deepcopy__(self, memo: object) -> ToolError:
+        # Everything inside is normalised data that nothing else holds, so a copy of the outer map is deep enough.
+        return self.replace()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_restore, (type(self), self.__dict__))
+
+    def __str__(self) -> str:
+        return f"[{self.type}] {self.message}"
+
+    def __repr__(self) -> str:
+        hidden = ("message", *PROVENANCE, *(["severity"] if self.severity is Severity.ERROR else []))
+        shown = (f"{name}={value!r}" for name, value in self._given.items() if name not in hidden)
+        return f"{type(self).__name__}({', '.join([repr(self.message), *shown])})"
+
+
+def _restore(cls: type[ToolError], state: dict[str, Any]) -> ToolError:
+    self = cls._blank({})
+    self.__dict__.update(state)
+    self.args = (self.message,)
+    return self
+
+
+_NORMAL: Final[dict[str, Callable[[Any], Any]]] = {
+    name: field.normal for name, field in vars(ToolError).items() if isinstance(field, _Field)
+}
+# Not fields of the table: the kind is the class, and only a reader may say what the wire said about retrying.
+_NORMAL.update({"kind": lambda _: None, "wire_retryable": _flag})
+
+PROVENANCE: Final = ("origin", "format", "confidence", "legacy", "notes")
+_PLAIN_FIELDS: Final = (
+    "retry_after",
+    "suggestion",
+    "details",
+    "http_status",
+    "policy_decision",
+    "tool",
+    "action",
+    "tier",
+    "correlation_id",
+    "meta",
+)
+_PART_FIELDS: Final = ("actions", "fields", "patch", "conflicts")
+
+
+class NotFound(ToolError, LookupError, kind=Kind.NOT_FOUND, code="NOT_FOUND"):
+    """It does not exist: skip it, or look for another."""
+
+
+class Conflict(ToolError, kind=Kind.CONFLICT, code="CONFLICT"):
+    """Someone holds it, it exists already, or it changed: negotiate, wait, or look again."""
+
+
+class Invalid(ToolError, ValueError, kind=Kind.VALIDATION, code="VALIDATION_ERROR"):
+    """The arguments are wrong: fix them, and call once more."""
+
+
+class Denied(ToolError, PermissionError, kind=Kind.PERMISSION, code="FORBIDDEN"):
+    """The caller may not: ask the user."""
+
+
+class Transient(ToolError, kind=Kind.TRANSIENT, code="UNAVAILABLE"):
+    """It may work later: wait, then make the same call."""
+
+
+class Internal(ToolError, kind=Kind.INTERNAL, code="INTERNAL_ERROR"):
+    """The tool broke: give up and say so."""
+
+
+KIND_CLASSES: Final[dict[Kind, type[ToolError]]] = {
+    Kind.NOT_FOUND: NotFound,
+    Kind.CONFLICT: Conflict,
+    Kind.VALIDATION: Invalid,
+    Kind.PERMISSION: Denied,
+    Kind.TRANSIENT: Transient,
+    Kind.INTERNAL: Internal,
+}
+DEFAULT_CODES: Final[dict[Kind, str]] = {kind: cls._defaults["code"] for kind, cls in KIND_CLASSES.items()}
+
+
+def error(message: object, code: str | None = None) -> ToolError:
+    """Contract 002's `error()`: a message, perhaps a code, and no word about severity.
+
+    >>> error("Project \\"p_1\\" not found").code is None
+    True
+    """
+    return ToolError(message, code=code, severity=None)
+
+
+def required(field: str) -> ToolError:
+    """Contract 002's `required()`: which argument is missing, and what to do about it.
+
+    >>> required("workspace_id").suggestion
+    'Provide the "workspace_id" parameter and retry.'
+    """
+    name = text(field)
+    return ToolError(
+        f'Required field "{name}" is missing.',
+        code="MISSING_REQUIRED_FIELD",
+        severity=None,
+        suggestion=f'Provide the "{name}" parameter and retry.',
+    )

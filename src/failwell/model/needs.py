@@ -1,0 +1,94 @@
+"""`NeedsInput`: the call did not fail, it needs an answer from the user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .error import CANONICAL_VERSION, Invalid, ToolError
+from .parts import FieldError, Option, all_of
+from .plain import Json, each, label, lines, plain, text
+
+
+class NeedsInput(Exception):
+    """Raise it, or return it, to ask instead of failing.
+
+    >>> question = NeedsInput("Which pattern?", fields=["id"], suggestions={"id": ["retry", "stream"]})
+    >>> question.to_error().fields[0].options
+    ('retry', 'stream')
+    """
+
+    def __init__(
+        self,
+        message: object = "",
+        *,
+        fields: Iterable[str] | str = (),
+        reason: str | None = None,
+        suggestions: Mapping[str, Iterable[Any]] | None = None,
+        options: Iterable[Option | Mapping[str, Any] | str] = (),
+        notes: Iterable[str] = (),
+        format: str | None = None,
+    ) -> None:
+        self.message = text(message)
+        self.fields = lines(fields)
+        self.reason = label(reason)
+        self.suggestions: dict[str, list[Json]] = {
+            text(name): [plain(value) for value in each(values)]
+            for name, values in (suggestions.items() if isinstance(suggestions, Mapping) else ())
+        }
+        self.options: tuple[Option, ...] = all_of(Option, options)
+        self.notes = lines(notes)
+        self.format = label(format)
+        super().__init__(self.message)
+
+    def to_dict(self) -> dict[str, Json]:
+        """The canonical JSON object."""
+        data: dict[str, Json] = {"failwell": CANONICAL_VERSION, "outcome": "needs_input", "message": self.message}
+        if self.fields:
+            data["fields"] = list(self.fields)
+        if self.reason:
+            data["reason"] = self.reason
+        if self.suggestions:
+            data["suggestions"] = {name: list(values) for name, values in self.suggestions.items()}
+        if self.options:
+            data["options"] = [option.to_dict() for option in self.options]
+        if self.notes:
+            data["notes"] = list(self.notes)
+        return data
+
+    def to_error(self) -> ToolError:
+        """The nearest failure, for formats and clients that know no questions."""
+        problems = [
+            FieldError((name,), self.reason or "A value is needed", options=tuple(self.suggestions.get(name, ())))
+            for name in self.fields
+        ]
+        named = ", ".join(self.fields)
+        return Invalid(
+            self.message,
+            code="MISSING_REQUIRED_FIELD",
+            fields=problems,
+            suggestion=f"Ask the user for {named}, then call again with the answer." if named else None,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, NeedsInput):
+            return NotImplemented
+        mine, theirs = self.to_dict(), other.to_dict()
+        mine.pop("notes", None)
+        theirs.pop("notes", None)
+        return mine == theirs
+
+    def __hash__(self) -> int:
+        return hash(self.message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_restore, (type(self), self.__dict__))
+
+    def __repr__(self) -> str:
+        return f"NeedsInput({self.message!r}, fields={list(self.fields)!r})"
+
+
+def _restore(cls: type[NeedsInput], state: dict[str, Any]) -> NeedsInput:
+    self = cls(state["message"])
+    self.__dict__.update(state)
+    return self

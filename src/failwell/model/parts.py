@@ -1,0 +1,276 @@
+"""The small values an error is made of. Each accepts what authors and peers write for it, and never raises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+
+from .plain import UNSET, Json, Unset, each, label, plain, plain_map, text
+
+Path = tuple[str | int, ...]
+
+
+def path_of(value: object) -> Path:
+    """A path as names and indexes. A text is one name, never split: names may hold dots."""
+    if isinstance(value, (str, int)) and not isinstance(value, bool):
+        return (value if isinstance(value, int) else text(value),)
+    return tuple(part if isinstance(part, int) and not isinstance(part, bool) else text(part) for part in each(value))
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Another call that helps: the tool, why, and with which arguments."""
+
+    tool: str = ""
+    description: str | None = None
+    arguments: Mapping[str, Json] | None = None
+
+    def __post_init__(self) -> None:
+        _set(self, tool=text(self.tool), description=label(self.description))
+        if self.arguments is not None:
+            _set(self, arguments=plain_map(self.arguments))
+
+    @classmethod
+    def of(cls, value: object) -> Self | None:
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, Mapping):
+            tool = value.get("tool", value.get("name", value.get("action")))
+            if tool is None and not value.get("description"):
+                return None
+            return cls(text(tool), value.get("description"), _mapping(value.get("arguments")))
+        name = label(value)
+        return cls(name) if name else None
+
+    def to_dict(self) -> dict[str, Json]:
+        return _present(
+            {"tool": self.tool},
+            description=self.description,
+            arguments=None if self.arguments is None else dict(self.arguments),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """What was wrong with one argument.
+
+    `expected` is either what the value should have been (`a valid email address`) or a whole sentence that says so,
+    ending in a full stop (`Minimum length: 3 characters.`).
+    """
+
+    path: Path = ()
+    message: str = ""
+    sent: Json | Unset = UNSET
+    expected: str | None = None
+    options: tuple[Json, ...] = ()
+    rule: str | None = None
+
+    def __post_init__(self) -> None:
+        _set(
+            self,
+            path=path_of(self.path),
+            message=text(self.message),
+            sent=self.sent if self.sent is UNSET else plain(self.sent),
+            expected=label(self.expected),
+            options=tuple(plain(option) for option in each(self.options)),
+            rule=label(self.rule),
+        )
+
+    @property
+    def name(self) -> str:
+        """The path joined with dots; `(root)` for the arguments as a whole."""
+        return ".".join(str(part) for part in self.path) or "(root)"
+
+    @classmethod
+    def of(cls, value: object) -> Self | None:
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, Mapping):
+            path = value.get("path", value.get("field", value.get("loc", value.get("name", ()))))
+            return cls(
+                path_of(path),
+                text(value.get("message", value.get("msg", ""))),
+                value.get("sent", value.get("value", UNSET)),
+                label(value.get("expected")),
+                tuple(each(value.get("options"))),
+                label(value.get("rule")),
+            )
+        if isinstance(value, tuple) and len(value) == 2:
+            return cls(path_of(value[0]), text(value[1]))
+        message = label(value)
+        return cls((), message) if message else None
+
+    def to_dict(self) -> dict[str, Json]:
+        data = _present({"path": list(self.path), "message": self.message}, expected=self.expected, rule=self.rule)
+        if self.sent is not UNSET:
+            data["sent"] = self.sent
+        if self.options:
+            data["options"] = list(self.options)
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """One change to the arguments that would fix the call: set a value, rename a key, or remove one."""
+
+    op: Literal["set", "rename", "remove"] = "set"
+    path: Path = ()
+    value: Json | Unset = UNSET
+    to: str | None = None
+
+    def __post_init__(self) -> None:
+        _set(
+            self,
+            path=path_of(self.path),
+            value=self.value if self.value is UNSET else plain(self.value),
+            to=label(self.to),
+        )
+
+    @classmethod
+    def of(cls, value: object) -> Self | None:
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, Mapping) and value.get("op") in ("set", "rename", "remove"):
+            return cls(value["op"], path_of(value.get("path", ())), value.get("value", UNSET), label(value.get("to")))
+        return None
+
+    def to_dict(self) -> dict[str, Json]:
+        data = _present({"op": self.op, "path": list(self.path)}, to=self.to)
+        if self.value is not UNSET:
+            data["value"] = self.value
+        return data
+
+
+def apply_patch(arguments: Mapping[str, Any], patch: Iterable[Patch]) -> dict[str, Any]:
+    """A copy of `arguments` with the changes made; a change that does not fit them is left out.
+
+    >>> apply_patch({"limt": 5}, [Patch("rename", ("limt",), to="limit")])
+    {'limit': 5}
+    """
+    root = deepcopy(dict(arguments))
+    for change in patch:
+        *parents, last = change.path or ("",)
+        holder: Any = root
+        for part in parents:
+            try:
+                holder = holder[part]
+            except (KeyError, IndexError, TypeError):
+                holder = None
+                break
+        if isinstance(holder, dict):
+            _patch_object(holder, last, change)
+        elif isinstance(holder, list) and isinstance(last, int) and 0 <= last < len(holder):
+            if change.op == "set":
+                holder[last] = deepcopy(change.value)
+            elif change.op == "remove":
+                del holder[last]
+    return root
+
+
+def _patch_object(holder: dict[Any, Any], key: str | int, change: Patch) -> None:
+    if change.op == "set" and change.value is not UNSET:
+        holder[key] = deepcopy(change.value)
+    elif change.op == "remove":
+        holder.pop(key, None)
+    elif change.op == "rename" and change.to is not None and key in holder and change.to not in holder:
+        # Rebuilt rather than popped, so that the argument keeps its place.
+        items = [(change.to if name == key else name, item) for name, item in holder.items()]
+        holder.clear()
+        holder.update(items)
+
+
+@dataclass(frozen=True, slots=True)
+class Conflicting:
+    """Who holds what."""
+
+    agent_id: str | None = None
+    pattern: str | None = None
+    held_by: str | None = None
+    extra: Mapping[str, Json] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _set(
+            self,
+            agent_id=label(self.agent_id),
+            pattern=label(self.pattern),
+            held_by=label(self.held_by),
+            extra=plain_map(self.extra),
+        )
+
+    @property
+    def holder(self) -> str | None:
+        """Who to negotiate with."""
+        return self.held_by or self.agent_id
+
+    @classmethod
+    def of(cls, value: object) -> Self | None:
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, Mapping):
+            own = {}
+            extra = {}
+            for key, item in value.items():
+                # A holder that is not a text (an object, say) is kept as it is rather than flattened.
+                if key in ("agent_id", "pattern", "held_by") and isinstance(item, str) and item:
+                    own[key] = item
+                else:
+                    extra[key] = item
+            return cls(**own, extra=extra)
+        holder = label(value)
+        return cls(held_by=holder) if holder else None
+
+    def to_dict(self) -> dict[str, Json]:
+        return _present({}, agent_id=self.agent_id, pattern=self.pattern, held_by=self.held_by) | dict(self.extra)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One answer the user can pick when a call needs input."""
+
+    label: str = ""
+    value: Json = None
+    description: str | None = None
+    field: str | None = None
+
+    def __post_init__(self) -> None:
+        _set(
+            self,
+            label=text(self.label),
+            value=plain(self.value),
+            description=label(self.description),
+            field=label(self.field),
+        )
+
+    @classmethod
+    def of(cls, value: object) -> Self | None:
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, Mapping):
+            shown = value.get("label", value.get("value"))
+            return cls(
+                text(shown), value.get("value", shown), label(value.get("description")), label(value.get("field"))
+            )
+        return None if value is None else cls(text(value), value)
+
+    def to_dict(self) -> dict[str, Json]:
+        return _present({"label": self.label, "value": self.value}, description=self.description, field=self.field)
+
+
+def all_of(part: Any, value: object) -> tuple[Any, ...]:
+    """The items of `value` that `part` can read."""
+    return tuple(item for raw in each(value) if (item := part.of(raw)) is not None)
+
+
+def _set(part: object, **values: object) -> None:
+    for name, value in values.items():
+        object.__setattr__(part, name, value)
+
+
+def _present(data: dict[str, Json], **more: Json) -> dict[str, Json]:
+    return data | {name: value for name, value in more.items() if value is not None}
+
+
+def _mapping(value: object) -> Mapping[str, Json] | None:
+    return value if isinstance(value, Mapping) else None

@@ -1,0 +1,13 @@
+"""`import failwell` must cost nothing that the user did not ask for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+
+def test_import_loads_only_the_standard_library() -> None:
+    program = "import sys; before = set(sys.modules); import failwell; print(*(set(sys.modules) - before))"
+    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    roots = {name.partition(".")[0] for name in out.split()}
+    assert roots - set(sys.stdlib_module_names) == {"failwell"}

@@ -1,0 +1,75 @@
+"""The pages of the documentation that are made from the tables: one for each code, and their index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+import failwell as fw
+from failwell.model.catalogs import CATALOGS
+from failwell.model.codes import Code
+
+_SHOWN = ("text", "typed", "v1", "xml", "envelope", "jsonrpc", "canonical")
+_LANGUAGE = {"xml": "xml", "text": "text"}
+
+
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
+    """Called by mkdocs: adds the generated pages to the written ones."""
+    for path, content in pages().items():
+        files.append(File.generated(config, path, content=content))
+    return files
+
+
+def pages() -> dict[str, str]:
+    """The generated pages by their path."""
+    made = {"codes/index.md": _index()}
+    for catalog in CATALOGS.values():
+        for code in catalog:
+            made[f"codes/{catalog.catalog}/{code.name}.md"] = _page(code)
+    return made
+
+
+def _index() -> str:
+    lines = [
+        "# Codes",
+        "",
+        "Every code Failwell ships, made from the same tables as `failwell codes`. A code your own catalogue declares "
+        "is looked up first, then `core`, then the contracts'.",
+    ]
+    for catalog in CATALOGS.values():
+        lines += ["", f"## {catalog.catalog}", "", (catalog.__doc__ or "").strip(), ""]
+        lines += ["| code | kind | retry | recovery | meaning |", "|---|---|---|---|---|"]
+        lines += [
+            f"| [`{code.name}`]({catalog.catalog}/{code.name}.md) | {code.kind} | {'yes' if code.retryable else 'no'} "
+            f"| {code.strategy} | {code.description} |"
+            for code in catalog
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _page(code: Code) -> str:
+    error = code(code.description if code.description.endswith(".") else f"{code.description}.")
+    decision = fw.decide(error)
+    rows: list[tuple[str, Any]] = [
+        ("meaning", code.description),
+        ("catalogue", code.catalog),
+        ("category", code.category),
+        ("title", code.title),
+        ("kind", code.kind.value),
+        ("the same call may work later", "yes" if code.retryable else "no"),
+        ("recovery", code.strategy.value),
+        ("effect of the failed call", code.effect.value if code.effect else "not known"),
+        ("HTTP status", code.http_status),
+        ("JSON-RPC number", code.number),
+        ("what an agent does", decision.reason),
+    ]
+    lines = [f"# {code.name}", "", "| | |", "|---|---|"]
+    lines += [f"| {name} | {value} |" for name, value in rows if value is not None]
+    lines += ["", "## Raise it", "", "```python", "import failwell as fw", ""]
+    lines += [f'raise fw.ToolError("{error.message}", code="{code.name}")', "```", "", "## On the wire", ""]
+    for name in _SHOWN:
+        wire = fw.render(error, name)
+        lines += [f"`{name}`", "", f"```{_LANGUAGE.get(name, 'json')}", wire, "```", ""]
+    return "\n".join(lines)
