@@ -12,7 +12,7 @@ from failwell.model.plain import Json
 
 from .wire import Format, Outcome, build, compact
 
-_FIELDS: Final = (
+FIELDS: Final = (
     "code",
     "title",
     "recoverable",
@@ -69,11 +69,8 @@ def load(data: Mapping[str, Any]) -> Outcome | None:
     kind = Kind.of(data.get("kind"))
     if kind is None and "kind" in data:
         notes.append(f"The kind {data['kind']!r:.80} is not one of the six.")
-    fields = {name: data[name] for name in _FIELDS if data.get(name) is not None}
-    for name in ("next_steps", "actions", "fields", "patch", "conflicts"):
-        if name in fields and not _is_list(fields[name]):
-            notes.append(f"{name} was not a list.")
-            del fields[name]
+    fields = {name: data[name] for name in FIELDS if data.get(name) is not None}
+    list_fields(fields, notes)
     for name in ("details", "meta"):
         if name in fields and not isinstance(fields[name], Mapping):
             notes.append(f"{name} was not an object.")
@@ -88,6 +85,14 @@ def load(data: Mapping[str, Any]) -> Outcome | None:
         notes=notes,
         **fields,
     )
+
+
+def list_fields(fields: dict[str, Json], notes: list[str]) -> None:
+    """Takes out what should have been a list and is none."""
+    for name in ("next_steps", "actions", "fields", "patch", "conflicts"):
+        if name in fields and not _is_list(fields[name]):
+            notes.append(f"{name} was not a list.")
+            del fields[name]
 
 
 def _is_list(value: object) -> bool:

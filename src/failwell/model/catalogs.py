@@ -98,7 +98,7 @@ class Xml(Catalog, name="xml", register=False):
     INVALID_PARAMS = Code("validation", "The parameters do not fit.", title="Invalid params")
     INPUT_REJECTED = Code("permission", "An input filter turned the call down.")
     AUTH_REQUIRED = Code("permission", "The caller has to log in.")
-    HANDOFF_CONNECTING = Code("transient", "Another server is being connected.", effect=UNTOUCHED)
+    HANDOFF_CONNECTING = Code("transient", "Another server is being connected.")
 
 
 class Social(Catalog, name="social", register=False):
@@ -109,14 +109,14 @@ class Social(Catalog, name="social", register=False):
     x_forbidden = Code("permission", "Insufficient permissions", category="X API")
     x_account_restricted = Code("permission", "Account suspended/restricted", category="X API")
     x_network_error = Code("transient", "Network/timeout error", category="X API")
-    x_not_configured = Code("internal", "X client not initialized", category="X API", strategy=USER_ACTION, effect=UNTOUCHED)
+    x_not_configured = Code("internal", "X client not initialized", category="X API", strategy=USER_ACTION)
     x_api_error = Code("transient", "Generic X API error", category="X API")
     db_error = Code("transient", "Database operation failed", category="Database")
     validation_error = Code("validation", "Input validation failed", category="Validation")
     invalid_input = Code("validation", "Invalid parameter value", category="Validation")
     tweet_too_long = Code("validation", "Tweet exceeds 280 weighted chars", category="Validation")
     llm_error = Code("transient", "LLM provider call failed", category="LLM")
-    llm_not_configured = Code("internal", "No LLM provider configured", category="LLM", strategy=USER_ACTION, effect=UNTOUCHED)
+    llm_not_configured = Code("internal", "No LLM provider configured", category="LLM", strategy=USER_ACTION)
     unsupported_media_type = Code("validation", "File extension not supported", category="Media")
     file_read_error = Code("internal", "Could not read media file", category="Media")
     media_upload_error = Code("internal", "Upload to X API failed", category="Media")

@@ -105,6 +105,7 @@ class CatalogType(type):
         inherited = [code for base in bases if isinstance(base, CatalogType) for code in base]
         cls.catalog = options.get("name") or humanize(title).replace(" ", "_").lower()
         cls.codes = {code.name: code for code in inherited}
+        mine: list[Code] = []
         for attribute, code in body.items():
             if isinstance(code, Code):
                 named = replace(
@@ -113,6 +114,9 @@ class CatalogType(type):
                     title=code.title or humanize(code.name or attribute),
                     catalog=cls.catalog,
                 )
+                if any(named.name == other.name for other in mine):
+                    raise ValueError(f"The catalogue {title} has two codes called {named.name!r}; rename one.")
+                mine.append(named)
                 setattr(cls, attribute, named)
                 cls.codes[named.name] = named
         if bases and options.get("register", True):

@@ -17,6 +17,7 @@ from .error import ToolError
 from .kinds import STRATEGY_OF_KIND, Effect, Kind, Strategy
 from .needs import NeedsInput
 from .parts import Action, Patch
+from .plain import instant
 
 Delivery = Literal["never_sent", "unanswered", "answered"]
 
@@ -147,6 +148,8 @@ def decide(
     >>> decide(ToolError("Too many requests.", code="RATE_LIMITED", retry_after=30)).delay
     30
     """
+    if delivery not in (None, "never_sent", "unanswered", "answered"):
+        raise ValueError(f"There is no delivery {delivery!r}; use 'never_sent', 'unanswered' or 'answered'.")
     rules = policy or Policy()
     if isinstance(error, NeedsInput):
         return Decision(Next.ASK, f"The call needs an answer from the user: {_sentence(error.message)}")
@@ -176,19 +179,25 @@ def _wanted(error: ToolError) -> Next:
         wanted = Next.RETRY
     else:
         wanted = _BY_KIND[error.kind]
-    if error.retryable and wanted is Next.GIVE_UP:
+    if error.retryable and wanted is Next.GIVE_UP and not error.given("strategy"):
         wanted = Next.RETRY
     if wanted is Next.RETRY and error.kind is Kind.TRANSIENT and not error.retryable:
         # TLS_ERROR and the like: of the passing kind, but the catalogue says that waiting does not help.
         return Next.GIVE_UP
     if wanted is Next.RETRY and error.kind is Kind.TRANSIENT and not error.recoverable:
         return Next.GIVE_UP
+    if wanted is Next.RETRY and error.format == "v1" and not error.retryable:
+        # Contract 001 says of such errors that the user has to act, without exception.
+        return Next.ASK
     return wanted
 
 
 def _doubt(error: ToolError, tool: Traits, delivery: Delivery | None, policy: Policy) -> str | None:
     """Why the same call must not be made again, or None when it may be."""
-    if delivery == "never_sent" or error.effect is Effect.NONE:
+    if delivery == "never_sent":
+        return None
+    # Without an answer nobody refused the call: then only an effect that somebody stated proves anything.
+    if error.effect is Effect.NONE and (delivery != "unanswered" or error.given("effect")):
         return None
     if policy.trust_annotations and tool.repeatable:
         return None
@@ -225,13 +234,14 @@ def _delay(error: ToolError, made: int, policy: Policy, now: datetime | None) ->
     if error.retry_after is not None:
         return error.retry_after
     if error.reset_at is not None:
-        return max(0.0, (error.reset_at - (now or datetime.now(UTC))).total_seconds())
+        moment = instant(now) or datetime.now(UTC)
+        return max(0.0, (error.reset_at - moment).total_seconds())
     first = policy.default_delays.get(error.format or "", policy.base_delay)
     return min(first * 2.0 ** min(made - 1, 32), max(policy.max_delay, first))
 
 
 def _fix(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
-    fixed = sum(earlier.kind is Kind.VALIDATION for earlier in history)
+    fixed = sum(_wanted(earlier) is Next.FIX for earlier in history)
     if fixed >= policy.max_fixes:
         return Decision(
             Next.GIVE_UP, f"The arguments were corrected {fixed} times and are still refused.", log=_bad_input(error)

@@ -15,6 +15,7 @@ same, whatever their class.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Generic, Literal, Self, TypedDict, TypeVar, Unpack, cast, overload
@@ -126,7 +127,7 @@ def _share(value: object) -> float | None:
 
 
 def _origin(value: object) -> Literal["peer", "local"] | None:
-    return value if value in ("peer", "local") else None
+    return value if isinstance(value, str) and value in ("peer", "local") else None  # type: ignore[return-value]
 
 
 def _severity(value: object) -> Severity:
@@ -204,10 +205,13 @@ class ToolError(Exception):
         'InvoiceAlreadyPaid'
         """
         super().__init_subclass__()
-        cls._kind = Kind.of(defaults.get("kind")) or cls._kind
+        info = find(label(defaults.get("code"))) if cls._kind is None else None
+        cls._kind = Kind.of(defaults.get("kind")) or cls._kind or (info.kind if info else None)
+        defaults.pop("kind", None)
         cls._defaults = {**cls._defaults, **cls._normalise({**defaults})}
 
-    def __new__(cls, message: object = "", **fields: Unpack[Fields]) -> Self:
+    def __new__(cls, message: object = "", *rest: object, **fields: Unpack[Fields]) -> Self:
+        # The rest belongs to the constructors of subclasses.
         if cls is not ToolError:
             return cls._blank(dict(cls._defaults))
         info = find(label(fields.get("code")))
@@ -220,7 +224,10 @@ class ToolError(Exception):
         super().__init__(message)
         cause = fields.pop("cause", None)
         # Stated unless the author says None: contract 002 tells the two apart.
-        fields.setdefault("severity", Severity.ERROR)
+        if "severity" not in self._given:
+            fields.setdefault("severity", Severity.ERROR)
+        if self._kind is not None:
+            fields.pop("kind", None)
         self._given.update(self._normalise({"message": message, **fields}))
         self.args = (self.message,)
         self._info = find(self.code)
@@ -247,8 +254,16 @@ class ToolError(Exception):
         clean = {}
         for name, value in fields.items():
             if name not in _NORMAL:
-                raise TypeError(f"{cls.__name__} has no field {name!r}; it has: {', '.join(_NORMAL)}")
-            if value is not None and (normal := _NORMAL[name](value)) not in (None, (), {}):
+                known = ", ".join(["message", *Fields.__annotations__])
+                raise TypeError(f"{cls.__name__} has no field {name!r}; it has: {known}")
+            if value is None:
+                continue
+            try:
+                normal = _NORMAL[name](value)
+            except Exception:
+                # Something that breaks when it is looked at is as good as nothing.
+                continue
+            if normal is not None and normal != () and normal != {}:
                 clean[name] = normal
         return clean
 
@@ -261,7 +276,10 @@ class ToolError(Exception):
     @property
     def kind(self) -> Kind:
         """One of six; decides what an agent does."""
-        return self._kind or Kind.INTERNAL
+        if self._kind is not None:
+            return self._kind
+        given: Kind | None = self._given.get("kind")
+        return given or (self._info.kind if self._info else Kind.INTERNAL)
 
     @property
     def type(self) -> str:
@@ -347,13 +365,14 @@ class ToolError(Exception):
     def replace(self, **changes: Any) -> ToolError:
         """A copy with some fields changed; None takes one away."""
         kind = Kind.of(changes.pop("kind", None)) or self._kind
+        cause = changes.pop("cause", self.__cause__)
         same = kind is self._kind
         new = (type(self) if same else KIND_CLASSES[cast(Kind, kind)])._blank(dict(self._given))
         new.__dict__.update({key: value for key, value in self.__dict__.items() if key != "_given"})
         for name, value in changes.items():
             new._give(name, value)
         new.args = (new.message,)
-        new.__cause__ = self.__cause__
+        new.__cause__ = cause if isinstance(cause, BaseException) else None
         return new
 
     def to_dict(self, *, provenance: bool = True) -> dict[str, Json]:
@@ -412,8 +431,9 @@ class ToolError(Exception):
         return self.replace()
 
     def __deepcopy__(self, memo: object) -> ToolError:
-        # Everything inside is normalised data that nothing else holds, so a copy of the outer map is deep enough.
-        return self.replace()
+        new = self.replace()
+        new._given = deepcopy(self._given)
+        return new
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_restore, (type(self), self.__dict__))
@@ -437,8 +457,9 @@ def _restore(cls: type[ToolError], state: dict[str, Any]) -> ToolError:
 _NORMAL: Final[dict[str, Callable[[Any], Any]]] = {
     name: field.normal for name, field in vars(ToolError).items() if isinstance(field, _Field)
 }
-# Not fields of the table: the kind is the class, and only a reader may say what the wire said about retrying.
-_NORMAL.update({"kind": lambda _: None, "wire_retryable": _flag})
+# Not fields of the table: the kind is the class wherever the class has one, and only a reader may say what the wire
+# said about retrying.
+_NORMAL.update({"kind": Kind.of, "wire_retryable": _flag})
 
 PROVENANCE: Final = ("origin", "format", "confidence", "legacy", "notes")
 _PLAIN_FIELDS: Final = (

@@ -32,10 +32,7 @@ class NeedsInput(Exception):
         self.message = text(message)
         self.fields = lines(fields)
         self.reason = label(reason)
-        self.suggestions: dict[str, list[Json]] = {
-            text(name): [plain(value) for value in each(values)]
-            for name, values in (suggestions.items() if isinstance(suggestions, Mapping) else ())
-        }
+        self.suggestions: dict[str, list[Json]] = _choices(suggestions)
         self.options: tuple[Option, ...] = all_of(Option, options)
         self.notes = lines(notes)
         self.format = label(format)
@@ -89,6 +86,16 @@ class NeedsInput(Exception):
 
 
 def _restore(cls: type[NeedsInput], state: dict[str, Any]) -> NeedsInput:
-    self = cls(state["message"])
+    # Not through the constructor: a subclass may want other arguments.
+    self = cls.__new__(cls)
     self.__dict__.update(state)
+    self.args = (self.message,)
     return self
+
+
+def _choices(suggestions: object) -> dict[str, list[Json]]:
+    try:
+        known = plain(suggestions) if isinstance(suggestions, Mapping) else {}
+        return {name: each(values) for name, values in known.items()}
+    except Exception:
+        return {}

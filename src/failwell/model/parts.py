@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from functools import wraps
+from typing import Any, Final, Literal, Self, TypeVar
 
 from .plain import UNSET, Json, Unset, each, label, plain, plain_map, text
 
 Path = tuple[str | int, ...]
+T = TypeVar("T")
+
+
+def _never_raising(read: Callable[[Any, object], T | None]) -> Callable[[Any, object], T | None]:
+    """Something that breaks when it is looked at is as good as nothing."""
+
+    @wraps(read)
+    def reading(cls: Any, value: object) -> T | None:
+        try:
+            return read(cls, value)
+        except Exception:
+            return None
+
+    return reading
 
 
 def path_of(value: object) -> Path:
     """A path as names and indexes. A text is one name, never split: names may hold dots."""
-    if isinstance(value, (str, int)) and not isinstance(value, bool):
-        return (value if isinstance(value, int) else text(value),)
-    return tuple(part if isinstance(part, int) and not isinstance(part, bool) else text(part) for part in each(value))
+    if isinstance(value, (str, int)):
+        return (_step(value),)
+    return tuple(_step(part) for part in each(value))
+
+
+def _step(part: object) -> str | int:
+    # An index that no list can have is only a name that looks like a number.
+    if isinstance(part, int) and not isinstance(part, bool) and abs(part) < 1 << 62:
+        return int(part)
+    return text(plain(part))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +55,7 @@ class Action:
             _set(self, arguments=plain_map(self.arguments))
 
     @classmethod
+    @_never_raising
     def of(cls, value: object) -> Self | None:
         if isinstance(value, cls):
             return value
@@ -84,6 +107,7 @@ class FieldError:
         return ".".join(str(part) for part in self.path) or "(root)"
 
     @classmethod
+    @_never_raising
     def of(cls, value: object) -> Self | None:
         if isinstance(value, cls):
             return value
@@ -111,6 +135,9 @@ class FieldError:
         return data
 
 
+_OPERATIONS: Final = ("set", "rename", "remove")
+
+
 @dataclass(frozen=True, slots=True)
 class Patch:
     """One change to the arguments that would fix the call: set a value, rename a key, or remove one."""
@@ -123,16 +150,18 @@ class Patch:
     def __post_init__(self) -> None:
         _set(
             self,
+            op=self.op if isinstance(self.op, str) else text(self.op),
             path=path_of(self.path),
             value=self.value if self.value is UNSET else plain(self.value),
             to=label(self.to),
         )
 
     @classmethod
+    @_never_raising
     def of(cls, value: object) -> Self | None:
         if isinstance(value, cls):
-            return value
-        if isinstance(value, Mapping) and value.get("op") in ("set", "rename", "remove"):
+            return value if value.op in _OPERATIONS else None
+        if isinstance(value, Mapping) and isinstance(value.get("op"), str) and value["op"] in _OPERATIONS:
             return cls(value["op"], path_of(value.get("path", ())), value.get("value", UNSET), label(value.get("to")))
         return None
 
@@ -151,7 +180,9 @@ def apply_patch(arguments: Mapping[str, Any], patch: Iterable[Patch]) -> dict[st
     """
     root = deepcopy(dict(arguments))
     for change in patch:
-        *parents, last = change.path or ("",)
+        if not change.path:
+            continue
+        *parents, last = change.path
         holder: Any = root
         for part in parents:
             try:
@@ -162,7 +193,7 @@ def apply_patch(arguments: Mapping[str, Any], patch: Iterable[Patch]) -> dict[st
         if isinstance(holder, dict):
             _patch_object(holder, last, change)
         elif isinstance(holder, list) and isinstance(last, int) and 0 <= last < len(holder):
-            if change.op == "set":
+            if change.op == "set" and change.value is not UNSET:
                 holder[last] = deepcopy(change.value)
             elif change.op == "remove":
                 del holder[last]
@@ -205,6 +236,7 @@ class Conflicting:
         return self.held_by or self.agent_id
 
     @classmethod
+    @_never_raising
     def of(cls, value: object) -> Self | None:
         if isinstance(value, cls):
             return value
@@ -244,6 +276,7 @@ class Option:
         )
 
     @classmethod
+    @_never_raising
     def of(cls, value: object) -> Self | None:
         if isinstance(value, cls):
             return value

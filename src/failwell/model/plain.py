@@ -6,6 +6,7 @@ that JSON cannot hold degrade to the nearest thing it can.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -19,8 +20,10 @@ Json = Any
 
 MAX_DEPTH: Final = 40
 MAX_VALUES: Final = 50_000
+MAX_ITEMS: Final = 1_000
 # Python refuses to print longer integers (sys.get_int_max_str_digits), and no reader of JSON wants them.
 _MAX_INT_BITS: Final = 2048
+_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 class Unset(Enum):
@@ -106,26 +109,29 @@ def _first(items: Iterable[Any], left: list[int]) -> list[Any]:
 
 def plain_map(value: object) -> dict[str, Json]:
     """`value` as a JSON object; anything that is no mapping goes under the key `value`."""
-    if not value:
-        return {}
     data = plain(value)
-    return data if isinstance(data, dict) else {"value": data}
+    if isinstance(data, dict):
+        return data
+    return {} if data in (None, "", [], False) else {"value": data}
 
 
 def _describe(value: object) -> str:
     """A short text for a value that is not a string, without the memory addresses of a default `repr`."""
     if value is None:
         return ""
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return bytes(value).decode("utf-8", "replace")
-    if isinstance(value, (datetime, date, time)):
-        return value.isoformat()
-    if isinstance(value, timedelta):
-        return f"{value.total_seconds():g} seconds"
     try:
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            return bytes(value).decode("utf-8", "replace")
+        if isinstance(value, (datetime, date, time)):
+            return value.isoformat()
+        if isinstance(value, timedelta):
+            return f"{value.total_seconds():g} seconds"
+        if isinstance(value, (Mapping, list, tuple, set, frozenset)):
+            # Not str(): values that hold each other twice would be written out for ever.
+            return json.dumps(plain(value), ensure_ascii=False)
         if type(value).__str__ is object.__str__ and type(value).__repr__ is object.__repr__:
             return f"<{type(value).__name__}>"
-        return str(value)
+        return _ADDRESS.sub("", str(value))
     except Exception:
         return f"<{type(value).__name__}>"
 
@@ -190,7 +196,8 @@ def each(value: object) -> list[object]:
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         return [value]
     try:
-        return list(value)
+        items = list(islice(value, MAX_ITEMS))
+        return sorted(items, key=repr) if isinstance(value, (set, frozenset)) else items
     except Exception:
         return []
 

@@ -41,7 +41,8 @@ class Template:
     def error(self, **variables: Any) -> ToolError:
         """The error, with its variables in the text and in the details."""
         known = {**self.defaults, **variables}
-        details = {name: value for name, value in variables.items() if name not in ("field", "value", "retry_after")}
+        elsewhere = ("field", "value", "retry_after") if self.expected is not None else ("retry_after",)
+        details = {name: value for name, value in variables.items() if name not in elsewhere}
         problem = None
         if self.expected is not None:
             name = known.get("field")
@@ -56,7 +57,7 @@ class Template:
             code=self.code,
             kind=self.kind,
             strategy=self.strategy,
-            retry_after=known.get("retry_after") if self.strategy is Strategy.RETRY else None,
+            retry_after=known.get("retry_after"),
             next_steps=[fill(step, known) for step in self.next_steps],
             fields=[problem] if problem else None,
             details=details,

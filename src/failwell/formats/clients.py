@@ -1,0 +1,70 @@
+"""What known clients show their model when a tool fails, and so which parts of a result they need.
+
+No one part of a result reaches every model, so the table says what each client does with each of them. A new client is
+a new row.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """One client and what it does with a failed result.
+
+    `structured` is what becomes of `structuredContent`: shown to the model beside the text, dropped, shown `instead` of
+    the text, or `checked` against the tool's output schema, with an exception when it does not fit.
+    """
+
+    name: str
+    blocks: Literal["all", "first"] = "all"
+    structured: Literal["shown", "dropped", "instead", "checked"] = "dropped"
+    marks_errors: bool = True
+    protocol_errors: Literal["shown", "hidden", "fatal"] = "shown"
+    below: tuple[int, ...] | None = None
+    """Only versions before this one."""
+
+
+UNKNOWN: Final = Client("unknown", blocks="first", structured="checked", marks_errors=False, protocol_errors="hidden")
+"""A client nobody knows may do the least."""
+
+CLIENTS: Final = (
+    Client("claude-code", blocks="first"),
+    Client("claude-ai", blocks="first"),
+    Client("claude-agent-sdk"),
+    Client("openai-agents", marks_errors=False, protocol_errors="hidden"),
+    Client("pydantic-ai", structured="instead"),
+    Client("langchain-mcp-adapters", protocol_errors="fatal"),
+    Client("smolagents", blocks="first", marks_errors=False, protocol_errors="fatal"),
+    Client("mcpadapt", blocks="first", marks_errors=False, protocol_errors="fatal"),
+    Client("mcp-agent", marks_errors=False),
+    Client("fastmcp", structured="shown"),
+    Client("mcp", structured="shown"),
+    Client("mastra", structured="instead", marks_errors=False),
+    Client("typescript-sdk", structured="checked", below=(2,)),
+    Client("typescript-sdk", structured="shown"),
+    Client("mcp-inspector", structured="checked", below=(2,)),
+    Client("mcp-inspector", structured="shown"),
+    Client("gemini-cli"),
+    Client("crewai", marks_errors=False),
+    Client("llama-index", marks_errors=False),
+    Client("n8n", marks_errors=False),
+    Client("elizaos", marks_errors=False),
+    Client("nanobot", marks_errors=False),
+)
+
+
+def find_client(named: str | Client | None) -> Client | None:
+    """The row for `name/version`, as a client gives it when it connects; what is not in the table counts as unknown."""
+    if named is None or isinstance(named, Client):
+        return named
+    name, _, version = named.partition("/")
+    wanted = re.sub(r"[\s_]+", "-", name.strip().lower())
+    number = tuple(int(part) for part in re.findall(r"\d{1,6}", version)[:3])
+    for client in CLIENTS:
+        if client.name == wanted and (client.below is None or (number and number < client.below)):
+            return client
+    return UNKNOWN

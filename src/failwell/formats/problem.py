@@ -1,0 +1,138 @@
+"""`problem`: RFC 9457, problem details for HTTP (`application/problem+json`).
+
+The code is the problem type and all else the model knows is an extension member: nothing is lost. Members are
+named as in the canonical object, but for `detail` (the message), `status`, and `errors`, which follows the RFC's own
+example: `detail` and a JSON `pointer` for each argument that was wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import quote, unquote
+
+from failwell.model.error import ToolError
+from failwell.model.kinds import Kind
+from failwell.model.parts import Path
+from failwell.model.plain import Json
+
+from .canonical import FIELDS, list_fields
+from .wire import Format, build, compact, kept_map
+
+MEDIA_TYPE: Final = "application/problem+json"
+TYPE_PREFIX: Final = "urn:failwell:code:"
+_RENAMED: Final = frozenset({"failwell", "message", "title", "http_status", "fields"})
+
+
+def dump(error: ToolError) -> dict[str, Json]:
+    data = error.to_dict(provenance=False)
+    wire: dict[str, Json] = {
+        "type": TYPE_PREFIX + quote(error.code, safe="") if error.code else "about:blank",
+        "title": error.title,
+    }
+    if error.http_status is not None:
+        wire["status"] = error.http_status
+    wire["detail"] = error.message
+    wire |= {name: value for name, value in data.items() if name not in _RENAMED}
+    if error.fields:
+        wire["errors"] = [_error(problem) for problem in data["fields"]]
+    return wire
+
+
+def _error(problem: dict[str, Json]) -> dict[str, Json]:
+    pointer = "#" + "".join(f"/{_escape(part)}" for part in problem["path"])
+    rest = {name: value for name, value in problem.items() if name not in ("path", "message")}
+    if any(isinstance(part, str) and part.isdecimal() for part in problem["path"]):
+        # A pointer cannot tell the name "0" from the first item.
+        rest["path"] = problem["path"]
+    return {"detail": problem["message"], "pointer": pointer, **rest}
+
+
+def _escape(part: str | int) -> str:
+    return quote(str(part).replace("~", "~0").replace("/", "~1"), safe="~")
+
+
+def sniff(data: Mapping[str, Any]) -> bool:
+    kind, status = data.get("type"), data.get("status")
+    said = isinstance(data.get("title"), str) or isinstance(data.get("detail"), str)
+    named = isinstance(kind, str) and (":" in kind or kind.startswith("/"))
+    failed = isinstance(status, int) and 400 <= status <= 599
+    return said and (named or kind is None) and (failed or (named and status is None and "detail" in data))
+
+
+def load(data: Mapping[str, Any]) -> ToolError | None:
+    if not sniff(data):
+        return None
+    notes: list[str] = []
+    own = data.get("code")
+    code = own if isinstance(own, str) else _code(data.get("type"))
+    title, detail = data.get("title"), data.get("detail")
+    fields = {name: data[name] for name in FIELDS if name in data and name not in ("code", "title", "fields")}
+    list_fields(fields, notes)
+    if "details" in fields:
+        fields["details"] = kept_map(fields["details"], notes, "details")
+    known = {*FIELDS, "type", "title", "status", "detail", "instance", "errors", "kind", "retryable", "severity"}
+    if extra := {name: value for name, value in data.items() if name not in known}:
+        fields["details"] = {**fields.get("details", {}), **extra}
+    kind = Kind.of(data.get("kind"))
+    status = data.get("status")
+    if kind is None and isinstance(status, int):
+        kind = _KIND_OF_STATUS.get(status) or (Kind.TRANSIENT if status >= 500 else Kind.VALIDATION)
+    return build(
+        "problem",
+        detail if detail is not None else title,
+        kind=kind,
+        retryable=data.get("retryable"),
+        code=code,
+        title=title if detail is not None and isinstance(title, str) else None,
+        severity=data.get("severity"),
+        http_status=status,
+        fields=[found for item in data.get("errors", ()) if (found := _load_error(item))]
+        if isinstance(data.get("errors"), list)
+        else None,
+        notes=notes,
+        **fields,
+    )
+
+
+_KIND_OF_STATUS: Final = {
+    401: Kind.PERMISSION,
+    403: Kind.PERMISSION,
+    404: Kind.NOT_FOUND,
+    408: Kind.TRANSIENT,
+    409: Kind.CONFLICT,
+    410: Kind.NOT_FOUND,
+    412: Kind.CONFLICT,
+    423: Kind.CONFLICT,
+    425: Kind.TRANSIENT,
+    429: Kind.TRANSIENT,
+}
+
+
+def _code(kind: object) -> str | None:
+    if not isinstance(kind, str) or kind in ("", "about:blank"):
+        return None
+    if kind.startswith(TYPE_PREFIX):
+        return unquote(kind.removeprefix(TYPE_PREFIX), errors="replace")
+    return kind.rstrip("/").rpartition("/")[2].rpartition("#")[2].rpartition(":")[2] or None
+
+
+def _load_error(item: object) -> dict[str, Json] | None:
+    if not isinstance(item, Mapping):
+        return None
+    path = item.get("path")
+    if not isinstance(path, list):
+        pointer = item.get("pointer")
+        path = _path(pointer) if isinstance(pointer, str) else []
+    return {**item, "path": path, "message": item.get("detail", item.get("message", ""))}
+
+
+def _path(pointer: str) -> list[Path]:
+    parts = [unquote(part, errors="replace") for part in pointer.lstrip("#").split("/")[1:]]
+    return [
+        int(part) if part.isdecimal() and part.isascii() else part.replace("~1", "/").replace("~0", "~")  # type: ignore[misc]
+        for part in parts
+    ]
+
+
+FORMAT: Final = Format("problem", "RFC 9457, problem details", dump, load, compact)

@@ -1,0 +1,95 @@
+"""`toolfailure`: an open proposal to the MCP specification (pull request 3313). Experimental, and only on request.
+
+It travels in the `_meta` of a result, next to a text that carries the message, and its key lies under a prefix that
+belongs to the MCP project. It may change or go away with the proposal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from failwell.model.error import DEFAULT_CODES, ToolError
+from failwell.model.kinds import Kind
+from failwell.model.plain import Json, instant
+
+from .text import next_action
+from .wire import Format, build, compact
+
+META_KEY: Final = "io.modelcontextprotocol/toolFailure"
+
+_CLASS_OF_KIND: Final = {
+    Kind.NOT_FOUND: "capability",
+    Kind.CONFLICT: "capability",
+    Kind.VALIDATION: "capability",
+    Kind.INTERNAL: "capability",
+    Kind.TRANSIENT: "reliability",
+    Kind.PERMISSION: "governance",
+}
+_KIND_OF_CLASS: Final = {
+    "capability": Kind.VALIDATION,
+    "reliability": Kind.TRANSIENT,
+    "governance": Kind.PERMISSION,
+}
+# The proposal's own words for what the core catalogue calls otherwise.
+_WORD_OF_CODE: Final = {
+    "NOT_FOUND": "resource_not_found",
+    "VALIDATION_ERROR": "invalid_input",
+    "UNSUPPORTED": "capability_unsupported",
+    "UNAVAILABLE": "retryable_transient_error",
+    "UNAUTHORIZED": "auth_required",
+    "FORBIDDEN": "permission_denied",
+    "POLICY_DENIED": "policy_blocked",
+}
+_CODE_OF_WORD: Final = {word: code for code, word in _WORD_OF_CODE.items()}
+
+
+def dump(error: ToolError, *, now: datetime | None = None) -> dict[str, Json]:
+    """The proposal's object. `now` turns a delay into the instant it wants; without it only `reset_at` is used."""
+    code = error.code or DEFAULT_CODES[error.kind]
+    wire: dict[str, Json] = {"class": _CLASS_OF_KIND[error.kind], "code": _WORD_OF_CODE.get(code, code)}
+    if error.kind is Kind.TRANSIENT:
+        wire["retryable"] = error.retryable
+        moment = error.reset_at
+        if moment is None and now is not None and error.retry_after is not None:
+            moment = now.astimezone(UTC) + timedelta(seconds=error.retry_after)
+        if moment is not None and error.retryable:
+            wire["retryNotBefore"] = int(moment.timestamp() * 1000)
+    # The proposal demands one; where the server has none, equal failures share one.
+    wire["correlationId"] = error.correlation_id or _digest(error)
+    if guidance := " ".join(next_action(error)):
+        wire["agentGuidance"] = guidance
+    return wire
+
+
+def _digest(error: ToolError) -> str:
+    said = compact(error.to_dict(provenance=False))
+    return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+
+def sniff(data: Mapping[str, Any]) -> bool:
+    return data.get("class") in _KIND_OF_CLASS and isinstance(data.get("code"), str) and "correlationId" in data
+
+
+def load(data: Mapping[str, Any], message: str = "") -> ToolError | None:
+    if not sniff(data):
+        return None
+    code = _CODE_OF_WORD.get(data["code"], data["code"])
+    before = data.get("retryNotBefore")
+    error = build(
+        "toolfailure",
+        message or data.get("agentGuidance") or "",
+        code=code,
+        retryable=data.get("retryable", False),
+        reset_at=instant(before / 1000) if isinstance(before, (int, float)) and abs(before) < 1e15 else None,
+        correlation_id=data.get("correlationId"),
+        suggestion=data.get("agentGuidance"),
+    )
+    if error.info is None:
+        error = error.replace(kind=_KIND_OF_CLASS[data["class"]])
+    return error
+
+
+FORMAT: Final = Format("toolfailure", "MCP proposal 3313, experimental", dump, load, compact, options=("now",))

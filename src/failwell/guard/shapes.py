@@ -1,0 +1,135 @@
+"""What secrets look like: one row per shape.
+
+Every repetition is bounded, or runs over characters that what follows cannot begin with, so that a search takes time
+in proportion to the text. A row's group `keep` stays; without one the whole match goes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_W = r"[A-Za-z0-9_-]"
+_LEFT = r"(?<![A-Za-z0-9])"
+
+# Tokens that carry their vendor's mark.
+MARKED: Final[dict[str, str]] = {
+    "aws_access_key": r"(?:AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AIPA|ANPA|ANVA|AROA)[A-Z0-9]{16}(?![A-Za-z0-9])",
+    "github": r"gh[pousr]_[A-Za-z0-9]{20,255}",
+    "github_fine": r"github_pat_[A-Za-z0-9_]{20,255}",
+    "gitlab": rf"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat|ffct|sct)-{_W}{{16,255}}",
+    "slack": r"xox[abcdeoprs]-[A-Za-z0-9-]{8,255}",
+    "slack_app": r"xapp-[0-9A-Za-z-]{10,255}",
+    "slack_webhook": r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{10,255}",
+    "discord_webhook": r"discord(?:app)?\.com/api/webhooks/[0-9]{10,25}/[\w-]{20,255}",
+    "stripe": r"(?:sk|rk|ak)_(?:live|test|prod)_[A-Za-z0-9]{8,255}",
+    "stripe_webhook": r"whsec_[A-Za-z0-9+/=]{16,255}",
+    "sk_style": rf"sk-(?:ant-|proj-|svcacct-|admin-|or-v1-|None-|lf-)?{_W}{{16,255}}",
+    "google_api": r"AIza[0-9A-Za-z_-]{30,45}",
+    "google_oauth": r"ya29\.[0-9A-Za-z_.-]{10,2000}",
+    "google_client": r"GOCSPX-[0-9A-Za-z_-]{16,64}",
+    "google_refresh": r"1//0[0-9A-Za-z_-]{20,512}",
+    "azure_client": r"[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{28,40}",
+    "hugging_face": r"(?:hf|api_org)_[A-Za-z0-9]{20,255}",
+    "replicate": r"r8_[A-Za-z0-9]{20,255}",
+    "npm": r"npm_[A-Za-z0-9]{20,255}",
+    "pypi": r"pypi-[A-Za-z0-9_-]{16,1000}",
+    "docker": r"dckr_(?:pat|oat)_[A-Za-z0-9_-]{16,255}",
+    "digitalocean": r"do[opr]_v1_[a-f0-9]{32,128}",
+    "sendgrid": r"SG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,128}",
+    "mailgun": r"key-[0-9a-f]{32}(?![0-9a-f])",
+    "mailgun_new": r"[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![0-9a-f-])",
+    "mailchimp": r"[0-9a-f]{32}-us[0-9]{1,3}(?![0-9])",
+    "twilio": r"SK[0-9a-f]{32}(?![0-9a-f])",
+    "telegram": r"[0-9]{8,11}:AA[A-Za-z0-9_-]{30,40}",
+    "discord": r"[MNO][A-Za-z0-9_-]{22,30}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{25,45}",
+    "databricks": r"dapi[0-9a-f]{32}(?:-[0-9])?",
+    "vault": r"hv[sbr]\.[A-Za-z0-9_-]{16,255}",
+    "vault_old": r"(?<![\w.])s\.[A-Za-z0-9]{24}(?![A-Za-z0-9])",
+    "terraform": r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{40,100}",
+    "linear": r"lin_(?:api|oauth)_[A-Za-z0-9]{20,128}",
+    "notion": r"(?:secret_[A-Za-z0-9]{40,50}|ntn_[A-Za-z0-9]{30,64})",
+    "shopify": r"shp(?:at|ca|pa|ss|tka)_[A-Fa-f0-9]{20,64}",
+    "square": r"sq0[a-z]{3}-[A-Za-z0-9_-]{20,64}",
+    "square_access": r"EAAA[A-Za-z0-9_-]{40,128}",
+    "facebook": r"EAA[A-Za-z0-9]{60,400}",
+    "planetscale": r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{16,128}",
+    "supabase": r"sb(?:p|_secret|_publishable)_[A-Za-z0-9_]{16,128}",
+    "postman": r"PMAK-[A-Za-z0-9-]{20,128}",
+    "new_relic": r"NR(?:AK|II|JS|RA)-[A-Za-z0-9_-]{16,64}",
+    "sentry": r"sntry[su]_[A-Za-z0-9_=+/-]{20,512}",
+    "grafana": r"(?:glsa|glc|glb)_[A-Za-z0-9+/=_-]{16,400}",
+    "doppler": r"dp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{20,128}",
+    "airtable": r"pat[A-Za-z0-9]{14}\.[a-f0-9]{40,80}",
+    "figma": r"fig[dou]_[A-Za-z0-9_-]{16,128}",
+    "atlassian": r"AT(?:ATT|CTT|BB)3?[A-Za-z0-9_=+/-]{16,400}",
+    "dropbox": r"(?<![\w.])sl\.[A-Za-z0-9_-]{30,2000}",
+    "groq": r"gsk_[A-Za-z0-9]{20,128}",
+    "xai": r"xai-[A-Za-z0-9]{20,128}",
+    "perplexity": r"pplx-[A-Za-z0-9]{20,128}",
+    "langsmith": r"lsv2_(?:pt|sk)_[A-Za-z0-9_]{20,128}",
+    "pinecone": r"pcsk_[A-Za-z0-9_]{20,128}",
+    "tavily": r"tvly-[A-Za-z0-9-]{16,64}",
+    "fireworks": r"fw_[A-Za-z0-9]{22,64}",
+    "cerebras": r"csk-[A-Za-z0-9]{20,128}",
+    "mapbox": r"sk\.eyJ[A-Za-z0-9_.-]{20,400}",
+    "age": r"AGE-SECRET-KEY-1[A-Z0-9]{20,100}",
+    "onepassword": r"ops_eyJ[A-Za-z0-9_-]{20,2000}",
+    "flyio": r"(?:fm[12]|fo1)_[A-Za-z0-9+/=_-]{20,2000}",
+    "firebase": r"AAAA[A-Za-z0-9_-]{7}:[A-Za-z0-9_-]{100,200}",
+    "jwt": r"eyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{8,8000}(?:\.[A-Za-z0-9_-]{0,2000}){0,3}",
+}
+
+# Places where a secret stands whatever it looks like. The group `keep` is what stays in front of it.
+PLACED: Final[dict[str, str]] = {
+    "private_key": r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    r"(?:[^-]|-(?!----END )){0,20000}(?:-----END [A-Z0-9 ]{0,40}-----)?",
+    "url_password": r"(?P<keep>(?<![A-Za-z0-9+.-])[a-zA-Z][a-zA-Z0-9+.-]{1,30}://[^\s/:@\"'<>]{0,200}:)"
+    r"(?![0-9]{1,5}(?:[/?#\s]|$))[^\s\"'<>]{1,400}(?=@)",
+    "header": r"(?P<keep>(?<![A-Za-z0-9])(?:proxy-)?authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?"
+    r"(?:(?:bearer|basic|digest|token|negotiate|ntlm|apikey|aws4-hmac-sha256|key)\s{1,3})?)"
+    r"(?!(?:header|is|was|must|required|missing|failed|error|denied|invalid)\b)[^\r\n\"']{1,4000}",
+    "cookie": r"(?P<keep>(?<![A-Za-z0-9])(?:set-)?cookie[\"']?\s{0,3}[:=]\s{0,3}[\"']?)"
+    r"(?=[^\s=;\"']{1,100}=)[^\r\n\"']{1,4000}",
+    "scheme": r"(?P<keep>(?<![A-Za-z0-9])(?:bearer|basic)\s{1,3})"
+    r"(?=[A-Za-z0-9._~+/-]{0,60}[0-9=_+/])[A-Za-z0-9._~+/=-]{8,4000}",
+    "user_flag": r"(?P<keep>(?<![\w-])(?:-u|--user)[ =][\"']?[^\s:\"']{1,100}:)[^\s\"']{1,400}",
+}
+
+# A name that is set to something, as in code, JSON, YAML, headers, queries and flags. Whether it stands for a secret is
+# asked of `names`; the value is read from where the match ends.
+NAMED: Final = re.compile(
+    r"(?P<lead>[?&])?(?<![\w.])(?P<name>[A-Za-z][\w.-]{1,80})"
+    r"(?P<op>\\?[\"']?\s{0,3}(?::=|=>|=|:)\s{0,3})[fbru]{0,2}"
+)
+FLAG: Final = re.compile(r"(?<![\w-])--?(?P<name>[A-Za-z][\w-]{1,60})(?P<op>[ ]{1,3})(?![-\s])(?P<lead>)")
+VALUE: Final = re.compile(r"\\?\"[^\"\r\n]{1,4000}\"?|\\?'[^'\r\n]{1,4000}'?|[^\s\"',;&<>)}\]]{1,4000}")
+
+# Words that follow "password:" in a sentence about passwords rather than in one that gives one away.
+PROSE: Final = re.compile(
+    r"(?:(?:is|was|are|were|must|should|may|can|cannot|could|has|have|had|not|no|the|a|an|of|for|in|on|at|to|and|or|too|"
+    r"required|missing|invalid|expired|incorrect|wrong|empty|unknown|null|none|nil|undefined|true|false|string|str|int|"
+    r"integer|number|object|array|boolean|optional|field|value|length|type|expected|please|use|enter|your|this|that|it|"
+    r"bearer|basic|digest|token|password|secret|key|header|format|malformed|rejected|denied|failed|revoked|does|did|"
+    r"never|already|used|shorter|longer|minimum|maximum|unset|blank|redacted|hidden|masked|input|"
+    r"authentication|refresh|access|auth)(?![\w-])|\[redacted|[*•x.]{3,80}(?!\w)|<|\$|\{\{|%[s(])",
+    re.IGNORECASE,
+)
+
+# A long value with every sort of character in it, set to any name at all.
+ENTROPIC: Final = re.compile(
+    r"(?P<keep>(?<![A-Za-z0-9_])[A-Za-z_][A-Za-z0-9_.-]{0,60}[\"']?\s{0,2}[=:]\s{0,2}[\"']?)"
+    r"(?P<value>[A-Za-z0-9+/_-]{32,200}={0,2})(?![A-Za-z0-9+/_=-])"
+)
+
+
+MARKED_PATTERN: Final = re.compile(f"{_LEFT}(?:{'|'.join(MARKED.values())})")
+PLACED_PATTERNS: Final = tuple(re.compile(row, re.IGNORECASE) for row in PLACED.values())
+
+# Cheap questions first: ordinary text has neither long runs of token characters nor any of these words.
+LONG_RUN: Final = re.compile(r"[A-Za-z0-9_~.+/=-]{16}")
+WORDS: Final = re.compile(
+    r"pass|pwd|secret|token|key|auth|bearer|basic|cookie|credential|session|sid|signature|sig=|digest|otp|code=|jwt|sas|"
+    r"hmac|://|-u |--user",
+    re.IGNORECASE,
+)

@@ -1,0 +1,357 @@
+"""`ToolError` as a value: fields in, fields out, and nothing that goes in makes it raise."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+import multiprocessing
+import pickle
+from concurrent.futures import ProcessPoolExecutor
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+from test_plain import ODD, Text
+
+import failwell as fw
+from failwell.model.error import Fields
+
+ALL_FIELDS = ("message", *Fields.__annotations__)
+WHOLE: dict[str, Any] = {
+    "code": "InvoiceAlreadyPaid",
+    "kind": "conflict",
+    "title": "Already Paid",
+    "severity": "critical",
+    "recoverable": True,
+    "strategy": "user_action_required",
+    "retry_after": 1.5,
+    "reset_at": datetime(2026, 7, 28, 12, tzinfo=UTC),
+    "suggestion": "Call invoices.get.",
+    "next_steps": ["Look.", "Pay another."],
+    "actions": ["invoices.list", {"tool": "invoices.get", "description": "See it", "arguments": {"id": "inv_1"}}],
+    "fields": [{"path": ["items", 0], "message": "is paid", "sent": None, "options": ["inv_2"], "rule": "unpaid"}],
+    "patch": [{"op": "set", "path": ["id"], "value": "inv_2"}],
+    "conflicts": [{"agent_id": "a2", "pattern": "src/*", "held_by": "a2"}],
+    "effect": "unknown",
+    "verify": {"tool": "invoices.get", "arguments": {"id": "inv_1"}},
+    "details": {"invoice": "inv_1"},
+    "http_status": 409,
+    "policy_decision": "denied",
+    "tool": "invoices",
+    "action": "pay",
+    "tier": "advanced",
+    "correlation_id": "req-1",
+    "meta": {"elapsed_ms": 3},
+    "origin": "peer",
+    "format": "v1",
+    "confidence": 0.5,
+    "legacy": True,
+    "notes": ["odd"],
+    "debug": {"sql": "select"},
+}
+CANONICAL = {
+    **{name: value for name, value in WHOLE.items() if name != "debug"},
+    "failwell": 1,
+    "message": "Invoice inv_1 is paid.",
+    "retryable": False,
+    "reset_at": "2026-07-28T12:00:00Z",
+    "actions": [{"tool": "invoices.list"}, WHOLE["actions"][1]],
+}
+
+
+class InvoicePaid(fw.Conflict, code="InvoiceAlreadyPaid", suggestion="Pay another.", http_status=409):
+    """A user's own error, with defaults in the class statement."""
+
+
+class Overdrawn(fw.Denied):
+    """A user's own error, with a constructor of its own."""
+
+    def __init__(self, account: str, missing: int) -> None:
+        super().__init__(f"{account} lacks {missing}.", code="Overdrawn", details={"missing": missing})
+        self.account = account
+
+
+class Shop(fw.Catalog, register=False):
+    SOLD_OUT = fw.Code("conflict", "Nothing is left.", retryable=True)
+
+
+def whole() -> fw.ToolError:
+    return fw.ToolError("Invoice inv_1 is paid.", **WHOLE)
+
+
+SAMPLES = {
+    "bare": lambda: fw.ToolError("m"),
+    "whole": whole,
+    "not found": lambda: fw.NotFound("m"),
+    "denied": lambda: fw.Denied("m", http_status=403),
+    "user subclass": lambda: InvoicePaid("m"),
+    "catalogue": lambda: Shop.SOLD_OUT("m", details={"sku": [1, {"a": None}]}),
+    "error()": lambda: fw.error("m"),
+    "parsed": lambda: fw.parse('{"kind":"toolError:v1","code":"Odd","message":"m","retryable":true}'),
+}
+sample = pytest.mark.parametrize("make", SAMPLES.values(), ids=SAMPLES)
+
+
+def fail_in_worker() -> None:
+    raise InvoicePaid("Invoice inv_1 is paid.", details={"invoice": "inv_1"})
+
+
+def test_every_field_comes_out_in_the_canonical_object() -> None:
+    assert whole().to_dict() == CANONICAL
+    assert json.loads(json.dumps(whole().to_dict())) == CANONICAL
+
+
+def test_every_field_can_be_read_back() -> None:
+    error = whole()
+    assert (error.kind, error.severity, error.strategy, error.effect) == (
+        fw.Kind.CONFLICT,
+        fw.Severity.CRITICAL,
+        fw.Strategy.USER_ACTION,
+        fw.Effect.UNKNOWN,
+    )
+    for name in ("code", "title", "recoverable", "retry_after", "reset_at", "suggestion", "details", "http_status", "meta",
+                 "policy_decision", "tool", "action", "tier", "correlation_id", "origin", "format", "confidence", "legacy",
+                 "debug"):  # fmt: skip
+        assert getattr(error, name) == WHOLE[name], name
+    assert error.next_steps == ("Look.", "Pay another.")
+    assert error.actions == (fw.Action("invoices.list"), fw.Action("invoices.get", "See it", {"id": "inv_1"}))
+    assert error.fields == (fw.FieldError(("items", 0), "is paid", None, options=("inv_2",), rule="unpaid"),)
+    assert error.patch == (fw.Patch("set", ("id",), "inv_2"),)
+    assert error.conflicts == (fw.Conflicting("a2", "src/*", "a2"),)
+    assert error.verify == fw.Action("invoices.get", arguments={"id": "inv_1"})
+    assert error.notes == ("odd",)
+
+
+def test_what_is_empty_is_absent() -> None:
+    empty = dict.fromkeys(set(WHOLE) - {"kind", "severity"})
+    bare = {"failwell": 1, "kind": "internal", "message": "m", "severity": "error", "retryable": False, "recoverable": False, "strategy": "report_and_abort"}  # fmt: skip
+    assert fw.ToolError("m", **empty).to_dict() == bare
+    hollow = {"actions": [], "fields": (), "details": {}, "next_steps": [""], "suggestion": "", "meta": {}, "code": ""}
+    assert fw.ToolError("m", **hollow).to_dict() == bare
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_no_value_of_any_field_makes_an_error_raise(name: str) -> None:
+    raised = {}
+    for field in ALL_FIELDS:
+        try:
+            error = fw.ToolError(**{"message": "m", field: ODD[name]()})
+            json.dumps(error.to_dict(), allow_nan=False, ensure_ascii=False).encode()
+            assert str(error)
+            assert repr(error)
+            assert pickle.loads(pickle.dumps(error)) == copy.deepcopy(error) == error
+            if field not in ("kind", "cause"):
+                setattr(error, field, ODD[name]())
+                assert error.replace(**{field: ODD[name]()}) is not error
+        except Exception as problem:
+            raised[field] = problem
+    assert raised == {}
+
+
+@pytest.mark.checklist(126)
+@pytest.mark.parametrize(
+    ("field", "value", "wanted"),
+    [
+        ("severity", "fatal", fw.Severity.ERROR),
+        ("severity", 3, fw.Severity.ERROR),
+        ("severity", "WARNING", fw.Severity.WARNING),
+        ("kind", "Conflict", fw.Kind.CONFLICT),
+        ("kind", "nonsense", fw.Kind.INTERNAL),
+        ("strategy", "pray", fw.Strategy.ABORT),
+        ("effect", "maybe", None),
+        ("recoverable", "yes", False),
+        ("retry_after", 0, None),
+        ("retry_after", -1, None),
+        ("retry_after", float("nan"), None),
+        ("retry_after", float("inf"), None),
+        ("retry_after", timedelta(seconds=30), 30),
+        ("retry_after", 30.0, 30),
+        ("reset_at", 0, None),
+        ("reset_at", "2026-07-28T14:00:00+02:00", datetime(2026, 7, 28, 12, tzinfo=UTC)),
+        ("http_status", HTTPStatus.NOT_FOUND, 404),
+        ("http_status", True, None),
+        ("http_status", 99, None),
+        ("http_status", 1000, None),
+        ("http_status", "404", None),
+        ("confidence", 2, None),
+        ("origin", "elsewhere", None),
+        ("legacy", "yes", False),
+        ("code", 404, "404"),
+        ("code", Text("Mine"), "Mine"),
+        ("message", None, ""),
+        ("message", b"bytes", "bytes"),
+        ("message", ValueError("bad"), "bad"),
+        ("next_steps", "one", ("one",)),
+        ("details", [1], {"value": [1]}),
+        ("verify", "invoices.get", fw.Action("invoices.get")),
+        ("verify", {}, None),
+        ("cause", "not an exception", None),
+    ],
+)
+def test_a_value_that_makes_no_sense_counts_as_not_given(field: str, value: object, wanted: object) -> None:
+    assert getattr(fw.ToolError(**{"message": "m", field: value}), field) == wanted
+
+
+def test_an_unknown_field_is_refused_with_the_list_of_fields() -> None:
+    with pytest.raises(TypeError, match="has no field 'hint'; it has: message, code, kind, title"):
+        fw.ToolError("m", hint="x")  # type: ignore[call-arg]
+
+
+@pytest.mark.checklist(184)
+def test_retryable_cannot_be_passed_or_set() -> None:
+    with pytest.raises(TypeError, match="retryable") as refused:
+        fw.ToolError("m", retryable=True)  # type: ignore[call-arg]
+    assert "wire_retryable" not in str(refused.value)
+    with pytest.raises(AttributeError):
+        fw.ToolError("m").retryable = True  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        fw.ToolError("m").replace(retryable=True)
+
+
+@pytest.mark.checklist(11, 12, 13, 14)
+def test_only_the_transient_are_recoverable_unless_told_otherwise() -> None:
+    kinds = {kind: fw.ToolError("m", kind=kind).recoverable for kind in fw.Kind}
+    assert kinds == {kind: kind is fw.Kind.TRANSIENT for kind in fw.Kind}
+    assert fw.Conflict("2 conflicts", recoverable=True, conflicts=["a2"]).recoverable is True
+    assert fw.Transient("m", recoverable=False).recoverable is False
+
+
+@pytest.mark.checklist(123, 124, 125, 126)
+def test_only_a_warning_is_no_error() -> None:
+    assert [fw.ToolError("m", severity=word).is_error for word in ("warning", "error", "critical", "odd")] == [
+        False,
+        True,
+        True,
+        True,
+    ]
+    assert fw.ToolError("m").severity is fw.Severity.ERROR
+    assert fw.to_result(fw.ToolError("m", severity="warning"), "xml")["isError"] is False
+
+
+@pytest.mark.checklist(20, 22)
+@pytest.mark.parametrize("message", ["gone", "100% of {it}", "%s %d %(x)s {0} {x!r}", "", "line\nbreak", "é😀"])
+def test_a_message_comes_out_as_it_went_in(message: str) -> None:
+    error = fw.NotFound(message)
+    assert (error.message, error.args, str(error)) == (message, (message,), f"[NOT_FOUND] {message}")
+    assert repr(error) == f"NotFound({message!r}, code='NOT_FOUND')"
+
+
+@pytest.mark.checklist(188)
+def test_policy_decision_is_absent_unless_set() -> None:
+    assert fw.Denied("m", policy_decision="routed_to_approval").to_dict()["policy_decision"] == "routed_to_approval"
+    assert "policy_decision" not in fw.Denied("m").to_dict()
+
+
+def test_debug_and_cause_stay_out_of_the_canonical_object() -> None:
+    cause = KeyError("secret")
+    error = fw.Internal("m", debug={"trace": "secret"}, cause=cause)
+    assert (error.cause, error.__cause__, error.debug) == (cause, cause, {"trace": "secret"})
+    assert "secret" not in json.dumps(error.to_dict())
+    assert error == fw.Internal("m")
+
+
+def test_repr_shows_what_was_given() -> None:
+    error = fw.Transient("m", code="RATE_LIMITED", retry_after=30, severity="critical", notes=["n"])
+    shown = "Transient('m', code='RATE_LIMITED', retry_after=30, severity=<Severity.CRITICAL: 'critical'>)"
+    assert repr(error) == shown
+    assert repr(fw.ToolError("m")) == "ToolError('m')"
+
+
+@sample
+def test_a_copy_says_the_same(make: Any) -> None:
+    error = make()
+    for twin in (copy.copy(error), copy.deepcopy(error), error.replace()):
+        assert twin is not error
+        assert (type(twin), twin, hash(twin), repr(twin)) == (type(error), error, hash(error), repr(error))
+        assert (twin.info, twin.retryable, twin.args) == (error.info, error.retryable, error.args)
+
+
+@sample
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_pickled_error_says_the_same(make: Any, protocol: int) -> None:
+    error = make()
+    twin = pickle.loads(pickle.dumps(error, protocol))
+    assert (type(twin), twin, repr(twin)) == (type(error), error, repr(error))
+    assert (twin.to_dict(), twin.info, twin.debug, twin.args) == (error.to_dict(), error.info, error.debug, error.args)
+
+
+def test_an_error_comes_back_from_another_process() -> None:
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawn) as pool, pytest.raises(InvoicePaid) as raised:
+        pool.submit(fail_in_worker).result()
+    assert raised.value == InvoicePaid("Invoice inv_1 is paid.", details={"invoice": "inv_1"})
+
+
+def test_a_subclass_may_have_its_own_constructor() -> None:
+    error = Overdrawn("acc_1", missing=5)
+    assert (str(error), error.account, error.details) == ("[PERMISSION] acc_1 lacks 5.", "acc_1", {"missing": 5})
+    for twin in (copy.copy(error), pickle.loads(pickle.dumps(error))):
+        assert (type(twin), twin, twin.account) == (Overdrawn, error, "acc_1")
+
+
+def test_a_subclass_constructor_may_take_several_positional_arguments() -> None:
+    assert Overdrawn("acc_1", 5).message == "acc_1 lacks 5."
+
+
+def test_changing_a_deep_copy_leaves_the_original_alone() -> None:
+    error = fw.ToolError("m", details={"a": {"b": 1}})
+    copy.deepcopy(error).details["a"]["b"] = 2
+    assert error.details == {"a": {"b": 1}}
+
+
+def test_changing_what_was_passed_in_leaves_the_error_alone() -> None:
+    details = {"a": [1]}
+    error = fw.ToolError("m", details=details)
+    details["a"].append(2)
+    assert error.details == {"a": [1]}
+
+
+def test_errors_are_equal_when_they_say_the_same() -> None:
+    same = fw.ToolError("m", kind="not_found", code="NOT_FOUND")
+    assert same == fw.NotFound("m") == fw.NotFound("m", origin="peer", format="v1", debug=1, notes=["n"], confidence=1)
+    assert hash(same) == hash(fw.NotFound("m"))
+    assert fw.error("m") == fw.ToolError("m")
+    assert fw.NotFound("m", title="Not Found") == same
+    assert same != "m"
+    others = [fw.NotFound("other"), fw.Conflict("m"), fw.NotFound("m", code="x"), fw.NotFound("m", severity="warning"),
+              fw.NotFound("m", title="Gone"), fw.NotFound("m", effect="done"), fw.NotFound("m", details={"a": 1})]  # fmt: skip
+    assert all(one != two for one, two in itertools.combinations([same, *others], 2))
+
+
+def test_replace_changes_a_copy() -> None:
+    error = InvoicePaid("m", retry_after=3)
+    changed = error.replace(message="n", retry_after=None, kind="transient")
+    assert (changed.message, changed.retry_after, type(changed), changed.args) == ("n", None, fw.Transient, ("n",))
+    assert (error.message, error.retry_after, error.kind) == ("m", 3, fw.Kind.CONFLICT)
+    cause = KeyError("k")
+    assert error.replace(cause=cause).cause is cause
+
+
+@pytest.mark.checklist(28, 165)
+def test_the_fluent_form_adds_up() -> None:
+    error = (
+        fw.NotFound("Gone.", details={"a": 1})
+        .suggest("first")
+        .suggest("Call list.")
+        .step("Look.", "Ask.")
+        .try_("list")
+        .try_("get", "By id", id=3)
+        .wait(timedelta(seconds=30))
+        .with_details({"b": 2}, c=3)
+        .note("odd")
+        .critical()
+    )
+    assert error == fw.NotFound(
+        "Gone.",
+        suggestion="Call list.",
+        next_steps=["Look.", "Ask."],
+        actions=["list", fw.Action("get", "By id", {"id": 3})],
+        retry_after=30,
+        details={"a": 1, "b": 2, "c": 3},
+        severity="critical",
+    )
+    assert (error.notes, error.warning().severity) == (("odd",), fw.Severity.WARNING)
+    assert error.only_details(d=4).details == {"d": 4}
+    assert '<detail key="d">4</detail>' in fw.render(error, "xml")
