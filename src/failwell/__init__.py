@@ -9,6 +9,7 @@ Project 'p_1' does not exist. Call projects.list first.
 from __future__ import annotations
 
 from .formats import FORMATS, losses, parse, render, to_jsonrpc, to_result
+from .guard import Guard, guard
 from .model import catalogs
 from .model.codes import Catalog, Code
 from .model.decide import Decision, Next, Policy, Traits, decide
@@ -58,6 +59,9 @@ __all__ = [
     "losses",
     "to_result",
     "to_jsonrpc",
+    # what may leave
+    "guard",
+    "Guard",
     # what to do about it
     "decide",
     "Decision",

@@ -80,14 +80,14 @@ def test_no_value_of_any_field_makes_a_question_raise(name: str) -> None:
 def test_the_nearest_failure_names_the_fields_and_what_fits_them() -> None:
     assert whole().to_error() == fw.Invalid(
         "Which pattern?",
-        code="MISSING_REQUIRED_FIELD",
+        code="VALIDATION_ERROR",
         fields=[
             fw.FieldError(("id",), "There are several.", options=("retry", "stream")),
             fw.FieldError(("version",), "There are several."),
         ],
         suggestion="Ask the user for id, version, then call again with the answer.",
     )
-    assert fw.NeedsInput("m").to_error() == fw.Invalid("m", code="MISSING_REQUIRED_FIELD")
+    assert fw.NeedsInput("m").to_error() == fw.Invalid("m", code="VALIDATION_ERROR")
 
 
 def test_one_field_may_be_a_text() -> None:

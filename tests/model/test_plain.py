@@ -306,7 +306,7 @@ def test_text_keeps_what_can_be_encoded() -> None:
 @pytest.mark.parametrize(
     ("value", "wanted"),
     [
-        (30, 30), (30.0, 30), (0.5, 0.5), ("30", 30), (Decimal("2.5"), 2.5), (timedelta(minutes=1), 60), (1e10, 10**10),
+        (30, 30), (30.0, 30), (0.5, 0.5), ("30", None), (Decimal("2.5"), 2.5), (timedelta(minutes=1), 60), (1e10, 10**10),
         (0, None), (-1, None), (math.nan, None), (math.inf, None), ("soon", None), (True, None), (10**400, None),
         (1e11, None), (timedelta(0), None), (Decimal("sNaN"), None), ([], None), (None, None),
     ],

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
+from failwell.guard import DEFAULT, Guard
 from failwell.model.error import ToolError
 from failwell.model.needs import NeedsInput
 from failwell.model.plain import Json
 
-from . import canonical, envelope, jsonrpc, text, typed, v1, xml
-from .jsonrpc import MODERN_ERA
+from . import canonical, envelope, jsonrpc, problem, text, toolfailure, typed, v1, xml
+from .clients import CLIENTS, Client, find_client
+from .jsonrpc import ERA, MODERN_ERA
 from .reading import META_KEY, parse
 from .wire import Format, Outcome, pretty
 
 FORMATS: Final[Mapping[str, Format]] = MappingProxyType(
-    {module.FORMAT.name: module.FORMAT for module in (typed, v1, xml, envelope, jsonrpc, text, canonical)}
+    {
+        module.FORMAT.name: module.FORMAT
+        for module in (typed, v1, xml, envelope, jsonrpc, problem, toolfailure, text, canonical)
+    }
 )
 
 Gate = Literal["markdown", "json", "both"]
 GATES: Final = ("markdown", "json", "both")
-_ERA = re.compile(r"\d{4}-\d\d-\d\d")
 
 
-def render(outcome: Outcome, format: str = "text", *, carry: bool = False, **options: Any) -> str:
+def render(
+    outcome: Outcome, format: str = "text", *, carry: bool = False, guard: Guard | None = DEFAULT, **options: Any
+) -> str:
     """The error as text in one of the formats. With `carry`, what the format cannot say travels along.
+
+    The guard takes out what must not leave; `guard=None` is for texts that stay at home.
 
     >>> print(render(ToolError("Too many requests.", code="RATE_LIMITED", retry_after=30), "xml"))
     <tool_error code="RATE_LIMITED" severity="error">
@@ -35,21 +42,24 @@ def render(outcome: Outcome, format: str = "text", *, carry: bool = False, **opt
     </tool_error>
     """
     spec = _spec(format, options)
-    return spec.encode(_wire(outcome, spec, carry, options))
+    return spec.encode(_wire(_guarded(outcome, guard), spec, carry, options))
 
 
-def to_wire(outcome: Outcome, format: str, *, carry: bool = False, **options: Any) -> Json:
+def to_wire(
+    outcome: Outcome, format: str, *, carry: bool = False, guard: Guard | None = DEFAULT, **options: Any
+) -> Json:
     """What `render` turns into text: an object, or already a text for `xml` and `text`."""
-    return _wire(outcome, _spec(format, options), carry, options)
+    return _wire(_guarded(outcome, guard), _spec(format, options), carry, options)
 
 
-def losses(outcome: Outcome, format: str) -> tuple[str, ...]:
+def losses(outcome: Outcome, format: str, *, guard: Guard | None = DEFAULT) -> tuple[str, ...]:
     """The fields that do not survive the format's own form, by their canonical names.
 
     >>> losses(ToolError("Gone.", code="NOT_FOUND", suggestion="Call list."), "typed")
     ('suggestion',)
     """
     spec = _spec(format, {})
+    outcome = _guarded(outcome, guard)
     return tuple(_lost(outcome, spec.load(_wire(outcome, spec, False, {}))))
 
 
@@ -60,6 +70,8 @@ def to_result(
     gate: Gate | None = None,
     era: str = "2025-11-25",
     carry: bool = False,
+    guard: Guard | None = DEFAULT,
+    client: str | Client | None = None,
     output_schema: bool = False,
     meta: bool = True,
     prefix: str = "",
@@ -67,59 +79,91 @@ def to_result(
 ) -> dict[str, Json]:
     """The failure as the result of a tool call, ready for the wire.
 
-    `gate` chooses between a block for people, one for programs, or both. `output_schema` says that the tool declares
-    one: then there is no `structuredContent`, since some clients check it and throw. `meta=False` leaves out the
-    canonical error in `_meta`. `prefix` goes before the text for people.
+    `gate` chooses between a block for people, one for programs, or both. `client` is who asked, as `name/version`: what
+    it is known to show its model decides which parts are sent and how much the text says. `output_schema` says that the
+    tool declares one: then there is no `structuredContent`, since some clients check it and throw. `meta=False` leaves
+    out the canonical error in `_meta`. `prefix` goes before the text for people.
     """
     if gate not in (None, *GATES):
         raise ValueError(f"There is no gate {gate!r}; use 'markdown', 'json' or 'both'.")
-    if not _ERA.fullmatch(era):
+    if not ERA.fullmatch(era):
         raise ValueError(f"{era!r} is not a protocol version; it looks like '2025-11-25'.")
     if format == "jsonrpc":
         options.setdefault("era", era)
     spec = _spec(format, options)
+    outcome = _guarded(outcome, guard)
     wire = _wire(outcome, spec, carry, options)
-    asking = isinstance(outcome, NeedsInput) and (spec.ask is not None)
-    result: dict[str, Json] = {"content": _blocks(outcome, spec, wire, gate, prefix)}
-    if isinstance(wire, dict) and not output_schema:
+    known = find_client(client)
+    result: dict[str, Json] = {"content": _blocks(outcome, spec, wire, gate, prefix, known)}
+    if isinstance(wire, dict) and spec.name != "toolfailure" and _structured_fits(spec, known, output_schema):
         result["structuredContent"] = wire
-    if not asking:
-        result["isError"] = outcome.is_error if isinstance(outcome, ToolError) else True
-    if meta:
-        result["_meta"] = {META_KEY: canonical.ask(outcome) if isinstance(outcome, NeedsInput) else outcome.to_dict()}
+    if isinstance(outcome, ToolError):
+        result["isError"] = outcome.is_error
+    elif spec.ask is None:
+        result["isError"] = True
+    attached: dict[str, Json] = {META_KEY: outcome.to_dict()} if meta else {}
+    if spec.name == "toolfailure":
+        attached[toolfailure.META_KEY] = wire
+    if attached:
+        result["_meta"] = attached
     if era >= MODERN_ERA:
         result["resultType"] = "complete"
     return result
 
 
-def _blocks(outcome: Outcome, spec: Format, wire: Json, gate: Gate | None, prefix: str) -> list[Json]:
+def _structured_fits(spec: Format, client: Client | None, output_schema: bool) -> bool:
+    if client is None:
+        return not output_schema
+    if client.structured == "instead":
+        # It replaces the text, so only an object that says everything may go out.
+        return spec.name in ("canonical", "problem")
+    return client.structured != "checked" or not output_schema
+
+
+def _blocks(
+    outcome: Outcome, spec: Format, wire: Json, gate: Gate | None, prefix: str, client: Client | None
+) -> list[Json]:
+    told = text.ask(outcome) if isinstance(outcome, NeedsInput) else text.dump(outcome)
+    if client is not None and not client.marks_errors and isinstance(outcome, ToolError) and outcome.is_error:
+        prefix = prefix or "Error: "
+    people: dict[str, Json] = {"type": "text", "text": prefix + told}
+    programs: dict[str, Json] = {"type": "text", "text": spec.encode(wire)}
     if spec.name == "v1":
-        people: dict[str, Json] = {"type": "text", "text": prefix + outcome.message, "mimeType": "text/markdown"}
-        if isinstance(outcome, NeedsInput):
-            people = {
-                "type": "text",
-                "text": prefix + text.ask(outcome),
-                "annotations": {"priority": 1, "audience": ["user"]},
-            }
-        programs: dict[str, Json] = {"type": "text", "text": spec.encode(wire), "mimeType": "application/json"}
         gate = gate or "markdown"
+        programs["mimeType"] = "application/json"
+        if isinstance(outcome, NeedsInput):
+            people["annotations"] = {"priority": 1, "audience": ["user"]}
+        else:
+            # The contract's block is the message alone; a client that shows nothing else is told more.
+            people["text"] = prefix + (outcome.message if client is None else told)
+            people["mimeType"] = "text/markdown"
+    elif not isinstance(wire, dict):
+        return [programs]
     else:
-        people = {"type": "text", "text": prefix + render(outcome, "text")}
-        programs = {"type": "text", "text": spec.encode(wire)}
-        gate = gate or ("markdown" if spec.name == "canonical" else "json")
-        if not isinstance(wire, dict):
-            people = programs
-    return (
-        [people] if gate == "markdown" else [programs] if gate == "json" or people is programs else [people, programs]
-    )
+        gate = gate or ("markdown" if spec.name in ("canonical", "problem", "toolfailure") else "json")
+    if gate == "json":
+        return [programs]
+    if gate == "markdown" or (client is not None and client.blocks == "first"):
+        return [people]
+    return [people, programs]
 
 
-def to_jsonrpc(outcome: Outcome, id: str | int | float | None = None, **options: Any) -> dict[str, Json]:
-    """The failure as a JSON-RPC error response. Options: `era`, `number`, `actionable`, `debug`, `carry`."""
-    carry = bool(options.pop("carry", False))
+def to_jsonrpc(
+    outcome: Outcome,
+    id: str | int | float | None = None,
+    *,
+    carry: bool = False,
+    guard: Guard | None = DEFAULT,
+    **options: Any,
+) -> dict[str, Json]:
+    """The failure as a JSON-RPC error response. Options: `era`, `number`, `actionable`, `debug`."""
     if not jsonrpc.is_id(id):
         raise ValueError(f"A JSON-RPC id is a text, a number or None, not {type(id).__name__}.")
-    return {"jsonrpc": "2.0", "id": id, "error": to_wire(outcome, "jsonrpc", carry=carry, **options)}
+    return {"jsonrpc": "2.0", "id": id, "error": to_wire(outcome, "jsonrpc", carry=carry, guard=guard, **options)}
+
+
+def _guarded(outcome: Outcome, guard: Guard | None) -> Outcome:
+    return outcome if guard is None else guard(outcome)
 
 
 def _spec(format: str, options: Mapping[str, Any]) -> Format:
@@ -138,6 +182,8 @@ def _wire(outcome: Outcome, spec: Format, carry: bool, options: Mapping[str, Any
         if spec.ask is not None:
             return spec.ask(outcome)
         outcome = outcome.to_error()
+        if spec.name == "jsonrpc":
+            options = {"number": -32602, **options}
     wire = spec.dump(outcome, **options)
     if not carry or spec.stow is None:
         return wire
@@ -165,9 +211,11 @@ def _lost(outcome: Outcome, back: Outcome | None) -> list[str]:
 
 
 __all__ = [
+    "CLIENTS",
     "FORMATS",
     "GATES",
     "META_KEY",
+    "Client",
     "Format",
     "Outcome",
     "losses",

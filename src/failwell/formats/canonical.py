@@ -10,7 +10,7 @@ from failwell.model.kinds import Kind
 from failwell.model.needs import NeedsInput
 from failwell.model.plain import Json
 
-from .wire import Format, Outcome, build, compact
+from .wire import Format, Outcome, brief, build, compact
 
 FIELDS: Final = (
     "code",
@@ -68,7 +68,7 @@ def load(data: Mapping[str, Any]) -> Outcome | None:
     notes = [note for note in data.get("notes", ()) if isinstance(note, str)] if _is_list(data.get("notes")) else []
     kind = Kind.of(data.get("kind"))
     if kind is None and "kind" in data:
-        notes.append(f"The kind {data['kind']!r:.80} is not one of the six.")
+        notes.append(f"The kind {brief(data['kind'])} is not one of the six.")
     fields = {name: data[name] for name in FIELDS if data.get(name) is not None}
     list_fields(fields, notes)
     for name in ("details", "meta"):

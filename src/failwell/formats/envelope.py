@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeGuard
 
-from failwell.model.codes import upper_snake
+from failwell.model.codes import find, upper_snake
 from failwell.model.error import DEFAULT_CODES, ToolError
 from failwell.model.plain import Json, instant, plain, positive, rfc3339
 
 from .crosswalk import ROWS, core_code
-from .wire import RESERVED, Format, build, pretty, restore, whole
+from .wire import RESERVED, Format, brief, build, pretty, restore, whole
 
 Profile = Literal["api", "workflow"]
 TOOL_VERSION: Final = "1.0"
@@ -22,7 +23,13 @@ def code_of(error: ToolError, strict: bool = False) -> str:
     """The code in snake_case; with `strict`, one of the contract's 27."""
     info = error.info
     if strict:
-        return info.name if info is not None and info.catalog == "social" else ROWS[core_code(error)][1]
+        if info is not None and info.catalog == "social":
+            return info.name
+        mapped = ROWS[core_code(error)][1]
+        known = find(mapped, exact=True)
+        if known is not None and known.retryable is error.retryable:
+            return mapped
+        return "x_api_error" if error.retryable else "serialization_error"
     name = error.code or DEFAULT_CODES[error.kind]
     return upper_snake(name).lower() or name
 
@@ -80,17 +87,20 @@ def build_meta(
             raise ValueError("The api profile has no mode and no approval_mode; leave them out or use 'workflow'.")
         known.pop("mode", None)
         known.pop("approval_mode", None)
-    mode = known.get("mode") if mode is None else mode
-    approval_mode = known.get("approval_mode") if approval_mode is None else approval_mode
     if mode is not None and mode not in MODES:
-        if profile == "workflow":
-            raise ValueError(f"There is no mode {mode!r}; use 'autopilot' or 'composer'.")
-        mode = None
+        raise ValueError(f"There is no mode {mode!r}; use 'autopilot' or 'composer'.")
+    if approval_mode is not None and not isinstance(approval_mode, bool):
+        raise ValueError("approval_mode is True or False.")
+    if elapsed_ms is not None and not _is_count(elapsed_ms):
+        raise ValueError("elapsed_ms is a number of milliseconds, not below zero.")
+    # What the error itself carries is a value, not an option: where it makes no sense it does not count.
+    mode = mode or next((word for word in MODES if word == known.get("mode")), None)
+    approval_mode = known.get("approval_mode") if approval_mode is None else approval_mode
     if profile == "workflow" and (mode is None or not isinstance(approval_mode, bool)):
         raise ValueError("The workflow profile needs a mode and an approval_mode.")
     elapsed = known.get("elapsed_ms") if elapsed_ms is None else elapsed_ms
     meta: dict[str, Json] = {}
-    if isinstance(elapsed, (int, float)) and not isinstance(elapsed, bool) and elapsed >= 0:
+    if _is_count(elapsed):
         meta["elapsed_ms"] = int(elapsed)
     meta |= {name: known[name] for name in _META if known.get(name) is not None}
     if mode is not None:
@@ -100,6 +110,10 @@ def build_meta(
     if not meta and profile is None and "tool_version" not in known:
         return {}
     return {"tool_version": TOOL_VERSION, **meta}
+
+
+def _is_count(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
 def sniff(data: Mapping[str, Any]) -> bool:
@@ -126,7 +140,7 @@ def load(data: Mapping[str, Any]) -> ToolError | None:
     delay = positive(reason.get("retry_after_ms"))
     reset = reason.get("rate_limit_reset")
     if reset is not None and instant(reset) is None:
-        notes.append(f"rate_limit_reset {reset!r:.80} is no instant.")
+        notes.append(f"rate_limit_reset {brief(reset)} is no instant.")
     code = reason.get("code")
     error = build(
         "envelope",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -24,7 +26,6 @@ from .wire import (
     is_text,
     is_texts,
     kept_map,
-    never,
     restore,
     spread,
     stow_in,
@@ -33,6 +34,7 @@ from .wire import (
 from .xml import path_from
 
 MODERN_ERA: Final = "2026-07-28"
+ERA: Final = re.compile(r"\d{4}-\d\d-\d\d")
 SHIFT: Final = 1000
 """What is added to the contract's own numbers where the protocol has taken their range for itself."""
 
@@ -54,8 +56,8 @@ def _is_problems(value: Json) -> bool:
 
 
 _OWN: Final = {
-    "mcp_error_code": never,
-    "details": never,
+    "mcp_error_code": is_text,
+    "details": is_text,
     "recovery_strategy": lambda value: Strategy.of(value) is not None,
     "retry_after": is_number,
     "tool_name": is_text,
@@ -68,7 +70,7 @@ _OWN: Final = {
     "suggestions": is_texts,
     "next_steps": is_texts,
     "alternatives": is_objects,
-    "_debug_details": never,
+    "_debug_details": is_text,
 }
 
 
@@ -82,6 +84,10 @@ def dump(
 ) -> dict[str, Json]:
     """The error object. `actionable` names the strategy and a suggestion even where the author gave none; `debug`
     sends what is otherwise for logs only."""
+    if number is not None and (not isinstance(number, int) or isinstance(number, bool)):
+        raise ValueError("A JSON-RPC error number is an integer.")
+    if not isinstance(era, str) or not ERA.fullmatch(era):
+        raise ValueError(f"{era!r} is not a protocol version; it looks like '2025-11-25'.")
     said: dict[str, Json] = {}
     insisted = actionable or error.given("strategy")
     if insisted:
@@ -97,14 +103,11 @@ def dump(
         said["next_steps"] = list(error.next_steps)
     if error.actions:
         said["alternatives"] = [action.to_dict() for action in error.actions]
-    context = spread(error, _OWN, said)
-    suggestion = error.suggestion
-    if suggestion is None and insisted and "suggestion" not in context:
-        wait = said.get("retry_after", context.get("retry_after", DEFAULT_WAIT))
-        suggestion = _SUGGESTIONS[error.strategy].replace("{wait}", str(wait))
+    # A bare value or expectation says nothing by itself, so only beside a field are the names taken.
+    context = spread(error, _OWN if "field" in said else _OWN.keys() - {"value", "expected"})
+    suggestion = error.suggestion or (_default_suggestion(error) if insisted else None)
     if suggestion is not None:
         said["suggestion"] = suggestion
-        context.pop("suggestion", None)
     data = {
         "mcp_error_code": error.code or DEFAULT_CODES[error.kind],
         "details": error.message,
@@ -153,17 +156,36 @@ def _problems(fields: tuple[FieldError, ...]) -> dict[str, Json]:
 
 
 def sniff(data: Mapping[str, Any]) -> bool:
+    # Below zero, as all codes of the specification are: 0 and 200 are how other people say that all is well.
     code = data.get("code")
-    return isinstance(code, int) and not isinstance(code, bool) and "message" in data
+    return isinstance(code, int) and not isinstance(code, bool) and code < 0 and "message" in data
+
+
+def load_response(data: Mapping[str, Any]) -> ToolError | None:
+    """From a whole response that holds an error object."""
+    inner = data.get("error")
+    return _load(inner) if "jsonrpc" in data and isinstance(inner, Mapping) else None
 
 
 def load(data: Mapping[str, Any]) -> ToolError | None:
-    """From an error object, or from a whole response that holds one."""
+    """From an error object, or from a whole response."""
+    if (response := load_response(data)) is not None:
+        return response
     inner = data.get("error")
-    if isinstance(inner, Mapping) and ("jsonrpc" in data or sniff(inner)):
-        data = inner
-    elif not sniff(data):
+    if isinstance(inner, Mapping) and sniff(inner):
+        return _load(inner)
+    return _load(data) if sniff(data) else None
+
+
+def load_bare(data: Mapping[str, Any]) -> ToolError | None:
+    """From an error object that is nothing else, whatever its number; for where an error is expected."""
+    code = data.get("code")
+    if not isinstance(code, int) or isinstance(code, bool) or code > 0 or "message" not in data:
         return None
+    return _load(data) if data.keys() <= {"code", "message", "data"} else None
+
+
+def _load(data: Mapping[str, Any]) -> ToolError:
     notes: list[str] = []
     number = data.get("code")
     if not isinstance(number, int) or isinstance(number, bool):
@@ -181,7 +203,7 @@ def load(data: Mapping[str, Any]) -> ToolError | None:
     known = _CODE_OF_NUMBER.get(number if number in _STANDARD else None)
     if code is None and number is not None:
         # Servers use the same numbers for different things, so only those of JSON-RPC itself mean anything alone.
-        code = known.name if known else str(number)
+        code = known.name if known else as_text(number)
     kind = None if find(code) else known.kind if known else _kind_of_group(code, number, context)
     details = context.pop("details") if isinstance(context.get("details"), str) else None
     error = build(
@@ -216,7 +238,7 @@ def _kind_of_group(code: str | None, number: int | None, context: Mapping[str, J
     """The kind of a code nobody knows: by the number's group, which counts because the peer speaks the contract."""
     if number is None or "mcp_error_code" in context:
         return None
-    if code is None or code == str(number):
+    if code is None or code == as_text(number):
         return None
     own = _CODE_OF_NUMBER.get(number - SHIFT if -31099 <= number <= -31000 else number)
     return own.kind if own else None
@@ -265,7 +287,9 @@ def check_request(message: object) -> ToolError | None:
 
 def is_id(value: object) -> bool:
     """Whether `value` can be the id of a request."""
-    return value is None or (isinstance(value, (str, int, float)) and not isinstance(value, bool))
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or (isinstance(value, (str, int)) and not isinstance(value, bool))
 
 
 FORMAT: Final = Format(

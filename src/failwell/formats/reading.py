@@ -11,7 +11,7 @@ from failwell.model.kinds import Severity
 from failwell.model.needs import NeedsInput
 from failwell.model.result import Err
 
-from . import canonical, envelope, jsonrpc, text, typed, v1, xml
+from . import canonical, envelope, jsonrpc, problem, text, toolfailure, typed, v1, xml
 from .wire import Outcome, read_json
 
 META_KEY: Final = "io.github.failwell/tool-error"
@@ -20,11 +20,15 @@ META_KEY: Final = "io.github.failwell/tool-error"
 # In the order in which they are tried: what can be told for certain first.
 _OBJECTS: Final[tuple[Callable[[Mapping[str, Any]], Outcome | None], ...]] = (
     canonical.load,
-    jsonrpc.load,
+    jsonrpc.load_response,
     v1.load,
     envelope.load,
     typed.load,
+    jsonrpc.load,
+    problem.load,
+    toolfailure.load,
 )
+_NAMES: Final = ("canonical", "typed", "v1", "xml", "envelope", "jsonrpc", "problem", "toolfailure", "text")
 _SDK_PREFIX = re.compile(r"(?:Error (?:executing|calling) tool '?[^:'\n]{1,200}'?: )+")
 
 
@@ -37,6 +41,8 @@ def parse(source: object, format: str | None = None) -> Outcome | None:
     >>> parse('{"type":"NOT_FOUND","message":"no such agent","recoverable":false}').kind
     <Kind.NOT_FOUND: 'not_found'>
     """
+    if format not in (None, *_NAMES):
+        raise ValueError(f"There is no format {format!r}; use one of: {', '.join(_NAMES)}.")
     if isinstance(source, (ToolError, NeedsInput)):
         return source
     if isinstance(source, Err):
@@ -54,7 +60,9 @@ def parse(source: object, format: str | None = None) -> Outcome | None:
     data: Mapping[str, Any] = source
     if "jsonrpc" in data and _is_result(data.get("result")):
         data = data["result"]
-    return _result(data, format) if _is_result(data) else _object(data, format)
+    if _is_result(data):
+        return _result(data, format)
+    return _object(data, format) or (jsonrpc.load_bare(data) if format in (None, "jsonrpc") else None)
 
 
 def _text(source: str, format: str | None = None) -> Outcome | None:
@@ -64,7 +72,7 @@ def _text(source: str, format: str | None = None) -> Outcome | None:
     if start == "{":
         data = read_json(source)
         if isinstance(data, dict):
-            return parse(data, format)
+            return _result(data, format) if _is_result(data) else _object(data, format)
     elif start == "<" and format in (None, "xml"):
         return xml.load(source)
     elif start == "E" and (prefix := _SDK_PREFIX.match(source)):
@@ -89,24 +97,33 @@ def _result(result: Mapping[str, Any], format: str | None = None) -> Outcome | N
     is_error = result.get("isError", result.get("is_error"))
     structured = result.get("structuredContent", result.get("structured_content"))
     meta = result.get("_meta", result.get("meta"))
-    own = meta.get(META_KEY) if isinstance(meta, Mapping) else None
-    whole = canonical.load(own) if isinstance(own, Mapping) and format in (None, "canonical") else None
+    meta = meta if isinstance(meta, Mapping) else {}
+    outcome: Outcome | None = None
+    if format in (None, "canonical") and isinstance(own := meta.get(META_KEY), Mapping):
+        outcome = canonical.load(own)
     texts = list(_texts(result["content"]))
-    found = [outcome for block in texts if (outcome := _text(block, format)) is not None]
-    fallback = _object(structured, format) if isinstance(structured, Mapping) else None
-
-    outcome = whole
-    if outcome is None and found:
-        # In contract 001 the last block counts; elsewhere there is only one.
-        outcome = found[-1] if found[-1].format == "v1" else found[0]
-        if fallback is not None and fallback.format == outcome.format and fallback != outcome:
-            _note(outcome, "The text block and the structured content disagree; the block counts.")
     if outcome is None:
-        outcome = fallback
+        outcome = _visible(texts, structured, format)
+    proposed = meta.get(toolfailure.META_KEY)
+    if outcome is None and format in (None, "toolfailure") and isinstance(proposed, Mapping):
+        outcome = toolfailure.load(proposed, "\n".join(texts))
     if outcome is None and is_error is True and format in (None, "text"):
         outcome = text.load("\n".join(texts)) or text.load("The tool failed and gave no reason.")
     if isinstance(outcome, ToolError):
         _compare_flag(outcome, is_error)
+    return outcome
+
+
+def _visible(texts: list[str], structured: object, format: str | None) -> Outcome | None:
+    """The outcome in what a model may be shown: the text blocks, else the structured content."""
+    found = [outcome for block in texts if (outcome := _text(block, format)) is not None]
+    fallback = _object(structured, format) if isinstance(structured, Mapping) else None
+    if not found:
+        return fallback
+    # In contract 001 the last block counts; elsewhere there is only one.
+    outcome = found[-1] if found[-1].format == "v1" else found[0]
+    if fallback is not None and fallback.format == outcome.format and fallback != outcome:
+        _note(outcome, "The text block and the structured content disagree; the block counts.")
     return outcome
 
 
@@ -138,8 +155,8 @@ def _as_wire(source: object) -> object:
     """The dictionary behind an SDK object: a result, a response, or an exception that holds an error object."""
     try:
         inner = getattr(source, "error", None)
-        if isinstance(source, BaseException) and inner is not None:
-            source = inner
+        if isinstance(source, BaseException) and callable(dump := getattr(inner, "model_dump", None)):
+            return {"jsonrpc": "2.0", "error": dump(mode="json", by_alias=True, exclude_none=True)}
         if callable(dump := getattr(source, "model_dump", None)):
             return dump(mode="json", by_alias=True, exclude_none=True)
         if isinstance(content := getattr(source, "content", None), list):

@@ -9,10 +9,23 @@ from failwell.model.error import ToolError
 from failwell.model.kinds import Kind
 from failwell.model.plain import Json
 
-from .wire import RESERVED, Format, build, compact, is_number, is_objects, kept_map, restore, spread, stow_in, whole
+from .wire import (
+    RESERVED,
+    Format,
+    brief,
+    build,
+    compact,
+    is_number,
+    is_objects,
+    kept_map,
+    restore,
+    spread,
+    stow_in,
+    whole,
+)
 
 TYPES: Final = {kind.value.upper(): kind for kind in Kind}
-_OWN: Final = {"retry_after": is_number, "conflicts": is_objects}
+_OWN: Final = frozenset({"retry_after", "conflicts"})
 
 
 def dump(error: ToolError) -> dict[str, Json]:
@@ -22,13 +35,14 @@ def dump(error: ToolError) -> dict[str, Json]:
     if error.retry_after is not None:
         said["retry_after"] = whole(error.retry_after)
     wire: dict[str, Json] = {"type": error.type, "message": error.message, "recoverable": error.recoverable}
-    if data := {**spread(error, _OWN, said), **said}:
+    if data := {**spread(error, _OWN), **said}:
         wire["data"] = data
     return wire
 
 
 def sniff(data: Mapping[str, Any]) -> bool:
-    return "type" in data and ("recoverable" in data or (data["type"] in TYPES and "message" in data))
+    kind = data.get("type")
+    return isinstance(kind, str) and ("recoverable" in data or (kind in TYPES and "message" in data))
 
 
 def load(data: Mapping[str, Any]) -> ToolError | None:
@@ -36,9 +50,9 @@ def load(data: Mapping[str, Any]) -> ToolError | None:
     if not sniff(data) and isinstance(inner, Mapping) and isinstance(inner.get("type"), str):
         # The form of the system the contract grew out of.
         data = inner
-    name = data.get("type")
-    if not sniff(data) or not isinstance(name, str):
+    if not sniff(data):
         return None
+    name: str = data["type"]
     notes: list[str] = []
     context = kept_map(data.get("data"), notes, "data")
     carried = context.pop(RESERVED, None)
@@ -48,7 +62,7 @@ def load(data: Mapping[str, Any]) -> ToolError | None:
     if "recoverable" in data and not isinstance(recoverable, bool):
         notes.append("recoverable was not true or false.")
     if name not in TYPES:
-        notes.append(f"{name!r:.80} is not one of the six types.")
+        notes.append(f"{brief(name)} is not one of the six types.")
     error = build(
         "typed",
         data.get("message", ""),

@@ -11,7 +11,7 @@ from failwell.model.needs import NeedsInput
 from failwell.model.plain import Json, each, seconds
 
 from .crosswalk import ROWS, core_code
-from .wire import RESERVED, Format, Outcome, build, is_number, kept_map, pretty, restore, spread, stow_in
+from .wire import RESERVED, Format, Outcome, build, kept_map, pretty, restore, spread, stow_in
 
 ERROR: Final = "toolError:v1"
 QUESTION: Final = "needsInput:v1"
@@ -21,7 +21,7 @@ def _is_status(value: Json) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 999
 
 
-_OWN: Final = {"statusCode": _is_status, "retryAfter": is_number}
+_OWN: Final = frozenset({"statusCode", "retryAfter"})
 
 
 def code_of(error: ToolError) -> str:
@@ -48,7 +48,7 @@ def dump(error: ToolError) -> dict[str, Json]:
         "message": error.message,
         "retryable": error.retryable,
     }
-    if details := {**said, **spread(error, _OWN, said)}:
+    if details := {**said, **spread(error, _OWN)}:
         wire["details"] = details
     return wire
 

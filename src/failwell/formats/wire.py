@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from failwell.model.codes import find
 from failwell.model.error import KIND_CLASSES, ToolError
 from failwell.model.kinds import Kind
 from failwell.model.needs import NeedsInput
-from failwell.model.plain import Json
+from failwell.model.plain import Json, plain
 
 RESERVED: Final = "failwell"
 """The key under which a format keeps what its contract has no word for."""
@@ -42,6 +42,9 @@ def build(
 ) -> ToolError:
     """The error a peer sent. `retryable` is the flag on the wire; it counts only for codes nobody knows."""
     notes = list(fields.pop("notes", ()))
+    if fields.get("code") is not None and not isinstance(fields["code"], str):
+        notes.append("The code was not a text.")
+        fields["code"] = None
     info = find(fields.get("code"))
     flag = retryable if isinstance(retryable, bool) else None
     if kind is None:
@@ -110,7 +113,13 @@ def as_text(value: object) -> str:
     """A text, whatever stood in its place."""
     if isinstance(value, str):
         return value
-    return "" if value is None else compact(value)
+    return "" if value is None else compact(plain(value))
+
+
+def brief(value: object) -> str:
+    """A value in a note: short, whatever it is."""
+    shown = repr(value) if isinstance(value, str) else as_text(value)
+    return shown if len(shown) <= 80 else shown[:79] + "…"
 
 
 def whole(delay: float) -> int:
@@ -118,17 +127,9 @@ def whole(delay: float) -> int:
     return math.ceil(delay)
 
 
-def spread(error: ToolError, own: Mapping[str, Callable[[Json], bool]], written: Mapping[str, Json]) -> dict[str, Json]:
-    """The details that may stand beside the contract's own keys.
-
-    A detail that has the name of such a key is written only where the error has no value of its own for it and the
-    detail has the shape the contract wants: then it says just what the contract's key says.
-    """
-    return {
-        name: value
-        for name, value in error.details.items()
-        if name != RESERVED and (name not in own or (name not in written and own[name](value)))
-    }
+def spread(error: ToolError, own: Container[str]) -> dict[str, Json]:
+    """The details that may stand beside the contract's own keys: those that could not be taken for one of them."""
+    return {name: value for name, value in error.details.items() if name != RESERVED and name not in own}
 
 
 def is_number(value: Json) -> bool:
@@ -145,10 +146,6 @@ def is_texts(value: Json) -> bool:
 
 def is_objects(value: Json) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
-
-
-def never(value: Json) -> bool:
-    return False
 
 
 def kept_map(value: object, notes: list[str], name: str) -> dict[str, Json]:

@@ -13,9 +13,9 @@ from typing import Final
 from failwell.model.error import ToolError
 from failwell.model.kinds import Kind
 from failwell.model.parts import Action, FieldError, Path
-from failwell.model.plain import UNSET, Json, seconds
+from failwell.model.plain import UNSET, Json, positive, seconds
 
-from .wire import RESERVED, Format, build, compact, read_json, restore
+from .wire import RESERVED, Format, brief, build, compact, read_json, restore
 
 ROUTING: Final = frozenset({"MISSING_DISCRIMINATOR", "INVALID_DISCRIMINATOR", "UNKNOWN_ACTION"})
 """Codes of a grouped tool that could not find out what was wanted; the contract writes them in a form of their own."""
@@ -159,6 +159,7 @@ _BLOCK = re.compile(r"<([A-Za-z_][\w.-]{0,60})(?:\s[^<>]*)?>")
 _ATTRIBUTE = re.compile(r"([A-Za-z_][\w.-]*)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _REFERENCE = re.compile(r"&(?:#x([0-9a-fA-F]{1,6})|#([0-9]{1,7})|(amp|lt|gt|quot|apos));")
 _NAMED: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_LIST = re.compile(r"array\(\d{1,9}\)")
 _DURATION = re.compile(r"\s*([0-9.eE+-]{1,30})\s*(m?s|milliseconds?|sec(?:ond)?s?|m|min(?:ute)?s?|h|hours?)?\s*")
 _UNITS: Final = {"ms": 0.001, "mi": 60.0, "m": 60.0, "h": 3600.0, "ho": 3600.0}
 
@@ -223,7 +224,7 @@ def _load_tool_error(attributes: dict[str, str], body: str, notes: list[str]) ->
         elif name == "retry_after":
             delay = _duration(inner)
             if delay is None:
-                notes.append(f"retry_after {inner!r:.80} is no delay.")
+                notes.append(f"retry_after {brief(inner)} is no delay.")
     if choices:
         # The text does not say which tool it came from; the reader of the call knows.
         field = _discriminator(message)
@@ -297,6 +298,9 @@ def read_field(name: str, sentence: str) -> FieldError:
         return FieldError(path, sentence)
     message = message.rstrip()
     sent, rule, rest = _read_sent(rest)
+    if not path:
+        # The arguments as a whole are never missing; some servers say so of every problem that is not one field's.
+        rule = None
     options: tuple[Json, ...] = ()
     if rest.startswith("Valid options: "):
         listed, _, rest = rest.removeprefix("Valid options: ").partition(".")
@@ -319,6 +323,8 @@ def _read_sent(rest: str) -> tuple[Json, str | None, str]:
         shown_value, after = rest.removesuffix("."), ""
     if shown_value == "(missing)":
         return UNSET, "required", after.strip()
+    if _LIST.fullmatch(shown_value):
+        return UNSET, None, after.strip()
     return _read_value(shown_value), None, after.strip()
 
 
@@ -399,7 +405,7 @@ def _duration(source: str) -> float | int | None:
         return None
     unit = match[2] or "s"
     scale = 0.001 if unit.startswith(("ms", "mil")) else _UNITS.get(unit[:2], _UNITS.get(unit, 1.0))
-    number = seconds(match[1])
+    number = positive(match[1])
     return None if number is None else seconds(number * scale)
 
 

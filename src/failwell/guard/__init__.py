@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from failwell.model.error import ToolError
 from failwell.model.needs import NeedsInput
@@ -22,7 +22,9 @@ from .names import masks_numbers
 from .redact import MASK, Redactor, redactor
 from .visible import needs_cleaning, visible
 
-Outcome = TypeVar("Outcome", ToolError, NeedsInput)
+Outcome = TypeVar("Outcome", bound=ToolError | NeedsInput)
+
+_SAYS_NOTHING: Final = frozenset(["", "true", "false", "yes", "no", "null", "none", "required", "missing"])
 
 # No error needs more than this of one text, and looking through more would only cost time.
 _LONGEST: Final = 64_000
@@ -60,14 +62,14 @@ class Guard:
     def __call__(self, outcome: Outcome) -> Outcome:
         """The outcome as it may leave."""
         if isinstance(outcome, NeedsInput):
-            return self._question(outcome)
+            return cast(Outcome, self._question(outcome))
         if not self._needed(outcome):
             return outcome
-        return within(self._cleaned(outcome), self.max_chars, self.max_tokens)
+        return cast(Outcome, within(self._cleaned(outcome), self.max_chars, self.max_tokens))
 
     def text(self, text: str, name: str = "") -> str:
         """One text as it may leave, standing under `name`."""
-        if name and self.redact.secret_name(name):
+        if name and text.lower() not in _SAYS_NOTHING and self.redact.secret_name(name):
             return self.redact.mask
         if len(text) > _LONGEST:
             text = _ends(text)
@@ -96,7 +98,7 @@ class Guard:
         given = error._given
         changes: dict[str, Any] = {}
         for name, value in given.items():
-            if name in ("details", "meta"):
+            if name in ("details", "meta", "debug"):
                 changes[name] = self._value(value, "")
             elif name == "fields":
                 changes[name] = [self._field(problem.to_dict()) for problem in value]

@@ -14,7 +14,7 @@ _POSES: Final = re.compile(
     r"|</?(?:system|assistant|user|human|tool_result|tool_results|tool_response|function_results|function_calls|"
     r"system-reminder|instructions?|antml:[a-z_]{2,40})\b[^<>]{0,100}>"
     r"|\[/?(?:INST|SYS|SYSTEM)\]|<</?SYS>>"
-    r"|(?:^|\n)[ \t]{0,8}(?:#{1,6}[ \t]{0,4}|\*\*)?(?:system|assistant|user|human|developer)"
+    r"|(?:^|\n)[ \t]{0,8}(?:#{1,6}[ \t]{0,4}|\*\*)?(?:system|assistant|human|developer)"
     r"(?:[ \t]message|[ \t]prompt)?[ \t]?(?:\*\*)?:"
     r"|\b(?:ignore|disregard|forget|override)\b[^.\n]{0,40}\b(?:previous|prior|above|earlier|all|your|any)\b[^.\n]{0,40}"
     r"\b(?:instructions?|prompts?|rules|directions|guidelines|context)\b"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from typing import Final
+from urllib.parse import unquote
 
 # What a name has to end in, as words.
 _ENDINGS: Final = frozenset(
@@ -13,11 +14,13 @@ _ENDINGS: Final = frozenset(
 )
 _KEY_OF: Final = frozenset(
     "api access secret private encryption signing master account shared auth ssh service client license deploy hmac "
-    "aes rsa storage subscription".split()
+    "aes rsa storage subscription app application".split()
 )
-_PLURALS: Final = frozenset("passwords secrets tokens cookies apikeys".split())
+_PLURALS: Final = frozenset("passwords secrets cookies apikeys".split())
 # A number or a word about which one it is does not make it another thing.
-_TRAILING: Final = frozenset("confirmation confirm repeat again new old current hash value raw plain text".split())
+_TRAILING: Final = frozenset(
+    "confirmation confirm repeat again new old current hash value raw plain text data base".split()
+)
 # Words that turn a token into a bookmark or a part of speech.
 _HARMLESS_TOKEN: Final = frozenset(
     "next page prev previous continuation cursor pagination sync delta resume start end first last lexer parser "
@@ -36,7 +39,7 @@ def is_secret_name(name: str, query: bool = False) -> bool:
     >>> is_secret_name("dbPassword"), is_secret_name("credential_kind"), is_secret_name("next_token")
     (True, False, False)
     """
-    words = [word.lower() for word in _WORDS.findall(name)]
+    words = [word.lower() for word in _WORDS.findall(unquote(name) if "%" in name else name)]
     while words and (words[-1].isdigit() or (words[-1] in _TRAILING and len(words) > 1)):
         words.pop()
     if not words:
@@ -44,6 +47,8 @@ def is_secret_name(name: str, query: bool = False) -> bool:
     last, before = words[-1], words[-2] if len(words) > 1 else ""
     if last in _PLURALS:
         last = last[:-1]
+    if last == "tokens" and before in _KEY_OF | {"refresh", "session", "bearer"}:
+        return True
     if last == "token":
         return before not in _HARMLESS_TOKEN
     if last == "pass":

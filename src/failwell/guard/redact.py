@@ -10,19 +10,22 @@ from dataclasses import dataclass
 from typing import Final
 
 from .names import is_secret_name
-from .shapes import ENTROPIC, FLAG, LONG_RUN, MARKED_PATTERN, NAMED, PLACED_PATTERNS, PROSE, VALUE, WORDS
+from .shapes import ELEMENT, ENTROPIC, FLAG, LONG_RUN, MARKED_PATTERN, NAMED, PLACED_PATTERNS, PROSE, VALUE, WORDS
 
 MASK: Final = "[redacted]"
 
 _HARMLESS_VALUES: Final = re.compile(
-    r"sha(?:1|224|256|384|512)[-_:]|(?:[0-9a-fA-F]{2}[:-]?){8,}$|[0-9a-fA-F-]{32,}$|[a-z]+(?:[-_/][a-z0-9]+){3,}$"
+    r"sha(?:1|224|256|384|512)[-_:]|[0-9a-fA-F-]{32,200}$|iVBOR|R0lGOD|/9j/|UklGR|PHN2Zy|Qk[0-9A-Za-z]|AAAAB3|AAAAC3|JVBER|UEsDB"
 )
 _HARMLESS_NAMES: Final = re.compile(
     r"(?:sha\d*|hash|md5|etag|digest|checksum|integrity|commit|rev(?:ision)?|version|image|thumbnail|icon|avatar|logo|preview|"
-    r"png|gif|jpe?g|webp|svg|data|content|body|blob|base64|cursor|next|page|id|uid|guid|uuid|path|file|name|url|uri|href|"
+    r"png|gif|jpe?g|webp|svg|cursor|next|page|id|uid|guid|uuid|path|file|name|url|uri|href|"
     r"fingerprint|public|pub|pubkey|address|ssh|arn|object|digest|trace|span|request|correlation|nonce)$",
     re.IGNORECASE,
 )
+
+
+_SIGNED: Final = re.compile(r"sig(?:nature)?$|token$|hmac$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,8 @@ class Redactor:
             text = MARKED_PATTERN.sub(self.mask, text)
             text = ENTROPIC.sub(self._entropic, text)
         if words or self.names:
-            text = self._values(FLAG, self._values(NAMED, text))
+            for pattern in (ELEMENT, NAMED, FLAG):
+                text = self._values(pattern, text)
         return text
 
     def secret_name(self, name: str, query: bool = False) -> bool:
@@ -74,7 +78,7 @@ class Redactor:
             if match.start() < position or not self.secret_name(match["name"], bool(match["lead"])):
                 continue
             found = VALUE.match(text, match.end())
-            if found is None or self._harmless(found, match["op"]):
+            if found is None or self._harmless(match, found):
                 continue
             value = found[0]
             quote = value[: 2 if value.startswith("\\") else 1] if value.lstrip("\\")[:1] in ("'", '"') else ""
@@ -82,12 +86,20 @@ class Redactor:
             position = found.end()
         return "".join([*pieces, text[position:]]) if pieces else text
 
-    def _harmless(self, found: re.Match[str], op: str) -> bool:
-        value = found[0].strip("\\\"'")
+    def _harmless(self, match: re.Match[str], found: re.Match[str]) -> bool:
+        name, op, value = match["name"], match["op"], found[0].strip("\\\"'{}")
         if not value or value.startswith(self.mask) or PROSE.match(value):
             return True
-        told = ":" in op and "=" not in op
-        return told and found[0][0] not in "\\\"'" and _reads_on(found)
+        if match["lead"] and not is_secret_name(name) and not _SIGNED.search(name):
+            # In a query `key` and `code` are often words: only what looks drawn at random is a secret.
+            return len(value) < 16 or value.isalpha()
+        if name.lower().endswith("cookie") and "=" not in value:
+            return True
+        if ":" not in op or "=" in op:
+            return False
+        # Between colons it is part of a longer name; before another word it belongs to a sentence.
+        inside = match.start() > 0 and match.string[match.start() - 1] == ":"
+        return inside or (found[0][0] not in "\\\"'" and _reads_on(found))
 
     def _entropic(self, match: re.Match[str]) -> str:
         value = match["value"]

@@ -17,7 +17,7 @@ MARKED: Final[dict[str, str]] = {
     "aws_access_key": r"(?:AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AIPA|ANPA|ANVA|AROA)[A-Z0-9]{16}(?![A-Za-z0-9])",
     "github": r"gh[pousr]_[A-Za-z0-9]{20,255}",
     "github_fine": r"github_pat_[A-Za-z0-9_]{20,255}",
-    "gitlab": rf"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat|ffct|sct)-{_W}{{16,255}}",
+    "gitlab": rf"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat|ffct|sct)-{_W}{{16,255}}(?:\.{_W}{{2,64}}){{0,3}}",
     "slack": r"xox[abcdeoprs]-[A-Za-z0-9-]{8,255}",
     "slack_app": r"xapp-[0-9A-Za-z-]{10,255}",
     "slack_webhook": r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{10,255}",
@@ -69,6 +69,14 @@ MARKED: Final[dict[str, str]] = {
     "perplexity": r"pplx-[A-Za-z0-9]{20,128}",
     "langsmith": r"lsv2_(?:pt|sk)_[A-Za-z0-9_]{20,128}",
     "pinecone": r"pcsk_[A-Za-z0-9_]{20,128}",
+    "brevo": r"xkeysib-[a-f0-9]{32,80}-[A-Za-z0-9]{8,32}",
+    "tailscale": r"tskey-[a-z]{2,10}-[A-Za-z0-9-]{16,128}",
+    "pulumi": r"pul-[a-f0-9]{32,64}",
+    "rubygems": r"rubygems_[a-f0-9]{32,64}",
+    "netlify": r"nf[pcu]_[A-Za-z0-9]{20,64}",
+    "buildkite": r"bk[a-z]{2}_[a-f0-9]{32,64}",
+    "artifactory": r"AKC[a-z][A-Za-z0-9]{40,128}",
+    "teams_webhook": r"[a-z0-9-]{1,60}\.webhook\.office\.com/webhookb2/[A-Za-z0-9@/-]{20,400}",
     "tavily": r"tvly-[A-Za-z0-9-]{16,64}",
     "fireworks": r"fw_[A-Za-z0-9]{22,64}",
     "cerebras": r"csk-[A-Za-z0-9]{20,128}",
@@ -84,26 +92,43 @@ MARKED: Final[dict[str, str]] = {
 PLACED: Final[dict[str, str]] = {
     "private_key": r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:[^-]|-(?!----END )){0,20000}(?:-----END [A-Z0-9 ]{0,40}-----)?",
-    "url_password": r"(?P<keep>(?<![A-Za-z0-9+.-])[a-zA-Z][a-zA-Z0-9+.-]{1,30}://[^\s/:@\"'<>]{0,200}:)"
+    "url_password": r"(?P<keep>(?<![A-Za-z0-9+.-])[a-zA-Z][a-zA-Z0-9+.-]{1,30}:(?:\\?/){2}[^\s/:@\"'<>]{0,200}:)"
     r"(?![0-9]{1,5}(?:[/?#\s]|$))[^\s\"'<>]{1,400}(?=@)",
-    "header": r"(?P<keep>(?<![A-Za-z0-9])(?:proxy-)?authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?"
-    r"(?:(?:bearer|basic|digest|token|negotiate|ntlm|apikey|aws4-hmac-sha256|key)\s{1,3})?)"
-    r"(?!(?:header|is|was|must|required|missing|failed|error|denied|invalid)\b)[^\r\n\"']{1,4000}",
+    "url_token": r"(?P<keep>(?<![A-Za-z0-9+.-])[a-zA-Z][a-zA-Z0-9+.-]{1,30}://)[A-Za-z0-9_-]{24,400}(?=[:@])",
+    "oracle": r"(?P<keep>jdbc:oracle:[a-z0-9]{2,8}:[^/\s@]{1,100}/)[^\s@]{1,200}(?=@)",
+    "header": r"(?P<keep>(?<![A-Za-z0-9])(?:proxy-)?authorization[\"']?\s{0,3}[:=]\s{0,3}+(?P<quote>[\"'])?+"
+    r"(?:(?:bearer|basic|digest|token|negotiate|ntlm|apikey|aws4-hmac-sha256|key)\s{1,3}+)?+)"
+    r"(?!(?:the|a|an|no|not|header|is|was|must|required|missing|failed|error|denied|invalid)\b|[<{$\[*])"
+    r"(?(quote)[^\r\n\"']{1,4000}|(?:[^\r\n\"']|\"[^\"\r\n]{0,400}\"|'[^'\r\n]{0,400}'){1,4000})",
     "cookie": r"(?P<keep>(?<![A-Za-z0-9])(?:set-)?cookie[\"']?\s{0,3}[:=]\s{0,3}[\"']?)"
     r"(?=[^\s=;\"']{1,100}=)[^\r\n\"']{1,4000}",
     "scheme": r"(?P<keep>(?<![A-Za-z0-9])(?:bearer|basic)\s{1,3})"
-    r"(?=[A-Za-z0-9._~+/-]{0,60}[0-9=_+/])[A-Za-z0-9._~+/=-]{8,4000}",
+    r"(?=[A-Za-z0-9._~+/-]{0,60}[0-9=_+/])[A-Za-z0-9._~+/-]{8,4000}={0,2}(?![A-Za-z0-9=])",
     "user_flag": r"(?P<keep>(?<![\w-])(?:-u|--user)[ =][\"']?[^\s:\"']{1,100}:)[^\s\"']{1,400}",
+    "netrc": r"(?P<keep>\b(?:login|user)\s{1,3}\S{1,100}\s{1,3}password\s{1,3})\S{1,400}",
+    "sql": r"(?P<keep>\b(?:password|identified(?:\s{1,3}with\s{1,3}\S{1,60})?\s{1,3}by)\s{1,3}')[^'\r\n]{1,400}",
+    "encoded": r"(?P<keep>(?:token|secret|password|passwd|pwd|key|signature|sig)%3D)[^&\s\"'%<>]{1,4000}",
+    "wifi": r"(?P<keep>\bWIFI:[^\r\n]{0,200};P:)[^;\r\n]{1,100}",
 }
 
-# A name that is set to something, as in code, JSON, YAML, headers, queries and flags. Whether it stands for a secret is
-# asked of `names`; the value is read from where the match ends.
+# A name that is set to something, as in code, JSON, YAML, headers and queries. Whether it stands for a secret is asked
+# of `names`; the value is read from where the match ends.
 NAMED: Final = re.compile(
-    r"(?P<lead>[?&])?(?<![\w.])(?P<name>[A-Za-z][\w.-]{1,80})"
-    r"(?P<op>\\?[\"']?\s{0,3}(?::=|=>|=|:)\s{0,3})[fbru]{0,2}"
+    r"(?P<lead>[?&])?(?<![\w.%])(?P<name>[A-Za-z_][\w.%-]{1,80})"
+    r"(?P<op>\\?[\"']?\s{0,3}(?::=|=>|=|:)\s{0,20})(?:[fbruFBRU]{1,2}(?=[\"']))?"
 )
-FLAG: Final = re.compile(r"(?<![\w-])--?(?P<name>[A-Za-z][\w-]{1,60})(?P<op>[ ]{1,3})(?![-\s])(?P<lead>)")
-VALUE: Final = re.compile(r"\\?\"[^\"\r\n]{1,4000}\"?|\\?'[^'\r\n]{1,4000}'?|[^\s\"',;&<>)}\]]{1,4000}")
+# The same on a command line, in a list of arguments, and in a Dockerfile.
+FLAG: Final = re.compile(
+    r"(?P<lead>)(?:(?<![\w-])--?|(?<!\w)(?:ENV|ARG|SETX?|setx?)[ ]{1,3})(?P<name>[A-Za-z][\w-]{1,60})"
+    r"(?P<op>[ ]{1,3}|[\"'],\s{0,3})(?![-\s])"
+)
+ELEMENT: Final = re.compile(
+    r"(?P<lead>)<(?P<name>[A-Za-z][\w.:-]{1,60})(?:\s[^<>]{0,200})?(?P<op>>)(?=[^<>]{1,4000}</)"
+)
+VALUE: Final = re.compile(
+    r"\\\"[^\"\r\n]{1,4000}\"?|\"(?:[^\"\\\r\n]|\\.){1,4000}\"?|'(?:[^'\\\r\n]|\\.){1,4000}'?"
+    r"|\{[^{}\"'\r\n]{1,400}\}|[^\s\"',;&<>)}\]\[{][^\s\"',;&<>)}\]]{0,4000}"
+)
 
 # Words that follow "password:" in a sentence about passwords rather than in one that gives one away.
 PROSE: Final = re.compile(
@@ -112,7 +137,8 @@ PROSE: Final = re.compile(
     r"integer|number|object|array|boolean|optional|field|value|length|type|expected|please|use|enter|your|this|that|it|"
     r"bearer|basic|digest|token|password|secret|key|header|format|malformed|rejected|denied|failed|revoked|does|did|"
     r"never|already|used|shorter|longer|minimum|maximum|unset|blank|redacted|hidden|masked|input|"
-    r"authentication|refresh|access|auth)(?![\w-])|\[redacted|[*•x.]{3,80}(?!\w)|<|\$|\{\{|%[s(])",
+    r"authentication|refresh|access|auth|yes|no|needs|takes|requires|option|flag|argument|with|from|by|if|when)(?![\w-])"
+    r"|\[redacted|[*•x.]{3,80}(?!\w)|<|\$[{(A-Z]|\$\d{1,2}(?![\w$])|=|\{\{|%[s(]|\?(?!\w)|[:@]\w{1,30}$)",
     re.IGNORECASE,
 )
 
@@ -129,7 +155,7 @@ PLACED_PATTERNS: Final = tuple(re.compile(row, re.IGNORECASE) for row in PLACED.
 # Cheap questions first: ordinary text has neither long runs of token characters nor any of these words.
 LONG_RUN: Final = re.compile(r"[A-Za-z0-9_~.+/=-]{16}")
 WORDS: Final = re.compile(
-    r"pass|pwd|secret|token|key|auth|bearer|basic|cookie|credential|session|sid|signature|sig=|digest|otp|code=|jwt|sas|"
-    r"hmac|://|-u |--user",
+    r"pass|pwd|secret|token|key|auth|bearer|basic|cookie|credential|session|sid|signature|sig|digest|otp|code=|jwt|sas|"
+    r"hmac|:\\?/|-u |--user|identified|jdbc|WIFI:",
     re.IGNORECASE,
 )

@@ -179,7 +179,7 @@ def find(name: str | None, *, exact: bool = False) -> Code | None:
 
     Unless `exact`, other spellings of a shipped code count as well: `NotFound`, `not-found`, `not_found`.
     """
-    return _find(name, exact) if name else None
+    return _find(name, exact) if name and isinstance(name, str) else None
 
 
 @lru_cache(maxsize=2048)

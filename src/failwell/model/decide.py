@@ -61,7 +61,8 @@ class Traits:
         hints = tool if annotations is None else annotations
 
         def hint(wire: str, attribute: str) -> bool | None:
-            value = _get(hints, wire, attribute)
+            # The attribute first: the SDKs warn about the name on the wire.
+            value = _get(hints, attribute, wire)
             return value if isinstance(value, bool) else None
 
         return cls(

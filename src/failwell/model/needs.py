@@ -62,7 +62,6 @@ class NeedsInput(Exception):
         named = ", ".join(self.fields)
         return Invalid(
             self.message,
-            code="MISSING_REQUIRED_FIELD",
             fields=problems,
             suggestion=f"Ask the user for {named}, then call again with the answer." if named else None,
         )

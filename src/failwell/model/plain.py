@@ -150,8 +150,8 @@ def positive(value: object) -> float | int | None:
 
 
 def seconds(value: object) -> float | int | None:
-    """A delay in seconds. More than three centuries is no delay but a mistake."""
-    number = positive(value)
+    """A delay in seconds. A text is none, and more than three centuries is no delay but a mistake."""
+    number = None if isinstance(value, str) else positive(value)
     return None if number is None or number > 1e10 else number
 
 
