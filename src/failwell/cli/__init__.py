@@ -10,10 +10,10 @@ from typing import NoReturn
 
 from failwell import __version__
 
-from . import codes, convert, demo, explain
+from . import codes, conformance, convert, demo, explain, schema
 from .io import Stop
 
-COMMANDS = (demo, explain, convert, codes)
+COMMANDS = (demo, explain, convert, codes, schema, conformance)
 
 _EPILOG = """\
 start here:

@@ -12,31 +12,33 @@ from failwell.model.plain import Json
 
 from .wire import Format, Outcome, brief, build, compact
 
-FIELDS: Final = (
-    "code",
-    "title",
-    "recoverable",
-    "strategy",
-    "retry_after",
-    "reset_at",
-    "suggestion",
-    "next_steps",
-    "actions",
-    "fields",
-    "patch",
-    "conflicts",
-    "effect",
-    "verify",
-    "details",
-    "http_status",
-    "policy_decision",
-    "tool",
-    "action",
-    "tier",
-    "correlation_id",
-    "meta",
-    "confidence",
-    "legacy",
+FIELDS: Final = frozenset(
+    {
+        "code",
+        "title",
+        "recoverable",
+        "strategy",
+        "retry_after",
+        "reset_at",
+        "suggestion",
+        "next_steps",
+        "actions",
+        "fields",
+        "patch",
+        "conflicts",
+        "effect",
+        "verify",
+        "details",
+        "http_status",
+        "policy_decision",
+        "tool",
+        "action",
+        "tier",
+        "correlation_id",
+        "meta",
+        "confidence",
+        "legacy",
+    }
 )
 
 
@@ -52,7 +54,7 @@ def sniff(data: Mapping[str, Any]) -> bool:
     return data.get("failwell") == CANONICAL_VERSION and ("message" in data or "kind" in data)
 
 
-def load(data: Mapping[str, Any]) -> Outcome | None:
+def load(data: Mapping[str, Any], clean: bool = False) -> Outcome | None:
     if not sniff(data):
         return None
     if data.get("outcome") == "needs_input":
@@ -69,7 +71,7 @@ def load(data: Mapping[str, Any]) -> Outcome | None:
     kind = Kind.of(data.get("kind"))
     if kind is None and "kind" in data:
         notes.append(f"The kind {brief(data['kind'])} is not one of the six.")
-    fields = {name: data[name] for name in FIELDS if data.get(name) is not None}
+    fields = {name: value for name, value in data.items() if name in FIELDS and value is not None}
     list_fields(fields, notes)
     for name in ("details", "meta"):
         if name in fields and not isinstance(fields[name], Mapping):
@@ -83,6 +85,7 @@ def load(data: Mapping[str, Any]) -> Outcome | None:
         retryable=data.get("retryable"),
         severity=severity,
         notes=notes,
+        clean=clean,
         **fields,
     )
 

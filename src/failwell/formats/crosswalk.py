@@ -6,6 +6,7 @@ from typing import Final
 
 from failwell.model.codes import find
 from failwell.model.error import DEFAULT_CODES, ToolError
+from failwell.model.kinds import Kind
 
 # core code: (contract 001, contract 003)
 ROWS: Final[dict[str, tuple[str, str]]] = {
@@ -98,7 +99,16 @@ def core_code(error: ToolError) -> str:
         name = CORE_OF.get(info.name, info.name)
         if name in ROWS:
             return name
-    return DEFAULT_CODES[error.kind]
+    return default_code(error)
+
+
+def default_code(error: ToolError) -> str:
+    """The code for a format that must have one: the kind's own, or one that agrees about retrying."""
+    name = DEFAULT_CODES[error.kind]
+    known = find(name, exact=True)
+    if known is None or known.retryable is error.retryable:
+        return name
+    return DEFAULT_CODES[Kind.TRANSIENT if error.retryable else Kind.INTERNAL]
 
 
 def number_of(error: ToolError) -> int:

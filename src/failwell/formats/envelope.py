@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeGuard
 
 from failwell.model.codes import find, upper_snake
-from failwell.model.error import DEFAULT_CODES, ToolError
+from failwell.model.error import ToolError
 from failwell.model.plain import Json, instant, plain, positive, rfc3339
 
-from .crosswalk import ROWS, core_code
+from .crosswalk import ROWS, core_code, default_code
 from .wire import RESERVED, Format, brief, build, pretty, restore, whole
 
 Profile = Literal["api", "workflow"]
@@ -30,8 +29,7 @@ def code_of(error: ToolError, strict: bool = False) -> str:
         if known is not None and known.retryable is error.retryable:
             return mapped
         return "x_api_error" if error.retryable else "serialization_error"
-    name = error.code or DEFAULT_CODES[error.kind]
-    return upper_snake(name).lower() or name
+    return upper_snake(error.code or "").lower() or default_code(error).lower()
 
 
 def dump(
@@ -103,24 +101,23 @@ def build_meta(
     if _is_count(elapsed):
         meta["elapsed_ms"] = int(elapsed)
     meta |= {name: known[name] for name in _META if known.get(name) is not None}
-    if mode is not None:
-        meta["mode"] = mode
-    if isinstance(approval_mode, bool):
-        meta["approval_mode"] = approval_mode
+    if mode is not None and isinstance(approval_mode, bool):
+        # Both or neither: the contract knows no half of a workflow.
+        meta |= {"mode": mode, "approval_mode": approval_mode}
     if not meta and profile is None and "tool_version" not in known:
         return {}
     return {"tool_version": TOOL_VERSION, **meta}
 
 
 def _is_count(value: object) -> TypeGuard[int | float]:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1 << 64
 
 
 def sniff(data: Mapping[str, Any]) -> bool:
     return data.get("success") is False and ("error" in data or isinstance(data.get("message"), str))
 
 
-def load(data: Mapping[str, Any]) -> ToolError | None:
+def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
     if not sniff(data):
         return None
     notes: list[str] = []
@@ -153,6 +150,7 @@ def load(data: Mapping[str, Any]) -> ToolError | None:
         correlation_id=correlation,
         meta=meta,
         notes=notes,
+        clean=clean,
     )
     return restore(error, carried)
 

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from failwell.model.catalogs import JsonRpc
 from failwell.model.codes import find
-from failwell.model.error import DEFAULT_CODES, ToolError
+from failwell.model.error import ToolError
 from failwell.model.kinds import Kind, Strategy
 from failwell.model.parts import FieldError
-from failwell.model.plain import UNSET, Json, seconds, text
+from failwell.model.plain import UNSET, Json, text
 
-from .crosswalk import number_of
+from .crosswalk import default_code, number_of
 from .wire import (
     RESERVED,
     Format,
@@ -35,6 +35,7 @@ from .xml import path_from
 
 MODERN_ERA: Final = "2026-07-28"
 ERA: Final = re.compile(r"\d{4}-\d\d-\d\d")
+_NUMBER: Final = re.compile(r"-?[0-9]{1,10}")
 SHIFT: Final = 1000
 """What is added to the contract's own numbers where the protocol has taken their range for itself."""
 
@@ -74,6 +75,19 @@ _OWN: Final = {
 }
 
 
+# The contract's keys that are fields of the model under another name or the same.
+_READ: Final = {
+    "recovery_strategy": "strategy",
+    "retry_after": "retry_after",
+    "tool_name": "tool",
+    "tool_tier": "tier",
+    "suggestion": "suggestion",
+    "next_steps": "next_steps",
+    "suggestions": "next_steps",
+    "alternatives": "actions",
+}
+
+
 def dump(
     error: ToolError,
     *,
@@ -105,11 +119,14 @@ def dump(
         said["alternatives"] = [action.to_dict() for action in error.actions]
     # A bare value or expectation says nothing by itself, so only beside a field are the names taken.
     context = spread(error, _OWN if "field" in said else _OWN.keys() - {"value", "expected"})
+    for name in ("device_id", "routeros_error"):
+        if name in context and not isinstance(context[name], str):
+            context[name] = as_text(context[name])
     suggestion = error.suggestion or (_default_suggestion(error) if insisted else None)
     if suggestion is not None:
         said["suggestion"] = suggestion
     data = {
-        "mcp_error_code": error.code or DEFAULT_CODES[error.kind],
+        "mcp_error_code": error.code or default_code(error),
         "details": error.message,
         **({"recovery_strategy": said.pop("recovery_strategy")} if insisted else {}),
         **context,
@@ -132,9 +149,7 @@ def on_wire(number: int | None, error: ToolError, era: str) -> int:
 
 def _own_number(code: str | None) -> int | None:
     """The number behind a code that was nothing but a number when it was read."""
-    if code and code.lstrip("-").isascii() and code.lstrip("-").isdigit() and len(code) < 12:
-        return int(code)
-    return None
+    return int(code) if code and _NUMBER.fullmatch(code) else None
 
 
 def _label(error: ToolError, number: int | None) -> str:
@@ -161,31 +176,31 @@ def sniff(data: Mapping[str, Any]) -> bool:
     return isinstance(code, int) and not isinstance(code, bool) and code < 0 and "message" in data
 
 
-def load_response(data: Mapping[str, Any]) -> ToolError | None:
+def load_response(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
     """From a whole response that holds an error object."""
     inner = data.get("error")
-    return _load(inner) if "jsonrpc" in data and isinstance(inner, Mapping) else None
+    return _load(inner, clean) if "jsonrpc" in data and isinstance(inner, Mapping) else None
 
 
-def load(data: Mapping[str, Any]) -> ToolError | None:
+def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
     """From an error object, or from a whole response."""
-    if (response := load_response(data)) is not None:
+    if (response := load_response(data, clean)) is not None:
         return response
     inner = data.get("error")
     if isinstance(inner, Mapping) and sniff(inner):
-        return _load(inner)
-    return _load(data) if sniff(data) else None
+        return _load(inner, clean)
+    return _load(data, clean) if sniff(data) else None
 
 
-def load_bare(data: Mapping[str, Any]) -> ToolError | None:
+def load_bare(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
     """From an error object that is nothing else, whatever its number; for where an error is expected."""
     code = data.get("code")
     if not isinstance(code, int) or isinstance(code, bool) or code > 0 or "message" not in data:
         return None
-    return _load(data) if data.keys() <= {"code", "message", "data"} else None
+    return _load(data, clean) if data.keys() <= {"code", "message", "data"} else None
 
 
-def _load(data: Mapping[str, Any]) -> ToolError:
+def _load(data: Mapping[str, Any], clean: bool) -> ToolError:
     notes: list[str] = []
     number = data.get("code")
     if not isinstance(number, int) or isinstance(number, bool):
@@ -206,25 +221,24 @@ def _load(data: Mapping[str, Any]) -> ToolError:
         code = known.name if known else as_text(number)
     kind = None if find(code) else known.kind if known else _kind_of_group(code, number, context)
     details = context.pop("details") if isinstance(context.get("details"), str) else None
+    fields: dict[str, Any] = {"code": code, "debug": context.pop("_debug_details", None)}
+    if details is not None and isinstance(message, str):
+        fields["title"] = message
+    if "field" in context or "errors" in context:
+        fields["fields"] = _load_problems(context)
+    for name in _READ.keys() & context.keys():
+        if _OWN[name](context[name]):
+            fields.setdefault(_READ[name], context.pop(name))
     error = build(
         "jsonrpc",
         message if details is None else details,
         kind=kind,
-        code=code,
-        title=message if details is not None and isinstance(message, str) else None,
-        strategy=_take(context, "recovery_strategy"),
-        retry_after=_take(context, "retry_after", seconds),
-        tool=_take(context, "tool_name"),
-        tier=_take(context, "tool_tier"),
-        fields=_load_problems(context),
-        suggestion=_take(context, "suggestion"),
-        next_steps=_take(context, "next_steps") or _take(context, "suggestions"),
-        actions=_take(context, "alternatives"),
-        debug=context.pop("_debug_details", None),
         details=context,
         notes=notes,
+        clean=clean,
+        **fields,
     )
-    if error.suggestion == _default_suggestion(error):
+    if error.suggestion is not None and error.suggestion == _default_suggestion(error):
         error.suggestion = None
     return restore(error, carried)
 
@@ -242,12 +256,6 @@ def _kind_of_group(code: str | None, number: int | None, context: Mapping[str, J
         return None
     own = _CODE_OF_NUMBER.get(number - SHIFT if -31099 <= number <= -31000 else number)
     return own.kind if own else None
-
-
-def _take(context: dict[str, Json], name: str, read: Any = None) -> Json:
-    if not _OWN[name](context.get(name)) or (read is not None and read(context[name]) is None):
-        return None
-    return context.pop(name)
 
 
 def _load_problems(context: dict[str, Json]) -> list[FieldError]:

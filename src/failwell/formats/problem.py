@@ -60,7 +60,7 @@ def sniff(data: Mapping[str, Any]) -> bool:
     return said and (named or kind is None) and (failed or (named and status is None and "detail" in data))
 
 
-def load(data: Mapping[str, Any]) -> ToolError | None:
+def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
     if not sniff(data):
         return None
     notes: list[str] = []
@@ -91,6 +91,7 @@ def load(data: Mapping[str, Any]) -> ToolError | None:
         if isinstance(data.get("errors"), list)
         else None,
         notes=notes,
+        clean=clean,
         **fields,
     )
 

@@ -12,13 +12,13 @@ from failwell.model.needs import NeedsInput
 from failwell.model.result import Err
 
 from . import canonical, envelope, jsonrpc, problem, text, toolfailure, typed, v1, xml
-from .wire import Outcome, read_json
+from .wire import Outcome, is_clean, read_json
 
 META_KEY: Final = "io.github.failwell/tool-error"
 """Where the canonical error travels in the `_meta` of a result, and the id of the extension that negotiates it."""
 
 # In the order in which they are tried: what can be told for certain first.
-_OBJECTS: Final[tuple[Callable[[Mapping[str, Any]], Outcome | None], ...]] = (
+_OBJECTS: Final[tuple[Callable[[Mapping[str, Any], bool], Outcome | None], ...]] = (
     canonical.load,
     jsonrpc.load_response,
     v1.load,
@@ -41,16 +41,16 @@ def parse(source: object, format: str | None = None) -> Outcome | None:
     >>> parse('{"type":"NOT_FOUND","message":"no such agent","recoverable":false}').kind
     <Kind.NOT_FOUND: 'not_found'>
     """
-    if format not in (None, *_NAMES):
+    if format is not None and format not in _NAMES:
         raise ValueError(f"There is no format {format!r}; use one of: {', '.join(_NAMES)}.")
+    if isinstance(source, str):
+        return _text(source, format)
     if isinstance(source, (ToolError, NeedsInput)):
         return source
     if isinstance(source, Err):
         return source.error
     if isinstance(source, (bytes, bytearray, memoryview)):
-        source = bytes(source).decode("utf-8-sig", "replace")
-    if isinstance(source, str):
-        return _text(source.removeprefix("\ufeff"), format)
+        return _text(bytes(source).decode("utf-8", "replace"), format)
     if not isinstance(source, (Mapping, list)):
         source = _as_wire(source)
     if isinstance(source, list):
@@ -68,11 +68,12 @@ def parse(source: object, format: str | None = None) -> Outcome | None:
 def _text(source: str, format: str | None = None) -> Outcome | None:
     if format == "text":
         return text.load(source)
-    start = source.lstrip()[:1]
+    source = source.lstrip("\ufeff \t\r\n")
+    start = source[:1]
     if start == "{":
         data = read_json(source)
         if isinstance(data, dict):
-            return _result(data, format) if _is_result(data) else _object(data, format)
+            return _result(data, format) if _is_result(data) else _object(data, format, is_clean(source))
     elif start == "<" and format in (None, "xml"):
         return xml.load(source)
     elif start == "E" and (prefix := _SDK_PREFIX.match(source)):
@@ -80,9 +81,9 @@ def _text(source: str, format: str | None = None) -> Outcome | None:
     return None
 
 
-def _object(data: Mapping[str, Any], format: str | None = None) -> Outcome | None:
+def _object(data: Mapping[str, Any], format: str | None = None, clean: bool = False) -> Outcome | None:
     for load in _OBJECTS:
-        outcome = load(data)
+        outcome = load(data, clean)
         if outcome is not None:
             return outcome if format is None or outcome.format == format else None
     return None
@@ -106,7 +107,7 @@ def _result(result: Mapping[str, Any], format: str | None = None) -> Outcome | N
         outcome = _visible(texts, structured, format)
     proposed = meta.get(toolfailure.META_KEY)
     if outcome is None and format in (None, "toolfailure") and isinstance(proposed, Mapping):
-        outcome = toolfailure.load(proposed, "\n".join(texts))
+        outcome = toolfailure.load(proposed, message="\n".join(texts))
     if outcome is None and is_error is True and format in (None, "text"):
         outcome = text.load("\n".join(texts)) or text.load("The tool failed and gave no reason.")
     if isinstance(outcome, ToolError):

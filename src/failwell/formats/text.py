@@ -39,8 +39,8 @@ def next_action(error: ToolError) -> list[str]:
         said.append(_about_effect(error))
     elif error.retry_after is not None and f"{error.retry_after}" not in told:
         said.append(f"Wait {error.retry_after} seconds, then make the same call again.")
-    if error.patch:
-        said.append(f"Call again with {_changes(error.patch)}.")
+    if changes := [_change(change) for change in error.patch if change.op != "set" or change.value is not UNSET]:
+        said.append(f"Call again with {', '.join(changes)}.")
     calls = [_call(action) for action in error.actions if _call(action) and _call(action) not in told]
     if calls:
         said.append(f"Call {' or '.join(calls)}.")
@@ -75,17 +75,13 @@ def _call(action: Action) -> str:
     return f"{action.tool}({arguments})" if action.tool else arguments
 
 
-def _changes(patch: tuple[Patch, ...]) -> str:
-    return ", ".join(_change(change) for change in patch)
-
-
 def _change(change: Patch) -> str:
     name = ".".join(str(part) for part in change.path)
     if change.op == "rename":
         return f"{change.to} instead of {name}"
     if change.op == "remove":
         return f"{name} left out"
-    return f"{name}={compact(None if change.value is UNSET else change.value)}"
+    return f"{name}={compact(change.value)}"
 
 
 def _sentence(text: str) -> str:
@@ -94,7 +90,7 @@ def _sentence(text: str) -> str:
 
 
 def ask(question: NeedsInput) -> str:
-    sentences = [_sentence(question.message)]
+    sentences = [_sentence(question.message) or "The call needs an answer from the user."]
     for name, values in question.suggestions.items():
         sentences.append(f"{name} can be: {', '.join(str(value) for value in values)}.")
     if question.fields:

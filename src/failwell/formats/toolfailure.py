@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from failwell.model.error import DEFAULT_CODES, ToolError
+from failwell.model.error import ToolError
 from failwell.model.kinds import Kind
 from failwell.model.plain import Json, instant
 
+from .crosswalk import default_code
 from .text import next_action
 from .wire import Format, build, compact
 
@@ -48,7 +49,7 @@ _CODE_OF_WORD: Final = {word: code for code, word in _WORD_OF_CODE.items()}
 
 def dump(error: ToolError, *, now: datetime | None = None) -> dict[str, Json]:
     """The proposal's object. `now` turns a delay into the instant it wants; without it only `reset_at` is used."""
-    code = error.code or DEFAULT_CODES[error.kind]
+    code = error.code or default_code(error)
     wire: dict[str, Json] = {"class": _CLASS_OF_KIND[error.kind], "code": _WORD_OF_CODE.get(code, code)}
     if error.kind is Kind.TRANSIENT:
         wire["retryable"] = error.retryable
@@ -65,15 +66,15 @@ def dump(error: ToolError, *, now: datetime | None = None) -> dict[str, Json]:
 
 
 def _digest(error: ToolError) -> str:
-    said = compact(error.to_dict(provenance=False))
-    return hashlib.sha256(said.encode()).hexdigest()[:16]
+    said = f"{error.code}\n{error.message}"
+    return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
 
 
 def sniff(data: Mapping[str, Any]) -> bool:
     return data.get("class") in _KIND_OF_CLASS and isinstance(data.get("code"), str) and "correlationId" in data
 
 
-def load(data: Mapping[str, Any], message: str = "") -> ToolError | None:
+def load(data: Mapping[str, Any], clean: bool = False, message: str = "") -> ToolError | None:
     if not sniff(data):
         return None
     code = _CODE_OF_WORD.get(data["code"], data["code"])

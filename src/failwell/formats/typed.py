@@ -45,7 +45,7 @@ def sniff(data: Mapping[str, Any]) -> bool:
     return isinstance(kind, str) and ("recoverable" in data or (kind in TYPES and "message" in data))
 
 
-def load(data: Mapping[str, Any]) -> ToolError | None:
+def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
     inner = data.get("error")
     if not sniff(data) and isinstance(inner, Mapping) and isinstance(inner.get("type"), str):
         # The form of the system the contract grew out of.
@@ -73,6 +73,7 @@ def load(data: Mapping[str, Any]) -> ToolError | None:
         retry_after=delay,
         details=context,
         notes=notes,
+        clean=clean,
     )
     return restore(error, carried)
 

@@ -18,7 +18,7 @@ QUESTION: Final = "needsInput:v1"
 
 
 def _is_status(value: Json) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 999
+    return isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599
 
 
 _OWN: Final = frozenset({"statusCode", "retryAfter"})
@@ -68,7 +68,7 @@ def ask(question: NeedsInput) -> dict[str, Json]:
     return wire
 
 
-def load(data: Mapping[str, Any]) -> Outcome | None:
+def load(data: Mapping[str, Any], clean: bool = False) -> Outcome | None:
     kind = data.get("kind")
     if kind == QUESTION:
         return _load_question(data)
@@ -91,6 +91,7 @@ def load(data: Mapping[str, Any]) -> Outcome | None:
         retry_after=delay,
         details=details,
         notes=notes,
+        clean=clean,
     )
     return restore(error, carried)
 

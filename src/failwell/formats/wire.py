@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from failwell.model.codes import find
-from failwell.model.error import KIND_CLASSES, ToolError
-from failwell.model.kinds import Kind
+from failwell.model.error import KIND_CLASSES, ToolError, normalised
+from failwell.model.kinds import Kind, Severity
 from failwell.model.needs import NeedsInput
-from failwell.model.plain import Json, plain
+from failwell.model.parts import Action, FieldError
+from failwell.model.plain import MAX_DEPTH, Json, plain, text
 
 RESERVED: Final = "failwell"
 """The key under which a format keeps what its contract has no word for."""
@@ -21,6 +22,12 @@ compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), che
 pretty: Final = json.JSONEncoder(ensure_ascii=False, indent=2, check_circular=False).encode
 
 Outcome = ToolError | NeedsInput
+_DEFAULTS: Final[dict[str, Callable[[ToolError], Any]]] = {
+    "recoverable": ToolError.recoverable.derive,
+    "strategy": ToolError.strategy.derive,
+    "effect": ToolError.effect.derive,
+    "title": ToolError.title.derive,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,34 +37,75 @@ class Format:
     name: str
     contract: str
     dump: Callable[..., Json]
-    load: Callable[[Any], Outcome | None]
+    load: Callable[..., Outcome | None]
     encode: Callable[[Any], str]
     options: tuple[str, ...] = ()
     ask: Callable[[NeedsInput], Json] | None = None
     stow: Callable[..., Json] | None = None
 
 
+_TEXTS: Final = frozenset(
+    {"code", "title", "suggestion", "policy_decision", "tool", "action", "tier", "correlation_id"}
+)
+_MAPS: Final = frozenset({"details", "meta"})
+_PARTS: Final[dict[str, Any]] = {"actions": Action, "fields": FieldError}
+
+
+def _read_field(name: str, value: Any, clean: bool) -> Any:
+    """`value` as the field keeps it. In clean JSON, what has the right type already is taken as it is."""
+    if clean:
+        kind = type(value)
+        if (kind is str and name in _TEXTS) or (kind is dict and name in _MAPS):
+            return value or None
+        if kind is list and name in _PARTS and len(value) <= 100:
+            read = _PARTS[name].of_clean
+            return tuple(found for item in value if (found := read(item)) is not None) or None
+    return normalised(name, value)
+
+
 def build(
-    format: str, message: object, *, kind: Kind | None = None, retryable: object = None, **fields: Any
+    format: str,
+    message: object,
+    *,
+    kind: Kind | None = None,
+    retryable: object = None,
+    notes: list[str] | tuple[str, ...] = (),
+    clean: bool = False,
+    **fields: Any,
 ) -> ToolError:
-    """The error a peer sent. `retryable` is the flag on the wire; it counts only for codes nobody knows."""
-    notes = list(fields.pop("notes", ()))
-    if fields.get("code") is not None and not isinstance(fields["code"], str):
+    """The error a peer sent. `retryable` is the flag on the wire; it counts only for codes nobody knows.
+
+    `clean` says that the values come out of JSON that `is_clean` looked at, so that they need no second look.
+    """
+    notes = list(notes)
+    code = fields.get("code")
+    if code is not None and not isinstance(code, str):
         notes.append("The code was not a text.")
-        fields["code"] = None
-    info = find(fields.get("code"))
+        fields["code"] = code = None
+    info = find(code)
     flag = retryable if isinstance(retryable, bool) else None
     if kind is None:
         kind = info.kind if info else Kind.TRANSIENT if flag else Kind.INTERNAL
     if not isinstance(message, str):
         notes.append("The message was not a text.")
+        message = as_text(message)
     if retryable is not None and flag is None:
         notes.append("The retryable flag was not true or false.")
-    if info is not None and flag not in (None, info.retryable):
+    if info is not None and flag is not None and flag is not info.retryable:
         notes.append(f"The peer said retryable: {str(flag).lower()}, which the code {info.name} rules out.")
-    error = KIND_CLASSES[kind]._blank({})
-    fields.update(origin="peer", format=format, notes=notes, wire_retryable=None if info else flag)
-    error.__init__(as_text(message), **fields)  # type: ignore[misc]
+    given: dict[str, Any] = {"message": text(message), "origin": "peer", "format": format}
+    for name, value in fields.items():
+        if value is not None and (kept := _read_field(name, value, clean)) is not None:
+            given[name] = kept
+    if "severity" not in fields:
+        given["severity"] = Severity.ERROR
+    if info is None and flag is not None:
+        given["wire_retryable"] = flag
+    if notes:
+        given["notes"] = tuple(notes)
+    error = KIND_CLASSES[kind]._blank(given)
+    error.args = (given["message"],)
+    error._info = info
     _forget_defaults(error)
     return error
 
@@ -65,11 +113,9 @@ def build(
 def _forget_defaults(error: ToolError) -> None:
     """What follows from the code and the kind anyway was not stated: it would read as if the author insisted."""
     given = error._given
-    for name in ("recoverable", "strategy", "effect", "title"):
-        if name in given:
-            stated = given.pop(name)
-            if getattr(error, name) != stated:
-                given[name] = stated
+    for name, default in _DEFAULTS.items():
+        if name in given and given[name] == default(error):
+            del given[name]
 
 
 def restore(error: ToolError, carried: object) -> ToolError:
@@ -93,10 +139,18 @@ def restore(error: ToolError, carried: object) -> ToolError:
     return whole.replace(format=error.format, notes=(*error.notes, *whole.notes) if error.notes else whole.notes)
 
 
+def _finite(digits: str) -> float | str:
+    number = float(digits)
+    return number if math.isfinite(number) else str(number)
+
+
+_decode = json.JSONDecoder(parse_constant=_finite, parse_float=_finite).decode
+
+
 def read_json(source: str) -> Json:
-    """The JSON value in `source`, or None for anything that is not JSON."""
+    """The JSON value in `source`, or None for anything that is not JSON. What JSON has no number for comes as text."""
     try:
-        return json.loads(source)
+        return _decode(source)
     except RecursionError:
         return None
     except ValueError as problem:
@@ -107,6 +161,19 @@ def read_json(source: str) -> Json:
         return json.loads(source, parse_int=lambda digits: int(digits) if len(digits) < 1000 else digits)
     except (ValueError, RecursionError):
         return None
+
+
+def is_clean(source: str) -> bool:
+    """Whether what `read_json` makes of `source` is plain data: no halves of characters, no nesting out of proportion.
+
+    It is asked of the text because that is faster than looking at every value.
+    """
+    return (
+        "\\ud" not in source
+        and "\\uD" not in source
+        and source.count("{") + source.count("[") < MAX_DEPTH
+        and (source.isascii() or text(source) == source)
+    )
 
 
 def as_text(value: object) -> str:

@@ -14,6 +14,7 @@ from failwell.model.error import ToolError
 from failwell.model.kinds import Kind
 from failwell.model.parts import Action, FieldError, Path
 from failwell.model.plain import UNSET, Json, positive, seconds
+from failwell.model.plain import text as encodable
 
 from .wire import RESERVED, Format, brief, build, compact, read_json, restore
 
@@ -159,6 +160,10 @@ _BLOCK = re.compile(r"<([A-Za-z_][\w.-]{0,60})(?:\s[^<>]*)?>")
 _ATTRIBUTE = re.compile(r"([A-Za-z_][\w.-]*)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _REFERENCE = re.compile(r"&(?:#x([0-9a-fA-F]{1,6})|#([0-9]{1,7})|(amp|lt|gt|quot|apos));")
 _NAMED: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_ONLY = re.compile(r" ([a-z]+)=\"([^\"]*)\"")
+_LEAF = re.compile(
+    r"<(message|recovery|available_actions|action|detail|retry_after|field)((?: [a-z]+=\"[^\"<>]*\")?)>([^<]*)</\1>"
+)
 _LIST = re.compile(r"array\(\d{1,9}\)")
 _DURATION = re.compile(r"\s*([0-9.eE+-]{1,30})\s*(m?s|milliseconds?|sec(?:ond)?s?|m|min(?:ute)?s?|h|hours?)?\s*")
 _UNITS: Final = {"ms": 0.001, "mi": 60.0, "m": 60.0, "h": 3600.0, "ho": 3600.0}
@@ -168,6 +173,7 @@ def load(text: str) -> ToolError | None:
     start = _find_root(text)
     if start is None:
         return None
+    text = encodable(text)
     root = start[1]
     end = text.find(f"</{root}>", start.end())
     body = _plain_sections(text[start.end() : end if end >= 0 else len(text)])
@@ -203,24 +209,23 @@ def _find_root(text: str) -> re.Match[str] | None:
 
 def _load_tool_error(attributes: dict[str, str], body: str, notes: list[str]) -> ToolError | None:
     message = ""
-    code = attributes.get("code")
     recovery: str | None = None
-    actions: list[Action] = []
+    actions: list[dict[str, Json]] = []
     details: dict[str, str] = {}
     delay: float | None = None
     choices: list[str] = []
-    for name, _, inner in _children(body):
+    for name, attribute, inner in _leaves(body):
         if name == "message":
             message = unescape(inner)
+        elif name == "detail":
+            details[_name(attribute, "key")] = unescape(inner)
+        elif name == "action":
+            if inner:
+                actions.append({"tool": unescape(inner)})
         elif name == "recovery":
             recovery = unescape(inner)
         elif name == "available_actions":
-            listed = [unescape(item) for child, _, item in _children(inner) if child == "action"]
-            actions += [Action(item) for item in listed]
-            if not listed:
-                choices += [choice for part in unescape(inner).split(",") if (choice := part.strip())]
-        elif name == "details":
-            details |= _load_details(inner)
+            choices += [choice for part in unescape(inner).split(",") if (choice := part.strip())]
         elif name == "retry_after":
             delay = _duration(inner)
             if delay is None:
@@ -228,34 +233,35 @@ def _load_tool_error(attributes: dict[str, str], body: str, notes: list[str]) ->
     if choices:
         # The text does not say which tool it came from; the reader of the call knows.
         field = _discriminator(message)
-        actions += [Action("", None, {field: choice}) for choice in choices]
+        actions += [{"tool": "", "arguments": {field: choice}} for choice in choices]
     carried = details.pop(RESERVED, None)
     error = build(
         "xml",
         message,
-        code=code or None,
+        code=attributes.get("code") or None,
         severity=attributes.get("severity"),
         suggestion=recovery,
         actions=actions,
         details=details,
         retry_after=delay,
         notes=notes,
+        clean=True,
     )
-    return restore(error, read_json(carried or ""))
+    return error if carried is None else restore(error, read_json(carried))
 
 
 def _load_validation(attributes: dict[str, str], body: str, notes: list[str]) -> ToolError:
     tool, _, action = attributes.get("action", "").partition("/")
     problems = []
     recovery: str | None = None
-    details: dict[str, str] = {}
-    for name, attrs, inner in _children(body):
+    carried: str | None = None
+    for name, attribute, inner in _leaves(body):
         if name == "field":
-            problems.append(read_field(_attributes(attrs).get("name", "(root)"), unescape(inner)))
+            problems.append(read_field(_name(attribute, "name") or "(root)", unescape(inner)))
         elif name == "recovery":
             recovery = unescape(inner)
-        elif name == "details":
-            details |= _load_details(inner)
+        elif name == "detail" and _name(attribute, "key") == RESERVED:
+            carried = unescape(inner)
     named = ", ".join(dict.fromkeys(problem.name for problem in problems if problem.path))
     error = build(
         "xml",
@@ -268,15 +274,7 @@ def _load_validation(attributes: dict[str, str], body: str, notes: list[str]) ->
         action=action,
         notes=notes,
     )
-    return restore(error, read_json(details.get(RESERVED, "")))
-
-
-def _load_details(inner: str) -> dict[str, str]:
-    return {
-        _attributes(attributes).get("key", ""): unescape(value)
-        for name, attributes, value in _children(inner)
-        if name == "detail"
-    }
+    return error if carried is None else restore(error, read_json(carried))
 
 
 def path_from(name: str) -> Path:
@@ -335,27 +333,46 @@ def _read_value(shown_value: str) -> Json:
     return shown_value if found is None and shown_value != "null" else found
 
 
-def _children(body: str) -> Iterator[tuple[str, str, str]]:
-    """The known elements directly inside `body`: name, attributes, content. Unclosed ones end at the next."""
+def _leaves(body: str) -> list[tuple[str, str, str]]:
+    """The elements that hold text, wherever they stand: name, attributes, content."""
+    leaves = _LEAF.findall(body)
+    containers = body.count("<details>") + ("<available_actions>\n" in body)
+    if body.count("<") == 2 * (len(leaves) + containers):
+        return leaves
+    # Not as the contract writes it, or broken: look more slowly.
+    return list(_scan(body))
+
+
+def _scan(body: str) -> Iterator[tuple[str, str, str]]:
+    """The same for any text. An element that is never closed ends where the next one begins."""
     position = 0
     unclosed: set[str] = set()
     while match := _OPEN.search(body, position):
-        name = match[1]
-        start = match.end()
-        if match[2].endswith("/"):
-            yield name, match[2], ""
-            position = start
+        name, attributes, start = match[1], match[2], match.end()
+        position = start
+        if attributes.endswith("/"):
+            yield name, attributes, ""
             continue
         end = -1 if name in unclosed else body.find(f"</{name}>", start)
-        if end < 0:
+        if end >= 0:
+            position = end + len(name) + 3
+        else:
             unclosed.add(name)
             following = _OPEN.search(body, start)
-            end = following.start() if following else len(body)
-            yield name, match[2], body[start:end]
-            position = end
+            position = end = following.start() if following else len(body)
+        inner = body[start:end]
+        if name in ("details", "available_actions") and _OPEN.search(inner):
+            yield from _scan(inner)
         else:
-            yield name, match[2], body[start:end]
-            position = end + len(name) + 3
+            yield name, attributes, inner
+
+
+def _name(attributes: str, wanted: str) -> str:
+    """The one attribute an element has, or the wanted one among several."""
+    only = _ONLY.fullmatch(attributes)
+    if only and only[1] == wanted:
+        return unescape(only[2])
+    return _attributes(attributes).get(wanted, "")
 
 
 def _plain_sections(body: str) -> str:

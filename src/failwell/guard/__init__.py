@@ -74,25 +74,27 @@ class Guard:
         if len(text) > _LONGEST:
             text = _ends(text)
         text = visible(text)
-        if self.redact.suspicious(text):
+        if self.redact.suspicious(text, text.lower()):
             text = self.redact(text)
         return fence(text) if self.fences else text
 
     def _needed(self, error: ToolError) -> bool:
+        """Whether there is anything to do, from one look at all texts together."""
         if self.secret_paths and error.fields:
             return True
-        texts: list[str] = []
-        _collect(error._given, texts)
-        whole = "\n".join(texts)
-        return (
-            # Numbers and structure take room too; a third is left for them before anything is counted exactly.
-            len(whole) * 3 > self.max_chars * 2
-            or len(whole) * 3 > self.max_tokens * (8 if whole.isascii() else 2)
-            or len(texts) * 24 > self.max_chars
-            or needs_cleaning(whole)
-            or self.redact.suspicious(whole)
-            or (self.fences and poses(whole))
-        )
+        texts = _texts(error)
+        whole = " ".join(texts)
+        size = len(whole)
+        # Numbers and structure take room too; some is left for them before anything is counted exactly.
+        if size * 3 > self.max_chars * 2 or len(texts) * 24 > self.max_chars:
+            return True
+        plain = whole.isascii()
+        if size * 3 > self.max_tokens * (8 if plain else 2):
+            return True
+        if not (plain and whole.isprintable()) and needs_cleaning(whole):
+            return True
+        lower = whole.lower()
+        return self.redact.suspicious(whole, lower) or (self.fences and poses(whole, lower))
 
     def _cleaned(self, error: ToolError) -> ToolError:
         given = error._given
@@ -185,18 +187,42 @@ def _secret_paths(schema: object, path: Path, depth: int) -> Iterator[Path]:
             yield from _secret_paths(inner, path, depth + 1)
 
 
-def _collect(value: Any, texts: list[str]) -> None:
-    if isinstance(value, str):
-        texts.append(value)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            texts.append(key)
-            _collect(item, texts)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            _collect(item, texts)
-    elif hasattr(value, "to_dict"):
-        _collect(value.to_dict(), texts)
+def _texts(error: ToolError) -> list[str]:
+    """Every text the error holds."""
+    texts: list[str] = []
+    for value in error._given.values():
+        kind = type(value)
+        if kind is str:
+            texts.append(value)
+        elif kind is dict:
+            _collect(value, texts)
+        elif kind is tuple:
+            for part in value:
+                if type(part) is str:
+                    texts.append(part)
+                else:
+                    _collect(part.to_dict(), texts)
+        elif hasattr(value, "to_dict"):
+            _collect(value.to_dict(), texts)
+        elif kind is list:
+            _collect({"": value}, texts)
+    return texts
+
+
+def _collect(data: dict[str, Json], texts: list[str]) -> None:
+    texts += data
+    for value in data.values():
+        kind = type(value)
+        if kind is str:
+            texts.append(value)
+        elif kind is dict:
+            _collect(value, texts)
+        elif kind is list:
+            for item in value:
+                if type(item) is str:
+                    texts.append(item)
+                elif type(item) in (dict, list):
+                    _collect(item if type(item) is dict else {"": item}, texts)
 
 
 def _same(new: object, old: object) -> bool:

@@ -23,14 +23,20 @@ _POSES: Final = re.compile(
     r"|\b(?:reveal|print|repeat|show|send)\b[^.\n]{0,30}\b(?:system prompt|hidden instructions)\b",
     re.IGNORECASE,
 )
-_TRIGGERS: Final = re.compile(
-    r"<\||</?[a-z]|\[/?[IS]|<<|:|ignore|disregard|forget|override|you are now|prompt|instructions", re.IGNORECASE
-)
+_WORDS: Final = (
+    "<|", "</", "<system", "<assistant", "<user", "<human", "<tool_re", "<function_", "<instruction", "<antml", "[inst",
+    "[sys", "[/inst", "[/sys", "<<sys", "<</sys", "system", "assistant", "human", "developer", "instruction", "prompt",
+    "guidelines", "directions", "you are now",
+)  # fmt: skip
+_FORGET: Final = ("ignore", "disregard", "forget", "override")
 
 
-def poses(text: str) -> bool:
+def poses(text: str, lower: str | None = None) -> bool:
     """Whether `text` speaks as if it were not data."""
-    return _TRIGGERS.search(text) is not None and _POSES.search(text) is not None
+    lower = text.lower() if lower is None else lower
+    if not any(word in lower for word in _WORDS) and not any(word in lower for word in _FORGET):
+        return False
+    return _POSES.search(text) is not None
 
 
 def fence(text: str) -> str:

@@ -10,7 +10,20 @@ from dataclasses import dataclass
 from typing import Final
 
 from .names import is_secret_name
-from .shapes import ELEMENT, ENTROPIC, FLAG, LONG_RUN, MARKED_PATTERN, NAMED, PLACED_PATTERNS, PROSE, VALUE, WORDS
+from .shapes import (
+    ELEMENT,
+    ENTROPIC,
+    FLAG,
+    LONG,
+    LONG_RUN,
+    MARKED_PATTERN,
+    NAME_WORDS,
+    NAMED,
+    PLACE_WORDS,
+    PLACES,
+    PROSE,
+    VALUE,
+)
 
 MASK: Final = "[redacted]"
 
@@ -37,11 +50,12 @@ class Redactor:
     names: frozenset[str] = frozenset()
     mask: str = MASK
 
-    def suspicious(self, text: str) -> bool:
+    def suspicious(self, text: str, lower: str) -> bool:
         """Whether `text` is worth a closer look; cheap, and never wrong when it says no."""
         return (
-            WORDS.search(text) is not None
-            or LONG_RUN.search(text) is not None
+            any(word in lower for word in NAME_WORDS)
+            or any(word in lower for word in PLACE_WORDS)
+            or max(map(len, text.split()), default=0) >= LONG
             or bool(self.patterns or self.values or self.names)
         )
 
@@ -52,14 +66,15 @@ class Redactor:
                 text = text.replace(value, self.mask)
         for pattern in self.patterns:
             text = pattern.sub(self._masked, text)
-        words = WORDS.search(text) is not None
-        if words:
-            for pattern in PLACED_PATTERNS:
+        lower = text.lower()
+        for words, pattern in PLACES:
+            if any(word in lower for word in words):
                 text = pattern.sub(self._masked, text)
-        if LONG_RUN.search(text) is not None:
+        if any(MARKED_PATTERN.search(text, run.start(), run.end()) for run in LONG_RUN.finditer(text)):
             text = MARKED_PATTERN.sub(self.mask, text)
+        if ("=" in text or ":" in text) and LONG_RUN.search(text) is not None:
             text = ENTROPIC.sub(self._entropic, text)
-        if words or self.names:
+        if self.names or any(word in lower for word in NAME_WORDS):
             for pattern in (ELEMENT, NAMED, FLAG):
                 text = self._values(pattern, text)
         return text

@@ -25,7 +25,7 @@ _SUSPECT: Final = re.compile(
 
 def needs_cleaning(text: str) -> bool:
     """Whether there is anything in `text` that `visible` would change."""
-    return _SUSPECT.search(text) is not None
+    return not (text.isascii() and text.isprintable()) and _SUSPECT.search(text) is not None
 
 
 def visible(text: str) -> str:

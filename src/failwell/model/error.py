@@ -118,7 +118,7 @@ def _flag(value: object) -> bool | None:
 
 
 def _status(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 999 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599 else None
 
 
 def _share(value: object) -> float | None:
@@ -137,7 +137,7 @@ def _severity(value: object) -> Severity:
 
 def _default_title(error: ToolError) -> str:
     info = error.info
-    return info.title if info else humanize(error.code or error.kind.value)
+    return info.title if info else humanize(error.code or "") or humanize(error.kind.value)
 
 
 def _default_strategy(error: ToolError) -> Strategy:
@@ -256,14 +256,7 @@ class ToolError(Exception):
             if name not in _NORMAL:
                 known = ", ".join(["message", *Fields.__annotations__])
                 raise TypeError(f"{cls.__name__} has no field {name!r}; it has: {known}")
-            if value is None:
-                continue
-            try:
-                normal = _NORMAL[name](value)
-            except Exception:
-                # Something that breaks when it is looked at is as good as nothing.
-                continue
-            if normal is not None and normal != () and normal != {}:
+            if value is not None and (normal := normalised(name, value)) is not None:
                 clean[name] = normal
         return clean
 
@@ -475,6 +468,16 @@ _PLAIN_FIELDS: Final = (
     "meta",
 )
 _PART_FIELDS: Final = ("actions", "fields", "patch", "conflicts")
+
+
+def normalised(name: str, value: object) -> Any:
+    """`value` as the field keeps it; None when there is nothing in it."""
+    try:
+        normal = _NORMAL[name](value)
+    except Exception:
+        # Something that breaks when it is looked at is as good as nothing.
+        return None
+    return normal if normal != () and normal != {} else None
 
 
 class NotFound(ToolError, LookupError, kind=Kind.NOT_FOUND, code="NOT_FOUND"):

@@ -12,12 +12,10 @@ class _Choice(StrEnum):
         """The member named by `value`, in any case; None for anything else."""
         if isinstance(value, cls):
             return value
-        if isinstance(value, str):
-            try:
-                return cls(value.lower())
-            except ValueError:
-                return None
-        return None
+        if not isinstance(value, str):
+            return None
+        members = cls._value2member_map_
+        return members.get(value) or members.get(value.lower())  # type: ignore[return-value]
 
 
 class Kind(_Choice):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Final, Literal, Self, TypeVar
 
@@ -12,6 +12,9 @@ from .plain import UNSET, Json, Unset, each, label, plain, plain_map, text
 
 Path = tuple[str | int, ...]
 T = TypeVar("T")
+_set = object.__setattr__
+_ACTION_KEYS: Final = frozenset({"tool", "description", "arguments"})
+_FIELD_KEYS: Final = frozenset({"path", "message", "sent", "expected", "options", "rule"})
 
 
 def _never_raising(read: Callable[[Any, object], T | None]) -> Callable[[Any, object], T | None]:
@@ -41,18 +44,20 @@ def _step(part: object) -> str | int:
     return text(plain(part))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Action:
     """Another call that helps: the tool, why, and with which arguments."""
 
-    tool: str = ""
-    description: str | None = None
-    arguments: Mapping[str, Json] | None = None
+    tool: str
+    description: str | None
+    arguments: Mapping[str, Json] | None
 
-    def __post_init__(self) -> None:
-        _set(self, tool=text(self.tool), description=label(self.description))
-        if self.arguments is not None:
-            _set(self, arguments=plain_map(self.arguments))
+    def __init__(
+        self, tool: str = "", description: str | None = None, arguments: Mapping[str, Json] | None = None
+    ) -> None:
+        _set(self, "tool", text(tool))
+        _set(self, "description", label(description))
+        _set(self, "arguments", None if arguments is None else plain_map(arguments))
 
     @classmethod
     @_never_raising
@@ -67,6 +72,19 @@ class Action:
         name = label(value)
         return cls(name) if name else None
 
+    @classmethod
+    def of_clean(cls, value: Any) -> Self | None:
+        """The same from clean JSON that has the canonical form."""
+        if type(value) is dict and type(value.get("tool")) is str and value.keys() <= _ACTION_KEYS:
+            description, arguments = value.get("description"), value.get("arguments")
+            if (description is None or type(description) is str) and (arguments is None or type(arguments) is dict):
+                self = cls.__new__(cls)
+                _set(self, "tool", value["tool"])
+                _set(self, "description", description or None)
+                _set(self, "arguments", arguments)
+                return self
+        return cls.of(value)
+
     def to_dict(self) -> dict[str, Json]:
         return _present(
             {"tool": self.tool},
@@ -75,7 +93,7 @@ class Action:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class FieldError:
     """What was wrong with one argument.
 
@@ -83,23 +101,28 @@ class FieldError:
     ending in a full stop (`Minimum length: 3 characters.`).
     """
 
-    path: Path = ()
-    message: str = ""
-    sent: Json | Unset = UNSET
-    expected: str | None = None
-    options: tuple[Json, ...] = ()
-    rule: str | None = None
+    path: Path
+    message: str
+    sent: Json | Unset
+    expected: str | None
+    options: tuple[Json, ...]
+    rule: str | None
 
-    def __post_init__(self) -> None:
-        _set(
-            self,
-            path=path_of(self.path),
-            message=text(self.message),
-            sent=self.sent if self.sent is UNSET else plain(self.sent),
-            expected=label(self.expected),
-            options=tuple(plain(option) for option in each(self.options)),
-            rule=label(self.rule),
-        )
+    def __init__(
+        self,
+        path: Path | Iterable[str | int] | str = (),
+        message: str = "",
+        sent: Json | Unset = UNSET,
+        expected: str | None = None,
+        options: Iterable[Json] = (),
+        rule: str | None = None,
+    ) -> None:
+        _set(self, "path", path_of(path))
+        _set(self, "message", text(message))
+        _set(self, "sent", sent if sent is UNSET else plain(sent))
+        _set(self, "expected", label(expected))
+        _set(self, "options", tuple(plain(option) for option in each(options)))
+        _set(self, "rule", label(rule))
 
     @property
     def name(self) -> str:
@@ -126,6 +149,29 @@ class FieldError:
         message = label(value)
         return cls((), message) if message else None
 
+    @classmethod
+    def of_clean(cls, value: Any) -> Self | None:
+        """The same from clean JSON that has the canonical form."""
+        if type(value) is dict and type(value.get("message")) is str and value.keys() <= _FIELD_KEYS:
+            path, options = value.get("path", []), value.get("options", [])
+            expected, rule = value.get("expected"), value.get("rule")
+            if (
+                type(path) is list
+                and all(type(part) in (str, int) for part in path)
+                and type(options) is list
+                and (expected is None or type(expected) is str)
+                and (rule is None or type(rule) is str)
+            ):
+                self = cls.__new__(cls)
+                _set(self, "path", tuple(path))
+                _set(self, "message", value["message"])
+                _set(self, "sent", value.get("sent", UNSET))
+                _set(self, "expected", expected or None)
+                _set(self, "options", tuple(options))
+                _set(self, "rule", rule or None)
+                return self
+        return cls.of(value)
+
     def to_dict(self) -> dict[str, Json]:
         data = _present({"path": list(self.path), "message": self.message}, expected=self.expected, rule=self.rule)
         if self.sent is not UNSET:
@@ -138,23 +184,26 @@ class FieldError:
 _OPERATIONS: Final = ("set", "rename", "remove")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Patch:
     """One change to the arguments that would fix the call: set a value, rename a key, or remove one."""
 
-    op: Literal["set", "rename", "remove"] = "set"
-    path: Path = ()
-    value: Json | Unset = UNSET
-    to: str | None = None
+    op: Literal["set", "rename", "remove"]
+    path: Path
+    value: Json | Unset
+    to: str | None
 
-    def __post_init__(self) -> None:
-        _set(
-            self,
-            op=self.op if isinstance(self.op, str) else text(self.op),
-            path=path_of(self.path),
-            value=self.value if self.value is UNSET else plain(self.value),
-            to=label(self.to),
-        )
+    def __init__(
+        self,
+        op: Literal["set", "rename", "remove"] = "set",
+        path: Path | Iterable[str | int] | str = (),
+        value: Json | Unset = UNSET,
+        to: str | None = None,
+    ) -> None:
+        _set(self, "op", text(op))
+        _set(self, "path", path_of(path))
+        _set(self, "value", value if value is UNSET else plain(value))
+        _set(self, "to", label(to))
 
     @classmethod
     @_never_raising
@@ -212,23 +261,26 @@ def _patch_object(holder: dict[Any, Any], key: str | int, change: Patch) -> None
         holder.update(items)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Conflicting:
     """Who holds what."""
 
-    agent_id: str | None = None
-    pattern: str | None = None
-    held_by: str | None = None
-    extra: Mapping[str, Json] = field(default_factory=dict)
+    agent_id: str | None
+    pattern: str | None
+    held_by: str | None
+    extra: Mapping[str, Json]
 
-    def __post_init__(self) -> None:
-        _set(
-            self,
-            agent_id=label(self.agent_id),
-            pattern=label(self.pattern),
-            held_by=label(self.held_by),
-            extra=plain_map(self.extra),
-        )
+    def __init__(
+        self,
+        agent_id: str | None = None,
+        pattern: str | None = None,
+        held_by: str | None = None,
+        extra: Mapping[str, Json] | None = None,
+    ) -> None:
+        _set(self, "agent_id", label(agent_id))
+        _set(self, "pattern", label(pattern))
+        _set(self, "held_by", label(held_by))
+        _set(self, "extra", {} if extra is None else plain_map(extra))
 
     @property
     def holder(self) -> str | None:
@@ -257,23 +309,22 @@ class Conflicting:
         return _present({}, agent_id=self.agent_id, pattern=self.pattern, held_by=self.held_by) | dict(self.extra)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Option:
     """One answer the user can pick when a call needs input."""
 
-    label: str = ""
-    value: Json = None
-    description: str | None = None
-    field: str | None = None
+    label: str
+    value: Json
+    description: str | None
+    field: str | None
 
-    def __post_init__(self) -> None:
-        _set(
-            self,
-            label=text(self.label),
-            value=plain(self.value),
-            description=label(self.description),
-            field=label(self.field),
-        )
+    def __init__(
+        self, label: str = "", value: Json = None, description: str | None = None, field: str | None = None
+    ) -> None:
+        _set(self, "label", text(label))
+        _set(self, "value", plain(value))
+        _set(self, "description", text(description) or None)
+        _set(self, "field", text(field) or None)
 
     @classmethod
     @_never_raising
@@ -294,11 +345,6 @@ class Option:
 def all_of(part: Any, value: object) -> tuple[Any, ...]:
     """The items of `value` that `part` can read."""
     return tuple(item for raw in each(value) if (item := part.of(raw)) is not None)
-
-
-def _set(part: object, **values: object) -> None:
-    for name, value in values.items():
-        object.__setattr__(part, name, value)
 
 
 def _present(data: dict[str, Json], **more: Json) -> dict[str, Json]:

@@ -43,6 +43,8 @@ UNSET: Final = Unset.UNSET
 
 def text(value: object) -> str:
     """`value` as text that can be encoded in UTF-8."""
+    if type(value) is str and value.isascii():
+        return value
     if not isinstance(value, str):
         value = _describe(value)
     elif type(value) is not str:
@@ -59,8 +61,8 @@ def text(value: object) -> str:
 
 def label(value: object) -> str | None:
     """`value` as text, or None when there is nothing in it."""
-    if value is None:
-        return None
+    if value is None or (type(value) is str and value.isascii()):
+        return value or None
     return text(value) or None
 
 
@@ -75,9 +77,9 @@ def _plain(value: object, depth: int, left: list[int]) -> Json:
         return text(value)
     if value is None or kind is bool:
         return value
-    if isinstance(value, int) and not isinstance(value, (bool, Enum)):
-        bits = value.bit_length()
-        return int(value) if bits <= _MAX_INT_BITS else f"<integer of {bits} bits>"
+    if kind is int or (isinstance(value, int) and not isinstance(value, (bool, Enum))):
+        bits = value.bit_length()  # type: ignore[attr-defined]
+        return int(value) if bits <= _MAX_INT_BITS else f"<integer of {bits} bits>"  # type: ignore[call-overload]
     if isinstance(value, float) and not isinstance(value, Enum):
         return float(value) if math.isfinite(value) else str(float(value))
     # Counted, because a few lists that hold each other twice stand for more values than there are atoms.
@@ -85,8 +87,9 @@ def _plain(value: object, depth: int, left: list[int]) -> Json:
     if depth >= MAX_DEPTH or left[0] < 0:
         return "<cut>"
     try:
-        if isinstance(value, Mapping):
-            return {text(key): _plain(item, depth + 1, left) for key, item in _first(value.items(), left)}
+        # The exact types first: asking an abstract class takes longer than the rest of the work.
+        if kind is dict or isinstance(value, Mapping):
+            return {text(key): _plain(item, depth + 1, left) for key, item in _first(value.items(), left)}  # type: ignore[attr-defined]
         if isinstance(value, (list, tuple)):
             return [_plain(item, depth + 1, left) for item in _first(value, left)]
         if isinstance(value, (set, frozenset)):
@@ -193,6 +196,8 @@ def each(value: object) -> list[object]:
     """The items of `value`; one that is not a collection counts as its only item."""
     if value is None:
         return []
+    if type(value) in (list, tuple):
+        return list(islice(value, MAX_ITEMS))  # type: ignore[call-overload]
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         return [value]
     try:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from .error import ToolError
 from .kinds import Kind, Strategy
 from .parts import FieldError
-from .plain import UNSET, text
+from .plain import UNSET, seconds, text
 
 _VARIABLE = re.compile(r"\{(\w+)\}")
 MISSING: Final = "(unknown)"
@@ -41,6 +41,8 @@ class Template:
     def error(self, **variables: Any) -> ToolError:
         """The error, with its variables in the text and in the details."""
         known = {**self.defaults, **variables}
+        if (delay := seconds(known.get("retry_after"))) is not None:
+            known["retry_after"] = delay
         elsewhere = ("field", "value", "retry_after") if self.expected is not None else ("retry_after",)
         details = {name: value for name, value in variables.items() if name not in elsewhere}
         problem = None

@@ -1,0 +1,134 @@
+"""`failwell conformance`: does another implementation say and read the same."""
+
+from __future__ import annotations
+
+import math
+from argparse import Namespace, RawDescriptionHelpFormatter
+from collections import Counter
+from typing import Any
+
+from failwell.testing.conformance import LEVELS, TIMEOUT, Failure, Report, Vector, load_vectors
+from failwell.testing.conformance import run as run_vectors
+
+from .io import Commands, Stop, console, print_json, print_table
+
+_EPILOG = """\
+examples:
+  failwell conformance -- python -m failwell.testing.adapter
+  failwell conformance --format typed --format v1 -- node conformance/javascript/failwell.mjs
+  failwell conformance --list
+
+The command reads one JSON request per line and writes one JSON answer per line; conformance/README.md says how.
+exit codes: 0 nothing failed, 1 something failed, 2 bad usage or the command cannot be started
+"""
+_OPERATIONS = ("render", "parse", "losses", "decide")
+_SHOWN_FAILURES = 3
+_SHOWN_LINES = 6
+
+
+def register(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "conformance",
+        help="test an implementation in any language against the shared vectors",
+        usage="failwell conformance [--format F]... [--timeout S] [--json] -- CMD...\n"
+        "       failwell conformance [--format F]... [--json] --list",
+        description="Starts a command, asks it every vector, and says what it gets right.",
+        epilog=_EPILOG,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--format", action="append", metavar="F", help=f"only this one; may be repeated: {', '.join(LEVELS)}"
+    )
+    parser.add_argument("--timeout", type=float, default=TIMEOUT, metavar="S", help="seconds to wait for an answer")
+    parser.add_argument("--list", action="store_true", help="how many vectors there are, and run nothing")
+    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("cmd", nargs="*", metavar="CMD", help="the command to test, after --")
+    parser.set_defaults(run=run)
+
+
+def run(options: Namespace) -> int:
+    for name in options.format or ():
+        if name not in LEVELS:
+            raise Stop(f"there are no vectors for {name!r}; use one of: {', '.join(LEVELS)}")
+    vectors = load_vectors(dict.fromkeys(options.format or LEVELS))
+    if options.list:
+        return _list(vectors, options.json)
+    if not options.cmd:
+        raise Stop("name the command to test after --, as in: failwell conformance -- ./my-adapter")
+    if not 0 < options.timeout < math.inf:
+        raise Stop("--timeout is a number of seconds above zero")
+    try:
+        report = run_vectors(options.cmd, vectors, options.timeout)
+    except (OSError, ValueError) as problem:
+        raise Stop(f"cannot start {options.cmd[0]}: {getattr(problem, 'strerror', None) or problem}") from None
+    if options.json:
+        print_json(_as_json(options.cmd, report))
+    else:
+        _show(report)
+    if report.problem:
+        raise Stop(report.problem, code=1)
+    return 0 if report.passed else 1
+
+
+def _list(vectors: list[Vector], as_json: bool) -> int:
+    counts = Counter((vector.format, vector.operation) for vector in vectors)
+    rows = {
+        level: {operation: counts[level, operation] for operation in _OPERATIONS if counts[level, operation]}
+        for level in dict.fromkeys(vector.format for vector in vectors)
+    }
+    if as_json:
+        print_json(rows)
+    else:
+        print_table(
+            ("format", *_OPERATIONS, "all"),
+            [
+                (level, *(str(row.get(name, 0)) for name in _OPERATIONS), str(sum(row.values())))
+                for level, row in rows.items()
+            ],
+        )
+    return 0
+
+
+def _show(report: Report) -> None:
+    from rich.text import Text
+
+    out = console()
+    for level, tally in report.levels.items():
+        said = [f"{tally.passed} passed", f"{tally.failed} failed", f"{tally.unsupported} unsupported"]
+        if tally.not_run:
+            said.append(f"{tally.not_run} not run")
+        style = "red" if tally.failed else "green" if tally.claim else ""
+        out.print(Text.assemble((f"{level:<12}", f"bold {style}".strip()), " ", ", ".join(said)))
+        failures = [failure for failure in report.failures if failure.vector.format == level]
+        for failure in failures[:_SHOWN_FAILURES]:
+            out.print(Text(f"  {failure.vector.id}", style="red"))
+            for line in _lines(failure):
+                out.print(Text(f"    {line}"))
+        if len(failures) > _SHOWN_FAILURES:
+            out.print(Text(f"  and {len(failures) - _SHOWN_FAILURES} more; --json shows all", style="dim"))
+    claims = [level for level, tally in report.levels.items() if tally.claim]
+    out.print(Text(f"conforms: {', '.join(claims) or 'nothing in full'}", style="bold"))
+
+
+def _lines(failure: Failure) -> list[str]:
+    lines = failure.differences
+    return lines if len(lines) <= _SHOWN_LINES else [*lines[:_SHOWN_LINES], f"and {len(lines) - _SHOWN_LINES} more"]
+
+
+def _as_json(command: list[str], report: Report) -> dict[str, Any]:
+    return {
+        "command": command,
+        "passed": report.passed,
+        "problem": report.problem,
+        "conforms": [level for level, tally in report.levels.items() if tally.claim],
+        "formats": {
+            level: {
+                "passed": tally.passed,
+                "failed": tally.failed,
+                "unsupported": tally.unsupported,
+                "not_run": tally.not_run,
+            }
+            for level, tally in report.levels.items()
+        },
+        "failures": [{"id": failure.vector.id, "differences": failure.differences} for failure in report.failures],
+    }

@@ -1,0 +1,48 @@
+"""`failwell schema`: what each format looks like on the wire."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace, RawDescriptionHelpFormatter
+
+from failwell.formats import FORMATS
+from failwell.formats.schema import SCHEMAS, schema
+
+from .io import Commands, Stop, print_table
+
+_EPILOG = """\
+examples:
+  failwell schema                    every format that has one
+  failwell schema envelope > envelope.schema.json
+  failwell schema xml > tool-error.rng
+"""
+
+
+def register(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "schema",
+        help="the JSON Schema of a format; RELAX NG for xml",
+        description="Prints the schema of a format, or lists the schemas.",
+        epilog=_EPILOG,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", nargs="?", metavar="NAME", help=", ".join(SCHEMAS))
+    parser.set_defaults(run=run)
+
+
+def run(options: Namespace) -> int:
+    if options.name is None:
+        print_table(("format", "schema", "contract"), [(name, _language(name), _contract(name)) for name in SCHEMAS])
+    elif options.name in SCHEMAS:
+        sys.stdout.write(schema(options.name))
+    else:
+        raise Stop(f"there is no schema {options.name!r}; use one of: {', '.join(SCHEMAS)}")
+    return 0
+
+
+def _language(name: str) -> str:
+    return "RELAX NG" if name == "xml" else "JSON Schema"
+
+
+def _contract(name: str) -> str:
+    return FORMATS[name].contract
