@@ -48,7 +48,7 @@ docs: setup  ## the site, in site/
 	$(BIN)/mkdocs build --strict
 
 bench: setup  ## ratios against the standard library, measured in one run
-	$(BIN)/python tools/bench.py
+	$(UV) run --quiet --frozen --all-extras --group bench python tools/bench.py
 
 fuzz: setup  ## the laws, on many more examples than make test tries
 	FAILWELL_EXAMPLES=20000 $(BIN)/pytest -n auto tests/laws

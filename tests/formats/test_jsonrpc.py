@@ -152,7 +152,7 @@ def test_routing_codes_are_their_own_mcp_error_code(code: str) -> None:
 def test_error_without_a_code_is_named_after_its_kind() -> None:
     assert to_wire(fw.ToolError("m"), "jsonrpc") == {
         "code": -32000,
-        "message": "Internal",
+        "message": "Internal Error",
         "data": {"mcp_error_code": "INTERNAL_ERROR", "details": "m"},
     }
 

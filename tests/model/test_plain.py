@@ -329,7 +329,7 @@ NOON = datetime(2026, 7, 28, 12, tzinfo=UTC)
         ("2026-07-28t12:00:00z", NOON),
         ("2026-07-28 14:00:00+02:00", NOON),
         ("2026-07-28T12:00", NOON),
-        ("2026-07-28T12:00:00.250000Z", NOON.replace(microsecond=250000)),
+        ("2026-07-28T12:00:00.25Z", NOON.replace(microsecond=250000)),
         ("2026-07-28T12:00:00.123456789Z", NOON.replace(microsecond=123456)),
         (NOON.timestamp(), NOON),
         (str(int(NOON.timestamp())), NOON),

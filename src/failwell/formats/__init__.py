@@ -135,7 +135,7 @@ def _blocks(
             people["annotations"] = {"priority": 1, "audience": ["user"]}
         else:
             # The contract's block is the message alone; a client that shows nothing else is told more.
-            people["text"] = prefix + (outcome.message if client is None else told)
+            people["text"] = prefix + (text.as_prose(outcome.message) if client is None else told)
             people["mimeType"] = "text/markdown"
     elif not isinstance(wire, dict):
         return [programs]
@@ -206,8 +206,8 @@ def _lost(outcome: Outcome, back: Outcome | None) -> list[str]:
     else:
         mine = outcome._says()
         theirs = back._says() if isinstance(back, ToolError) else {}
-    names = [name for name in mine if mine[name] != theirs.get(name)]
-    return names + [name for name in theirs if name not in mine and name != "notes"]
+    names = [name for name in mine if mine[name] != theirs.get(name)] + [name for name in theirs if name not in mine]
+    return [name for name in names if name not in ("failwell", "outcome", "notes")]
 
 
 __all__ = [

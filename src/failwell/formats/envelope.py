@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeGuard
 
-from failwell.model.codes import find, upper_snake
+from failwell.model.codes import find, snake
 from failwell.model.error import ToolError
 from failwell.model.plain import Json, instant, plain, positive, rfc3339
 
@@ -29,7 +29,7 @@ def code_of(error: ToolError, strict: bool = False) -> str:
         if known is not None and known.retryable is error.retryable:
             return mapped
         return "x_api_error" if error.retryable else "serialization_error"
-    return upper_snake(error.code or "").lower() or default_code(error).lower()
+    return snake(error.code or "") or default_code(error).lower()
 
 
 def dump(

@@ -35,7 +35,7 @@ from .xml import path_from
 
 MODERN_ERA: Final = "2026-07-28"
 ERA: Final = re.compile(r"\d{4}-\d\d-\d\d")
-_NUMBER: Final = re.compile(r"-?[0-9]{1,10}")
+_NUMBER: Final = re.compile(r"-[0-9]{1,10}")
 SHIFT: Final = 1000
 """What is added to the contract's own numbers where the protocol has taken their range for itself."""
 
@@ -50,6 +50,9 @@ _SUGGESTIONS: Final = {
     Strategy.FIX: "Fix the input parameters based on the validation errors below, then retry the request.",
     Strategy.ABORT: "This error cannot be resolved automatically. Report to system administrator.",
 }
+
+
+_PROBLEM: Final = frozenset({"field", "message"})
 
 
 def _is_problems(value: Json) -> bool:
@@ -155,6 +158,8 @@ def _own_number(code: str | None) -> int | None:
 def _label(error: ToolError, number: int | None) -> str:
     if not error.given("title") and number in _STANDARD:
         return _CODE_OF_NUMBER[number].title
+    if not error.given("title") and error.code is None and (known := find(default_code(error))) is not None:
+        return known.title
     return error.title
 
 
@@ -252,20 +257,26 @@ def _kind_of_group(code: str | None, number: int | None, context: Mapping[str, J
     """The kind of a code nobody knows: by the number's group, which counts because the peer speaks the contract."""
     if number is None or "mcp_error_code" in context:
         return None
-    if code is None or code == as_text(number):
+    if code is None or _NUMBER.fullmatch(code):
         return None
     own = _CODE_OF_NUMBER.get(number - SHIFT if -31099 <= number <= -31000 else number)
     return own.kind if own else None
 
 
-def _load_problems(context: dict[str, Json]) -> list[FieldError]:
+def _load_problems(context: dict[str, Json]) -> list[Any]:
     if _is_problems(context.get("errors")):
-        return [found for item in context.pop("errors") if (found := FieldError.of(item)) is not None]
+        return [_load_problem(item) for item in context.pop("errors")]
     if is_text(context.get("field")):
         name = context.pop("field")
         expected = context.pop("expected") if is_text(context.get("expected")) else None
         return [FieldError(path_from(name), "", context.pop("value", UNSET), expected)]
     return []
+
+
+def _load_problem(item: dict[str, Json]) -> Any:
+    if item.keys() == _PROBLEM and type(item["field"]) is str:
+        return {"path": list(path_from(item["field"])), "message": item["message"]}
+    return FieldError.of(item)
 
 
 def check_request(message: object) -> ToolError | None:

@@ -13,7 +13,6 @@ from urllib.parse import quote, unquote
 
 from failwell.model.error import ToolError
 from failwell.model.kinds import Kind
-from failwell.model.parts import Path
 from failwell.model.plain import Json
 
 from .canonical import FIELDS, list_fields
@@ -56,6 +55,8 @@ def sniff(data: Mapping[str, Any]) -> bool:
     kind, status = data.get("type"), data.get("status")
     said = isinstance(data.get("title"), str) or isinstance(data.get("detail"), str)
     named = isinstance(kind, str) and (":" in kind or kind.startswith("/"))
+    if named and "detail" in data and "retryable" in data:
+        return True
     failed = isinstance(status, int) and 400 <= status <= 599
     return said and (named or kind is None) and (failed or (named and status is None and "detail" in data))
 
@@ -128,12 +129,14 @@ def _load_error(item: object) -> dict[str, Json] | None:
     return {**item, "path": path, "message": item.get("detail", item.get("message", ""))}
 
 
-def _path(pointer: str) -> list[Path]:
-    parts = [unquote(part, errors="replace") for part in pointer.lstrip("#").split("/")[1:]]
-    return [
-        int(part) if part.isdecimal() and part.isascii() else part.replace("~1", "/").replace("~0", "~")  # type: ignore[misc]
-        for part in parts
-    ]
+def _path(pointer: str) -> list[str | int]:
+    return [_step(unquote(part, errors="replace")) for part in pointer.lstrip("#").split("/")[1:]]
+
+
+def _step(part: str) -> str | int:
+    if part.isdecimal() and part.isascii() and len(part) < 10:
+        return int(part)
+    return part.replace("~1", "/").replace("~0", "~")
 
 
 FORMAT: Final = Format("problem", "RFC 9457, problem details", dump, load, compact)

@@ -17,16 +17,19 @@ from .wire import Outcome, is_clean, read_json
 META_KEY: Final = "io.github.failwell/tool-error"
 """Where the canonical error travels in the `_meta` of a result, and the id of the extension that negotiates it."""
 
-# In the order in which they are tried: what can be told for certain first.
-_OBJECTS: Final[tuple[Callable[[Mapping[str, Any], bool], Outcome | None], ...]] = (
-    canonical.load,
-    jsonrpc.load_response,
-    v1.load,
-    envelope.load,
-    typed.load,
-    jsonrpc.load,
-    problem.load,
-    toolfailure.load,
+# In the order in which they are tried, what can be told for certain first, with a key the object must have.
+_OBJECTS: Final[tuple[tuple[str, Callable[[Mapping[str, Any], bool], Outcome | None]], ...]] = (
+    ("failwell", canonical.load),
+    ("jsonrpc", jsonrpc.load_response),
+    ("kind", v1.load),
+    ("success", envelope.load),
+    ("type", typed.load),
+    ("error", typed.load),
+    ("code", jsonrpc.load),
+    ("error", jsonrpc.load),
+    ("title", problem.load),
+    ("detail", problem.load),
+    ("class", toolfailure.load),
 )
 _NAMES: Final = ("canonical", "typed", "v1", "xml", "envelope", "jsonrpc", "problem", "toolfailure", "text")
 _SDK_PREFIX = re.compile(r"(?:Error (?:executing|calling) tool '?[^:'\n]{1,200}'?: )+")
@@ -43,6 +46,14 @@ def parse(source: object, format: str | None = None) -> Outcome | None:
     """
     if format is not None and format not in _NAMES:
         raise ValueError(f"There is no format {format!r}; use one of: {', '.join(_NAMES)}.")
+    try:
+        return _read(source, format)
+    except Exception:
+        # Some objects break when they are looked at. Whatever they are, there is no error to be read from them.
+        return None
+
+
+def _read(source: object, format: str | None) -> Outcome | None:
     if isinstance(source, str):
         return _text(source, format)
     if isinstance(source, (ToolError, NeedsInput)):
@@ -82,9 +93,8 @@ def _text(source: str, format: str | None = None) -> Outcome | None:
 
 
 def _object(data: Mapping[str, Any], format: str | None = None, clean: bool = False) -> Outcome | None:
-    for load in _OBJECTS:
-        outcome = load(data, clean)
-        if outcome is not None:
+    for key, load in _OBJECTS:
+        if key in data and (outcome := load(data, clean)) is not None:
             return outcome if format is None or outcome.format == format else None
     return None
 
@@ -103,7 +113,7 @@ def _result(result: Mapping[str, Any], format: str | None = None) -> Outcome | N
     if format in (None, "canonical") and isinstance(own := meta.get(META_KEY), Mapping):
         outcome = canonical.load(own)
     texts = list(_texts(result["content"]))
-    if outcome is None:
+    if outcome is None and format != "text":
         outcome = _visible(texts, structured, format)
     proposed = meta.get(toolfailure.META_KEY)
     if outcome is None and format in (None, "toolfailure") and isinstance(proposed, Mapping):
@@ -119,11 +129,14 @@ def _visible(texts: list[str], structured: object, format: str | None) -> Outcom
     """The outcome in what a model may be shown: the text blocks, else the structured content."""
     found = [outcome for block in texts if (outcome := _text(block, format)) is not None]
     fallback = _object(structured, format) if isinstance(structured, Mapping) else None
+    if fallback is not None:
+        # A block in another format than the structured content is a message that looks like an error.
+        found = [outcome for outcome in found if outcome.format == fallback.format]
     if not found:
         return fallback
     # In contract 001 the last block counts; elsewhere there is only one.
     outcome = found[-1] if found[-1].format == "v1" else found[0]
-    if fallback is not None and fallback.format == outcome.format and fallback != outcome:
+    if fallback is not None and fallback != outcome:
         _note(outcome, "The text block and the structured content disagree; the block counts.")
     return outcome
 

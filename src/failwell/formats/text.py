@@ -9,25 +9,31 @@ from __future__ import annotations
 from typing import Final
 
 from failwell.model.error import ToolError
-from failwell.model.kinds import Effect, Kind
+from failwell.model.kinds import Effect, Kind, Strategy
 from failwell.model.needs import NeedsInput
 from failwell.model.parts import Action, Patch
-from failwell.model.plain import UNSET
+from failwell.model.plain import UNSET, rfc3339
 
 from .wire import Format, build, compact
 from .xml import field_text
 
-_BY_KIND: Final = {
-    Kind.PERMISSION: "Ask the user; do not call again before they have changed it.",
-    Kind.INTERNAL: "Do not call again; tell the user that it failed.",
+_BY_STRATEGY: Final = {
+    Strategy.USER_ACTION: "Ask the user; do not call again before they have changed it.",
+    Strategy.ABORT: "Do not call again; tell the user that it failed.",
 }
 
 
 def dump(error: ToolError) -> str:
-    sentences = [_sentence(error.message) or _sentence(error.title)]
+    sentences = [_sentence(as_prose(error.message)) or _sentence(error.title)]
     sentences += [f"{problem.name}: {_sentence(field_text(problem))}" for problem in error.fields]
     sentences += next_action(error)
     return " ".join(sentence for sentence in sentences if sentence)
+
+
+def as_prose(message: str) -> str:
+    """A message that cannot be taken for an error in one of the other formats."""
+    looks_structured = message.lstrip()[:1] in ("{", "<") or message.startswith("Error ")
+    return f"Error: {message}" if looks_structured else message
 
 
 def next_action(error: ToolError) -> list[str]:
@@ -39,10 +45,11 @@ def next_action(error: ToolError) -> list[str]:
         said.append(_about_effect(error))
     elif error.retry_after is not None and f"{error.retry_after}" not in told:
         said.append(f"Wait {error.retry_after} seconds, then make the same call again.")
+    elif error.reset_at is not None and error.retry_after is None:
+        said.append(f"Wait until {rfc3339(error.reset_at)}, then make the same call again.")
     if changes := [_change(change) for change in error.patch if change.op != "set" or change.value is not UNSET]:
         said.append(f"Call again with {', '.join(changes)}.")
-    calls = [_call(action) for action in error.actions if _call(action) and _call(action) not in told]
-    if calls:
+    if error.actions and (calls := [call for call in map(_call, error.actions) if call and call not in told]):
         said.append(f"Call {' or '.join(calls)}.")
     if not said:
         said = [_default(error)]
@@ -56,7 +63,9 @@ def _default(error: ToolError) -> str:
         return "Correct these arguments and call again."
     if error.retryable:
         return "Wait 5 seconds, then make the same call again."
-    return _BY_KIND.get(error.kind, "")
+    if holders := ", ".join(dict.fromkeys(conflict.holder for conflict in error.conflicts if conflict.holder)):
+        return f"It is held by {holders}; ask for it to be released."
+    return _BY_STRATEGY.get(error.strategy, "")
 
 
 def _about_effect(error: ToolError) -> str:

@@ -42,7 +42,9 @@ def dump(error: ToolError) -> dict[str, Json]:
 
 def sniff(data: Mapping[str, Any]) -> bool:
     kind = data.get("type")
-    return isinstance(kind, str) and ("recoverable" in data or (kind in TYPES and "message" in data))
+    if not isinstance(kind, str) or "detail" in data or "title" in data:
+        return False
+    return "recoverable" in data or (kind in TYPES and "message" in data)
 
 
 def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:

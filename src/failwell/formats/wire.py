@@ -12,7 +12,7 @@ from failwell.model.codes import find
 from failwell.model.error import KIND_CLASSES, ToolError, normalised
 from failwell.model.kinds import Kind, Severity
 from failwell.model.needs import NeedsInput
-from failwell.model.parts import Action, FieldError
+from failwell.model.parts import Action, FieldError, Patch
 from failwell.model.plain import MAX_DEPTH, Json, plain, text
 
 RESERVED: Final = "failwell"
@@ -48,7 +48,7 @@ _TEXTS: Final = frozenset(
     {"code", "title", "suggestion", "policy_decision", "tool", "action", "tier", "correlation_id"}
 )
 _MAPS: Final = frozenset({"details", "meta"})
-_PARTS: Final[dict[str, Any]] = {"actions": Action, "fields": FieldError}
+_PARTS: Final[dict[str, Any]] = {"actions": Action, "fields": FieldError, "patch": Patch}
 
 
 def _read_field(name: str, value: Any, clean: bool) -> Any:
@@ -190,8 +190,8 @@ def brief(value: object) -> str:
 
 
 def whole(delay: float) -> int:
-    """A delay in whole seconds, never shorter than it was."""
-    return math.ceil(delay)
+    """A delay in whole units, never shorter than it was, but for the noise of floating point."""
+    return max(1, math.ceil(round(delay, 6)))
 
 
 def spread(error: ToolError, own: Container[str]) -> dict[str, Json]:

@@ -6,6 +6,7 @@ runs in linear time, and also reads the broken XML that real servers send.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -16,6 +17,7 @@ from failwell.model.parts import Action, FieldError, Path
 from failwell.model.plain import UNSET, Json, positive, seconds
 from failwell.model.plain import text as encodable
 
+from .crosswalk import default_code
 from .wire import RESERVED, Format, brief, build, compact, read_json, restore
 
 ROUTING: Final = frozenset({"MISSING_DISCRIMINATOR", "INVALID_DISCRIMINATOR", "UNKNOWN_ACTION"})
@@ -72,8 +74,12 @@ def _validation_rows(error: ToolError, carried: dict[str, Json] | None) -> list[
 def _tool_error_rows(error: ToolError, carried: dict[str, Json] | None) -> list[tuple[int, str]]:
     routing = error.code in ROUTING
     attributes = ""
-    if error.code is not None:
-        attributes = f' code="{escape_attribute(error.code)}"'
+    code = error.code
+    if code is None and error.given("severity") and error.kind is not Kind.INTERNAL:
+        # The kind has no place of its own, and an agent acts on it.
+        code = default_code(error)
+    if code is not None:
+        attributes = f' code="{escape_attribute(code)}"'
     if error.given("severity") and not routing:
         attributes += f' severity="{error.severity.value}"'
     rows = [(0, f"<tool_error{attributes}>"), (1, f"<message>{escape(error.message)}</message>")]
@@ -105,7 +111,8 @@ def _tool_error_rows(error: ToolError, carried: dict[str, Json] | None) -> list[
 
 def _detail_rows(details: list[tuple[str, str]], carried: dict[str, Json] | None) -> list[tuple[int, str]]:
     if carried is not None:
-        details = [*details, (RESERVED, compact(carried))]
+        # In ASCII, since XML cannot hold every character there is.
+        details = [*details, (RESERVED, json.dumps(carried, separators=(",", ":")))]
     if not details:
         return []
     rows = [f'<detail key="{escape_attribute(name)}">{escape(value)}</detail>' for name, value in details]
@@ -157,13 +164,14 @@ _OPEN = re.compile(
 )
 _ROOT = re.compile(r"<(tool_error|validation_error)((?:\s(?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*)?)/?>")
 _BLOCK = re.compile(r"<([A-Za-z_][\w.-]{0,60})(?:\s[^<>]*)?>")
-_ATTRIBUTE = re.compile(r"([A-Za-z_][\w.-]*)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_ATTRIBUTE = re.compile(r"(?<![\w.-])([A-Za-z_][\w.-]{0,60})\s{0,8}=\s{0,8}(?:\"([^\"]*)\"|'([^']*)')")
 _REFERENCE = re.compile(r"&(?:#x([0-9a-fA-F]{1,6})|#([0-9]{1,7})|(amp|lt|gt|quot|apos));")
 _NAMED: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _ONLY = re.compile(r" ([a-z]+)=\"([^\"]*)\"")
 _LEAF = re.compile(
     r"<(message|recovery|available_actions|action|detail|retry_after|field)((?: [a-z]+=\"[^\"<>]*\")?)>([^<]*)</\1>"
 )
+_INDEX = re.compile(r"[0-9]{1,9}")
 _LIST = re.compile(r"array\(\d{1,9}\)")
 _DURATION = re.compile(r"\s*([0-9.eE+-]{1,30})\s*(m?s|milliseconds?|sec(?:ond)?s?|m|min(?:ute)?s?|h|hours?)?\s*")
 _UNITS: Final = {"ms": 0.001, "mi": 60.0, "m": 60.0, "h": 3600.0, "ho": 3600.0}
@@ -281,7 +289,7 @@ def path_from(name: str) -> Path:
     """The path behind a dotted name."""
     if name == "(root)":
         return ()
-    return tuple(int(part) if part.isdecimal() and part.isascii() else part for part in name.split("."))
+    return tuple(int(part) if _INDEX.fullmatch(part) else part for part in name.split("."))
 
 
 def read_field(name: str, sentence: str) -> FieldError:
@@ -292,10 +300,16 @@ def read_field(name: str, sentence: str) -> FieldError:
         else tuple(int(part) if part.isdecimal() and part.isascii() else part for part in name.split("."))
     )
     message, said, rest = sentence.partition("You sent: ")
-    if not said:
+    sent: Json = UNSET
+    rule: str | None = None
+    if said:
+        sent, rule, rest = _read_sent(rest)
+    elif " Valid options: " in sentence:
+        message, _, rest = sentence.partition("Valid options: ")
+        rest = f"Valid options: {rest}"
+    else:
         return FieldError(path, sentence)
     message = message.rstrip()
-    sent, rule, rest = _read_sent(rest)
     if not path:
         # The arguments as a whole are never missing; some servers say so of every problem that is not one field's.
         rule = None

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar, cast
 
 from failwell.model.error import ToolError
 from failwell.model.needs import NeedsInput
-from failwell.model.parts import Path
+from failwell.model.parts import FieldError, Patch, Path
 from failwell.model.plain import Json
 
 from .budget import MAX_CHARS, MAX_TOKENS, shorten, within
@@ -73,16 +73,18 @@ class Guard:
             return self.redact.mask
         if len(text) > _LONGEST:
             text = _ends(text)
-        text = visible(text)
-        if self.redact.suspicious(text, text.lower()):
-            text = self.redact(text)
+        text = self.redact(visible(text))
         return fence(text) if self.fences else text
 
     def _needed(self, error: ToolError) -> bool:
         """Whether there is anything to do, from one look at all texts together."""
         if self.secret_paths and error.fields:
             return True
-        texts = _texts(error)
+        texts: list[str] = []
+        names: list[str] = []
+        _collect(error._given, texts, names)
+        if any(map(self.redact.secret_name, names)):
+            return True
         whole = " ".join(texts)
         size = len(whole)
         # Numbers and structure take room too; some is left for them before anything is counted exactly.
@@ -94,7 +96,7 @@ class Guard:
         if not (plain and whole.isprintable()) and needs_cleaning(whole):
             return True
         lower = whole.lower()
-        return self.redact.suspicious(whole, lower) or (self.fences and poses(whole, lower))
+        return self.redact.finds(whole, lower) or (self.fences and poses(whole, lower))
 
     def _cleaned(self, error: ToolError) -> ToolError:
         given = error._given
@@ -187,42 +189,29 @@ def _secret_paths(schema: object, path: Path, depth: int) -> Iterator[Path]:
             yield from _secret_paths(inner, path, depth + 1)
 
 
-def _texts(error: ToolError) -> list[str]:
-    """Every text the error holds."""
-    texts: list[str] = []
-    for value in error._given.values():
-        kind = type(value)
-        if kind is str:
-            texts.append(value)
-        elif kind is dict:
-            _collect(value, texts)
-        elif kind is tuple:
-            for part in value:
-                if type(part) is str:
-                    texts.append(part)
-                else:
-                    _collect(part.to_dict(), texts)
-        elif hasattr(value, "to_dict"):
-            _collect(value.to_dict(), texts)
-        elif kind is list:
-            _collect({"": value}, texts)
-    return texts
-
-
-def _collect(data: dict[str, Json], texts: list[str]) -> None:
-    texts += data
+def _collect(data: Mapping[str, Any], texts: list[str], names: list[str]) -> None:
+    """Every text in `data`, and every name that something stands under."""
     for value in data.values():
         kind = type(value)
         if kind is str:
             texts.append(value)
         elif kind is dict:
-            _collect(value, texts)
-        elif kind is list:
+            texts += value
+            names += value
+            _collect(value, texts, names)
+        elif kind is list or kind is tuple:
             for item in value:
                 if type(item) is str:
                     texts.append(item)
-                elif type(item) in (dict, list):
-                    _collect(item if type(item) is dict else {"": item}, texts)
+                elif type(item) is FieldError or type(item) is Patch:
+                    names += [part for part in item.path[-1:] if type(part) is str]
+                    _collect(item.to_dict(), texts, names)
+                elif hasattr(item, "to_dict"):
+                    _collect(item.to_dict(), texts, names)
+                elif type(item) is dict or type(item) is list:
+                    _collect({"": item}, texts, names)
+        elif hasattr(value, "to_dict"):
+            _collect(value.to_dict(), texts, names)
 
 
 def _same(new: object, old: object) -> bool:

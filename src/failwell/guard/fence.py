@@ -23,19 +23,20 @@ _POSES: Final = re.compile(
     r"|\b(?:reveal|print|repeat|show|send)\b[^.\n]{0,30}\b(?:system prompt|hidden instructions)\b",
     re.IGNORECASE,
 )
+_MARKS: Final = ("<|", "</", "<s", "<a", "<u", "<h", "<t", "<f", "<i", "<<", "[i", "[s", "[/")
 _WORDS: Final = (
-    "<|", "</", "<system", "<assistant", "<user", "<human", "<tool_re", "<function_", "<instruction", "<antml", "[inst",
-    "[sys", "[/inst", "[/sys", "<<sys", "<</sys", "system", "assistant", "human", "developer", "instruction", "prompt",
-    "guidelines", "directions", "you are now",
+    "system", "assistant", "human", "developer", "instruction", "prompt", "you are now", "ignore", "disregard",
+    "forget", "override",
 )  # fmt: skip
-_FORGET: Final = ("ignore", "disregard", "forget", "override")
 
 
 def poses(text: str, lower: str | None = None) -> bool:
     """Whether `text` speaks as if it were not data."""
     lower = text.lower() if lower is None else lower
-    if not any(word in lower for word in _WORDS) and not any(word in lower for word in _FORGET):
-        return False
+    if not any(word in lower for word in _WORDS):
+        marked = ("<" in lower or "[" in lower) and any(mark in lower for mark in _MARKS)
+        if not marked:
+            return False
     return _POSES.search(text) is not None
 
 

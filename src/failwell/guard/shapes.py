@@ -171,10 +171,8 @@ MARKED_PATTERN: Final = re.compile(f"{_LEFT}(?:{'|'.join(MARKED.values())})")
 # What a text must hold before any of the rows can apply.
 PLACE_WORDS: Final = tuple(sorted({word for words in _WORDS_OF.values() for word in words}))
 NAME_WORDS: Final = (
-    "pass", "pwd", "secret", "token", "key", "auth", "credential", "cookie", "session", "sid", "sig", "jwt", "sas",
-    "hmac", "otp", "cvv", "cvc", "bearer", "pat", "code=",
+    "pass", "pwd", "secret", "token", "key", "auth", "credential", "cookie", "session", "sid=", "sig=", "signature",
+    "jwt", "sas=", "hmac", "otp", "cvv", "cvc", "bearer", "pat=", "pat:", "code=",
 )  # fmt: skip
-LONG: Final = 16
-"""The shortest run of characters that can be a marked token."""
 
 LONG_RUN: Final = re.compile(r"[A-Za-z0-9_~.+/=:@-]{16,}")

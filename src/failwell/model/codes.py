@@ -22,7 +22,12 @@ _ACRONYMS = {
 
 def upper_snake(name: str) -> str:
     """`InvoiceAlreadyPaid` and `invoice-already-paid` as `INVOICE_ALREADY_PAID`."""
-    return "_".join(word for word in _WORD_START.split(name) if word).upper()
+    return snake(name).upper()
+
+
+def snake(name: str) -> str:
+    """The same as `invoice_already_paid`."""
+    return "_".join(word for word in _WORD_START.split(name) if word).lower()
 
 
 @lru_cache(maxsize=2048)

@@ -110,6 +110,9 @@ class Decision:
     holders: tuple[str, ...] = ()
     log: str = ""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", " ".join(self.reason.split()))
+
     @property
     def repeats(self) -> bool:
         """Whether the same call is made again."""
@@ -329,7 +332,10 @@ def _round(delay: float) -> str:
 
 def _get(source: object, *names: str) -> object:
     for name in names:
-        value = source.get(name) if isinstance(source, Mapping) else getattr(source, name, None)
+        try:
+            value = source.get(name) if isinstance(source, Mapping) else getattr(source, name, None)
+        except Exception:
+            continue
         if value is not None:
             return value
     return None

@@ -214,6 +214,20 @@ class Patch:
             return cls(value["op"], path_of(value.get("path", ())), value.get("value", UNSET), label(value.get("to")))
         return None
 
+    @classmethod
+    def of_clean(cls, value: Any) -> Self | None:
+        """The same from clean JSON that has the canonical form."""
+        if type(value) is dict and type(value.get("path")) is list and value.get("op") in _OPERATIONS:
+            path, to = value["path"], value.get("to")
+            if all(type(part) in (str, int) for part in path) and (to is None or type(to) is str):
+                self = cls.__new__(cls)
+                _set(self, "op", value["op"])
+                _set(self, "path", tuple(path))
+                _set(self, "value", value.get("value", UNSET))
+                _set(self, "to", to or None)
+                return self
+        return cls.of(value)
+
     def to_dict(self) -> dict[str, Json]:
         data = _present({"op": self.op, "path": list(self.path)}, to=self.to)
         if self.value is not UNSET:

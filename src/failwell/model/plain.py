@@ -98,7 +98,8 @@ def _plain(value: object, depth: int, left: list[int]) -> Json:
             return _plain(value.value, depth + 1, left)
         fields = getattr(kind, "__dataclass_fields__", None)
         if fields is not None:
-            return {name: _plain(getattr(value, name, None), depth + 1, left) for name in fields}
+            values = {name: getattr(value, name, None) for name in fields}
+            return {name: _plain(item, depth + 1, left) for name, item in _first(values.items(), left)}
     except Exception:
         return f"<{kind.__name__}>"
     return text(value)
@@ -189,7 +190,8 @@ def instant(value: object) -> datetime | None:
 
 def rfc3339(moment: datetime) -> str:
     """The instant as RFC 3339 text in UTC, as short as it can be."""
-    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    written = moment.astimezone(UTC).isoformat().removesuffix("+00:00")
+    return (written.rstrip("0").rstrip(".") if "." in written else written) + "Z"
 
 
 def each(value: object) -> list[object]:
