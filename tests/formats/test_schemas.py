@@ -48,7 +48,6 @@ def rendered(outcome: fw.ToolError | fw.NeedsInput, name: str, **options: Any) -
     return text if name in ("xml", "text") else json.loads(text)
 
 
-
 def test_every_format_has_a_schema() -> None:
     assert tuple(FORMATS) == SCHEMAS
 
@@ -108,7 +107,6 @@ def test_the_typed_schema_is_the_one_of_the_contract() -> None:
 def test_the_canonical_schema_knows_every_field() -> None:
     known = PARSED["canonical"]["$defs"]["toolError"]["properties"]
     assert set(known) == (set(Fields.__annotations__) - {"debug", "cause"}) | {"failwell", "message", "retryable"}
-
 
 
 @pytest.mark.checklist(3, 4, 5, 6, 7, 8)
