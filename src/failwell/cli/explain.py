@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from argparse import Namespace, RawDescriptionHelpFormatter
+from collections.abc import Iterator
 from typing import Any
 
-from failwell import Decision, NeedsInput, Next, ToolError, Traits, decide, parse
+from failwell import Decision, NeedsInput, Next, ToolError, Traits, decide, guard, parse
 from failwell.formats import FORMATS
+from failwell.guard.visible import one_line
 
 from .io import Commands, Stop, add_source, check_format, console, print_json, read_source
 
@@ -15,6 +17,7 @@ examples:
   failwell explain error.json
   my-agent --last-result | failwell explain --tool send_email --read-only
   echo 'Error: something broke' | failwell explain --format text
+  failwell explain --show-redactions error.json      what the guard would mask
 """
 
 _MEANING = {
@@ -47,6 +50,7 @@ def register(commands: Commands) -> None:
         choices=("never_sent", "unanswered", "answered"),
         help="whether the call was sent and answered",
     )
+    parser.add_argument("--show-redactions", action="store_true", help="say what must not leave, and where it stood")
     parser.add_argument("--json", action="store_true", help="for programs")
     parser.set_defaults(run=run)
 
@@ -57,12 +61,30 @@ def run(options: Namespace) -> int:
     if outcome is None:
         raise Stop("this is not an error in any format I know; for prose use --format text", code=1)
     traits = Traits(options.tool, options.read_only or None, options.idempotent or None)
+    # What is shown here leaves like anything else, and often into a terminal.
+    outcome, told = guard(outcome), outcome
     decision = decide(outcome, tool=traits, delivery=options.delivery)
+    redactions = dict(_redactions(told.to_dict(), outcome.to_dict())) if options.show_redactions else None
     if options.json:
-        print_json({"format": outcome.format, "outcome": outcome.to_dict(), "decision": _decision(decision)})
+        data = {"format": outcome.format, "outcome": outcome.to_dict(), "decision": _decision(decision)}
+        print_json(data if redactions is None else {**data, "redactions": redactions})
     else:
-        _show(outcome, decision)
+        _show(outcome, decision, redactions)
     return 0
+
+
+def _redactions(told: Any, left: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Where the guard changed something, and what it left there."""
+    if told == left:
+        return
+    if isinstance(told, dict) and isinstance(left, dict) and told.keys() == left.keys():
+        for name, value in told.items():
+            yield from _redactions(value, left[name], f"{path}.{name}" if path else name)
+    elif isinstance(told, list) and isinstance(left, list) and len(told) == len(left):
+        for index, value in enumerate(told):
+            yield from _redactions(value, left[index], f"{path}.{index}")
+    else:
+        yield path or "(all)", left
 
 
 def _decision(decision: Decision) -> dict[str, Any]:
@@ -80,12 +102,15 @@ def _decision(decision: Decision) -> dict[str, Any]:
     return data
 
 
-def _show(outcome: ToolError | NeedsInput, decision: Decision) -> None:
+def _show(outcome: ToolError | NeedsInput, decision: Decision, redactions: dict[str, Any] | None) -> None:
     from rich.text import Text
 
     out = console()
-    for name, value in _facts(outcome):
-        out.print(Text.assemble((f"{name:<12}", "bold"), " ", value))
+    facts = _facts(outcome)
+    if redactions is not None:
+        facts += [("masked", f"{path}: {left}") for path, left in redactions.items()] or [("masked", "nothing")]
+    for name, value in facts:
+        out.print(Text.assemble((f"{name:<12}", "bold"), " ", one_line(value)))
     out.print(Text.assemble((f"{'do next':<12}", "bold green"), " ", f"{_MEANING[decision.next]}. {decision.reason}"))
 
 
