@@ -51,7 +51,8 @@ bench: setup  ## ratios against the standard library, measured in one run
 	$(UV) run --quiet --frozen --all-extras --group bench python tools/bench.py
 
 fuzz: setup  ## the laws, on many more examples than make test tries
-	FAILWELL_EXAMPLES=20000 $(BIN)/pytest -n auto tests/laws
+	FAILWELL_EXAMPLES=8000 $(BIN)/pytest -n auto tests/laws
+	$(UV) run --quiet --frozen --all-extras --group fuzz python tools/fuzz.py
 
 checklist: setup  ## each line of the contracts' checklist with the tests that prove it
 	$(BIN)/python tools/checklist.py

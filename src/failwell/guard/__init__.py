@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar, cast
 
 from failwell.model.error import ToolError
@@ -16,9 +16,9 @@ from failwell.model.needs import NeedsInput
 from failwell.model.parts import FieldError, Patch, Path
 from failwell.model.plain import Json
 
-from .budget import MAX_CHARS, MAX_TOKENS, shorten, within
-from .fence import fence, poses
-from .names import masks_numbers
+from .budget import MAX_CHARS, MAX_TOKENS, changed_question, question_within, within
+from .fence import CLOSE, OPEN, fence, is_fenced, poses, quoted
+from .names import is_secret_name, masks_numbers
 from .redact import MASK, Redactor, redactor
 from .visible import needs_cleaning, visible
 
@@ -28,6 +28,7 @@ _SAYS_NOTHING: Final = frozenset(["", "true", "false", "yes", "no", "null", "non
 
 # No error needs more than this of one text, and looking through more would only cost time.
 _LONGEST: Final = 64_000
+_MARGIN: Final = 8_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +72,19 @@ class Guard:
         """One text as it may leave, standing under `name`."""
         if name and text.lower() not in _SAYS_NOTHING and self.redact.secret_name(name):
             return self.redact.mask
-        if len(text) > _LONGEST:
-            text = _ends(text)
-        text = self.redact(visible(text))
+        if len(text) > _LONGEST + 2 * _MARGIN:
+            text = self._ends(text)
+        text = visible(text)
+        if self.fences and is_fenced(text):
+            # Quoted before, its masks too: they must not look like something to mask.
+            inner = text[len(OPEN) : -len(CLOSE)].replace(_QUOTED_MASK, MASK)
+            return quoted(self.redact(inner))
+        text = self.redact(text)
         return fence(text) if self.fences else text
 
     def _needed(self, error: ToolError) -> bool:
         """Whether there is anything to do, from one look at all texts together."""
-        if self.secret_paths and error.fields:
+        if self.secret_paths and (error.fields or error.patch):
             return True
         texts: list[str] = []
         names: list[str] = []
@@ -87,106 +93,184 @@ class Guard:
             return True
         whole = " ".join(texts)
         size = len(whole)
-        # Numbers and structure take room too; some is left for them before anything is counted exactly.
-        if size * 3 > self.max_chars * 2 or len(texts) * 24 > self.max_chars:
-            return True
+        # At most two characters each in JSON, and some for the structure; whatever could be more is counted exactly.
+        room = 2 * size + 24 * len(texts) + 250
         plain = whole.isascii()
-        if size * 3 > self.max_tokens * (8 if plain else 2):
+        if room > self.max_chars or room > self.max_tokens * (4 if plain else 1):
             return True
         if not (plain and whole.isprintable()) and needs_cleaning(whole):
             return True
         lower = whole.lower()
-        return self.redact.finds(whole, lower) or (self.fences and poses(whole, lower))
+        # Line by line, since a speaker is told by the beginning of a line.
+        return self.redact.finds(whole, lower) or (self.fences and poses("\n".join(texts), lower))
 
     def _cleaned(self, error: ToolError) -> ToolError:
         given = error._given
-        changes: dict[str, Any] = {}
-        for name, value in given.items():
-            if name in ("details", "meta", "debug"):
-                changes[name] = self._value(value, "")
-            elif name == "fields":
-                changes[name] = [self._field(problem.to_dict()) for problem in value]
-            elif name == "patch":
-                changes[name] = [self._field(change.to_dict()) for change in value]
-            elif name in ("actions", "conflicts"):
-                changes[name] = [self._value(part.to_dict(), "") for part in value]
-            elif name == "verify":
-                changes[name] = self._value(value.to_dict(), "")
-            elif name in ("next_steps", "notes"):
-                changes[name] = [self.text(line) for line in value]
-            elif isinstance(value, str) and type(value) is str:
-                changes[name] = self.text(value)
+        known = tuple(self._sent_secrets(error))
+        mine = self if not known else replace(self, redact=replace(self.redact, values=(*known, *self.redact.values)))
+        changes = {name: mine._part(name, value) for name, value in given.items() if name not in _NEVER_TEXT}
         changed = {name: value for name, value in changes.items() if not _same(value, given[name])}
         return error.replace(**changed) if changed else error
+
+    def _sent_secrets(self, error: ToolError) -> Iterator[str]:
+        """What was sent for arguments that hold secrets; the rest of the error may quote it."""
+        sent = [(problem.path, problem.sent) for problem in error.fields]
+        for path, value in sent + [(change.path, change.value) for change in error.patch]:
+            if isinstance(value, (str, int)) and len(str(value)) >= 4 and self._secret_argument(path):
+                yield str(value)
+
+    def _part(self, name: str, value: Any) -> Any:
+        if name in ("fields", "patch"):
+            return [self._field(part.to_dict()) for part in value]
+        if name in ("actions", "conflicts"):
+            return [self._value(part.to_dict(), "") for part in value]
+        if name == "verify":
+            return self._value(value.to_dict(), "")
+        if name in ("next_steps", "notes"):
+            return [self.text(line) for line in value]
+        return self._value(value, "")
+
+    def _secret_argument(self, path: Iterable[str | int]) -> bool:
+        return any(isinstance(part, str) and self.redact.secret_name(part) for part in path) or self._secret_path(path)
 
     def _field(self, problem: dict[str, Json]) -> dict[str, Json]:
         """A problem with an argument, where the argument's own name says whether its value may be shown."""
         path = problem.get("path", [])
-        names = [part for part in path if isinstance(part, str)]
-        secret = any(self.redact.secret_name(name) for name in names[-1:]) or self._secret_path(path)
         cleaned: dict[str, Json] = self._value(problem, "")
         cleaned["path"] = [self.text(part) if isinstance(part, str) else part for part in path]
         for name in ("sent", "value"):
-            if secret and problem.get(name) is not None:
+            if name in problem and self.secret_paths:
+                cleaned[name] = self._mask_below(cleaned[name], tuple("*" if isinstance(p, int) else p for p in path))
+        if not self._secret_argument(path):
+            return cleaned
+        for name in ("sent", "value"):
+            if not _says_nothing(problem.get(name)):
                 cleaned[name] = self.redact.mask
-                shown = problem[name]
-                if isinstance(shown, str) and len(shown) >= 4:
-                    # The message about a bad value usually quotes it.
-                    for other in ("message", "expected"):
-                        if isinstance(cleaned.get(other), str):
-                            cleaned[other] = cleaned[other].replace(shown, self.redact.mask)
+        if "options" in problem:
+            cleaned["options"] = [self.redact.mask]
+        for name in ("message", "expected"):
+            # The message about a bad value usually quotes it.
+            if isinstance(cleaned.get(name), str):
+                cleaned[name] = _QUOTED.sub(self.redact.mask, cleaned[name])
         return cleaned
 
     def _secret_path(self, path: Iterable[str | int]) -> bool:
-        if not self.secret_paths:
-            return False
-        pattern = tuple("*" if isinstance(part, int) else part for part in path)
-        return any(pattern[: len(secret)] == secret for secret in self.secret_paths)
+        pattern: Path = ()
+        for part in path:
+            pattern += ("*",) if isinstance(part, int) else tuple(part.split("."))
+        return any(_covers(secret, pattern[: len(secret)]) for secret in self.secret_paths)
+
+    def _mask_below(self, value: Json, path: Path) -> Json:
+        """`value` with what the schema calls secret inside it masked."""
+        if any(_covers(secret, path) for secret in self.secret_paths):
+            return self.redact.mask
+        if isinstance(value, dict):
+            return {key: self._mask_below(item, (*path, key)) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self._mask_below(item, (*path, "*")) for item in value]
+        return value
 
     def _value(self, value: Json, name: str) -> Json:
         if isinstance(value, str):
             return self.text(value, name)
         if isinstance(value, dict):
-            secret = bool(name) and self.redact.secret_name(name)
-            return {self.text(key): self._value(item, name if secret else key) for key, item in value.items()}
+            return self._map(value, name)
         if isinstance(value, list):
-            return [self._value(item, name) for item in value]
-        if name and not isinstance(value, bool) and value is not None and masks_numbers(name):
-            return self.redact.mask if self.redact.secret_name(name) else value
+            return self._list(value, name)
+        if type(value) is int and self.redact.values and str(value) in self.redact.values:
+            return self.redact.mask
+        if name and value is not None and not isinstance(value, bool) and self.redact.secret_name(name):
+            return self.redact.mask if masks_numbers(name) or not is_secret_name(name) else value
         return value
 
+    def _map(self, data: dict[str, Json], name: str) -> dict[str, Json]:
+        below = name if name and self.redact.secret_name(name) else ""
+        # A pair of name and value is the same as a value under that name.
+        titled = next((data[key] for key in _NAME_KEYS if isinstance(data.get(key), str)), "")
+        cleaned: dict[str, Json] = {}
+        for key, item in data.items():
+            shown = self.text(key)
+            while shown in cleaned:
+                shown += "'"
+            cleaned[shown] = self._value(item, below or (titled if key == "value" and titled else key))
+        return cleaned
+
+    def _list(self, items: list[Json], name: str) -> list[Json]:
+        cleaned = []
+        before: Json = None
+        for item in items:
+            # A flag, or a header as a pair: the name stands in front of its value.
+            named = isinstance(before, str) and (before.startswith("-") or len(items) == 2)
+            secret = named and isinstance(item, str) and self.redact.secret_name(str(before))
+            cleaned.append(self.redact.mask if secret else self._value(item, name))
+            before = item
+        return cleaned
+
     def _question(self, question: NeedsInput) -> NeedsInput:
-        data = self._value(question.to_dict(), "")
-        size = max(self.max_chars, 64)
-        return NeedsInput(
-            shorten(data["message"], size),
-            fields=data.get("fields", ())[:50],
-            reason=shorten(data["reason"], size) if "reason" in data else None,
-            suggestions={name: values[:20] for name, values in data.get("suggestions", {}).items()},
-            options=data.get("options", ())[:20],
-            notes=question.notes,
-            format=question.format,
-        )
+        data = question.to_dict()
+        cleaned = self._value(data, "")
+        if cleaned != data:
+            question = changed_question(question, cleaned)
+        return question_within(question, self.max_chars, self.max_tokens)
+
+    def _ends(self, text: str) -> str:
+        """The beginning and the end of a very long text.
+
+        Each is searched with a margin around it, so that the cut takes no secret's name from its value.
+        """
+        head = self.redact(visible(text[: _LONGEST * 3 // 4 + _MARGIN]))[:-_MARGIN]
+        tail = self.redact(visible(text[-(_LONGEST // 4 + _MARGIN) :]))[_MARGIN:]
+        head = head[: max(head.rfind(" ", -256), head.rfind("\n", -256))] if " " in head[-256:] else head[:-256]
+        gap = tail.find(" ", 0, 256)
+        tail = tail[gap:] if gap >= 0 else tail[256:]
+        return f"{head} …({len(text) - len(head) - len(tail)} characters cut)… {tail}"
+
+
+_QUOTED_MASK: Final = "(redacted)"
+_NEVER_TEXT: Final = frozenset({"severity", "strategy", "effect", "kind", "origin", "retry_after", "reset_at"})
+_NAME_KEYS: Final = ("name", "key", "field", "header", "label")
+_QUOTED: Final = re.compile(r"(?<=')[^'\r\n]{1,200}(?=')|(?<=\")[^\"\r\n]{1,200}(?=\")")
+
+
+def _says_nothing(value: Json) -> bool:
+    if isinstance(value, str):
+        return value.lower() in _SAYS_NOTHING
+    return value is None or isinstance(value, bool)
+
+
+def _covers(secret: Path, path: Path) -> bool:
+    return len(secret) == len(path) and all(a == b or a == "*" for a, b in zip(secret, path, strict=True))
 
 
 def secret_paths(schema: Mapping[str, Any]) -> frozenset[Path]:
     """The arguments a JSON Schema calls secret: `format: password` or `writeOnly`. `*` stands for any index or key."""
-    return frozenset(_secret_paths(schema, (), 0))
+    return frozenset(_secret_paths(schema, (), schema, 0))
 
 
-def _secret_paths(schema: object, path: Path, depth: int) -> Iterator[Path]:
-    if not isinstance(schema, Mapping) or depth > 20:
+def _secret_paths(schema: object, path: Path, root: Mapping[str, Any], depth: int) -> Iterator[Path]:
+    if not isinstance(schema, Mapping) or depth > 12:
         return
     if schema.get("format") == "password" or schema.get("writeOnly") is True:
         yield path
-    properties = schema.get("properties")
-    for name, inner in properties.items() if isinstance(properties, Mapping) else ():
-        yield from _secret_paths(inner, (*path, str(name)), depth + 1)
-    yield from _secret_paths(schema.get("items"), (*path, "*"), depth + 1)
-    for word in ("allOf", "anyOf", "oneOf"):
+    reference = schema.get("$ref")
+    if isinstance(reference, str) and reference.startswith("#/"):
+        target: object = root
+        for step in reference[2:].split("/"):
+            target = target.get(step) if isinstance(target, Mapping) else None
+        yield from _secret_paths(target, path, root, depth + 1)
+    for word in ("properties", "patternProperties"):
+        inner = schema.get(word)
+        for name, below in inner.items() if isinstance(inner, Mapping) else ():
+            step = str(name) if word == "properties" else "*"
+            yield from _secret_paths(below, (*path, step), root, depth + 1)
+    for word in ("items", "additionalProperties", "contains"):
+        yield from _secret_paths(schema.get(word), (*path, "*"), root, depth + 1)
+    for word in ("allOf", "anyOf", "oneOf", "prefixItems"):
         branches = schema.get(word)
-        for inner in branches if isinstance(branches, list) else ():
-            yield from _secret_paths(inner, path, depth + 1)
+        for below in branches if isinstance(branches, list) else ():
+            yield from _secret_paths(below, (*path, "*") if word == "prefixItems" else path, root, depth + 1)
+    for word in ("if", "then", "else"):
+        yield from _secret_paths(schema.get(word), path, root, depth + 1)
 
 
 def _collect(data: Mapping[str, Any], texts: list[str], names: list[str]) -> None:
@@ -198,34 +282,38 @@ def _collect(data: Mapping[str, Any], texts: list[str], names: list[str]) -> Non
         elif kind is dict:
             texts += value
             names += value
+            names += [title for key in _NAME_KEYS if type(title := value.get(key)) is str]
             _collect(value, texts, names)
         elif kind is list or kind is tuple:
             for item in value:
                 if type(item) is str:
                     texts.append(item)
+                    if item.startswith("-") or len(value) == 2:
+                        names.append(item)
                 elif type(item) is FieldError or type(item) is Patch:
-                    names += [part for part in item.path[-1:] if type(part) is str]
+                    names += [part for part in item.path if type(part) is str]
                     _collect(item.to_dict(), texts, names)
                 elif hasattr(item, "to_dict"):
-                    _collect(item.to_dict(), texts, names)
+                    _collect({"": item.to_dict()}, texts, names)
                 elif type(item) is dict or type(item) is list:
                     _collect({"": item}, texts, names)
+                else:
+                    texts.append(_as_long(item))
+        elif kind is int:
+            texts.append(_as_long(value))
         elif hasattr(value, "to_dict"):
             _collect(value.to_dict(), texts, names)
+
+
+def _as_long(value: Json) -> str:
+    """Something that takes as much room as a number, and holds nothing to find."""
+    return "0" * (value.bit_length() // 3) if type(value) is int and value.bit_length() > 64 else ""
 
 
 def _same(new: object, old: object) -> bool:
     if isinstance(old, tuple):
         return new == [part.to_dict() if hasattr(part, "to_dict") else part for part in old]
     return new == (old.to_dict() if hasattr(old, "to_dict") else old)
-
-
-def _ends(text: str) -> str:
-    """The beginning and the end of a very long text, cut where no secret is cut in half."""
-    head, tail = text[: _LONGEST * 3 // 4], text[-_LONGEST // 4 :]
-    head = head[: max(head.rfind(" ", -4096), head.rfind("\n", -4096), 0)] or head[:-4096]
-    gap = min((at for at in (tail.find(" ", 0, 4096), tail.find("\n", 0, 4096)) if at >= 0), default=4096)
-    return f"{head} …[{len(text) - len(head) - len(tail) + gap} characters cut]… {tail[gap:]}"
 
 
 DEFAULT: Final = Guard()

@@ -8,7 +8,7 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any, Final
 
 MAX_REPEAT: Final = 1000
-MAX_WAYS: Final = 20_000
+MAX_WAYS: Final = 4_000
 """How many ways to match one stretch of text a pattern may try before it gives up."""
 
 
@@ -24,8 +24,10 @@ def checked(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
         tree = parser.parse(source, compiled.flags & ~re.UNICODE)
     except (re.error, OverflowError, RecursionError) as problem:
         raise ValueError(f"The pattern {source!r} is not a regular expression: {problem}.") from None
-    if compiled.search("") is not None:
-        raise ValueError(f"The pattern {source!r} matches nothing at all; it would mask the gaps between letters.")
+    if tree.getwidth()[0] == 0:
+        raise ValueError(f"The pattern {source!r} can match nothing at all; it would mask the gaps between letters.")
+    if compiled.search("[redacted]") is not None:
+        raise ValueError(f"The pattern {source!r} matches the mask itself; make it more particular.")
     ways = _ways(tree, source)
     if ways > MAX_WAYS:
         raise ValueError(
@@ -48,6 +50,8 @@ def _ways(items: Any, source: str) -> float:
                 )
             inner = _ways(body, source)
             ways *= (most - least + 1) * (inner ** min(most, 64) if inner > 1 else 1.0)
+        elif node is op.GROUPREF:
+            raise ValueError(f"The pattern {source!r} refers back to a group, which takes too long on hostile text.")
         elif node is op.BRANCH:
             ways *= sum(_ways(branch, source) for branch in value[1])
         elif node is op.SUBPATTERN:

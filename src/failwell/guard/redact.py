@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import html
+import json
 import math
 import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import quote, quote_plus
 
-from .names import is_secret_name
+from .names import is_secret_name, words_of
 from .shapes import (
     ELEMENT,
     ENTROPIC,
@@ -18,7 +21,9 @@ from .shapes import (
     MARKED_PATTERN,
     NAME_WORDS,
     NAMED,
+    OPENING,
     PLACE_WORDS,
+    PLACEHOLDER,
     PLACES,
     PROSE,
     VALUE,
@@ -37,6 +42,10 @@ _HARMLESS_NAMES: Final = re.compile(
 )
 
 
+_WORD: Final = re.compile(r"[^\W\d_]{1,40}|[0-9]{1,3}(?:-[0-9]{1,3})?")
+_SETTING: Final = re.compile(r"[a-z_]{2,40}=[^=]")
+_PLAIN_PART: Final = re.compile(r"[A-Za-z]*[0-9]*")
+_ABOUT: Final = ("unexpected ", "invalid ", "missing ", "expected ", "unknown ", "bad ", "next ")
 _SIGNED: Final = re.compile(r"sig(?:nature)?$|token$|hmac$", re.IGNORECASE)
 
 
@@ -46,7 +55,7 @@ class Redactor:
 
     patterns: tuple[re.Pattern[str], ...] = ()
     values: tuple[str, ...] = ()
-    names: frozenset[str] = frozenset()
+    names: frozenset[tuple[str, ...]] = frozenset()
     mask: str = MASK
 
     def finds(self, text: str, lower: str) -> bool:
@@ -54,7 +63,7 @@ class Redactor:
         if self.patterns or self.values or self.names:
             return True
         runs = LONG_RUN.findall(text)
-        if runs and any(map(MARKED_PATTERN.search, runs)):
+        if runs and _marked(text):
             return True
         worth = (runs and len(max(runs, key=len)) >= 32) or _has(lower, NAME_WORDS) or _has(lower, PLACE_WORDS)
         return bool(worth) and self(text) != text
@@ -71,7 +80,7 @@ class Redactor:
             if _has(lower, words):
                 text = pattern.sub(self._masked, text)
         runs = LONG_RUN.findall(text)
-        if any(map(MARKED_PATTERN.search, runs)):
+        if runs and _marked(text):
             text = MARKED_PATTERN.sub(self.mask, text)
         if runs and len(max(runs, key=len)) >= 32 and ("=" in text or ":" in text):
             text = ENTROPIC.sub(self._entropic, text)
@@ -83,10 +92,15 @@ class Redactor:
 
     def secret_name(self, name: str, query: bool = False) -> bool:
         """Whether a value under `name` is a secret."""
-        return is_secret_name(name, query) or name.lower() in self.names
+        if is_secret_name(name, query):
+            return True
+        if not self.names:
+            return False
+        words = tuple(words_of(name))
+        return any(words[-len(own) :] == own for own in self.names)
 
     def _masked(self, match: re.Match[str]) -> str:
-        return (match["keep"] if "keep" in match.re.groupindex else "") + self.mask
+        return ((match["keep"] or "") if "keep" in match.re.groupindex else "") + self.mask
 
     def _values(self, pattern: re.Pattern[str], text: str) -> str:
         pieces: list[str] = []
@@ -94,36 +108,56 @@ class Redactor:
         for match in pattern.finditer(text):
             if match.start() < position or not self.secret_name(match["name"], bool(match["lead"])):
                 continue
-            found = VALUE.match(text, match.end())
+            opening = OPENING.match(text, match.end())
+            found = VALUE.match(text, opening.end() if opening else match.end())
             if found is None or self._harmless(match, found):
                 continue
             value = found[0]
             quote = value[: 2 if value.startswith("\\") else 1] if value.lstrip("\\")[:1] in ("'", '"') else ""
-            pieces += [text[position : match.end()], quote, self.mask, quote if value.endswith(quote) else ""]
+            pieces += [text[position : found.start()], quote, self.mask, quote if value.endswith(quote) else ""]
             position = found.end()
         return "".join([*pieces, text[position:]]) if pieces else text
 
     def _harmless(self, match: re.Match[str], found: re.Match[str]) -> bool:
-        name, op, value = match["name"], match["op"], found[0].strip("\\\"'{}")
-        if not value or value.startswith(self.mask) or PROSE.match(value):
+        name, op, shown = match["name"], match["op"], found[0]
+        value = shown.strip("\\\"'{}")
+        if not value or value[0] == "…" or PLACEHOLDER.fullmatch(value):
             return True
         if match["lead"] and not is_secret_name(name) and not _SIGNED.search(name):
             # In a query `key` and `code` are often words: only what looks drawn at random is a secret.
             return len(value) < 16 or value.isalpha()
         if name.lower().endswith("cookie") and "=" not in value:
             return True
-        if ":" not in op or "=" in op:
+        if name.lower() == "pass" and value.isdigit() and len(value) < 7:
+            return True
+        if "=" in op or "->" in op or op == ">":
             return False
+        if ":" not in op:
+            # After a flag: what follows may be its value or the rest of a sentence about it.
+            return PROSE.match(value) is not None
         # Between colons it is part of a longer name; before another word it belongs to a sentence.
-        inside = match.start() > 0 and match.string[match.start() - 1] == ":"
-        return inside or (found[0][0] not in "\\\"'" and _reads_on(found))
+        if match.start() > 0 and match.string[match.start() - 1] == ":":
+            return True
+        if shown[0] in "\\\"'":
+            return " " in value and PROSE.match(value) is not None
+        before = match.string[max(0, match.start() - 12) : match.start()].lower()
+        return (
+            PROSE.match(value) is not None
+            or _SETTING.match(value) is not None
+            or before.endswith(_ABOUT)
+            or _reads_on(found)
+        )
 
     def _entropic(self, match: re.Match[str]) -> str:
         value = match["value"]
         name = match["keep"].rstrip(" \t\n=:\"'")
-        if _HARMLESS_NAMES.search(name) or _HARMLESS_VALUES.match(value) or not _random(value):
+        if _HARMLESS_NAMES.search(name) or _HARMLESS_VALUES.match(value) or _of_words(value) or not _random(value):
             return match[0]
         return match["keep"] + self.mask
+
+
+def _marked(text: str) -> bool:
+    return any(MARKED_PATTERN.search(text, run.start(), run.end()) for run in LONG_RUN.finditer(text))
 
 
 def _has(lower: str, words: tuple[str, ...]) -> bool:
@@ -137,7 +171,14 @@ def _has(lower: str, words: tuple[str, ...]) -> bool:
 def _reads_on(found: re.Match[str]) -> bool:
     """After a colon, a plain word that another word follows belongs to a sentence."""
     following = found.string[found.end() : found.end() + 2]
-    return found[0].rstrip(".!?:").isalpha() and len(following) == 2 and following[0] == " " and following[1].isalpha()
+    spaced = len(following) == 2 and following[0] == " " and following[1].isalpha()
+    return spaced and _WORD.fullmatch(found[0].rstrip(".!?:")) is not None
+
+
+def _of_words(value: str) -> bool:
+    """Whether it is put together from words and numbers, as paths and branch names are."""
+    parts = re.split(r"[-/_.]", value)
+    return len(parts) > 3 and sum(_PLAIN_PART.fullmatch(part) is not None for part in parts) >= len(parts) - 1
 
 
 def _random(value: str) -> bool:
@@ -155,9 +196,17 @@ def redactor(
     """A redactor with shapes, known secrets and names of your own; a pattern that could run for ever is refused."""
     from .patterns import checked
 
+    known: set[str] = set()
+    for value in values:
+        if len(value) < 4 or value.lower() in MASK:
+            raise ValueError(f"The value {value!r} is too short or too common to be masked wherever it stands.")
+        # The same secret as it looks inside JSON, a URL and HTML.
+        known |= {value, json.dumps(value)[1:-1], html.escape(value)}
+        known |= {quote(value, safe=safe, errors="replace") for safe in ("", "/")}
+        known |= {quote_plus(value, safe=safe, errors="replace") for safe in ("", "/")}
     return Redactor(
         tuple(checked(pattern) for pattern in patterns),
         # The longest first, so that a secret that contains another goes as a whole.
-        tuple(sorted({value for value in values if len(value) >= 4}, key=lambda value: (-len(value), value))),
-        frozenset(name.lower() for name in names),
+        tuple(sorted(known, key=lambda value: (-len(value), value))),
+        frozenset(words for name in names if (words := tuple(words_of(name)))),
     )

@@ -10,7 +10,8 @@ import re
 from typing import Final
 
 _W = r"[A-Za-z0-9_-]"
-_LEFT = r"(?<![A-Za-z0-9])"
+# Not inside a word; but an escape in front of it ends in a letter or a digit without being one.
+_LEFT = r"(?:(?<![A-Za-z0-9])|(?<=\\[ntrbf])|(?<=%[0-9A-Fa-f][0-9A-Fa-f])|(?<=\\u[0-9a-fA-F]{4}))"
 
 # Tokens that carry their vendor's mark.
 MARKED: Final[dict[str, str]] = {
@@ -24,7 +25,28 @@ MARKED: Final[dict[str, str]] = {
     "discord_webhook": r"discord(?:app)?\.com/api/webhooks/[0-9]{10,25}/[\w-]{20,255}",
     "stripe": r"(?:sk|rk|ak)_(?:live|test|prod)_[A-Za-z0-9]{8,255}",
     "stripe_webhook": r"whsec_[A-Za-z0-9+/=]{16,255}",
-    "sk_style": rf"sk-(?:ant-|proj-|svcacct-|admin-|or-v1-|None-|lf-)?{_W}{{16,255}}",
+    "sk_style": rf"sk-(?:ant-|proj-|svcacct-|admin-|or-v1-|None-|lf-)?(?=[A-Za-z_-]{{0,60}}[0-9]){_W}{{16,255}}",
+    "sk_named": rf"sk-(?:ant|proj|svcacct|admin|or-v1)-{_W}{{16,255}}",
+    "elevenlabs": r"sk_(?=[A-Za-z_]{0,40}[0-9])(?:[a-z]{2,8}_(?:live|test)_)?[A-Za-z0-9]{32,128}",
+    "heroku": r"HRKU-[A-Za-z0-9_-]{30,100}",
+    "circleci": r"CCIP(?:AT|RJ)_[A-Za-z0-9_]{30,128}",
+    "contentful": r"CFPAT-[A-Za-z0-9_-]{30,64}",
+    "dynatrace": r"dt0[a-z][0-9]{2}\.[A-Z0-9]{20,30}\.[A-Z0-9]{40,80}",
+    "hubspot": r"pat-(?:na|eu)[0-9]-[0-9a-f-]{30,40}",
+    "prefect": r"pn[ub]_[A-Za-z0-9]{30,64}",
+    "shippo": r"shippo_(?:live|test)_[a-f0-9]{30,64}",
+    "sourcegraph": r"sgp_[A-Za-z0-9_]{30,100}",
+    "resend": r"re_[A-Za-z0-9]{6,12}_[A-Za-z0-9]{16,40}",
+    "neon": r"napi_[A-Za-z0-9]{40,80}",
+    "bedrock": r"ABSK[A-Za-z0-9+/=]{60,200}",
+    "nvidia": r"nvapi-[A-Za-z0-9_-]{40,100}",
+    "apify": r"apify_api_[A-Za-z0-9]{30,64}",
+    "duffel": r"duffel_(?:live|test)_[A-Za-z0-9_-]{30,64}",
+    "flutterwave": r"FLWSECK(?:_TEST|_PROD)?-[A-Za-z0-9-]{16,80}",
+    "atlas": r"mdb_sa_sk_[A-Za-z0-9_-]{30,64}",
+    "plaid": r"access-(?:sandbox|development|production)-[0-9a-f-]{30,40}",
+    "typeform": r"tfp_[A-Za-z0-9_-]{30,80}",
+    "bip32": r"[xyz]prv[A-Za-z0-9]{100,112}",
     "google_api": r"AIza[0-9A-Za-z_-]{30,45}",
     "google_oauth": r"ya29\.[0-9A-Za-z_.-]{10,2000}",
     "google_client": r"GOCSPX-[0-9A-Za-z_-]{16,64}",
@@ -38,14 +60,14 @@ MARKED: Final[dict[str, str]] = {
     "digitalocean": r"do[opr]_v1_[a-f0-9]{32,128}",
     "sendgrid": r"SG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,128}",
     "mailgun": r"key-[0-9a-f]{32}(?![0-9a-f])",
-    "mailgun_new": r"[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![0-9a-f-])",
+    "mailgun_new": r"[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![0-9a-f])",
     "mailchimp": r"[0-9a-f]{32}-us[0-9]{1,3}(?![0-9])",
     "twilio": r"SK[0-9a-f]{32}(?![0-9a-f])",
     "telegram": r"[0-9]{8,11}:AA[A-Za-z0-9_-]{30,40}",
-    "discord": r"[MNO][A-Za-z0-9_-]{22,30}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{25,45}",
+    "discord": r"[MNO](?=[A-Za-z_-]{0,30}[0-9])[A-Za-z0-9_-]{22,30}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{25,45}",
     "databricks": r"dapi[0-9a-f]{32}(?:-[0-9])?",
     "vault": r"hv[sbr]\.[A-Za-z0-9_-]{16,255}",
-    "vault_old": r"(?<![\w.])s\.[A-Za-z0-9]{24}(?![A-Za-z0-9])",
+    "vault_old": r"(?<![\w.])s\.(?=[A-Za-z]{0,23}[0-9])[A-Za-z0-9]{24}(?![A-Za-z0-9])",
     "terraform": r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{40,100}",
     "linear": r"lin_(?:api|oauth)_[A-Za-z0-9]{20,128}",
     "notion": r"(?:secret_[A-Za-z0-9]{40,50}|ntn_[A-Za-z0-9]{30,64})",
@@ -63,7 +85,7 @@ MARKED: Final[dict[str, str]] = {
     "airtable": r"pat[A-Za-z0-9]{14}\.[a-f0-9]{40,80}",
     "figma": r"fig[dou]_[A-Za-z0-9_-]{16,128}",
     "atlassian": r"AT(?:ATT|CTT|BB)3?[A-Za-z0-9_=+/-]{16,400}",
-    "dropbox": r"(?<![\w.])sl\.[A-Za-z0-9_-]{30,2000}",
+    "dropbox": r"sl\.(?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{60,2000}",
     "groq": r"gsk_[A-Za-z0-9]{20,128}",
     "xai": r"xai-[A-Za-z0-9]{20,128}",
     "perplexity": r"pplx-[A-Za-z0-9]{20,128}",
@@ -93,29 +115,39 @@ PLACED: Final[dict[str, str]] = {
     "private_key": r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:[^-]|-(?!----END )){0,20000}(?:-----END [A-Z0-9 ]{0,40}-----)?",
     "url_password": r"(?P<keep>(?<![A-Za-z0-9+.-])[a-zA-Z][a-zA-Z0-9+.-]{1,30}:(?:\\?/){2}[^\s/:@\"'<>]{0,200}:)"
-    r"(?![0-9]{1,5}(?:[/?#\s]|$))[^\s\"'<>]{1,400}(?=@)",
+    r"(?![0-9]{1,5}(?:[/?#\s]|$))(?:(?!://)[^\s\"<>]){1,400}(?=@)",
+    "dsn": r"(?P<keep>(?<![\w:/])[\w.-]{1,60}:)[^\s:@/\"'<>]{1,200}(?=@(?:tcp|unix)\()",
+    "client_flag": r"(?P<keep>\b(?:mysql|mysqldump|mysqladmin|sshpass)\b"
+    r"(?:[ ]-{1,2}[A-Za-z][^\s-]{0,40}){0,6}[ ]-p[ ]?)[^\s-]\S{0,200}",
+    "putty": r"(?P<keep>Private-(?:Lines|MAC|Hash)[^\r\n]{0,20})(?:\s{1,2}[A-Za-z0-9+/=]{16,80}){1,200}",
+    "crypt": r"\$(?:2[abxy]?|5|6|y|argon2(?:i|d|id))\$[A-Za-z0-9./=,$+]{20,200}",
+    "okta": r"(?P<keep>\bSSWS\s{1,3})[A-Za-z0-9_-]{16,100}",
+    "name_value": r"(?P<keep>\b(?:name|key|field|header)[\"']?\s{0,3}[:=]\s{0,3}[\"']"
+    r"(?:[\w-]{0,40}(?:password|passwd|secret|token|api[_-]?key|authorization|cookie|credential))s?[\"']"
+    r"[^\"'{}<>\r\n]{0,60}[\"']?value[\"']?\s{0,3}[:=]\s{0,3}[\"'])[^\"'\r\n]{1,4000}",
     "url_token": r"(?P<keep>(?<![A-Za-z0-9+.-])[a-zA-Z][a-zA-Z0-9+.-]{1,30}://)[A-Za-z0-9_-]{24,400}(?=[:@])",
     "oracle": r"(?P<keep>jdbc:oracle:[a-z0-9]{2,8}:[^/\s@]{1,100}/)[^\s@]{1,200}(?=@)",
     "header": r"(?P<keep>(?<![A-Za-z0-9])(?:proxy-)?authorization[\"']?\s{0,3}[:=]\s{0,3}+(?P<quote>[\"'])?+"
     r"(?:(?:bearer|basic|digest|token|negotiate|ntlm|apikey|aws4-hmac-sha256|key)\s{1,3}+)?+)"
-    r"(?!(?:the|a|an|no|not|header|is|was|must|required|missing|failed|error|denied|invalid)\b|[<{$\[*])"
+    r"(?!(?:the|a|an|no|not|header|is|was|must|required|missing|failed|error|denied|invalid|expected)\b|[<{$\[*])"
     r"(?(quote)[^\r\n\"']{1,4000}|(?:[^\r\n\"']|\"[^\"\r\n]{0,400}\"|'[^'\r\n]{0,400}'){1,4000})",
     "cookie": r"(?P<keep>(?<![A-Za-z0-9])(?:set-)?cookie[\"']?\s{0,3}[:=]\s{0,3}[\"']?)"
     r"(?=[^\s=;\"']{1,100}=)[^\r\n\"']{1,4000}",
     "scheme": r"(?P<keep>(?<![A-Za-z0-9])(?:bearer|basic)\s{1,3})"
-    r"(?=[A-Za-z0-9._~+/-]{0,60}[0-9=_+/])[A-Za-z0-9._~+/-]{8,4000}={0,2}(?![A-Za-z0-9=])",
+    r"(?=[A-Za-z0-9._~+/-]{0,60}[0-9=+/]|dXN|YWR|cm9|YXBp|Z3V)[A-Za-z0-9._~+/-]{8,4000}={0,2}(?![A-Za-z0-9=])",
     "user_flag": r"(?P<keep>(?<![\w-])(?:-u|--user)[ =][\"']?[^\s:\"']{1,100}:)[^\s\"']{1,400}",
     "netrc": r"(?P<keep>\b(?:login|user)\s{1,3}\S{1,100}\s{1,3}password\s{1,3})\S{1,400}",
-    "sql": r"(?P<keep>\b(?:password|identified(?:\s{1,3}with\s{1,3}\S{1,60})?\s{1,3}by)\s{1,3}')[^'\r\n]{1,400}",
-    "encoded": r"(?P<keep>(?:token|secret|password|passwd|pwd|key|signature|sig)%3D)[^&\s\"'%<>]{1,4000}",
+    "sql": r"(?P<keep>\b(?:password|identified(?:\s{1,3}with\s{1,3}\S{1,60})?\s{1,3}by)\s{1,3}[\"'])[^\"'\r\n]{1,400}",
+    "encoded": r"(?P<keep>(?:token|secret|password|passwd|pwd|key|signature|sig)(?:%22)?(?:%3D|%3A)(?:%22)?)"
+    r"[^&\s\"'%<>]{1,4000}",
     "wifi": r"(?P<keep>\bWIFI:[^\r\n]{0,200};P:)[^;\r\n]{1,100}",
 }
 
 # A name that is set to something, as in code, JSON, YAML, headers and queries. Whether it stands for a secret is asked
 # of `names`; the value is read from where the match ends.
 NAMED: Final = re.compile(
-    r"(?P<lead>[?&])?(?<![\w.%])(?P<name>[A-Za-z_][\w.%-]{1,80})"
-    r"(?P<op>\\?[\"']?\s{0,3}(?::=|=>|=|:)\s{0,20})(?:[fbruFBRU]{1,2}(?=[\"']))?"
+    r"(?P<lead>[?&])?(?<![A-Za-z0-9_.%])(?P<name>[A-Za-z0-9_][A-Za-z0-9_.%-]{1,80})"
+    r"(?P<op>\\{0,4}(?:[\"'\]]{0,3}|&quot;)\s{0,20}(?::=|={1,3}|->|:)[>›]?\s{0,20}(?:&quot;)?(?:[|>][-+]?\s{1,20}|!!\w{1,10}\s{1,3})?)(?:[fbruFBRU]{1,2}(?=[\"']))?"
 )
 # The same on a command line, in a list of arguments, and in a Dockerfile.
 FLAG: Final = re.compile(
@@ -125,9 +157,11 @@ FLAG: Final = re.compile(
 ELEMENT: Final = re.compile(
     r"(?P<lead>)<(?P<name>[A-Za-z][\w.:-]{1,60})(?:\s[^<>]{0,200})?(?P<op>>)(?=[^<>]{1,4000}</)"
 )
+# What may stand between the operator and a value: the beginning of a list, or of an object that holds it.
+OPENING: Final = re.compile(r"[\[{]\s{0,3}(?:[\"'](?:value|text|plain)[\"']\s{0,3}:\s{0,3})?(?=[\"'])")
 VALUE: Final = re.compile(
-    r"\\\"[^\"\r\n]{1,4000}\"?|\"(?:[^\"\\\r\n]|\\.){1,4000}\"?|'(?:[^'\\\r\n]|\\.){1,4000}'?"
-    r"|\{[^{}\"'\r\n]{1,400}\}|[^\s\"',;&<>)}\]\[{][^\s\"',;&<>)}\]]{0,4000}"
+    r"\\{1,4}\"[^\"\r\n]{1,4000}\"?|\"\"\"[^\"]{1,4000}|[A-Za-z]{1,30}\([\"'][^\"'\r\n]{1,400}[\"']\)|\"(?:[^\"\\\r\n]|\\.){1,4000}\"?|'(?:[^'\\\r\n]|\\.){1,4000}'?"
+    r"|“[^”\r\n]{1,400}”?|\{[^{}\"'\r\n]{1,400}\}|[^\s\"',;&<>)}\]\[{][^\s\"',;&<>)}\]]{0,4000}"
 )
 
 # Words that follow "password:" in a sentence about passwords rather than in one that gives one away.
@@ -161,12 +195,32 @@ _WORDS_OF: Final[dict[str, tuple[str, ...]]] = {
     "user_flag": ("-u", "--user"),
     "netrc": ("password",),
     "sql": ("password", "identified"),
-    "encoded": ("%3d",),
+    "encoded": ("%3d", "%3a"),
     "wifi": ("wifi:",),
+    "dsn": ("@tcp(", "@unix("),
+    "client_flag": ("mysql", "sshpass"),
+    "putty": ("private-",),
+    "crypt": ("$2", "$5$", "$6$", "$y$", "$argon2"),
+    "okta": ("ssws",),
+    "name_value": ("value",),
 }
 PLACES: Final = tuple((_WORDS_OF[name], re.compile(row, re.IGNORECASE)) for name, row in PLACED.items())
 
-MARKED_PATTERN: Final = re.compile(f"{_LEFT}(?:{'|'.join(MARKED.values())})")
+# Marks that nothing else has, so that not even a letter in front of them makes them part of a word.
+_UNMISTAKABLE: Final = frozenset(
+    "github github_fine gitlab slack stripe sk_named npm google_api sendgrid digitalocean shopify pypi".split()
+)
+MARKED_PATTERN: Final = re.compile(
+    "|".join(MARKED[name] for name in sorted(_UNMISTAKABLE))
+    + f"|{_LEFT}(?:{'|'.join(row for name, row in MARKED.items() if name not in _UNMISTAKABLE)})"
+)
+
+PLACEHOLDER: Final = re.compile(
+    r"(?:none|null|nil|undefined|true|false|yes|no|required|missing|empty|unset|redacted|hidden|string|[*•x.]{2,80}|<[^<>]{0,80}>|"
+    r"\$\{[^{}]{0,80}\}?|\$\([^()]{0,80}\)?|(?-i:\$[A-Z_][A-Z0-9_]{0,60})|\$[0-9]{1,2}|\{\{[^{}]{0,80}\}?\}?|%s|%\(\w{1,60}\)?s?|\?|"
+    r":[a-z_]\w{0,60}|(?-i:@[a-z_]{1,20})|[\[(]redacted[\])]|=|env\.\w{1,60}|process\.env\.\w{1,60})",
+    re.IGNORECASE,
+)
 
 # What a text must hold before any of the rows can apply.
 PLACE_WORDS: Final = tuple(sorted({word for words in _WORDS_OF.values() for word in words}))

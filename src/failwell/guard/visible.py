@@ -5,26 +5,31 @@ from __future__ import annotations
 import re
 from typing import Final
 
-# Whole escape sequences first (CSI, OSC and the like), so that their letters do not stay behind as text.
+_INVISIBLES: Final = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff"
+    "\uffa0\ufff9-\ufffb\U00013430-\U00013455\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e01ef"
+)
+# Joiners and variation selectors have a place inside emoji and several scripts, so they stay where one such character
+# follows one that is not ASCII.
+_JOINERS: Final = "\u200c\u200d\ufe00-\ufe0f"
+_INVISIBLE: Final = re.compile(f"[{_INVISIBLES}]")
+_JOINER_RUN: Final = re.compile(f"((?>\ufe0f\u200d|[{_JOINERS}]))[{_JOINERS}]+")
+_STRAY_JOINER: Final = re.compile(
+    f"(?<![^\x00-\x7f])[{_JOINERS}](?!\u20e3)|[\u200c\u200d](?![^\x00-\x7f])",
+)
+# Whole escape sequences (CSI, OSC and the like), so that their letters do not stay behind as text.
 _ESCAPES: Final = re.compile(
     "(?:\x1b\\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]"
-    "|(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]{0,2048}(?:\x07|\x1b\\\\|\x9c)"
+    "|(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\x9d\x90\x98\x9e\x9f]{0,2048}(?:\x07|\x1b\\\\|\x9c)"
     "|\x1b[ -/]{0,4}[0-~]"
 )
 _CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-# Joiners have a place inside emoji and several scripts, so they stay between characters that are not ASCII.
-_INVISIBLE: Final = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
-    "\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e01ef]|(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"
-)
-_SUSPECT: Final = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f"
-    "\u2028\u2029\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e01ef]"
-)
+_LONE_RETURN: Final = re.compile("\r(?!\n)")
+_SUSPECT: Final = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{_INVISIBLES}{_JOINERS}]")
 
 
 def needs_cleaning(text: str) -> bool:
-    """Whether there is anything in `text` that `visible` would change."""
+    """Whether there may be anything in `text` that `visible` would change."""
     return not (text.isascii() and text.isprintable()) and _SUSPECT.search(text) is not None
 
 
@@ -36,13 +41,13 @@ def visible(text: str) -> str:
     """
     if not needs_cleaning(text):
         return text
-    text = _ESCAPES.sub("", text)
-    # Taking one character away can bring two together that hide something again.
-    while (cleaned := _INVISIBLE.sub("", text)) != text:
-        text = cleaned
-    return _CONTROL.sub("\ufffd", text.replace("\u2028", "\n").replace("\u2029", "\n"))
+    text = _LONE_RETURN.sub("\n", text).replace("\u2028", "\n").replace("\u2029", "\n")
+    # What cannot be seen goes first, since it could stand inside an escape sequence.
+    text = _ESCAPES.sub("", _INVISIBLE.sub("", text))
+    text = _CONTROL.sub("\ufffd", text)
+    return _STRAY_JOINER.sub("", _JOINER_RUN.sub(r"\1", text))
 
 
 def one_line(text: str) -> str:
     """For a terminal: visible, and unable to overwrite the line it stands in."""
-    return visible(text).replace("\r\n", "\n").replace("\r", "\n")
+    return visible(text).replace("\r\n", "\n")

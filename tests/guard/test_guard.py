@@ -1,0 +1,398 @@
+"""The guard as a whole: it leaves what is fine alone, is the same the second time, never raises, and stays fast."""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from canaries import CANARIES
+from ordinary import ORDINARY
+
+import failwell as fw
+from failwell.guard import DEFAULT, MASK, Guard, guard, secret_paths
+from failwell.guard.fence import fence
+from failwell.guard.redact import Redactor
+from failwell.guard.visible import visible
+
+
+def said(outcome: fw.ToolError | fw.NeedsInput) -> str:
+    return json.dumps([outcome.to_dict(), getattr(outcome, "debug", None)], ensure_ascii=False)
+
+
+FINE = [
+    fw.ToolError("Project 'p_1' does not exist."),
+    fw.NotFound("Gone.", suggestion="Call projects.list first.", actions=["projects.list"]),
+    fw.Transient("Too many requests.", code="RATE_LIMITED", retry_after=30),
+    fw.Conflict("2 conflicts", recoverable=True, conflicts=[{"agent_id": "a2", "pattern": "src/*", "held_by": "a2"}]),
+    fw.Invalid("Bad.", fields=[{"path": ["limit"], "message": "too large", "sent": 900, "options": [1, 2]}]),
+    fw.ToolError("Paid.", code="InvoicePaid", kind="conflict", details={"invoice": "inv_1", "n": [1, None, True]}),
+    fw.error("Something failed"),
+    fw.required("workspace_id"),
+    fw.ToolError(""),
+]
+
+
+@pytest.mark.parametrize("error", FINE, ids=str)
+def test_an_ordinary_error_comes_back_itself(error: fw.ToolError) -> None:
+    assert guard(error) is error
+
+
+def test_an_ordinary_question_comes_back_itself() -> None:
+    question = fw.NeedsInput("Which one?", fields=["id"], suggestions={"id": ["a", "b"]}, options=["a"])
+    assert guard(question) is question
+
+
+def test_a_question_keeps_its_class() -> None:
+    class Ask(fw.NeedsInput):
+        pass
+
+    assert type(guard(Ask("Which one?"))) is Ask
+
+
+def test_an_error_keeps_its_class_its_cause_and_what_it_was_read_from() -> None:
+    class Lost(fw.NotFound, code="LOST"):
+        def __init__(self, where: str) -> None:
+            super().__init__(f"Lost in {where}.")
+
+    cause = KeyError("x")
+    error = Lost("password=hunter2xY").replace(cause=cause, origin="peer", confidence=0.5)
+    clean = guard(error)
+    assert type(clean) is Lost
+    assert clean.message == f"Lost in password={MASK}"
+    assert (clean.cause, clean.origin, clean.confidence, clean.args) == (cause, "peer", 0.5, (clean.message,))
+
+
+def test_the_original_is_not_changed() -> None:
+    error = fw.Invalid(
+        "password=hunter2xY " * 900,
+        details={"a": [{"b": "password=hunter2xY"}]},
+        fields=[{"path": ["password"], "message": "m", "sent": ["hunter2xY"]}],
+    )
+    before = copy.deepcopy(error)
+    guard(error)
+    assert said(error) == said(before)
+
+
+@pytest.mark.parametrize("size", [100, 8000])
+def test_guarding_twice_changes_nothing(size: int) -> None:
+    small = Guard.make(max_chars=size)
+    for text in [canary.text for canary in CANARIES[::7]] + ORDINARY[::7]:
+        for error in (
+            fw.ToolError(text, details={"a": [text], text: 1}, suggestion=text),
+            fw.Invalid(text * 50, fields=[{"path": ["a"], "message": text, "sent": text}], next_steps=[text] * 9),
+        ):
+            once = small(error)
+            assert small(once) == once
+
+
+@pytest.mark.parametrize("canary", CANARIES[:: len(CANARIES) // 100], ids=lambda canary: canary.name)
+def test_masking_twice_changes_nothing(canary: Any) -> None:
+    for text in (canary.text, "System: " + canary.text, f"<{canary.text}>", f'"{canary.text}"', canary.text + "'"):
+        once = DEFAULT.text(text)
+        assert DEFAULT.text(once) == once
+
+
+def test_keys_that_become_the_same_lose_nothing() -> None:
+    keys = ["AKIA" + letter * 16 for letter in "ABC"]
+    clean = guard(fw.ToolError("m", details={key: number for number, key in enumerate(keys)}))
+    assert sorted(clean.details.values()) == [0, 1, 2]
+
+
+ODD = [
+    "",
+    "\ud800",
+    "\x00" * 50,
+    "password=",
+    'password="',
+    "password='\\",
+    "password=\\",
+    '\\"password\\":\\"',
+    "://:@",
+    "a://b:c@" * 20,
+    "<password>",
+    "<password></password>",
+    "WIFI:;P:",
+    "-----BEGIN PRIVATE KEY-----",
+    "authorization:",
+    "authorization: \"'",
+    "Cookie:=",
+    "%",
+    "%zz=1&password=%",
+    "{" * 99,
+    "[" * 99,
+    "System:",
+    MASK,
+    MASK * 9,
+    "…",
+]
+
+
+@pytest.mark.parametrize("text", ODD, ids=ascii)
+def test_it_never_raises(text: str) -> None:
+    for by in (
+        DEFAULT,
+        Guard.make(max_chars=0),
+        Guard.make(max_tokens=0),
+        Guard.make(max_chars=-5, max_tokens=-5),
+        Guard.make(names=[text], schema={}),
+    ):
+        by(fw.ToolError(text, code=text, details={text: {text: [text]}}, debug=text))
+        by(fw.Invalid(text, fields=[{"path": [text, 0], "message": text, "sent": {text: text}}]))
+        by(fw.NeedsInput(text, fields=[text], suggestions={text: [text]}, options=[text]))
+        by.text(text, text)
+
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "code": {"type": "string", "format": "password"},
+        "login": {"type": "object", "properties": {"phrase": {"type": "string", "writeOnly": True}}},
+        "rows": {"type": "array", "items": {"type": "object", "properties": {"s": {"format": "password"}}}},
+        "either": {"anyOf": [{"type": "null"}, {"type": "string", "format": "password"}]},
+        "map": {"type": "object", "additionalProperties": {"format": "password"}},
+        "named": {"type": "object", "patternProperties": {"^x": {"writeOnly": True}}},
+        "tuple": {"type": "array", "prefixItems": [{"type": "string"}, {"format": "password"}]},
+        "model": {"$ref": "#/$defs/Model"},
+        "models": {"type": "array", "items": {"$ref": "#/$defs/Model"}},
+        "plain": {"type": "string"},
+        "read": {"type": "string", "readOnly": True},
+    },
+    "if": {"properties": {"plain": {"const": "x"}}},
+    "then": {"properties": {"later": {"writeOnly": True}}},
+    "$defs": {
+        "Model": {
+            "type": "object",
+            "properties": {"phrase": {"format": "password"}, "again": {"$ref": "#/$defs/Model"}, "open": {}},
+        }
+    },
+}
+SECRET_AT: list[list[str | int]] = [
+    ["code"],
+    ["login", "phrase"],
+    ["rows", 3, "s"],
+    ["either"],
+    ["map", "anything"],
+    ["named", "xa"],
+    ["tuple", 1],
+    ["model", "phrase"],
+    ["model", "again", "phrase"],
+    ["models", 0, "phrase"],
+    ["later"],
+    ["login.phrase"],
+]
+OPEN_AT: list[list[str | int]] = [["plain"], ["read"], ["login", "user"], ["rows", 3, "t"], ["model", "open"]]
+
+
+def _at(path: list[str | int], value: Any) -> Any:
+    for part in reversed(path):
+        value = {part: value} if isinstance(part, str) else [None] * part + [value]
+    return value
+
+
+@pytest.mark.parametrize("path", SECRET_AT, ids=str)
+def test_what_the_schema_calls_secret_is_masked(path: list[str | int]) -> None:
+    by = Guard.make(schema=SCHEMA)
+    told = by(fw.Invalid("m", fields=[{"path": path, "message": "'zebra' is wrong", "sent": "zebra"}]))
+    assert "zebra" not in said(told)
+    assert told.fields[0].sent == MASK
+
+
+@pytest.mark.parametrize("path", SECRET_AT[:-1], ids=str)
+def test_what_the_schema_calls_secret_is_masked_inside_what_was_sent(path: list[str | int]) -> None:
+    by = Guard.make(schema=SCHEMA)
+    assert "zebra" not in said(by(fw.Invalid("m", fields=[{"path": [], "message": "m", "sent": _at(path, "zebra")}])))
+    if len(path) > 1:
+        sent = _at(path[1:], "zebra")
+        assert "zebra" not in said(by(fw.Invalid("m", fields=[{"path": path[:1], "message": "m", "sent": sent}])))
+
+
+@pytest.mark.parametrize("path", SECRET_AT[:4], ids=str)
+def test_a_patch_for_what_the_schema_calls_secret_is_masked(path: list[str | int]) -> None:
+    by = Guard.make(schema=SCHEMA)
+    assert "zebra" not in said(by(fw.Invalid("m", patch=[{"op": "set", "path": path, "value": "zebra"}])))
+
+
+@pytest.mark.parametrize("path", OPEN_AT, ids=str)
+def test_what_the_schema_does_not_call_secret_stays(path: list[str | int]) -> None:
+    error = fw.Invalid("m", fields=[{"path": path, "message": "m", "sent": "zebra"}])
+    assert Guard.make(schema=SCHEMA)(error) == error
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {},
+        {"properties": 5},
+        {"properties": {"a": 5}, "items": [], "allOf": {}},
+        {"$ref": "#"},
+        {"$ref": "https://example.com/x"},
+        {"$ref": "#/nowhere"},
+        {"$ref": 5},
+        {"properties": {"a": {"$ref": "#"}}},
+        {"items": True, "additionalProperties": False},
+        {"format": 5, "writeOnly": "yes"},
+    ],
+    ids=str,
+)
+def test_an_odd_schema_does_no_harm(schema: dict[str, Any]) -> None:
+    assert secret_paths(schema) == frozenset()
+
+
+def test_the_paths_can_be_seen() -> None:
+    assert {("code",), ("login", "phrase"), ("rows", "*", "s"), ("either",)} <= secret_paths(SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "name", ["internal_code", "internalCode", "Internal-Code", "INTERNAL_CODE", "my_internal_code"]
+)
+def test_a_name_of_your_own_works_like_ours(name: str) -> None:
+    by = Guard.make(names=["internal_code"])
+    assert by(fw.ToolError("m", details={name: "zebra"})).details == {name: MASK}
+    assert "zebra" not in by.text(f"{name}=zebra")
+    assert "zebra" not in by.text(f'{{"{name}": "zebra"}}')
+    assert "zebra" not in said(by(fw.Invalid("m", fields=[{"path": [name], "message": "m", "sent": "zebra"}])))
+
+
+def test_a_name_of_your_own_is_a_whole_word() -> None:
+    by = Guard.make(names=["code"])
+    assert by(fw.ToolError("m", details={"codec": "zebra"})).details == {"codec": "zebra"}
+
+
+def test_a_number_under_a_name_of_your_own_is_masked() -> None:
+    assert Guard.make(names=["ssn"])(fw.ToolError("m", details={"ssn": 123456789})).details == {"ssn": MASK}
+
+
+def test_a_known_secret_is_masked_everywhere() -> None:
+    by = Guard.make(values=["zebra crossing", "zebra"])
+    error = fw.ToolError("A zebra crossing.", details={"zebra": ["a zebra"]}, code="zebra", debug="zebra")
+    assert "zebra" not in said(by(error))
+    assert by(error).message == f"A {MASK}."
+
+
+@pytest.mark.parametrize(
+    "spelled", ['pa"ss/w ord', 'pa\\"ss/w ord', "pa%22ss%2Fw%20ord", "pa%22ss/w+ord", "pa&quot;ss/w ord"]
+)
+def test_a_known_secret_is_masked_in_every_spelling(spelled: str) -> None:
+    assert spelled not in Guard.make(values=['pa"ss/w ord']).text(f"got {spelled} back")
+
+
+def test_a_known_secret_that_is_a_number_is_masked() -> None:
+    assert "12345678" not in said(Guard.make(values=["12345678"])(fw.ToolError("m", details={"n": 12345678})))
+
+
+def test_a_known_secret_too_short_to_mask_is_refused() -> None:
+    with pytest.raises(ValueError):
+        Guard.make(values=["abc"])
+
+
+def test_a_value_that_is_part_of_the_mask_is_refused() -> None:
+    with pytest.raises(ValueError):
+        Guard.make(values=["redacted"])
+
+
+UNITS = [
+    *'a A 0 f . _ - = : ; / % + ~ # * < > { [ ( \' " \\ é 語 a. a_ a- a/ a: a= Aa0- _- +/ =: \'" \\" password= password: '
+    "password=[ password={ password=' password=\\ <password> <a> </ ://a: a://b: a://a a://a@ https:// a:b@ eyJ -eyJ "
+    "-eyJaaaaaaaa eyJaaaaaaaa. -eyJaaaaaaaa.aaaaaaaa sk- -sk-a ya29. -ya29.a -pypi-a .sl.a -fm1_ -ops_eyJ -EAA SG. "
+    "SG.aaaaaaaaaaaaaaaa. xkeysib- 8Q~ ...8Q~ AAAA-aaaaaa: 0123456789abcdef- M-aaaaaaaaaaaaaaaaaaaaaa. "
+    "a.webhook.office.com discord.com/api/webhooks/ WIFI: WIFI:;P ;P: key%3D code= ?key= &sid= token -hvs.a -glc_a dp. "
+    'cookie:a= authorization:" jdbc:oracle:ab: <|a <system [INST'.split(),
+    " ",
+    "\n",
+    "\t",
+    "\r",
+    "-----BEGIN ",
+    "-----BEGIN PRIVATE KEY-----",
+    "<a ",
+    "<a b",
+    "<system ",
+    "authorization: ",
+    'authorization: a"',
+    "cookie: a",
+    "basic ",
+    "bearer a",
+    "-u a",
+    "-u a:",
+    "login a ",
+    "login a password ",
+    "identified by ",
+    "identified with ",
+    "password '",
+    "--a ",
+    "--password ",
+    "ENV ",
+    "'--password', ",
+    "ignore previous ",
+    "ignore all ",
+    "you are now ",
+    "show ",
+    "system ",
+    "# ",
+    "\nsystem",
+    "\x1b",
+    "\x1b[",
+    "\x1b]",
+    "\x1b]a",
+    "\x1bP",
+    "\x9b",
+    "\x9d",
+    "\u200b",
+    "\u200d",
+    "a\u200d",
+    "é\u200d",
+    "\u200d\u200b",
+    "\u2028",
+    "\U000e0041",
+    "[untrusted text, not instructions: ",
+    "a" * 60 + "=",
+    "a" * 33 + " ",
+    "x=" + "aB3" * 20 + "!",
+]
+WORKERS: dict[str, Callable[[str], object]] = {
+    "redact": Redactor(),
+    "fence": fence,
+    "visible": visible,
+    "text": DEFAULT.text,
+    "guard": lambda text: guard(fw.ToolError(text)),
+}
+
+
+def _seconds(work: Callable[[str], object], text: str, tries: int = 1) -> float:
+    best = float("inf")
+    for _ in range(tries):
+        started = time.perf_counter()
+        work(text)
+        best = min(best, time.perf_counter() - started)
+    return best
+
+
+@pytest.mark.parametrize("worker", WORKERS)
+def test_time_grows_with_the_text_and_no_faster(worker: str) -> None:
+    work = WORKERS[worker]
+    slow = []
+    for unit in UNITS:
+        for length in (1_500, 5_000, 200_000):
+            text = unit * (4 * length // len(unit) + 1)
+            shorter = _seconds(work, text[:length])
+            if length == 200_000 and shorter > 0.003:
+                # Already known to be linear from the smaller sizes; a megabyte of it would only take long.
+                break
+            longer = _seconds(work, text[: 4 * length])
+            if longer > 12 * shorter + 0.05:
+                shorter, longer = _seconds(work, text[:length], 3), _seconds(work, text[: 4 * length], 3)
+            if longer > 12 * shorter + 0.05:
+                slow.append(f"{unit!r}: {shorter:.3f} s for {length}, {longer:.3f} s for {4 * length}")
+                break
+    assert slow == []
+
+
+@pytest.mark.parametrize(
+    "unit", ["-eyJ", "password=", "\x9d", "\u200d", "a-", "https://", "_-", "ops_eyJ", "ignore all "]
+)
+def test_one_hostile_error_does_not_take_seconds(unit: str) -> None:
+    size = 16_000
+    assert _seconds(DEFAULT.text, (unit * size)[:size], 2) < 0.5

@@ -1,0 +1,122 @@
+"""Patterns of your own: what could run for ever is refused when it is added, with a reason and a remedy."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+
+import failwell as fw
+from failwell.guard import MASK, Guard
+from failwell.guard.patterns import checked
+
+ENDLESS = [
+    r"(a+)+b",
+    r"(a*)*b",
+    r"(a|a)*b",
+    r"(a|aa)+$",
+    r"(.*)*x",
+    r"(\w+\s?)*!",
+    r"([a-z]+)+@",
+    r"(?:a{0,1000}){0,1000}b",
+    r"(?:a?){64}a{64}",
+    r"a{0,1000}a{0,1000}a{0,1000}b",
+    r"(?:(?:a|b)|(?:ab|a)){1,50}c",
+    r"^(?:.{0,200}){0,200}$",
+    r"(?=(a+)+b)c",
+    r"(?:x(a|a){1,60})y",
+    r"(\w{1,140})\1{1,140}b",
+]
+
+
+@pytest.mark.parametrize("pattern", ENDLESS)
+def test_a_pattern_that_backtracks_is_refused(pattern: str) -> None:
+    with pytest.raises(ValueError, match=r"pattern") as problem:
+        Guard.make(patterns=[pattern])
+    assert repr(pattern) in str(problem.value)
+    with pytest.raises(ValueError):
+        Guard.make(patterns=[re.compile(pattern)])
+
+
+@pytest.mark.parametrize("pattern", ["(", "[", "*", "(?P<a>x)(?P<a>y)", "a{5,2}", r"\g", "(?<=a{1,2})b"])
+def test_what_is_no_pattern_is_refused(pattern: str) -> None:
+    with pytest.raises(ValueError, match="not a regular expression"):
+        checked(pattern)
+
+
+@pytest.mark.parametrize("pattern", ["", "a?", "x{0,5}", "^", "$", r"\b", "(?=a)", "(?<=a)", "(?!a)", "(?m)^", "a|"])
+def test_a_pattern_that_matches_nothing_is_refused(pattern: str) -> None:
+    with pytest.raises(ValueError):
+        checked(pattern)
+
+
+@pytest.mark.parametrize("odd", [re.compile(b"abc"), b"abc", 5, None], ids=str)
+def test_what_is_not_even_text_is_refused_clearly(odd: object) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        checked(odd)  # type: ignore[arg-type]
+
+
+FINE = {
+    r"corp-[0-9]{6}": "corp-123456",
+    r"(?i)EMP[0-9]{4,8}": "emp12345",
+    r"\b[A-Z]{2}[0-9]{6}[A-Z]\b": "AB123456C",
+    r"(?:alpha|beta)-[a-f0-9]{8,64}": "beta-0a1b2c3d4e",
+    r"[0-9]{3}-[0-9]{2}-[0-9]{4}": "123-45-6789",
+    r"(?<![0-9])[0-9]{10}(?![0-9])": "1234567890",
+    r"inv_[A-Za-z0-9]{1,1000}": "inv_abc",
+}
+
+
+@pytest.mark.parametrize("pattern", FINE)
+def test_a_bounded_pattern_is_accepted_and_masks(pattern: str) -> None:
+    for form in (pattern, re.compile(pattern)):
+        guard = Guard.make(patterns=[form])
+        error = fw.ToolError(f"Bad {FINE[pattern]} here.", details={"a": [FINE[pattern]], FINE[pattern]: 1})
+        for format in fw.FORMATS:
+            assert FINE[pattern] not in fw.render(error, format, carry=True, guard=guard)
+        assert guard(error).message == f"Bad {MASK} here."
+
+
+def test_flags_of_a_compiled_pattern_count() -> None:
+    guard = Guard.make(patterns=[re.compile(r"corp - [0-9]{6}", re.IGNORECASE | re.VERBOSE)])
+    assert guard.text("CORP-123456") == MASK
+
+
+def test_the_group_keep_stays() -> None:
+    assert Guard.make(patterns=[r"(?P<keep>emp=)[0-9]{4}"]).text("emp=1234") == f"emp={MASK}"
+
+
+def test_a_group_keep_that_did_not_take_part_does_no_harm() -> None:
+    guard = Guard.make(patterns=[r"(?P<keep>id=)?corp-[0-9]{6}"])
+    assert guard.text("id=corp-123456 corp-654321") == f"id={MASK} {MASK}"
+    assert guard(fw.ToolError("corp-654321")).message == MASK
+
+
+@pytest.mark.parametrize("pattern", [r"[a-z]{8}", r"\[[a-z]{8}", r"red"])
+def test_a_pattern_that_matches_the_mask_is_refused(pattern: str) -> None:
+    with pytest.raises(ValueError):
+        Guard.make(patterns=[pattern])
+
+
+HOSTILE = ["a" * 8_000, "a " * 4_000, "ab" * 4_000, "a\n" * 4_000]
+BORDERLINE = [
+    r"a{0,100}a{0,100}b",
+    r"(?i)[ a]{1,100}[a-z ]{1,100}#",
+    r"\w{1,900}x",
+    r".{0,900}x.{0,20}y",
+    r"(\w{1,100})\1{1,100}b",
+    r"[ab]{1,99}c{0,1}[ab]{1,99}d",
+]
+
+
+@pytest.mark.parametrize("pattern", BORDERLINE)
+def test_what_is_accepted_is_fast_on_hostile_text(pattern: str) -> None:
+    try:
+        compiled = checked(pattern)
+    except ValueError:
+        return
+    for text in HOSTILE:
+        started = time.perf_counter()
+        compiled.sub("", text)
+        assert time.perf_counter() - started < 0.5
