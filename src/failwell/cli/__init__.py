@@ -46,8 +46,16 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _forget_output() -> None:
+    # The reader has seen enough. Python would complain once more when it closes the pipe at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit code."""
+    if sys.stdout is None:
+        # Closed by whoever started us: there is nobody to tell.
+        return 2
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # A terminal that cannot show a character shows a mark instead of a traceback.
@@ -65,8 +73,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"failwell: {stop}", file=sys.stderr)
         return stop.code
     except BrokenPipeError:
-        # The reader has seen enough. Python would complain once more when it closes the pipe at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()
         return 0
+    except OSError as problem:
+        _forget_output()
+        print(f"failwell: cannot write: {problem.strerror or problem}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 130

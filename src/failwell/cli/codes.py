@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from argparse import Namespace, RawDescriptionHelpFormatter
+from contextlib import redirect_stdout
 from typing import Any
 
 from failwell.model.catalogs import CATALOGS
@@ -33,7 +35,7 @@ def register(commands: Commands) -> None:
 
 
 def run(options: Namespace) -> int:
-    chosen = [_catalog(options.catalog)] if options.catalog else list(CATALOGS.values())
+    chosen = list(CATALOGS.values()) if options.catalog is None else [_catalog(options.catalog)]
     codes = [code for catalog in chosen for code in catalog]
     if options.json:
         print_json([_row(code) for code in codes])
@@ -81,9 +83,16 @@ def _catalog(name: str) -> CatalogType:
     if not colon:
         raise Stop(f"there is no catalogue {name!r}; use one of: {', '.join(CATALOGS)}, or module:Class")
     try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as problem:
+        # What the module prints while it loads is not part of the list.
+        with redirect_stdout(sys.stderr):
+            found = getattr(importlib.import_module(module), attribute)
+    except KeyboardInterrupt:
+        raise
+    except (ImportError, AttributeError) as problem:
         raise Stop(f"cannot load {name}: {problem}") from None
+    except BaseException as problem:
+        # Somebody else's module may do anything at all, even end the program.
+        raise Stop(f"cannot load {name}: {type(problem).__name__}: {problem}") from None
     if not isinstance(found, CatalogType):
         raise Stop(f"{name} is not a catalogue; it must be a subclass of failwell.Catalog")
     return found

@@ -8,9 +8,9 @@ from typing import Any
 
 from failwell import losses, parse
 from failwell.formats import FORMATS, to_wire
-from failwell.formats.wire import Outcome
+from failwell.formats.wire import Outcome, read_json
 
-from .io import Commands, Stop, add_source, check_format, read_source
+from .io import Commands, Stop, add_source, as_written, check_format, not_an_error, read_source, speaks_unicode
 
 _EPILOG = """\
 examples:
@@ -46,33 +46,35 @@ def run(options: Namespace) -> int:
     check_format(options.source_format)
     if options.losses and options.jsonl:
         raise Stop("--losses and --jsonl do not go together; leave one of them out")
-    wanted = dict(_option(text) for text in options.option)
+    wanted = dict(_option(text, target) for text in options.option)
     source = read_source(options.file)
     if options.jsonl:
         return _lines(source, target, options, wanted)
     outcome = parse(source, options.source_format)
     if outcome is None:
-        raise Stop("this is not an error in any format I know; for prose use --from text", code=1)
+        raise not_an_error(options.source_format, "--from text")
     if options.losses:
         for name in losses(outcome, target):
             print(name)
         return 0
     wire = _convert(outcome, target, options.carry, wanted)
-    print(wire if isinstance(wire, str) else FORMATS[target].encode(wire))
+    print(as_written(wire, target))
     return 0
 
 
 def _lines(source: str, target: str, options: Namespace, wanted: dict[str, Any]) -> int:
+    written = []
     for number, line in enumerate(source.split("\n"), 1):
         if not line.strip():
             continue
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            raise Stop(f"line {number} is not JSON; each line holds a text in quotes or an object") from None
+        value = read_json(line)
+        if value is None and line.strip() != "null":
+            raise Stop(f"line {number} is not JSON; each line holds a text in quotes or an object")
         outcome = parse(value, options.source_format) if isinstance(value, (str, dict)) else None
         wire = None if outcome is None else _convert(outcome, target, options.carry, wanted)
-        print(json.dumps(wire, ensure_ascii=False))
+        written.append(json.dumps(wire, ensure_ascii=not speaks_unicode()))
+    for text in written:
+        print(text)
     return 0
 
 
@@ -83,11 +85,13 @@ def _convert(outcome: Outcome, target: str, carry: bool, wanted: dict[str, Any])
         raise Stop(str(problem)) from None
 
 
-def _option(text: str) -> tuple[str, Any]:
+def _option(text: str, target: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
         raise Stop(f"--option {text!r} has no value; write it as NAME=VALUE")
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        return name, value
+    known = FORMATS[target].options
+    if name not in known:
+        has = f"; it has {', '.join(known)}" if known else ""
+        raise Stop(f"The format {target!r} has no option {name!r}{has}.")
+    found = read_json(value)
+    return name, value if found is None else found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import Namespace, RawDescriptionHelpFormatter
 from dataclasses import dataclass
 from textwrap import indent
 from typing import Any
@@ -99,6 +99,8 @@ def register(commands: Commands) -> None:
         "demo",
         help="the same failures before and after, and what an agent should do with each",
         description="Shows failures as servers send them today and with Failwell, and what an agent makes of both.",
+        epilog="examples:\n  failwell demo\n  failwell demo | less",
+        formatter_class=RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
 

@@ -8,9 +8,8 @@ from typing import Any
 
 from failwell import Decision, NeedsInput, Next, ToolError, Traits, decide, guard, parse
 from failwell.formats import FORMATS
-from failwell.guard.visible import one_line
 
-from .io import Commands, Stop, add_source, check_format, console, print_json, read_source
+from .io import Commands, add_source, check_format, console, in_line, not_an_error, print_json, read_source
 
 _EPILOG = """\
 examples:
@@ -59,7 +58,7 @@ def run(options: Namespace) -> int:
     source = read_source(options.file)
     outcome = parse(source, check_format(options.format))
     if outcome is None:
-        raise Stop("this is not an error in any format I know; for prose use --format text", code=1)
+        raise not_an_error(options.format, "--format text")
     traits = Traits(options.tool, options.read_only or None, options.idempotent or None)
     # What is shown here leaves like anything else, and often into a terminal.
     outcome, told = guard(outcome), outcome
@@ -110,7 +109,7 @@ def _show(outcome: ToolError | NeedsInput, decision: Decision, redactions: dict[
     if redactions is not None:
         facts += [("masked", f"{path}: {left}") for path, left in redactions.items()] or [("masked", "nothing")]
     for name, value in facts:
-        out.print(Text.assemble((f"{name:<12}", "bold"), " ", one_line(value)))
+        out.print(Text.assemble((f"{name:<12}", "bold"), " ", in_line(value)))
     out.print(Text.assemble((f"{'do next':<12}", "bold green"), " ", f"{_MEANING[decision.next]}. {decision.reason}"))
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from failwell.formats import FORMATS
+from failwell.guard.visible import visible
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -22,8 +24,37 @@ class Stop(Exception):
     """Ends the command with one line on stderr."""
 
     def __init__(self, line: str, code: int = 2) -> None:
-        super().__init__(" ".join(line.split()))
+        super().__init__(in_line(line))
         self.code = code
+
+
+def in_line(text: str) -> str:
+    """`text` on one line, with nothing in it that a terminal would act on."""
+    return " ".join(visible(text).split())
+
+
+def not_an_error(format: str | None, remedy: str) -> Stop:
+    """What to say of input that holds no error."""
+    if format == "text":
+        return Stop("there is no text to read", code=1)
+    if format is not None:
+        return Stop(f"this is not an error in the format {format}; leave the format out to have it detected", code=1)
+    return Stop(f"this is not an error in any format I know; for prose use {remedy}", code=1)
+
+
+def speaks_unicode() -> bool:
+    """Whether standard output can take any character."""
+    return (sys.stdout.encoding or "").lower().replace("-", "") in ("utf8", "utf16", "utf32")
+
+
+def as_written(wire: Any, format: str) -> str:
+    """A wire value as it is printed: with references instead of characters the output cannot take."""
+    text: str = wire if isinstance(wire, str) else FORMATS[format].encode(wire)
+    if speaks_unicode() or text.isascii():
+        return text
+    if not isinstance(wire, str):
+        return json.dumps(wire, indent=2 if "\n" in text else None)
+    return text.encode("ascii", "xmlcharrefreplace").decode() if format == "xml" else text
 
 
 def add_source(parser: ArgumentParser) -> None:
@@ -57,12 +88,18 @@ def console() -> Console:
     """Where people read: colour and tables on a terminal, plain text elsewhere, NO_COLOR respected."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    class Quiet(Console):
+        def on_broken_pipe(self) -> None:
+            # Rich would end the program with exit code 1; a reader that has seen enough is no failure.
+            raise BrokenPipeError
+
+    plain = bool(os.environ.get("NO_COLOR"))
+    return Quiet(highlight=False, soft_wrap=not sys.stdout.isatty(), color_system=None if plain else "auto")
 
 
 def print_json(value: Any) -> None:
     """For programs, always on standard output."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))
+    print(json.dumps(value, ensure_ascii=not speaks_unicode(), indent=2))
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> None:
@@ -70,14 +107,14 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: st
     out = console()
     if not out.is_terminal:
         for row in rows:
-            print("\t".join(row))
+            print("\t".join(in_line(cell) for cell in row))
         return
     from rich.table import Table
     from rich.text import Text
 
     table = Table(*columns, title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="bold")
     for row in rows:
-        table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
+        table.add_row(*(Text(in_line(cell), style=_STYLES.get(cell, "")) for cell in row))
     out.print(table)
 
 

@@ -1,0 +1,98 @@
+"""`failwell demo`, as people run it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+FAILWELL = Path(sys.executable).with_name("failwell")
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    plain = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "TTY_COMPATIBLE")}
+    return subprocess.run(
+        [FAILWELL, "demo", *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env={**plain, "PYTHONIOENCODING": "utf-8", **environment},
+        check=False,
+        timeout=60,
+    )
+
+
+def test_it_shows_the_same_failures_before_and_after() -> None:
+    done = run()
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode().split("\n\n") == [
+        "What a model is told when a tool fails, today and with Failwell.",
+        """\
+1. A record that does not exist
+   today
+     Error executing tool get_project
+     agent: It is unstructured, so nothing tells how to go on: Error executing tool get_project
+   with Failwell (xml)
+     <tool_error code="NOT_FOUND" severity="error">
+       <message>Project 'p_1' does not exist.</message>
+       <recovery>Call projects.list first to get valid ids, then retry.</recovery>
+       <available_actions>
+         <action>projects.list</action>
+       </available_actions>
+     </tool_error>
+     agent: It does not exist; try projects.list.""",
+        """\
+2. An argument with a typo
+   today
+     1 validation error for searchArguments
+     limt
+       Unexpected keyword argument [type=unexpected_keyword_argument, input_value=5, input_type=int]
+     agent: It is unstructured, so nothing tells how to go on: 1 validation error for searchArguments limt \
+Unexpected keyword argument [type=unexpected_keyword_argument, input_value=5, input_type=int]
+   with Failwell (text)
+     The arguments are invalid: limt. limt: Unknown argument. You sent: 5. Call again with limit instead of limt.
+     agent: The arguments are wrong; the patch says how.""",
+        """\
+3. A rate limit
+   today
+     Error calling tool 'post': 429
+     agent: It is unstructured, so nothing tells how to go on: Error calling tool 'post': 429
+   with Failwell (typed)
+     {"type":"TRANSIENT","message":"Too many requests.","recoverable":true,"data":{"retry_after":30}}
+     agent: Rate Limited: the same call may work in 30 seconds.""",
+        """\
+4. Somebody else holds it
+   today
+     Error executing tool reserve
+     agent: It is unstructured, so nothing tells how to go on: Error executing tool reserve
+   with Failwell (typed)
+     {"type":"CONFLICT","message":"src/*.py is reserved.","recoverable":true,"data":{"conflicts":\
+[{"agent_id":"agent-2","pattern":"src/*.py","held_by":"agent-2"}]}}
+     agent: Ask agent-2 to release it.""",
+        """\
+5. A payment that may have gone through
+   today
+     Error executing tool pay_invoice
+     agent: It is unstructured, so nothing tells how to go on: Error executing tool pay_invoice
+   with Failwell (text)
+     The bank did not answer in time. It is not known whether the call took effect; do not repeat it. \
+Check with get_invoice(id="inv_1") first.
+     agent: The server cannot tell whether the call took effect; get_invoice tells.""",
+        "Next: failwell explain --help, failwell convert --help, failwell codes\n",
+    ]
+
+
+def test_it_is_the_same_each_time_and_whatever_the_terminal_is_called() -> None:
+    assert run().stdout == run(TERM="dumb", COLUMNS="20", NO_COLOR="1").stdout
+
+
+def test_it_needs_no_utf_8() -> None:
+    done = run(PYTHONIOENCODING="ascii", PYTHONUTF8="0", LC_ALL="C")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode("ascii").endswith("failwell codes\n")
+
+
+def test_it_takes_no_arguments() -> None:
+    done = run("more")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert len(done.stderr.splitlines()) == 1
