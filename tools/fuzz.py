@@ -46,7 +46,7 @@ def seeds(folder: Path) -> None:
         for vector in json.loads(path.read_text(encoding="utf-8")):
             output = vector["output"]
             texts.add(output if isinstance(output, str) else json.dumps(output))
-    error = fw.Invalid("m", fields=[("a", "b")], actions=["c"], retry_after=3, details={"d": 1}, patch=[{"op": "remove"}])
+    error = fw.Invalid("m", fields=[("a", "b")], actions=["c"], retry_after=3, details={"d": 1}, tool="t")
     texts |= {fw.render(error, name, carry=True) for name in fw.FORMATS}
     for number, text in enumerate(sorted(texts)):
         (folder / str(number)).write_bytes(text.encode("utf-8", "replace"))

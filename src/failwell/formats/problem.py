@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import quote, unquote
 
 from failwell.model.error import ToolError
 from failwell.model.kinds import Kind
@@ -26,7 +25,7 @@ _RENAMED: Final = frozenset({"failwell", "message", "title", "http_status", "fie
 def dump(error: ToolError) -> dict[str, Json]:
     data = error.to_dict(provenance=False)
     wire: dict[str, Json] = {
-        "type": TYPE_PREFIX + quote(error.code, safe="") if error.code else "about:blank",
+        "type": TYPE_PREFIX + _quoted(error.code) if error.code else "about:blank",
         "title": error.title,
     }
     if error.http_status is not None:
@@ -48,7 +47,24 @@ def _error(problem: dict[str, Json]) -> dict[str, Json]:
 
 
 def _escape(part: str | int) -> str:
-    return quote(str(part).replace("~", "~0").replace("/", "~1"), safe="~")
+    return _quoted(str(part).replace("~", "~0").replace("/", "~1"), safe="~")
+
+
+def _quoted(text: str, safe: str = "") -> str:
+    # Imported when a character needs it: it is slow to load, and most codes and names are plain.
+    if text.isascii() and text.replace("_", "").replace("~", "").isalnum():
+        return text
+    from urllib.parse import quote
+
+    return quote(text, safe=safe)
+
+
+def _unquoted(text: str) -> str:
+    if "%" not in text:
+        return text
+    from urllib.parse import unquote
+
+    return unquote(text, errors="replace")
 
 
 def sniff(data: Mapping[str, Any]) -> bool:
@@ -68,13 +84,16 @@ def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
     own = data.get("code")
     code = own if isinstance(own, str) else _code(data.get("type"))
     title, detail = data.get("title"), data.get("detail")
-    fields = {name: data[name] for name in FIELDS if name in data and name not in ("code", "title", "fields")}
+    fields: dict[str, Any] = {}
+    extra: dict[str, Json] = {}
+    for name, value in data.items():
+        if name in _READ:
+            fields[name] = value
+        elif name not in _KNOWN:
+            extra[name] = value
     list_fields(fields, notes)
-    if "details" in fields:
-        fields["details"] = kept_map(fields["details"], notes, "details")
-    known = {*FIELDS, "type", "title", "status", "detail", "instance", "errors", "kind", "retryable", "severity"}
-    if extra := {name: value for name, value in data.items() if name not in known}:
-        fields["details"] = {**fields.get("details", {}), **extra}
+    if extra or not isinstance(fields.get("details", {}), dict):
+        fields["details"] = {**kept_map(fields.get("details"), notes, "details"), **extra}
     kind = Kind.of(data.get("kind"))
     status = data.get("status")
     if kind is None and isinstance(status, int):
@@ -97,6 +116,8 @@ def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
     )
 
 
+_READ: Final = FIELDS - {"code", "title", "fields"}
+_KNOWN: Final = FIELDS | {"type", "title", "status", "detail", "instance", "errors", "kind", "retryable", "severity"}
 _KIND_OF_STATUS: Final = {
     401: Kind.PERMISSION,
     403: Kind.PERMISSION,
@@ -115,7 +136,7 @@ def _code(kind: object) -> str | None:
     if not isinstance(kind, str) or kind in ("", "about:blank"):
         return None
     if kind.startswith(TYPE_PREFIX):
-        return unquote(kind.removeprefix(TYPE_PREFIX), errors="replace")
+        return _unquoted(kind.removeprefix(TYPE_PREFIX))
     return kind.rstrip("/").rpartition("/")[2].rpartition("#")[2].rpartition(":")[2] or None
 
 
@@ -130,7 +151,7 @@ def _load_error(item: object) -> dict[str, Json] | None:
 
 
 def _path(pointer: str) -> list[str | int]:
-    return [_step(unquote(part, errors="replace")) for part in pointer.lstrip("#").split("/")[1:]]
+    return [_step(_unquoted(part)) for part in pointer.lstrip("#").split("/")[1:]]
 
 
 def _step(part: str) -> str | int:

@@ -6,7 +6,7 @@ belongs to the MCP project. It may change or go away with the proposal.
 
 from __future__ import annotations
 
-import hashlib
+import zlib
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -66,8 +66,7 @@ def dump(error: ToolError, *, now: datetime | None = None) -> dict[str, Json]:
 
 
 def _digest(error: ToolError) -> str:
-    said = f"{error.code}\n{error.message}"
-    return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
+    return f"{zlib.crc32(f'{error.code} {error.message}'.encode()):08x}"
 
 
 def sniff(data: Mapping[str, Any]) -> bool:

@@ -290,9 +290,14 @@ def _collect(data: Mapping[str, Any], texts: list[str], names: list[str]) -> Non
                     texts.append(item)
                     if item.startswith("-") or len(value) == 2:
                         names.append(item)
-                elif type(item) is FieldError or type(item) is Patch:
+                elif type(item) is FieldError:
                     names += [part for part in item.path if type(part) is str]
-                    _collect(item.to_dict(), texts, names)
+                    texts += (item.message, item.expected or "", item.rule or "", *map(str, item.path))
+                    _collect({"": item.sent, "o": list(item.options)}, texts, names)
+                elif type(item) is Patch:
+                    names += [part for part in item.path if type(part) is str]
+                    texts += (item.to or "", *map(str, item.path))
+                    _collect({"": item.value}, texts, names)
                 elif hasattr(item, "to_dict"):
                     _collect({"": item.to_dict()}, texts, names)
                 elif type(item) is dict or type(item) is list:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from typing import Final
-from urllib.parse import unquote
 
 # What a name has to end in, as words.
 _ENDINGS: Final = frozenset(
@@ -49,7 +48,11 @@ _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 def words_of(name: str) -> list[str]:
     """The words of a name in any spelling, in lower case."""
-    return [word.lower() for word in _WORDS.findall(unquote(name) if "%" in name else name)]
+    if "%" in name:
+        from urllib.parse import unquote
+
+        name = unquote(name)
+    return [word.lower() for word in _WORDS.findall(name)]
 
 
 @lru_cache(maxsize=4096)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import math
 import re
@@ -10,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import quote, quote_plus
 
 from .names import is_secret_name, words_of
 from .shapes import (
@@ -18,15 +16,15 @@ from .shapes import (
     ENTROPIC,
     FLAG,
     LONG_RUN,
-    MARKED_PATTERN,
     NAME_WORDS,
     NAMED,
     OPENING,
     PLACE_WORDS,
     PLACEHOLDER,
-    PLACES,
     PROSE,
     VALUE,
+    marked,
+    places,
 )
 
 MASK: Final = "[redacted]"
@@ -45,6 +43,7 @@ _HARMLESS_NAMES: Final = re.compile(
 _WORD: Final = re.compile(r"[^\W\d_]{1,40}|[0-9]{1,3}(?:-[0-9]{1,3})?")
 _SETTING: Final = re.compile(r"[a-z_]{2,40}=[^=]")
 _PLAIN_PART: Final = re.compile(r"[A-Za-z]*[0-9]*")
+_DIGIT: Final = re.compile(r"[0-9]")
 _ABOUT: Final = ("unexpected ", "invalid ", "missing ", "expected ", "unknown ", "bad ", "next ")
 _SIGNED: Final = re.compile(r"sig(?:nature)?$|token$|hmac$", re.IGNORECASE)
 
@@ -76,12 +75,12 @@ class Redactor:
         for pattern in self.patterns:
             text = pattern.sub(self._masked, text)
         lower = text.lower()
-        for words, pattern in PLACES:
+        for words, pattern in places():
             if _has(lower, words):
                 text = pattern.sub(self._masked, text)
         runs = LONG_RUN.findall(text)
         if runs and _marked(text):
-            text = MARKED_PATTERN.sub(self.mask, text)
+            text = marked().sub(self.mask, text)
         if runs and len(max(runs, key=len)) >= 32 and ("=" in text or ":" in text):
             text = ENTROPIC.sub(self._entropic, text)
         if self.names or _has(lower, NAME_WORDS):
@@ -157,7 +156,12 @@ class Redactor:
 
 
 def _marked(text: str) -> bool:
-    return any(MARKED_PATTERN.search(text, run.start(), run.end()) for run in LONG_RUN.finditer(text))
+    pattern = marked()
+    for run in LONG_RUN.finditer(text):
+        # Random characters without a single digit among them are not random.
+        if (len(run[0]) >= 24 or _DIGIT.search(run[0])) and pattern.search(text, run.start(), run.end()):
+            return True
+    return False
 
 
 def _has(lower: str, words: tuple[str, ...]) -> bool:
@@ -194,6 +198,9 @@ def redactor(
     patterns: Iterable[str | re.Pattern[str]] = (), values: Iterable[str] = (), names: Iterable[str] = ()
 ) -> Redactor:
     """A redactor with shapes, known secrets and names of your own; a pattern that could run for ever is refused."""
+    import html
+    from urllib.parse import quote, quote_plus
+
     from .patterns import checked
 
     known: set[str] = set()

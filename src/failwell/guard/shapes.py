@@ -7,6 +7,7 @@ in proportion to the text. A row's group `keep` stays; without one the whole mat
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 _W = r"[A-Za-z0-9_-]"
@@ -202,18 +203,33 @@ _WORDS_OF: Final[dict[str, tuple[str, ...]]] = {
     "putty": ("private-",),
     "crypt": ("$2", "$5$", "$6$", "$y$", "$argon2"),
     "okta": ("ssws",),
-    "name_value": ("value",),
+    "name_value": tuple(
+        f"{word}{quote}"
+        for word in ("password", "passwd", "secret", "token", "key", "authorization", "cookie", "credential")
+        for quote in "\"'s"
+    ),
 }
-PLACES: Final = tuple((_WORDS_OF[name], re.compile(row, re.IGNORECASE)) for name, row in PLACED.items())
+
+
+@cache
+def places() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
+    """The places and the words that ask for them, compiled when the first suspicious text comes along."""
+    return tuple((_WORDS_OF[name], re.compile(row, re.IGNORECASE)) for name, row in PLACED.items())
+
 
 # Marks that nothing else has, so that not even a letter in front of them makes them part of a word.
 _UNMISTAKABLE: Final = frozenset(
     "github github_fine gitlab slack stripe sk_named npm google_api sendgrid digitalocean shopify pypi".split()
 )
-MARKED_PATTERN: Final = re.compile(
-    "|".join(MARKED[name] for name in sorted(_UNMISTAKABLE))
-    + f"|{_LEFT}(?:{'|'.join(row for name, row in MARKED.items() if name not in _UNMISTAKABLE)})"
-)
+
+
+@cache
+def marked() -> re.Pattern[str]:
+    """All tokens that carry their vendor's mark."""
+    plain = "|".join(MARKED[name] for name in sorted(_UNMISTAKABLE))
+    others = "|".join(row for name, row in MARKED.items() if name not in _UNMISTAKABLE)
+    return re.compile(f"{plain}|{_LEFT}(?:{others})")
+
 
 PLACEHOLDER: Final = re.compile(
     r"(?:none|null|nil|undefined|true|false|yes|no|required|missing|empty|unset|redacted|hidden|string|[*•x.]{2,80}|<[^<>]{0,80}>|"
@@ -223,7 +239,10 @@ PLACEHOLDER: Final = re.compile(
 )
 
 # What a text must hold before any of the rows can apply.
-PLACE_WORDS: Final = tuple(sorted({word for words in _WORDS_OF.values() for word in words}))
+# Those of `name_value` are among the names' words anyway.
+PLACE_WORDS: Final = tuple(
+    sorted({word for name, words in _WORDS_OF.items() if name != "name_value" for word in words})
+)
 NAME_WORDS: Final = (
     "pass", "pwd", "secret", "token", "key", "auth", "credential", "cookie", "session", "sid=", "sig=", "signature",
     "jwt", "sas=", "hmac", "otp", "cvv", "cvc", "bearer", "pat=", "pat:", "code=",
