@@ -136,7 +136,7 @@ def test_it_writes_the_contracts_own_form(name: str) -> None:
 
 def test_the_proposal_is_written_too() -> None:
     found = json.loads(written("--to", "toolfailure", source=UNKNOWN))
-    assert re.fullmatch("[0-9a-f]{16}", found.pop("correlationId"))
+    assert re.fullmatch("[0-9a-f]{8}", found.pop("correlationId"))
     assert found == {
         "class": "reliability",
         "code": "TIMEOUT",

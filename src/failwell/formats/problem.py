@@ -147,7 +147,8 @@ def _load_error(item: object) -> dict[str, Json] | None:
     if not isinstance(path, list):
         pointer = item.get("pointer")
         path = _path(pointer) if isinstance(pointer, str) else []
-    return {**item, "path": path, "message": item.get("detail", item.get("message", ""))}
+    known = {name: item[name] for name in ("sent", "expected", "options", "rule") if name in item}
+    return {"path": path, "message": item.get("detail", item.get("message", "")), **known}
 
 
 def _path(pointer: str) -> list[str | int]:

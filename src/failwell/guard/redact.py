@@ -19,6 +19,7 @@ from .shapes import (
     NAME_WORDS,
     NAMED,
     OPENING,
+    OPERATORS,
     PLACE_WORDS,
     PLACEHOLDER,
     PROSE,
@@ -61,11 +62,15 @@ class Redactor:
         """Whether there is anything to mask in `text`; `lower` is the same in lower case."""
         if self.patterns or self.values or self.names:
             return True
-        runs = LONG_RUN.findall(text)
-        if runs and _marked(text):
+        long = [word for word in text.split() if len(word) >= 16]
+        if long and _marked(" ".join(long)):
             return True
-        worth = (runs and len(max(runs, key=len)) >= 32) or _has(lower, NAME_WORDS) or _has(lower, PLACE_WORDS)
-        return bool(worth) and self(text) != text
+        worth = (
+            (bool(long) and any(len(run) >= 32 for run in LONG_RUN.findall(" ".join(long))))
+            or (_has(text, OPERATORS) and _has(lower, NAME_WORDS))
+            or any(mark in lower and _has(lower, words) for mark, words in PLACE_WORDS.items())
+        )
+        return worth and self(text) != text
 
     def __call__(self, text: str) -> str:
         """`text` with every secret in it masked."""
