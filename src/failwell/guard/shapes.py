@@ -238,8 +238,8 @@ PLACEHOLDER: Final = re.compile(
     re.IGNORECASE,
 )
 
-# What a text must hold before any of the rows can apply, grouped by a character without which there is none of the words:
-# one character is quicker to look for. Those of `name_value` are among the words of names anyway.
+# What a text must hold before any of the rows can apply, by a character without which none of the words can be there.
+# Those of `name_value` are among the words of names anyway.
 PLACE_WORDS: Final = {
     ":": ("://", ":\\/\\/", "jdbc:oracle", "wifi:", "authorization", "cookie"),
     "=": ("authorization", "cookie"),
