@@ -19,7 +19,7 @@ from conftest import one, vectors
 from failwell.formats import FORMATS, META_KEY, to_wire
 from failwell.formats.envelope import success
 from failwell.formats.schema import SCHEMAS, schema
-from failwell.model.error import Fields
+from failwell.model.fields import Fields
 
 JSON_SCHEMAS = tuple(name for name in SCHEMAS if name != "xml")
 PARSED: dict[str, dict[str, Any]] = {name: json.loads(schema(name)) for name in JSON_SCHEMAS}

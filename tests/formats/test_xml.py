@@ -9,7 +9,7 @@ import pytest
 
 import failwell as fw
 from conftest import cases
-from failwell.formats.xml import FIX_FIELDS, escape, escape_attribute
+from failwell.formats.xml_writing import FIX_FIELDS, escape, escape_attribute
 
 # Real outputs that are not XML, or do not come back; ours differ from these on purpose.
 BROKEN = (

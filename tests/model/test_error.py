@@ -16,7 +16,7 @@ import pytest
 from test_plain import ODD, Text
 
 import failwell as fw
-from failwell.model.error import Fields
+from failwell.model.fields import Fields
 
 ALL_FIELDS = ("message", *Fields.__annotations__)
 WHOLE: dict[str, Any] = {

@@ -359,7 +359,7 @@ def test_every_kind_and_every_field_is_in_the_vectors() -> None:
         "transient",
         "internal",
     }
-    from failwell.model.error import Fields
+    from failwell.model.fields import Fields
 
     local = {"origin", "format", "confidence", "legacy", "notes", "debug", "cause"}
     assert set(Fields.__annotations__) - local <= {name for error in given for name in error}

@@ -86,7 +86,7 @@ def _text(source: str, format: str | None = None) -> Outcome | None:
         if isinstance(data, dict):
             return _result(data, format) if _is_result(data) else _object(data, format, is_clean(source))
     elif start == "<" and format in (None, "xml"):
-        return xml.load(source)
+        return xml.FORMAT.load(source)
     elif start == "E" and (prefix := _SDK_PREFIX.match(source)):
         return _text(source[prefix.end() :], format)
     return None

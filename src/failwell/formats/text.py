@@ -15,7 +15,7 @@ from failwell.model.parts import Action, Patch
 from failwell.model.plain import UNSET, rfc3339
 
 from .wire import Format, build, compact
-from .xml import field_text
+from .xml_writing import field_text
 
 _BY_STRATEGY: Final = {
     Strategy.USER_ACTION: "Ask the user; do not call again before they have changed it.",

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 from .kinds import EFFECT_OF_KIND, STRATEGY_OF_KIND, Effect, Kind, Strategy
 
 if TYPE_CHECKING:
-    from .error import Fields, ToolError
+    from .error import ToolError
+    from .fields import Fields
 
 
 _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\s\-_.]+")

@@ -14,125 +14,23 @@ same, whatever their class.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Generic, Literal, Self, TypedDict, TypeVar, Unpack, cast, overload
+from typing import Any, ClassVar, Final, Literal, Self, TypeVar, Unpack, cast
 
 from .codes import Code, find, humanize
+from .fields import Derived, Field, Fields, flag, origin_of, severity_of, share, status
 from .kinds import EFFECT_OF_KIND, STRATEGY_OF_KIND, Effect, Kind, Severity, Strategy
 from .parts import Action, Conflicting, FieldError, Patch, all_of, apply_patch
-from .plain import Json, instant, label, lines, plain, plain_map, positive, rfc3339, seconds, text
+from .plain import Json, instant, label, lines, plain, plain_map, rfc3339, seconds, text
 
 T = TypeVar("T")
 _EMPTY: Final[Mapping[str, Json]] = MappingProxyType({})
 
 CANONICAL_VERSION: Final = 1
 TYPE_OF_KIND: Final = {kind: kind.value.upper() for kind in Kind}
-
-
-class Fields(TypedDict, total=False):
-    """Everything an error can be given besides its message. None, and values that make no sense, count as not given."""
-
-    code: str | None
-    kind: Kind | str | None
-    title: str | None
-    severity: Severity | str | None
-    recoverable: bool | None
-    strategy: Strategy | str | None
-    retry_after: float | timedelta | None
-    reset_at: datetime | float | str | None
-    suggestion: str | None
-    next_steps: Iterable[str] | None
-    actions: Iterable[Action | str | Mapping[str, Any]] | None
-    fields: Iterable[FieldError | Mapping[str, Any] | tuple[Any, str]] | None
-    patch: Iterable[Patch | Mapping[str, Any]] | None
-    conflicts: Iterable[Conflicting | Mapping[str, Any] | str] | None
-    effect: Effect | str | None
-    verify: Action | str | Mapping[str, Any] | None
-    details: Mapping[str, Any] | None
-    http_status: int | None
-    policy_decision: str | None
-    tool: str | None
-    action: str | None
-    tier: str | None
-    correlation_id: str | None
-    meta: Mapping[str, Any] | None
-    origin: Literal["peer", "local"] | None
-    format: str | None
-    confidence: float | None
-    legacy: bool | None
-    notes: Iterable[str] | None
-    debug: object
-    cause: BaseException | None
-
-
-class _Field(Generic[T]):
-    """One stored field: kept only when it was given, normalised when it is set."""
-
-    __slots__ = ("default", "name", "normal")
-
-    def __init__(self, normal: Callable[[Any], T | None], default: T) -> None:
-        self.normal = normal
-        self.default = default
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    @overload
-    def __get__(self, obj: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, obj: ToolError, owner: type) -> T: ...
-    def __get__(self, obj: ToolError | None, owner: type) -> Self | T:
-        if obj is None:
-            return self
-        return cast(T, obj._given.get(self.name, self.default))
-
-    def __set__(self, obj: ToolError, value: Any) -> None:
-        obj._give(self.name, value)
-
-
-class _Derived(_Field[T]):
-    """A field that follows from the others unless it was given."""
-
-    __slots__ = ("derive",)
-
-    def __init__(self, normal: Callable[[Any], T | None], derive: Callable[[ToolError], T]) -> None:
-        self.normal = normal
-        self.derive = derive
-
-    @overload
-    def __get__(self, obj: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, obj: ToolError, owner: type) -> T: ...
-    def __get__(self, obj: ToolError | None, owner: type) -> Self | T:
-        if obj is None:
-            return self
-        value = obj._given.get(self.name)
-        return cast(T, value) if value is not None else self.derive(obj)
-
-
-def _flag(value: object) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
-def _status(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599 else None
-
-
-def _share(value: object) -> float | None:
-    number = positive(value)
-    return None if number is None or number > 1 else float(number)
-
-
-def _origin(value: object) -> Literal["peer", "local"] | None:
-    return value if isinstance(value, str) and value in ("peer", "local") else None  # type: ignore[return-value]
-
-
-def _severity(value: object) -> Severity:
-    # An unknown word is no reason to call a failure a success.
-    return Severity.of(value) or Severity.ERROR
 
 
 def _default_title(error: ToolError) -> str:
@@ -165,37 +63,37 @@ class ToolError(Exception):
     _given: dict[str, Any]
     _info: Code | None
 
-    message = _Field(text, "")
-    code = _Field(label, cast("str | None", None))
-    title = _Derived(label, _default_title)
-    severity = _Derived(_severity, lambda _: Severity.ERROR)
-    recoverable = _Derived(_flag, lambda error: error.kind is Kind.TRANSIENT)
-    strategy = _Derived(Strategy.of, _default_strategy)
-    retry_after = _Field(seconds, cast("float | int | None", None))
-    reset_at = _Field(instant, cast("datetime | None", None))
-    suggestion = _Field(label, cast("str | None", None))
-    next_steps = _Field(lines, cast("tuple[str, ...]", ()))
-    actions = _Field(lambda value: all_of(Action, value), cast("tuple[Action, ...]", ()))
-    fields = _Field(lambda value: all_of(FieldError, value), cast("tuple[FieldError, ...]", ()))
-    patch = _Field(lambda value: all_of(Patch, value), cast("tuple[Patch, ...]", ()))
-    conflicts = _Field(lambda value: all_of(Conflicting, value), cast("tuple[Conflicting, ...]", ()))
-    effect = _Derived(Effect.of, _default_effect)
-    verify = _Field(Action.of, cast("Action | None", None))
-    details = _Field(plain_map, _EMPTY)
-    http_status = _Field(_status, cast("int | None", None))
-    policy_decision = _Field(label, cast("str | None", None))
-    tool = _Field(label, cast("str | None", None))
-    action = _Field(label, cast("str | None", None))
-    tier = _Field(label, cast("str | None", None))
-    correlation_id = _Field(label, cast("str | None", None))
-    meta = _Field(plain_map, _EMPTY)
+    message = Field(text, "")
+    code = Field(label, cast("str | None", None))
+    title = Derived(label, _default_title)
+    severity = Derived(severity_of, lambda _: Severity.ERROR)
+    recoverable = Derived(flag, lambda error: error.kind is Kind.TRANSIENT)
+    strategy = Derived(Strategy.of, _default_strategy)
+    retry_after = Field(seconds, cast("float | int | None", None))
+    reset_at = Field(instant, cast("datetime | None", None))
+    suggestion = Field(label, cast("str | None", None))
+    next_steps = Field(lines, cast("tuple[str, ...]", ()))
+    actions = Field(lambda value: all_of(Action, value), cast("tuple[Action, ...]", ()))
+    fields = Field(lambda value: all_of(FieldError, value), cast("tuple[FieldError, ...]", ()))
+    patch = Field(lambda value: all_of(Patch, value), cast("tuple[Patch, ...]", ()))
+    conflicts = Field(lambda value: all_of(Conflicting, value), cast("tuple[Conflicting, ...]", ()))
+    effect = Derived(Effect.of, _default_effect)
+    verify = Field(Action.of, cast("Action | None", None))
+    details = Field(plain_map, _EMPTY)
+    http_status = Field(status, cast("int | None", None))
+    policy_decision = Field(label, cast("str | None", None))
+    tool = Field(label, cast("str | None", None))
+    action = Field(label, cast("str | None", None))
+    tier = Field(label, cast("str | None", None))
+    correlation_id = Field(label, cast("str | None", None))
+    meta = Field(plain_map, _EMPTY)
 
-    origin = _Field(_origin, cast("Literal['peer', 'local'] | None", None))
-    format = _Field(label, cast("str | None", None))
-    confidence = _Field(_share, cast("float | None", None))
-    legacy = _Field(_flag, False)
-    notes = _Field(lines, cast("tuple[str, ...]", ()))
-    debug = _Field(plain, cast("Json", None))
+    origin = Field(origin_of, cast("Literal['peer', 'local'] | None", None))
+    format = Field(label, cast("str | None", None))
+    confidence = Field(share, cast("float | None", None))
+    legacy = Field(flag, False)
+    notes = Field(lines, cast("tuple[str, ...]", ()))
+    debug = Field(plain, cast("Json", None))
 
     def __init_subclass__(cls, **defaults: Unpack[Fields]) -> None:
         """Fields given in a class statement are the defaults of its instances.
@@ -448,11 +346,11 @@ def _restore(cls: type[ToolError], state: dict[str, Any]) -> ToolError:
 
 
 _NORMAL: Final[dict[str, Callable[[Any], Any]]] = {
-    name: field.normal for name, field in vars(ToolError).items() if isinstance(field, _Field)
+    name: field.normal for name, field in vars(ToolError).items() if isinstance(field, Field)
 }
 # Not fields of the table: the kind is the class wherever the class has one, and only a reader may say what the wire
 # said about retrying.
-_NORMAL.update({"kind": Kind.of, "wire_retryable": _flag})
+_NORMAL.update({"kind": Kind.of, "wire_retryable": flag})
 
 PROVENANCE: Final = ("origin", "format", "confidence", "legacy", "notes")
 _PLAIN_FIELDS: Final = (

@@ -1,0 +1,119 @@
+"""How an error keeps its fields: only what was given, normalised when it is set, the rest derived when it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypedDict, TypeVar, cast, overload
+
+from .kinds import Effect, Kind, Severity, Strategy
+from .parts import Action, Conflicting, FieldError, Patch
+from .plain import positive
+
+if TYPE_CHECKING:
+    from .error import ToolError
+
+T = TypeVar("T")
+
+
+class Fields(TypedDict, total=False):
+    """Everything an error can be given besides its message. None, and values that make no sense, count as not given."""
+
+    code: str | None
+    kind: Kind | str | None
+    title: str | None
+    severity: Severity | str | None
+    recoverable: bool | None
+    strategy: Strategy | str | None
+    retry_after: float | timedelta | None
+    reset_at: datetime | float | str | None
+    suggestion: str | None
+    next_steps: Iterable[str] | None
+    actions: Iterable[Action | str | Mapping[str, Any]] | None
+    fields: Iterable[FieldError | Mapping[str, Any] | tuple[Any, str]] | None
+    patch: Iterable[Patch | Mapping[str, Any]] | None
+    conflicts: Iterable[Conflicting | Mapping[str, Any] | str] | None
+    effect: Effect | str | None
+    verify: Action | str | Mapping[str, Any] | None
+    details: Mapping[str, Any] | None
+    http_status: int | None
+    policy_decision: str | None
+    tool: str | None
+    action: str | None
+    tier: str | None
+    correlation_id: str | None
+    meta: Mapping[str, Any] | None
+    origin: Literal["peer", "local"] | None
+    format: str | None
+    confidence: float | None
+    legacy: bool | None
+    notes: Iterable[str] | None
+    debug: object
+    cause: BaseException | None
+
+
+class Field(Generic[T]):
+    """One stored field: kept only when it was given, normalised when it is set."""
+
+    __slots__ = ("default", "name", "normal")
+
+    def __init__(self, normal: Callable[[Any], T | None], default: T) -> None:
+        self.normal = normal
+        self.default = default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, obj: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, obj: ToolError, owner: type) -> T: ...
+    def __get__(self, obj: ToolError | None, owner: type) -> Self | T:
+        if obj is None:
+            return self
+        return cast(T, obj._given.get(self.name, self.default))
+
+    def __set__(self, obj: ToolError, value: Any) -> None:
+        obj._give(self.name, value)
+
+
+class Derived(Field[T]):
+    """A field that follows from the others unless it was given."""
+
+    __slots__ = ("derive",)
+
+    def __init__(self, normal: Callable[[Any], T | None], derive: Callable[[ToolError], T]) -> None:
+        self.normal = normal
+        self.derive = derive
+
+    @overload
+    def __get__(self, obj: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, obj: ToolError, owner: type) -> T: ...
+    def __get__(self, obj: ToolError | None, owner: type) -> Self | T:
+        if obj is None:
+            return self
+        value = obj._given.get(self.name)
+        return cast(T, value) if value is not None else self.derive(obj)
+
+
+def flag(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def status(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599 else None
+
+
+def share(value: object) -> float | None:
+    number = positive(value)
+    return None if number is None or number > 1 else float(number)
+
+
+def origin_of(value: object) -> Literal["peer", "local"] | None:
+    return value if isinstance(value, str) and value in ("peer", "local") else None  # type: ignore[return-value]
+
+
+def severity_of(value: object) -> Severity:
+    # An unknown word is no reason to call a failure a success.
+    return Severity.of(value) or Severity.ERROR
