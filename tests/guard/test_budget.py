@@ -69,6 +69,7 @@ LARGE: dict[str, Any] = {
 }
 
 
+@pytest.mark.checklist(169)
 @pytest.mark.parametrize("where", LARGE)
 def test_whatever_is_large_comes_out_within_the_default_budget(where: str) -> None:
     clean = guard(LARGE[where]())

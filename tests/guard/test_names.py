@@ -125,6 +125,7 @@ def problem(**more: Any) -> dict[str, Any]:
     return {"path": ["password"], "message": "wrong", **more}
 
 
+@pytest.mark.checklist(153)
 @pytest.mark.parametrize(
     "fields",
     [

@@ -183,6 +183,7 @@ def test_every_way_out_asks_the_guard(format: str) -> None:
         assert not any(form in out for out in outs for form in spellings(canary.secret)), canary.name
 
 
+@pytest.mark.checklist(293)
 @pytest.mark.parametrize("place", PLACES)
 def test_no_canary_comes_out_of_any_place(place: str) -> None:
     for canary in PLAIN:

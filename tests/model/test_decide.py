@@ -326,3 +326,29 @@ def test_traits_are_read_from_the_sdks_own_objects() -> None:
     assert fw.Traits.of(bare) == fw.Traits("pay")
     lost = fw.Transient("m", origin="local")
     assert [fw.decide(lost, tool=one).repeats for one in (tool, bare)] == [True, False]
+
+
+def test_a_peer_that_says_no_is_believed_whatever_the_code_means() -> None:
+    wire = '{"success":false,"data":null,"error":{"code":"db_error","message":"x","retryable":false}}'
+    assert fw.decide(fw.parse(wire), tool={"name": "pay_invoice"}).next is fw.Next.GIVE_UP
+
+
+def test_a_status_alone_is_no_permission_to_repeat_a_call() -> None:
+    wire = '{"type":"about:blank","title":"Internal Server Error","status":500}'
+    assert not fw.decide(fw.parse(wire), tool={"name": "pay_invoice"}).repeats
+    turned_away = '{"type":"about:blank","title":"Too Many Requests","status":429}'
+    assert fw.decide(fw.parse(turned_away), tool={"name": "pay_invoice"}).repeats
+
+
+def test_a_conflict_that_waiting_does_not_solve_is_not_waited_for() -> None:
+    class Shop(fw.Catalog):
+        ALREADY_PAID = fw.Code("conflict", "The invoice has been paid already.")
+
+    assert fw.decide(Shop.ALREADY_PAID("Invoice inv_1 was paid on 3 May.")).next is fw.Next.ASK
+    assert fw.decide(fw.Conflict("taken", fields={"email": "is taken"})).next is fw.Next.FIX
+    assert fw.decide(fw.Conflict("exists", actions=["get"])).next is fw.Next.ALTERNATIVE
+
+
+def test_who_names_a_way_to_find_out_does_not_know() -> None:
+    error = fw.Transient("The bank did not answer.", verify="get_invoice")
+    assert (error.effect, fw.decide(error, tool={"name": "pay"}).next) == (fw.Effect.UNKNOWN, fw.Next.VERIFY)

@@ -138,7 +138,7 @@ def _blocks(
             people["text"] = prefix + (text.as_prose(outcome.message) if client is None else told)
             people["mimeType"] = "text/markdown"
     elif not isinstance(wire, dict):
-        return [programs]
+        return [people] if spec.name == "text" else [programs]
     else:
         gate = gate or ("markdown" if spec.name in ("canonical", "problem", "toolfailure") else "json")
     if gate == "json":

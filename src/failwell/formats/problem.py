@@ -96,13 +96,16 @@ def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
         fields["details"] = {**kept_map(fields.get("details"), notes, "details"), **extra}
     kind = Kind.of(data.get("kind"))
     status = data.get("status")
+    retryable = data.get("retryable")
     if kind is None and isinstance(status, int):
+        # A status alone is no permission to repeat the call, unless it says that the call was turned away.
+        retryable = retryable if retryable is not None or status in (408, 425, 429, 503) else False
         kind = _KIND_OF_STATUS.get(status) or (Kind.TRANSIENT if status >= 500 else Kind.VALIDATION)
     return build(
         "problem",
         detail if detail is not None else title,
         kind=kind,
-        retryable=data.get("retryable"),
+        retryable=retryable,
         code=code,
         title=title if detail is not None and isinstance(title, str) else None,
         severity=data.get("severity"),
@@ -116,7 +119,7 @@ def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
     )
 
 
-_READ: Final = FIELDS - {"code", "title", "fields"}
+_READ: Final = FIELDS - {"code", "title", "fields", "http_status"}
 _KNOWN: Final = FIELDS | {"type", "title", "status", "detail", "instance", "errors", "kind", "retryable", "severity"}
 _KIND_OF_STATUS: Final = {
     401: Kind.PERMISSION,

@@ -64,6 +64,14 @@ def _read(source: object, format: str | None) -> Outcome | None:
         return _text(bytes(source).decode("utf-8", "replace"), format)
     if not isinstance(source, (Mapping, list)):
         source = _as_wire(source)
+    outcome = _data(source, format)
+    if outcome is None and isinstance(source, Mapping) and format in (None, "jsonrpc"):
+        outcome = jsonrpc.load_bare(source)
+    return outcome
+
+
+def _data(source: object, format: str | None, clean: bool = False) -> Outcome | None:
+    """The outcome in JSON data: a result, a response around one, a list of blocks, or an error object."""
     if isinstance(source, list):
         source = {"content": source}
     if not isinstance(source, Mapping):
@@ -71,9 +79,7 @@ def _read(source: object, format: str | None) -> Outcome | None:
     data: Mapping[str, Any] = source
     if "jsonrpc" in data and _is_result(data.get("result")):
         data = data["result"]
-    if _is_result(data):
-        return _result(data, format)
-    return _object(data, format) or (jsonrpc.load_bare(data) if format in (None, "jsonrpc") else None)
+    return _result(data, format) if _is_result(data) else _object(data, format, clean)
 
 
 def _text(source: str, format: str | None = None) -> Outcome | None:
@@ -81,13 +87,11 @@ def _text(source: str, format: str | None = None) -> Outcome | None:
         return text.load(source)
     source = source.lstrip("\ufeff \t\r\n")
     start = source[:1]
-    if start == "{":
-        data = read_json(source)
-        if isinstance(data, dict):
-            return _result(data, format) if _is_result(data) else _object(data, format, is_clean(source))
-    elif start == "<" and format in (None, "xml"):
+    if start in ("{", "["):
+        return _data(read_json(source), format, is_clean(source))
+    if start == "<" and format in (None, "xml"):
         return xml.FORMAT.load(source)
-    elif start == "E" and (prefix := _SDK_PREFIX.match(source)):
+    if start == "E" and (prefix := _SDK_PREFIX.match(source)):
         return _text(source[prefix.end() :], format)
     return None
 

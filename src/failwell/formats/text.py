@@ -6,6 +6,7 @@ which call, which argument, how many seconds, or to ask, or to stop.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from failwell.model.error import ToolError
@@ -43,13 +44,14 @@ def next_action(error: ToolError) -> list[str]:
     told = " ".join(said)
     if error.effect in (Effect.UNKNOWN, Effect.PARTIAL, Effect.DONE):
         said.append(_about_effect(error))
-    elif error.retry_after is not None and f"{error.retry_after}" not in told:
+    elif error.retry_after is not None and f"{error.retry_after} second" not in told:
         said.append(f"Wait {error.retry_after} seconds, then make the same call again.")
     elif error.reset_at is not None and error.retry_after is None:
         said.append(f"Wait until {rfc3339(error.reset_at)}, then make the same call again.")
-    if changes := [_change(change) for change in error.patch if change.op != "set" or change.value is not UNSET]:
+    certain = error.effect not in (Effect.UNKNOWN, Effect.DONE)
+    if certain and (changes := [_change(change) for change in error.patch if _is_whole(change)]):
         said.append(f"Call again with {', '.join(changes)}.")
-    if error.actions and (calls := [call for call in map(_call, error.actions) if call and call not in told]):
+    if error.actions and (calls := [call for call in map(_call, error.actions) if call and not _names(told, call)]):
         said.append(f"Call {' or '.join(calls)}.")
     if not said:
         said = [_default(error)]
@@ -61,10 +63,12 @@ def _default(error: ToolError) -> str:
         return ""
     if error.fields:
         return "Correct these arguments and call again."
-    if error.retryable:
+    if error.retryable and error.recoverable and error.strategy is Strategy.RETRY:
         return "Wait 5 seconds, then make the same call again."
     if holders := ", ".join(dict.fromkeys(conflict.holder for conflict in error.conflicts if conflict.holder)):
         return f"It is held by {holders}; ask for it to be released."
+    if error.kind is Kind.TRANSIENT:
+        return _BY_STRATEGY[Strategy.ABORT]
     return _BY_STRATEGY.get(error.strategy, "")
 
 
@@ -82,6 +86,15 @@ def _call(action: Action) -> str:
         return action.tool
     arguments = ", ".join(f"{name}={compact(value)}" for name, value in action.arguments.items())
     return f"{action.tool}({arguments})" if action.tool else arguments
+
+
+def _names(told: str, call: str) -> bool:
+    return re.search(rf"(?<![\w.]){re.escape(call)}(?!\w)", told) is not None
+
+
+def _is_whole(change: Patch) -> bool:
+    needs = {"set": change.value is not UNSET, "rename": change.to is not None, "remove": True}
+    return bool(change.path) and needs[change.op]
 
 
 def _change(change: Patch) -> str:
@@ -102,6 +115,8 @@ def ask(question: NeedsInput) -> str:
     sentences = [_sentence(question.message) or "The call needs an answer from the user."]
     for name, values in question.suggestions.items():
         sentences.append(f"{name} can be: {', '.join(str(value) for value in values)}.")
+    if question.options:
+        sentences.append(f"Options: {', '.join(option.label for option in question.options)}.")
     if question.fields:
         sentences.append(f"Ask the user for {', '.join(question.fields)}, then call again with the answer.")
     return " ".join(sentence for sentence in sentences if sentence)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from failwell.model.error import ToolError
@@ -47,15 +47,18 @@ _WORD_OF_CODE: Final = {
 _CODE_OF_WORD: Final = {word: code for code, word in _WORD_OF_CODE.items()}
 
 
-def dump(error: ToolError, *, now: datetime | None = None) -> dict[str, Json]:
+def dump(error: ToolError, *, now: datetime | str | None = None) -> dict[str, Json]:
     """The proposal's object. `now` turns a delay into the instant it wants; without it only `reset_at` is used."""
     code = error.code or default_code(error)
     wire: dict[str, Json] = {"class": _CLASS_OF_KIND[error.kind], "code": _WORD_OF_CODE.get(code, code)}
     if error.kind is Kind.TRANSIENT:
         wire["retryable"] = error.retryable
         moment = error.reset_at
-        if moment is None and now is not None and error.retry_after is not None:
-            moment = now.astimezone(UTC) + timedelta(seconds=error.retry_after)
+        start = None if now is None else instant(now)
+        if now is not None and start is None:
+            raise ValueError("now is an instant: a datetime, or a text such as 2026-07-28T12:00:00Z.")
+        if moment is None and start is not None and error.retry_after is not None:
+            moment = start + timedelta(seconds=error.retry_after)
         if moment is not None and error.retryable:
             wire["retryNotBefore"] = int(moment.timestamp() * 1000)
     # The proposal demands one; where the server has none, equal failures share one.

@@ -99,7 +99,7 @@ def build(
             given[name] = kept
     if "severity" not in fields:
         given["severity"] = Severity.ERROR
-    if info is None and flag is not None:
+    if flag is not None and (info is None or flag is not info.retryable):
         given["wire_retryable"] = flag
     if notes:
         given["notes"] = tuple(notes)

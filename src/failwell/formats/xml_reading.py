@@ -32,6 +32,8 @@ _ONLY = re.compile(r" ([a-z]+)=\"([^\"]*)\"")
 _LEAF = re.compile(
     r"<(message|recovery|available_actions|action|detail|retry_after|field)((?: [a-z]+=\"[^\"<>]*\")?)>([^<]*)</\1>"
 )
+_OPTION = re.compile(r"'[^']*'|\"[^\"]*\"|[^\s,'\"][^,'\"]*")
+_OPTIONS = re.compile(r"Valid options: ((?:'[^']*'|\"[^\"]*\"|[^\s,'\".]+)(?:, (?:'[^']*'|\"[^\"]*\"|[^\s,'\".]+))*)\.")
 _INDEX = re.compile(r"[0-9]{1,9}")
 _LIST = re.compile(r"array\(\d{1,9}\)")
 _DURATION = re.compile(r"\s*([0-9.eE+-]{1,30})\s*(m?s|milliseconds?|sec(?:ond)?s?|m|min(?:ute)?s?|h|hours?)?\s*")
@@ -176,9 +178,11 @@ def read_field(name: str, sentence: str) -> FieldError:
         rule = None
     options: tuple[Json, ...] = ()
     if rest.startswith("Valid options: "):
-        listed, _, rest = rest.removeprefix("Valid options: ").partition(".")
-        options = tuple(_read_value(option.strip()) for option in listed.split(", "))
-        rest = rest.strip()
+        listed = _OPTIONS.match(rest)
+        if listed is None:
+            return FieldError(path, sentence)
+        options = tuple(_read_value(option) for option in _OPTION.findall(listed[1]))
+        rest = rest[listed.end() :].strip()
     expected: str | None = rest or None
     if rest.startswith("Expected: "):
         expected = rest.removeprefix("Expected: ").removesuffix(".")

@@ -75,6 +75,9 @@ class Code:
         known = Kind.of(kind)
         if known is None:
             raise ValueError(f"{kind!r} is not a kind of failure; use one of: {', '.join(Kind)}")
+        for wrong, member, given in (("strategy", Strategy, strategy), ("effect", Effect, effect)):
+            if given is not None and member.of(given) is None:
+                raise ValueError(f"{given!r} is not a {wrong}; use one of: {', '.join(member)}")
         for attribute, value in {
             "name": name,
             "kind": known,

@@ -179,8 +179,7 @@ def _wanted(error: ToolError) -> Next:
     if strategy is not STRATEGY_OF_KIND[error.kind]:
         wanted = _BY_STRATEGY[strategy]
     elif error.kind is Kind.CONFLICT and not error.conflicts:
-        # Nobody to negotiate with, so the contract says to wait. The delay comes from the same rules.
-        wanted = Next.RETRY
+        wanted = _plain_conflict(error)
     else:
         wanted = _BY_KIND[error.kind]
     if error.retryable and wanted is Next.GIVE_UP and not error.given("strategy"):
@@ -190,10 +189,26 @@ def _wanted(error: ToolError) -> Next:
         return Next.GIVE_UP
     if wanted is Next.RETRY and error.kind is Kind.TRANSIENT and not error.recoverable:
         return Next.GIVE_UP
+    hinted = error.retry_after is not None or error.reset_at is not None
+    if wanted is Next.RETRY and error._given.get("wire_retryable") is False and not hinted:
+        # The catalogue says what the code means, but a peer that says no knows more about this call.
+        return Next.ASK if error.format == "v1" else Next.GIVE_UP
     if wanted is Next.RETRY and error.format == "v1" and not error.retryable:
         # Contract 001 says of such errors that the user has to act, without exception.
         return Next.ASK
     return wanted
+
+
+def _plain_conflict(error: ToolError) -> Next:
+    """A conflict with nobody to negotiate with: whatever it names as a way out, else to wait, as contract 000 says.
+
+    A code of its own that is not retryable says that waiting does not help: an invoice that is paid stays paid.
+    """
+    if error.fields or error.patch:
+        return Next.FIX
+    if error.actions:
+        return Next.ALTERNATIVE
+    return Next.RETRY if error.code in (None, "CONFLICT") or error.retryable or error.retry_after else Next.ASK
 
 
 def _doubt(error: ToolError, tool: Traits, delivery: Delivery | None, policy: Policy) -> str | None:

@@ -33,6 +33,13 @@ CANONICAL_VERSION: Final = 1
 TYPE_OF_KIND: Final = {kind: kind.value.upper() for kind in Kind}
 
 
+def _problems(value: object) -> tuple[FieldError, ...]:
+    # A map from argument to message is the shortest way to say it.
+    if isinstance(value, Mapping) and "message" not in value and "path" not in value:
+        value = list(value.items())
+    return all_of(FieldError, value)
+
+
 def _default_title(error: ToolError) -> str:
     info = error.info
     return info.title if info else humanize(error.code or "") or humanize(error.kind.value)
@@ -46,7 +53,9 @@ def _default_strategy(error: ToolError) -> Strategy:
 
 def _default_effect(error: ToolError) -> Effect | None:
     info = error.info
-    return info.effect if info and info.kind is error.kind else EFFECT_OF_KIND.get(error.kind)
+    known = info.effect if info and info.kind is error.kind else EFFECT_OF_KIND.get(error.kind)
+    # Whoever names a call that tells whether something happened does not know it.
+    return Effect.UNKNOWN if known is None and "verify" in error._given else known
 
 
 class ToolError(Exception):
@@ -74,7 +83,7 @@ class ToolError(Exception):
     suggestion = Field(label, cast("str | None", None))
     next_steps = Field(lines, cast("tuple[str, ...]", ()))
     actions = Field(lambda value: all_of(Action, value), cast("tuple[Action, ...]", ()))
-    fields = Field(lambda value: all_of(FieldError, value), cast("tuple[FieldError, ...]", ()))
+    fields = Field(_problems, cast("tuple[FieldError, ...]", ()))
     patch = Field(lambda value: all_of(Patch, value), cast("tuple[Patch, ...]", ()))
     conflicts = Field(lambda value: all_of(Conflicting, value), cast("tuple[Conflicting, ...]", ()))
     effect = Derived(Effect.of, _default_effect)
@@ -111,7 +120,7 @@ class ToolError(Exception):
     def __new__(cls, message: object = "", *rest: object, **fields: Unpack[Fields]) -> Self:
         # The rest belongs to the constructors of subclasses.
         if cls is not ToolError:
-            return cls._blank(dict(cls._defaults))
+            return cls._blank(_own(cls._defaults))
         info = find(label(fields.get("code")))
         kind = Kind.of(fields.get("kind")) or (info.kind if info else None)
         # Made by its kind or code, not by the class, so the class's own default code does not apply.
@@ -258,7 +267,7 @@ class ToolError(Exception):
         kind = Kind.of(changes.pop("kind", None)) or self._kind
         cause = changes.pop("cause", self.__cause__)
         same = kind is self._kind
-        new = (type(self) if same else KIND_CLASSES[cast(Kind, kind)])._blank(dict(self._given))
+        new = (type(self) if same else KIND_CLASSES[cast(Kind, kind)])._blank(_own(self._given))
         new.__dict__.update({key: value for key, value in self.__dict__.items() if key != "_given"})
         for name, value in changes.items():
             new._give(name, value)
@@ -366,6 +375,11 @@ _PLAIN_FIELDS: Final = (
     "meta",
 )
 _PART_FIELDS: Final = ("actions", "fields", "patch", "conflicts")
+
+
+def _own(given: dict[str, Any]) -> dict[str, Any]:
+    """A copy whose maps belong to nobody else."""
+    return {name: dict(value) if type(value) is dict else value for name, value in given.items()}
 
 
 def normalised(name: str, value: object) -> Any:
