@@ -189,8 +189,8 @@ def _wanted(error: ToolError) -> Next:
         return Next.GIVE_UP
     if wanted is Next.RETRY and error.kind is Kind.TRANSIENT and not error.recoverable:
         return Next.GIVE_UP
-    hinted = error.retry_after is not None or error.reset_at is not None
-    if wanted is Next.RETRY and error._given.get("wire_retryable") is False and not hinted:
+    refused = error.info is not None and error._given.get("wire_retryable") is False
+    if wanted is Next.RETRY and refused and error.retry_after is None and error.reset_at is None:
         # The catalogue says what the code means, but a peer that says no knows more about this call.
         return Next.ASK if error.format == "v1" else Next.GIVE_UP
     if wanted is Next.RETRY and error.format == "v1" and not error.retryable:
