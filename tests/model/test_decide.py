@@ -60,7 +60,7 @@ def test_waits_grow_until_the_attempts_run_out() -> None:
         (Next.GIVE_UP, None, 0),
         (Next.GIVE_UP, None, 0),
     ]
-    assert made[2].reason == "3 attempts failed, and 3 are all there are."
+    assert made[2].reason == "3 of 3 attempts failed."
     patient = fw.Policy(max_attempts=99, base_delay=2, max_delay=50)
     assert [fw.decide(error, history=[error] * n, policy=patient).delay for n in (0, 3, 5, 60)] == [2, 16, 50, 50]
 

@@ -233,17 +233,17 @@ def _retry(error: ToolError, history: Sequence[ToolError], policy: Policy, now: 
     made = len(history) + 1
     left = policy.max_attempts - made
     if left <= 0:
-        return Decision(Next.GIVE_UP, f"{made} attempts failed, and {policy.max_attempts} are all there are.")
+        return Decision(Next.GIVE_UP, f"{made} of {policy.max_attempts} attempts failed.")
     delay = _delay(error, made, policy, now)
     if delay > policy.max_delay:
         return Decision(
             Next.GIVE_UP,
-            f"It asks to wait {_round(delay)} seconds, longer than the {_round(policy.max_delay)} allowed.",
+            f"It asks to wait {_span(delay)}, longer than the {_round(policy.max_delay)} allowed.",
             delay=delay,
         )
     return Decision(
         Next.RETRY,
-        f"{error.title}: the same call may work in {_round(delay)} seconds.",
+        f"{error.title}: the same call may work in {_span(delay)}.",
         delay=delay,
         attempts_left=left,
     )
@@ -343,6 +343,10 @@ def _sentence(message: str) -> str:
 
 def _round(delay: float) -> str:
     return f"{delay:.0f}" if delay >= 10 or float(delay).is_integer() else f"{delay:.1f}"
+
+
+def _span(delay: float) -> str:
+    return "1 second" if delay == 1 else f"{_round(delay)} seconds"
 
 
 def _get(source: object, *names: str) -> object:
