@@ -224,7 +224,7 @@ def _load(data: Mapping[str, Any], clean: bool) -> ToolError:
     if code is None and number is not None:
         # Servers use the same numbers for different things, so only those of JSON-RPC itself mean anything alone.
         code = known.name if known else as_text(number)
-    kind = None if find(code) else known.kind if known else _kind_of_group(code, number, context)
+    kind = None if find(code) else known.kind if known else _kind_of_group(code, number)
     details = context.pop("details") if isinstance(context.get("details"), str) else None
     fields: dict[str, Any] = {"code": code, "debug": context.pop("_debug_details", None)}
     if details is not None and isinstance(message, str):
@@ -253,11 +253,9 @@ def _default_suggestion(error: ToolError) -> str:
     return _SUGGESTIONS[error.strategy].replace("{wait}", str(wait))
 
 
-def _kind_of_group(code: str | None, number: int | None, context: Mapping[str, Json]) -> Kind | None:
+def _kind_of_group(code: str | None, number: int | None) -> Kind | None:
     """The kind of a code nobody knows: by the number's group, which counts because the peer speaks the contract."""
-    if number is None or "mcp_error_code" in context:
-        return None
-    if code is None or _NUMBER.fullmatch(code):
+    if number is None or code is None or _NUMBER.fullmatch(code):
         return None
     own = _CODE_OF_NUMBER.get(number - SHIFT if -31099 <= number <= -31000 else number)
     return own.kind if own else None

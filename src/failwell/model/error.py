@@ -68,7 +68,6 @@ class ToolError(Exception):
 
     _kind: ClassVar[Kind | None] = None
     _defaults: ClassVar[dict[str, Any]] = {}
-    _normal: ClassVar[dict[str, Callable[[Any], Any]]] = {}
     _given: dict[str, Any]
     _info: Code | None
 
