@@ -389,4 +389,8 @@ def test_as_a_module_it_is_the_same_command() -> None:
             check=False,
             timeout=60,
         )
-        assert (done.returncode, done.stdout, done.stderr) == (0, b"no such agent.\n", b"")
+        assert (done.returncode, done.stdout, done.stderr) == (
+            0,
+            b"no such agent. Look for another one; the same call will fail again.\n",
+            b"",
+        )

@@ -319,3 +319,11 @@ def test_message_that_is_a_request_or_a_notification(message: Any) -> None:
 def test_requests_are_judged_as_the_real_system_does_but_for_boolean_ids(vector: dict[str, Any]) -> None:
     accepted = vector["output"][0] and vector["id"] != "code.validate.id_bool"
     assert (check_request(vector["input"]["request"]) is None) is accepted
+
+
+@pytest.mark.parametrize("code", ["-0", "-000"])
+def test_a_code_that_looks_like_the_number_zero_is_only_a_code(code: str) -> None:
+    # Zero is how other people say that all is well: nobody would read it as an error.
+    found = fw.parse(fw.render(fw.ToolError("m", code=code), "jsonrpc"))
+    assert isinstance(found, fw.ToolError)
+    assert (found.format, found.code) == ("jsonrpc", code)

@@ -257,3 +257,57 @@ def test_failure_inside_the_data_of_a_success_is_data() -> None:
         "xml": fw.render(ERROR, "xml"),
     }
     assert fw.parse({"content": [block(json.dumps(data))], "structuredContent": data, "isError": False}) is None
+
+
+RICH = fw.Invalid(
+    "Three arguments are wrong.",
+    code="VALIDATION_ERROR",
+    severity="critical",
+    tool="users.create",
+    fields=[
+        fw.FieldError(("a", 0, "b.c"), "Bad", None, "a number", ("x", 1, None), "enum"),
+        fw.FieldError(("0",), "Bad", {"deep": ["é", 1.5]}),
+        fw.FieldError((), "All of it"),
+    ],
+    patch=[fw.Patch("rename", ("limt",), to="limit"), fw.Patch("set", ("a", 1), None), fw.Patch("remove", ("x",))],
+    actions=[fw.Action("users.schema", "Show it", {"verbose": True}), fw.Action("users.list")],
+    effect="unknown",
+    verify="users.get",
+    strategy="report_and_abort",
+    title="Another title",
+    retry_after=2.5,
+    details={"workspace": "ws", "nested": {"list": [1, [2, {}]]}},
+    http_status=422,
+    correlation_id="req-1",
+)
+
+
+@pytest.mark.parametrize("error", [ERROR, RICH], ids=["short", "rich"])
+@pytest.mark.parametrize("format", ["typed", "v1", "envelope", "jsonrpc", "problem", "toolfailure", "canonical"])
+@pytest.mark.parametrize("carry", [True, False])
+def test_a_text_is_read_like_the_object_in_it(error: fw.ToolError, format: str, carry: bool) -> None:
+    # A text that is clean JSON takes a shorter way; what comes out must not differ in anything.
+    text = fw.render(error, format, carry=carry)
+    assert "\\" not in text
+    spelled = json.dumps(json.loads(text))
+    halved = text.replace(error.message, error.message + "\\ud83d\\ude00")
+    quick, plain, escaped = fw.parse(text), fw.parse(json.loads(text)), fw.parse(spelled)
+    assert isinstance(quick, fw.ToolError)
+    assert quick.format == format
+    assert repr(quick) == repr(plain) == repr(escaped)
+    assert quick.to_dict() == plain.to_dict() == escaped.to_dict()
+    assert type(quick) is type(plain)
+    if format != "toolfailure":
+        slow = fw.parse(halved)
+        assert slow.message == error.message + "😀"
+        assert slow.replace(message=error.message).to_dict() == quick.to_dict()
+
+
+def test_a_json_rpc_error_can_carry_the_whole_error_in_its_data() -> None:
+    mine = fw.NotFound("There is no book 4.", suggestion="Call books.list.", actions=["books.list"])
+    data = {"uri": "shop://books/4", "io.github.failwell/tool-error": mine.to_dict()}
+    wire = {"code": -32602, "message": "There is no book 4.", "data": data}
+    for read in (fw.parse(wire), fw.parse({"jsonrpc": "2.0", "id": 1, "error": wire})):
+        assert read == mine
+        assert read.format == "canonical"
+    assert fw.parse({**wire, "data": {"io.github.failwell/tool-error": 5}}).code == "INVALID_PARAMS"

@@ -12,7 +12,9 @@ import failwell as fw
 @pytest.mark.parametrize(
     ("error", "text"),
     [
-        (fw.ToolError("It broke"), "It broke. Do not call again; tell the user that it failed."),
+        (fw.ToolError("It broke"), "It broke."),
+        (fw.Internal("It broke"), "It broke. Do not call again; tell the user that it failed."),
+        (fw.Invalid("amount must be positive"), "amount must be positive. Correct the arguments, then call again."),
         (fw.Denied("No access."), "No access. Ask the user; do not call again before they have changed it."),
         (fw.Transient("Busy."), "Busy. Wait 5 seconds, then make the same call again."),
         (fw.Transient("Busy!", retry_after=1.5), "Busy! Wait 1.5 seconds, then make the same call again."),
@@ -39,7 +41,10 @@ import failwell as fw
             "Bad. Call again with limit instead of limt, a.b=1, c left out.",
         ),
         (fw.ToolError("Old.", code="DEPRECATED", severity="warning"), "Old."),
-        (fw.ToolError("", code="NOT_FOUND"), "Not Found."),
+        (
+            fw.ToolError("", code="NOT_FOUND"),
+            "Not Found. Look for another one; the same call will fail again.",
+        ),
     ],
     ids=lambda value: None if isinstance(value, str) else value.message,
 )

@@ -199,7 +199,7 @@ KNOWN: list[tuple[fw.ToolError, dict[str, tuple[str, ...]]]] = [
             "xml": (),
             "envelope": ("code",),
             "jsonrpc": (),
-            "text": ("code", "kind", "strategy", "effect"),
+            "text": ("code", "kind", "message", "strategy", "effect"),
         },
     ),
     (

@@ -42,7 +42,12 @@ def render(
     </tool_error>
     """
     spec = _spec(format, options)
-    return spec.encode(_wire(_guarded(outcome, guard), spec, carry, options))
+    # A look at the JSON that would leave is cheaper than one at all there is; what is no JSON is `str` already.
+    if guard is None or spec.encode is not str:
+        written = spec.encode(_wire(outcome, spec, carry, options))
+        if guard is None or guard.passes(outcome, written):
+            return written
+    return spec.encode(_wire(guard(outcome), spec, carry, options))
 
 
 def to_wire(

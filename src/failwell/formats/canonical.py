@@ -10,7 +10,7 @@ from failwell.model.kinds import Kind
 from failwell.model.needs import NeedsInput
 from failwell.model.plain import Json
 
-from .wire import Format, Outcome, brief, build, compact
+from .wire import OBJECT, Format, Outcome, brief, build, compact
 
 FIELDS: Final = frozenset(
     {
@@ -40,6 +40,8 @@ FIELDS: Final = frozenset(
         "legacy",
     }
 )
+_kind: Final = Kind.of
+LISTS: Final = ("next_steps", "actions", "fields", "patch", "conflicts")
 
 
 def dump(error: ToolError) -> dict[str, Json]:
@@ -67,39 +69,37 @@ def load(data: Mapping[str, Any], clean: bool = False) -> Outcome | None:
             options=data.get("options", ()),
             format="canonical",
         )
-    notes = [note for note in data.get("notes", ()) if isinstance(note, str)] if _is_list(data.get("notes")) else []
-    kind = Kind.of(data.get("kind"))
+    noted = data.get("notes")
+    notes = [note for note in noted if isinstance(note, str)] if isinstance(noted, list) else []
+    kind = _kind(data.get("kind"))
     if kind is None and "kind" in data:
         notes.append(f"The kind {brief(data['kind'])} is not one of the six.")
-    fields = {name: value for name, value in data.items() if name in FIELDS and value is not None}
+    fields = {"severity": data.get("severity")}
+    for name, value in data.items():
+        if name in FIELDS and value is not None:
+            fields[name] = value  # noqa: PERF403 - joining two maps takes longer
     list_fields(fields, notes)
     for name in ("details", "meta"):
-        if name in fields and not isinstance(fields[name], Mapping):
+        if name in fields and not isinstance(fields[name], OBJECT):
             notes.append(f"{name} was not an object.")
             fields[name] = {name: fields[name]}
-    severity = data.get("severity")
     return build(
         "canonical",
         data.get("message", ""),
+        fields,
         kind=kind,
         retryable=data.get("retryable"),
-        severity=severity,
         notes=notes,
         clean=clean,
-        **fields,
     )
 
 
-def list_fields(fields: dict[str, Json], notes: list[str]) -> None:
+def list_fields(fields: dict[str, Json], notes: list[str], names: tuple[str, ...] = LISTS) -> None:
     """Takes out what should have been a list and is none."""
-    for name in ("next_steps", "actions", "fields", "patch", "conflicts"):
-        if name in fields and not _is_list(fields[name]):
+    for name in names:
+        if name in fields and not isinstance(fields[name], list):
             notes.append(f"{name} was not a list.")
             del fields[name]
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)
 
 
 FORMAT: Final = Format("canonical", "Failwell's own", dump, load, compact, ask=ask)

@@ -41,8 +41,10 @@ CLIENTS: Final = (
     Client("smolagents", blocks="first", marks_errors=False, protocol_errors="fatal"),
     Client("mcpadapt", blocks="first", marks_errors=False, protocol_errors="fatal"),
     Client("mcp-agent", marks_errors=False),
-    Client("fastmcp", structured="shown"),
-    Client("mcp", structured="shown"),
+    Client("fastmcp", blocks="first"),
+    # The name of the Python SDK, by which clients connect that give none of their own: four are known, and the row is
+    # what suits them all.
+    Client("mcp", blocks="first", structured="instead", marks_errors=False, protocol_errors="hidden"),
     Client("mastra", structured="instead", marks_errors=False),
     Client("typescript-sdk", structured="checked", below=(2,)),
     Client("typescript-sdk", structured="shown"),

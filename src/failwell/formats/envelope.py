@@ -10,7 +10,7 @@ from failwell.model.error import ToolError
 from failwell.model.plain import Json, instant, plain, positive, rfc3339
 
 from .crosswalk import ROWS, core_code, default_code
-from .wire import RESERVED, Format, brief, build, pretty, restore, whole
+from .wire import OBJECT, RESERVED, Format, brief, build, pretty, restore, whole
 
 Profile = Literal["api", "workflow"]
 TOOL_VERSION: Final = "1.0"
@@ -122,13 +122,15 @@ def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
         return None
     notes: list[str] = []
     reason = data.get("error")
-    if not isinstance(reason, Mapping):
+    if not isinstance(reason, OBJECT):
         # What most servers that have no contract send: the reason as a text.
         reason = {"message": reason if reason is not None else data.get("message"), "code": data.get("code")}
-    meta = data.get("meta")
-    if meta is not None and not isinstance(meta, Mapping):
+    attached = data.get("meta")
+    meta: dict[str, Json] = {}
+    if isinstance(attached, OBJECT):
+        meta = dict(attached)
+    elif attached is not None:
         notes.append("meta was not an object.")
-    meta = dict(meta) if isinstance(meta, Mapping) else {}
     carried = meta.pop(RESERVED, None)
     correlation = meta.pop("correlation_id", None)
     if set(meta) <= {"tool_version"}:
@@ -142,13 +144,15 @@ def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
     error = build(
         "envelope",
         reason.get("message", ""),
-        code=code if isinstance(code, str) else None,
+        {
+            "code": code if isinstance(code, str) else None,
+            "reset_at": reset,
+            "retry_after": None if delay is None else delay / 1000,
+            "policy_decision": reason.get("policy_decision"),
+            "correlation_id": correlation,
+            "meta": meta,
+        },
         retryable=reason.get("retryable"),
-        reset_at=reset,
-        retry_after=None if delay is None else delay / 1000,
-        policy_decision=reason.get("policy_decision"),
-        correlation_id=correlation,
-        meta=meta,
         notes=notes,
         clean=clean,
     )

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from failwell.model.catalogs import JsonRpc
 from failwell.model.codes import find
 from failwell.model.error import ToolError
 from failwell.model.kinds import Kind, Strategy
-from failwell.model.parts import FieldError
-from failwell.model.plain import UNSET, Json, text
+from failwell.model.parts import FieldError, read_problem
+from failwell.model.plain import MAX_ITEMS, UNSET, Json, text
 
 from .crosswalk import default_code, number_of
 from .wire import (
+    OBJECT,
     RESERVED,
     Format,
     as_text,
@@ -25,7 +26,6 @@ from .wire import (
     is_objects,
     is_text,
     is_texts,
-    kept_map,
     restore,
     spread,
     stow_in,
@@ -35,13 +35,13 @@ from .xml_reading import path_from
 
 MODERN_ERA: Final = "2026-07-28"
 ERA: Final = re.compile(r"\d{4}-\d\d-\d\d")
-_NUMBER: Final = re.compile(r"-[0-9]{1,10}")
+_NUMBER: Final = re.compile(r"-(?=0*[1-9])[0-9]{1,10}")
 SHIFT: Final = 1000
 """What is added to the contract's own numbers where the protocol has taken their range for itself."""
 
 _SPECIFIED: Final = frozenset({-32020, -32021, -32022})
-_CODE_OF_NUMBER: Final = {code.number: code for code in JsonRpc}
-_STANDARD: Final = frozenset(number for number in _CODE_OF_NUMBER if number is not None and number < -32099)
+_CODE_OF_NUMBER: Final = {code.number: code for code in JsonRpc if code.number is not None}
+_STANDARD: Final = {number: code for number, code in _CODE_OF_NUMBER.items() if number < -32099}
 
 DEFAULT_WAIT: Final = 60
 _SUGGESTIONS: Final = {
@@ -50,45 +50,20 @@ _SUGGESTIONS: Final = {
     Strategy.FIX: "Fix the input parameters based on the validation errors below, then retry the request.",
     Strategy.ABORT: "This error cannot be resolved automatically. Report to system administrator.",
 }
+_SUGGESTION_ENDS: Final = tuple(suggestion.rpartition("}")[2] for suggestion in _SUGGESTIONS.values())
 
-
-_PROBLEM: Final = frozenset({"field", "message"})
-
-
-def _is_problems(value: Json) -> bool:
-    return is_objects(value) and all("field" in item and "message" in item for item in value)
-
-
-_OWN: Final = {
-    "mcp_error_code": is_text,
-    "details": is_text,
-    "recovery_strategy": lambda value: Strategy.of(value) is not None,
-    "retry_after": is_number,
-    "tool_name": is_text,
-    "tool_tier": is_text,
-    "field": is_text,
-    "value": lambda value: True,
-    "expected": is_text,
-    "errors": _is_problems,
-    "suggestion": is_text,
-    "suggestions": is_texts,
-    "next_steps": is_texts,
-    "alternatives": is_objects,
-    "_debug_details": is_text,
+# The contract's keys that are fields of the model under another name or the same, and what must stand there.
+_READ: Final[dict[str, tuple[str, Callable[[Json], bool]]]] = {
+    "recovery_strategy": ("strategy", lambda value: Strategy.of(value) is not None),
+    "retry_after": ("retry_after", is_number),
+    "tool_name": ("tool", is_text),
+    "tool_tier": ("tier", is_text),
+    "suggestion": ("suggestion", is_text),
+    "next_steps": ("next_steps", is_texts),
+    "suggestions": ("next_steps", is_texts),
+    "alternatives": ("actions", is_objects),
 }
-
-
-# The contract's keys that are fields of the model under another name or the same.
-_READ: Final = {
-    "recovery_strategy": "strategy",
-    "retry_after": "retry_after",
-    "tool_name": "tool",
-    "tool_tier": "tier",
-    "suggestion": "suggestion",
-    "next_steps": "next_steps",
-    "suggestions": "next_steps",
-    "alternatives": "actions",
-}
+_OWN: Final = frozenset({*_READ, "mcp_error_code", "details", "field", "value", "expected", "errors", "_debug_details"})
 
 
 def dump(
@@ -121,7 +96,7 @@ def dump(
     if error.actions:
         said["alternatives"] = [action.to_dict() for action in error.actions]
     # A bare value or expectation says nothing by itself, so only beside a field are the names taken.
-    context = spread(error, _OWN if "field" in said else _OWN.keys() - {"value", "expected"})
+    context = spread(error, _OWN if "field" in said else _OWN - {"value", "expected"})
     for name in ("device_id", "routeros_error"):
         if name in context and not isinstance(context[name], str):
             context[name] = as_text(context[name])
@@ -157,7 +132,7 @@ def _own_number(code: str | None) -> int | None:
 
 def _label(error: ToolError, number: int | None) -> str:
     if not error.given("title") and number in _STANDARD:
-        return _CODE_OF_NUMBER[number].title
+        return _STANDARD[number].title
     if not error.given("title") and error.code is None and (known := find(default_code(error))) is not None:
         return known.title
     return error.title
@@ -184,15 +159,13 @@ def sniff(data: Mapping[str, Any]) -> bool:
 def load_response(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
     """From a whole response that holds an error object."""
     inner = data.get("error")
-    return _load(inner, clean) if "jsonrpc" in data and isinstance(inner, Mapping) else None
+    return _load(inner, clean) if "jsonrpc" in data and isinstance(inner, OBJECT) else None
 
 
 def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
     """From an error object, or from a whole response."""
-    if (response := load_response(data, clean)) is not None:
-        return response
     inner = data.get("error")
-    if isinstance(inner, Mapping) and sniff(inner):
+    if inner is not None and isinstance(inner, OBJECT) and ("jsonrpc" in data or sniff(inner)):
         return _load(inner, clean)
     return _load(data, clean) if sniff(data) else None
 
@@ -212,15 +185,16 @@ def _load(data: Mapping[str, Any], clean: bool) -> ToolError:
         notes.append("The code was not a number.")
         number = None
     message = data.get("message", "")
-    context = kept_map(data.get("data"), notes, "data") if isinstance(data.get("data"), Mapping) else {}
-    if not context and data.get("data") not in (None, "", {}):
-        context = {"data": data["data"]}
+    attached = data.get("data")
+    context: dict[str, Json] = dict(attached) if isinstance(attached, OBJECT) else {}
+    if not context and attached not in (None, "", {}):
+        context = {"data": attached}
     carried = context.pop(RESERVED, None)
     code = context.pop("mcp_error_code", None)
     if code is not None and not isinstance(code, str):
         notes.append("mcp_error_code was not a text.")
         code = text(code)
-    known = _CODE_OF_NUMBER.get(number if number in _STANDARD else None)
+    known = None if number is None else _STANDARD.get(number)
     if code is None and number is not None:
         # Servers use the same numbers for different things, so only those of JSON-RPC itself mean anything alone.
         code = known.name if known else as_text(number)
@@ -230,20 +204,21 @@ def _load(data: Mapping[str, Any], clean: bool) -> ToolError:
     if details is not None and isinstance(message, str):
         fields["title"] = message
     if "field" in context or "errors" in context:
-        fields["fields"] = _load_problems(context)
-    for name in _READ.keys() & context.keys():
-        if _OWN[name](context[name]):
-            fields.setdefault(_READ[name], context.pop(name))
+        fields["fields"] = _load_problems(context, clean)
+    for name, (field, fits) in _READ.items():
+        if name in context and fits(context[name]):
+            fields.setdefault(field, context.pop(name))
+    fields["details"] = context
     error = build(
         "jsonrpc",
         message if details is None else details,
+        fields,
         kind=kind,
-        details=context,
         notes=notes,
         clean=clean,
-        **fields,
     )
-    if error.suggestion is not None and error.suggestion == _default_suggestion(error):
+    said = error.suggestion
+    if said is not None and said.endswith(_SUGGESTION_ENDS) and said == _default_suggestion(error):
         error.suggestion = None
     return restore(error, carried)
 
@@ -261,20 +236,26 @@ def _kind_of_group(code: str | None, number: int | None) -> Kind | None:
     return own.kind if own else None
 
 
-def _load_problems(context: dict[str, Json]) -> list[Any]:
-    if _is_problems(context.get("errors")):
-        return [_load_problem(item) for item in context.pop("errors")]
+def _load_problems(context: dict[str, Json], clean: bool) -> tuple[FieldError, ...]:
+    if is_objects(errors := context.get("errors")):
+        problems = []
+        for item in errors:
+            if "field" not in item or "message" not in item:
+                break
+            if len(item) == 2 and type(item["field"]) is str:
+                found = read_problem(clean, path_from(item["field"]), item["message"])
+            else:
+                found = FieldError.of(item)
+            if found is not None:
+                problems.append(found)
+        else:
+            del context["errors"]
+            return tuple(problems[:MAX_ITEMS])
     if is_text(context.get("field")):
         name = context.pop("field")
         expected = context.pop("expected") if is_text(context.get("expected")) else None
-        return [FieldError(path_from(name), "", context.pop("value", UNSET), expected)]
-    return []
-
-
-def _load_problem(item: dict[str, Json]) -> Any:
-    if item.keys() == _PROBLEM and type(item["field"]) is str:
-        return {"path": list(path_from(item["field"])), "message": item["message"]}
-    return FieldError.of(item)
+        return (FieldError(path_from(name), "", context.pop("value", UNSET), expected),)
+    return ()
 
 
 def check_request(message: object) -> ToolError | None:

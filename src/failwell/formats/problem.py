@@ -12,10 +12,11 @@ from typing import Any, Final
 
 from failwell.model.error import ToolError
 from failwell.model.kinds import Kind
-from failwell.model.plain import Json
+from failwell.model.parts import FieldError, Path, read_problem
+from failwell.model.plain import MAX_ITEMS, UNSET, Json
 
-from .canonical import FIELDS, list_fields
-from .wire import Format, build, compact, kept_map
+from .canonical import FIELDS, LISTS, list_fields
+from .wire import OBJECT, Format, build, compact, kept_map, read_parts
 
 MEDIA_TYPE: Final = "application/problem+json"
 TYPE_PREFIX: Final = "urn:failwell:code:"
@@ -84,18 +85,26 @@ def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
     own = data.get("code")
     code = own if isinstance(own, str) else _code(data.get("type"))
     title, detail = data.get("title"), data.get("detail")
-    fields: dict[str, Any] = {}
+    status, errors = data.get("status"), data.get("errors")
+    fields: dict[str, Any] = {
+        "code": code,
+        "title": title if detail is not None and isinstance(title, str) else None,
+        "severity": data.get("severity"),
+        "http_status": status,
+    }
+    if isinstance(errors, list):
+        problems = read_parts(_load_error if clean else _load_rough_error, errors)
+        fields["fields"] = problems and problems[:MAX_ITEMS]
     extra: dict[str, Json] = {}
     for name, value in data.items():
         if name in _READ:
             fields[name] = value
         elif name not in _KNOWN:
             extra[name] = value
-    list_fields(fields, notes)
+    list_fields(fields, notes, _LISTS)
     if extra or not isinstance(fields.get("details", {}), dict):
         fields["details"] = {**kept_map(fields.get("details"), notes, "details"), **extra}
-    kind = Kind.of(data.get("kind"))
-    status = data.get("status")
+    kind = _kind(data.get("kind"))
     retryable = data.get("retryable")
     if kind is None and isinstance(status, int):
         # A status alone is no permission to repeat the call, unless it says that the call was turned away.
@@ -104,22 +113,17 @@ def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
     return build(
         "problem",
         detail if detail is not None else title,
+        fields,
         kind=kind,
         retryable=retryable,
-        code=code,
-        title=title if detail is not None and isinstance(title, str) else None,
-        severity=data.get("severity"),
-        http_status=status,
-        fields=[found for item in data.get("errors", ()) if (found := _load_error(item))]
-        if isinstance(data.get("errors"), list)
-        else None,
         notes=notes,
         clean=clean,
-        **fields,
     )
 
 
+_kind: Final = Kind.of
 _READ: Final = FIELDS - {"code", "title", "fields", "http_status"}
+_LISTS: Final = tuple(name for name in LISTS if name in _READ)
 _KNOWN: Final = FIELDS | {"type", "title", "status", "detail", "instance", "errors", "kind", "retryable", "severity"}
 _KIND_OF_STATUS: Final = {
     401: Kind.PERMISSION,
@@ -143,19 +147,27 @@ def _code(kind: object) -> str | None:
     return kind.rstrip("/").rpartition("/")[2].rpartition("#")[2].rpartition(":")[2] or None
 
 
-def _load_error(item: object) -> dict[str, Json] | None:
-    if not isinstance(item, Mapping):
+def _load_rough_error(item: object) -> FieldError | None:
+    return _load_error(item, clean=False)
+
+
+def _load_error(item: object, clean: bool = True) -> FieldError | None:
+    if not isinstance(item, OBJECT):
         return None
-    path = item.get("path")
+    get = item.get
+    path, pointer = get("path"), get("pointer")
     if not isinstance(path, list):
-        pointer = item.get("pointer")
-        path = _path(pointer) if isinstance(pointer, str) else []
-    known = {name: item[name] for name in ("sent", "expected", "options", "rule") if name in item}
-    return {"path": path, "message": item.get("detail", item.get("message", "")), **known}
+        path = _path(pointer) if isinstance(pointer, str) else ()
+    message = get("detail", get("message", ""))
+    return read_problem(clean, path, message, get("sent", UNSET), get("expected"), get("options"), get("rule"))
 
 
-def _path(pointer: str) -> list[str | int]:
-    return [_step(_unquoted(part)) for part in pointer.lstrip("#").split("/")[1:]]
+def _path(pointer: str) -> Path:
+    # Most arguments are no deeper than this, and have plain names.
+    parents, _, name = pointer.rpartition("/")
+    if parents == "#" and name.isidentifier():
+        return (name,)
+    return tuple([_step(_unquoted(part)) for part in pointer.lstrip("#").split("/")[1:]])
 
 
 def _step(part: str) -> str | int:

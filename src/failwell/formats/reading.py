@@ -12,7 +12,7 @@ from failwell.model.needs import NeedsInput
 from failwell.model.result import Err
 
 from . import canonical, envelope, jsonrpc, problem, text, toolfailure, typed, v1, xml
-from .wire import Outcome, is_clean, read_json
+from .wire import OBJECT, Outcome, is_clean, read_json
 
 META_KEY: Final = "io.github.failwell/tool-error"
 """Where the canonical error travels in the `_meta` of a result, and the id of the extension that negotiates it."""
@@ -47,15 +47,13 @@ def parse(source: object, format: str | None = None) -> Outcome | None:
     if format is not None and format not in _NAMES:
         raise ValueError(f"There is no format {format!r}; use one of: {', '.join(_NAMES)}.")
     try:
-        return _read(source, format)
+        return _text(source, format) if isinstance(source, str) else _read(source, format)
     except Exception:
         # Some objects break when they are looked at. Whatever they are, there is no error to be read from them.
         return None
 
 
 def _read(source: object, format: str | None) -> Outcome | None:
-    if isinstance(source, str):
-        return _text(source, format)
     if isinstance(source, (ToolError, NeedsInput)):
         return source
     if isinstance(source, Err):
@@ -74,12 +72,12 @@ def _data(source: object, format: str | None, clean: bool = False) -> Outcome | 
     """The outcome in JSON data: a result, a response around one, a list of blocks, or an error object."""
     if isinstance(source, list):
         source = {"content": source}
-    if not isinstance(source, Mapping):
+    if not isinstance(source, OBJECT):
         return None
     data: Mapping[str, Any] = source
     if "jsonrpc" in data and _is_result(data.get("result")):
         data = data["result"]
-    return _result(data, format) if _is_result(data) else _object(data, format, clean)
+    return _result(data, format) if isinstance(data.get("content"), list) else _object(data, format, clean)
 
 
 def _text(source: str, format: str | None = None) -> Outcome | None:
@@ -99,8 +97,16 @@ def _text(source: str, format: str | None = None) -> Outcome | None:
 def _object(data: Mapping[str, Any], format: str | None = None, clean: bool = False) -> Outcome | None:
     for key, load in _OBJECTS:
         if key in data and (outcome := load(data, clean)) is not None:
+            if outcome.format == "jsonrpc" and format in (None, "canonical"):
+                outcome = _attached(outcome) or outcome
             return outcome if format is None or outcome.format == format else None
     return None
+
+
+def _attached(outcome: Outcome) -> Outcome | None:
+    """The whole error that a JSON-RPC error carries in its data."""
+    own = outcome.details.get(META_KEY) if isinstance(outcome, ToolError) else None
+    return canonical.load(own) if isinstance(own, Mapping) else None
 
 
 def _is_result(data: object) -> bool:

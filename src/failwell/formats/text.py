@@ -12,8 +12,8 @@ from typing import Final
 from failwell.model.error import ToolError
 from failwell.model.kinds import Effect, Kind, Strategy
 from failwell.model.needs import NeedsInput
-from failwell.model.parts import Action, Patch
-from failwell.model.plain import UNSET, rfc3339
+from failwell.model.parts import Action, Patch, Path
+from failwell.model.plain import UNSET, Json, rfc3339
 
 from .wire import Format, build, compact
 from .xml_writing import field_text
@@ -22,6 +22,17 @@ _BY_STRATEGY: Final = {
     Strategy.USER_ACTION: "Ask the user; do not call again before they have changed it.",
     Strategy.ABORT: "Do not call again; tell the user that it failed.",
 }
+_BY_KIND: Final = {
+    Kind.VALIDATION: "Correct the arguments, then call again.",
+    Kind.NOT_FOUND: "Look for another one; the same call will fail again.",
+    Kind.CONFLICT: "Look at how things stand before calling again.",
+}
+_ABOUT_EFFECT: Final[dict[Effect | None, str]] = {
+    Effect.UNKNOWN: "It is not known whether the call took effect; do not repeat it.",
+    Effect.PARTIAL: "Part of it was done; do not repeat it as it is.",
+    Effect.DONE: "The call took effect; do not repeat it.",
+}
+_TOUCHED: Final = frozenset({Effect.UNKNOWN, Effect.DONE})
 
 
 def dump(error: ToolError) -> str:
@@ -39,18 +50,19 @@ def as_prose(message: str) -> str:
 
 def next_action(error: ToolError) -> list[str]:
     """The sentences that say what to do: the author's, completed with what the fields know and they leave out."""
-    said = [_sentence(error.suggestion)] if error.suggestion else []
-    said += [_sentence(step) for step in error.next_steps]
+    effect, suggestion = error.effect, error.suggestion
+    said = [_sentence(suggestion)] if suggestion else []
+    said += map(_sentence, error.next_steps)
     told = " ".join(said)
-    if error.effect in (Effect.UNKNOWN, Effect.PARTIAL, Effect.DONE):
+    if effect in _ABOUT_EFFECT:
         said.append(_about_effect(error))
     elif error.retry_after is not None and f"{error.retry_after} second" not in told:
         said.append(f"Wait {error.retry_after} seconds, then make the same call again.")
     elif error.reset_at is not None and error.retry_after is None:
         said.append(f"Wait until {rfc3339(error.reset_at)}, then make the same call again.")
-    certain = error.effect not in (Effect.UNKNOWN, Effect.DONE)
-    if certain and (changes := [_change(change) for change in error.patch if _is_whole(change)]):
-        said.append(f"Call again with {', '.join(changes)}.")
+    if effect not in _TOUCHED and (changes := [_change(change) for change in error.patch if _is_whole(change)]):
+        lead = "Call again with" if _mends_all(error) else "Certain so far:"
+        said.append(f"{lead} {', '.join(changes)}.")
     if error.actions and (calls := [call for call in map(_call, error.actions) if call and not _names(told, call)]):
         said.append(f"Call {' or '.join(calls)}.")
     if not said:
@@ -69,41 +81,59 @@ def _default(error: ToolError) -> str:
         return f"It is held by {holders}; ask for it to be released."
     if error.kind is Kind.TRANSIENT:
         return _BY_STRATEGY[Strategy.ABORT]
-    return _BY_STRATEGY.get(error.strategy, "")
+    if error.code is None and error.kind is Kind.INTERNAL:
+        # An author's bare sentence: it may say what to do, and nothing is known that could be added.
+        return ""
+    return _BY_STRATEGY.get(error.strategy) or _BY_KIND.get(error.kind, "")
 
 
 def _about_effect(error: ToolError) -> str:
     check = f" Check with {_call(error.verify)} first." if error.verify else ""
-    return {
-        Effect.UNKNOWN: "It is not known whether the call took effect; do not repeat it.",
-        Effect.PARTIAL: "Part of it was done; do not repeat it as it is.",
-        Effect.DONE: "The call took effect; do not repeat it.",
-    }.get(error.effect or Effect.NONE, "") + check
+    return _ABOUT_EFFECT.get(error.effect or Effect.NONE, "") + check
 
 
 def _call(action: Action) -> str:
     if not action.arguments:
         return action.tool
-    arguments = ", ".join(f"{name}={compact(value)}" for name, value in action.arguments.items())
+    arguments = ", ".join([f"{name}={_written(value)}" for name, value in action.arguments.items()])
     return f"{action.tool}({arguments})" if action.tool else arguments
 
 
 def _names(told: str, call: str) -> bool:
-    return re.search(rf"(?<![\w.]){re.escape(call)}(?!\w)", told) is not None
+    return call in told and re.search(rf"(?<![\w.]){re.escape(call)}(?!\w)", told) is not None
+
+
+def _mends_all(error: ToolError) -> bool:
+    """Whether the known changes are enough: one for each problem, or for the unknown name that caused it."""
+    reached: set[Path] = set()
+    for change in error.patch:
+        parent = change.path[:-1]
+        reached.add(change.path)
+        if change.to is not None:
+            reached.add((*parent, change.to))
+        if change.op != "set":
+            reached.add(parent)
+    return reached.issuperset([problem.path for problem in error.fields])
 
 
 def _is_whole(change: Patch) -> bool:
-    needs = {"set": change.value is not UNSET, "rename": change.to is not None, "remove": True}
-    return bool(change.path) and needs[change.op]
+    if change.op == "set":
+        return bool(change.path) and change.value is not UNSET
+    return bool(change.path) and (change.op == "remove" or change.to is not None)
 
 
 def _change(change: Patch) -> str:
-    name = ".".join(str(part) for part in change.path)
+    name = ".".join(map(str, change.path))
     if change.op == "rename":
         return f"{change.to} instead of {name}"
     if change.op == "remove":
         return f"{name} left out"
-    return f"{name}={compact(change.value)}"
+    return f"{name}={_written(change.value)}"
+
+
+def _written(value: Json) -> str:
+    # The encoder takes a microsecond to set itself up, whatever it is to write.
+    return str(value).lower() if type(value) in (bool, int) else compact(value)
 
 
 def _sentence(text: str) -> str:
@@ -126,7 +156,7 @@ def load(text: str) -> ToolError | None:
     """Prose says nothing a program may rely on, so it counts as the kind that is given up."""
     if not text.strip():
         return None
-    return build("text", text, kind=Kind.INTERNAL, legacy=True)
+    return build("text", text, {"legacy": True}, kind=Kind.INTERNAL)
 
 
 FORMAT: Final = Format("text", "none, plain sentences", dump, load, str, ask=ask)

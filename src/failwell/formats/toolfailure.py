@@ -49,9 +49,9 @@ _CODE_OF_WORD: Final = {word: code for code, word in _WORD_OF_CODE.items()}
 
 def dump(error: ToolError, *, now: datetime | str | None = None) -> dict[str, Json]:
     """The proposal's object. `now` turns a delay into the instant it wants; without it only `reset_at` is used."""
-    code = error.code or default_code(error)
-    wire: dict[str, Json] = {"class": _CLASS_OF_KIND[error.kind], "code": _WORD_OF_CODE.get(code, code)}
-    if error.kind is Kind.TRANSIENT:
+    code, kind = error.code or default_code(error), error.kind
+    wire: dict[str, Json] = {"class": _CLASS_OF_KIND[kind], "code": _WORD_OF_CODE.get(code, code)}
+    if kind is Kind.TRANSIENT:
         wire["retryable"] = error.retryable
         moment = error.reset_at
         start = None if now is None else instant(now)
@@ -84,13 +84,16 @@ def load(data: Mapping[str, Any], clean: bool = False, message: str = "") -> Too
     error = build(
         "toolfailure",
         message or data.get("agentGuidance") or "",
-        code=code,
+        {
+            "code": code,
+            "reset_at": instant(before / 1000) if isinstance(before, (int, float)) and abs(before) < 1e15 else None,
+            "correlation_id": data.get("correlationId"),
+            "suggestion": data.get("agentGuidance"),
+        },
         retryable=data.get("retryable", False),
-        reset_at=instant(before / 1000) if isinstance(before, (int, float)) and abs(before) < 1e15 else None,
-        correlation_id=data.get("correlationId"),
-        suggestion=data.get("agentGuidance"),
+        clean=clean,
     )
-    if error.info is None:
+    if error._info is None:
         error = error.replace(kind=_KIND_OF_CLASS[data["class"]])
     return error
 

@@ -10,6 +10,7 @@ from failwell.model.kinds import Kind
 from failwell.model.plain import Json
 
 from .wire import (
+    OBJECT,
     RESERVED,
     Format,
     brief,
@@ -48,12 +49,12 @@ def sniff(data: Mapping[str, Any]) -> bool:
 
 
 def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
-    inner = data.get("error")
-    if not sniff(data) and isinstance(inner, Mapping) and isinstance(inner.get("type"), str):
+    if not sniff(data):
+        inner = data.get("error")
+        if inner is None or not isinstance(inner, OBJECT) or not sniff(inner):
+            return None
         # The form of the system the contract grew out of.
         data = inner
-    if not sniff(data):
-        return None
     name: str = data["type"]
     notes: list[str] = []
     context = kept_map(data.get("data"), notes, "data")
@@ -68,12 +69,14 @@ def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
     error = build(
         "typed",
         data.get("message", ""),
+        {
+            "code": name,
+            "recoverable": recoverable,
+            "conflicts": conflicts,
+            "retry_after": delay,
+            "details": context,
+        },
         kind=TYPES.get(name),
-        code=name,
-        recoverable=recoverable,
-        conflicts=conflicts,
-        retry_after=delay,
-        details=context,
         notes=notes,
         clean=clean,
     )

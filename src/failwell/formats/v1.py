@@ -36,7 +36,23 @@ def code_of(error: ToolError) -> str:
     return mapped
 
 
-def dump(error: ToolError) -> dict[str, Json]:
+def strict_code_of(error: ToolError) -> str:
+    """One of the six codes, by the letter of the contract: a status decides, and 429 is the client's mistake."""
+    status = error.http_status
+    if error.code is not None and (info := error.info) is not None and info.catalog == "v1":
+        return error.code
+    if status is not None and status >= 400:
+        return _BY_STATUS.get(status) or ("SERVER_ERROR" if status >= 500 else "CLIENT_ERROR")
+    return ROWS[core_code(error)][0]
+
+
+_BY_STATUS: Final = {401: "AUTHENTICATION_ERROR", 403: "AUTHENTICATION_ERROR", 404: "NOT_FOUND"}
+
+
+def dump(error: ToolError, *, strict: bool = False) -> dict[str, Json]:
+    """The object. With `strict` the code is one of the contract's six, and `retryable` what the contract says of it."""
+    code = strict_code_of(error) if strict else code_of(error)
+    known = find(code) if strict else None
     said: dict[str, Json] = {}
     if error.http_status is not None:
         said["statusCode"] = error.http_status
@@ -44,9 +60,9 @@ def dump(error: ToolError) -> dict[str, Json]:
         said["retryAfter"] = error.retry_after
     wire: dict[str, Json] = {
         "kind": ERROR,
-        "code": code_of(error),
+        "code": code,
         "message": error.message,
-        "retryable": error.retryable,
+        "retryable": error.retryable if known is None else known.retryable,
     }
     if details := {**said, **spread(error, _OWN)}:
         wire["details"] = details
@@ -85,11 +101,13 @@ def load(data: Mapping[str, Any], clean: bool = False) -> Outcome | None:
     error = build(
         "v1",
         data.get("message", ""),
-        code=code if isinstance(code, str) else None,
+        {
+            "code": code if isinstance(code, str) else None,
+            "http_status": status,
+            "retry_after": delay,
+            "details": details,
+        },
         retryable=data.get("retryable"),
-        http_status=status,
-        retry_after=delay,
-        details=details,
         notes=notes,
         clean=clean,
     )
@@ -112,4 +130,4 @@ def _load_question(data: Mapping[str, Any]) -> NeedsInput:
     )
 
 
-FORMAT: Final = Format("v1", "001, toolError:v1", dump, load, pretty, ask=ask, stow=stow_in("details", dump))
+FORMAT: Final = Format("v1", "001, toolError:v1", dump, load, pretty, ("strict",), ask, stow_in("details", dump))

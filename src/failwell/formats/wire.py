@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
-from failwell.model.codes import find
+from failwell.model.codes import Code, find
 from failwell.model.error import KIND_CLASSES, ToolError, normalised
+from failwell.model.fields import severity_of, status
 from failwell.model.kinds import Kind, Severity
 from failwell.model.needs import NeedsInput
-from failwell.model.parts import Action, FieldError, Patch
+from failwell.model.parts import CLEAN_PARTS
 from failwell.model.plain import MAX_DEPTH, Json, plain, text
 
 RESERVED: Final = "failwell"
 """The key under which a format keeps what its contract has no word for."""
+
+OBJECT: Final = (dict, Mapping)
+"""For `isinstance`: the exact type first, since asking an abstract class takes four times as long."""
 
 compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 pretty: Final = json.JSONEncoder(ensure_ascii=False, indent=2, check_circular=False).encode
@@ -44,40 +49,33 @@ class Format:
     stow: Callable[..., Json] | None = None
 
 
-_TEXTS: Final = frozenset(
-    {"code", "title", "suggestion", "policy_decision", "tool", "action", "tier", "correlation_id"}
-)
-_MAPS: Final = frozenset({"details", "meta"})
-_PARTS: Final[dict[str, Any]] = {"actions": Action, "fields": FieldError, "patch": Patch}
-
-
-def _read_field(name: str, value: Any, clean: bool) -> Any:
-    """`value` as the field keeps it. In clean JSON, what has the right type already is taken as it is."""
-    if clean:
-        kind = type(value)
-        if (kind is str and name in _TEXTS) or (kind is dict and name in _MAPS):
-            return value or None
-        if kind is list and name in _PARTS and len(value) <= 100:
-            read = _PARTS[name].of_clean
-            return tuple(found for item in value if (found := read(item)) is not None) or None
-    return normalised(name, value)
+# What clean JSON holds already in the form in which the field keeps it.
+_AS_IS: Final[dict[str, type]] = {
+    **dict.fromkeys(("code", "suggestion", "policy_decision", "tool", "action", "tier", "correlation_id"), str),
+    **dict.fromkeys(("details", "meta"), dict),
+    "fields": tuple,  # only a reader makes one, out of what it has read
+}
+# What is read in one step from any value in JSON.
+_SCALARS: Final[dict[str, Callable[[Any], Any]]] = {"severity": severity_of, "http_status": status}
+_NOTHING: Final[dict[str, Any]] = {}
+_ERROR: Final = Severity.ERROR
 
 
 def build(
     format: str,
     message: object,
+    fields: dict[str, Any],
     *,
     kind: Kind | None = None,
     retryable: object = None,
-    notes: list[str] | tuple[str, ...] = (),
+    notes: list[str] | None = None,
     clean: bool = False,
-    **fields: Any,
 ) -> ToolError:
     """The error a peer sent. `retryable` is the flag on the wire; it counts only for codes nobody knows.
 
     `clean` says that the values come out of JSON that `is_clean` looked at, so that they need no second look.
     """
-    notes = list(notes)
+    notes = [] if notes is None else notes
     code = fields.get("code")
     if code is not None and not isinstance(code, str):
         notes.append("The code was not a text.")
@@ -93,34 +91,84 @@ def build(
         notes.append("The retryable flag was not true or false.")
     if info is not None and flag is not None and flag is not info.retryable:
         notes.append(f"The peer said retryable: {str(flag).lower()}, which the code {info.name} rules out.")
-    given: dict[str, Any] = {"message": text(message), "origin": "peer", "format": format}
-    for name, value in fields.items():
-        if value is not None and (kept := _read_field(name, value, clean)) is not None:
-            given[name] = kept
+    if not clean:
+        message = text(message)
+    given: dict[str, Any] = {"message": message, "origin": "peer", "format": format}
+    cls = KIND_CLASSES[kind]
+    error: ToolError = cls._new(cls, message)
+    error._given, error._info = given, info
+    _fill(error, fields, clean)
     if "severity" not in fields:
-        given["severity"] = Severity.ERROR
+        given["severity"] = _ERROR
     if flag is not None and (info is None or flag is not info.retryable):
         given["wire_retryable"] = flag
     if notes:
         given["notes"] = tuple(notes)
-    error = KIND_CLASSES[kind]._blank(given)
-    error.args = (given["message"],)
-    error._info = info
-    _forget_defaults(error)
     return error
 
 
-def _forget_defaults(error: ToolError) -> None:
-    """What follows from the code and the kind anyway was not stated: it would read as if the author insisted."""
+def _fill(error: ToolError, fields: dict[str, Any], clean: bool) -> None:
+    """Gives the error its fields. In clean JSON, what has the right type already is taken as it is."""
     given = error._given
-    for name, default in _DEFAULTS.items():
-        if name in given and given[name] == default(error):
+    as_is = (_AS_IS if clean else _NOTHING).get
+    follows = None if clean else _NOTHING
+    stated = []
+    for name, value in fields.items():
+        if value is None:
+            continue
+        if type(value) is as_is(name):
+            kept = value or None
+        elif name in _DEFAULTS:
+            if follows is None:
+                follows = _follows(error)
+            if name in follows and value == follows[name]:
+                continue
+            stated.append(name)
+            kept = normalised(name, value)
+        elif clean and type(value) is list and name in CLEAN_PARTS and len(value) <= 100:
+            kept = read_parts(CLEAN_PARTS[name], value)
+        elif clean and name in _SCALARS:
+            kept = _SCALARS[name](value)
+        else:
+            kept = normalised(name, value)
+        if kept is not None:
+            given[name] = kept
+    for name in stated:
+        # What follows from the code and the kind anyway was not stated: it would read as if the author insisted.
+        if name in given and given[name] == _DEFAULTS[name](error):
             del given[name]
+
+
+_followed: Final[dict[str, tuple[Code, dict[str, Any]]]] = {}
+
+
+def _follows(error: ToolError) -> dict[str, Any]:
+    """What the code says by itself, where the error is of the code's kind; kept, as there are few codes."""
+    code = error._info
+    if code is None or code.kind is not error._kind:
+        return _NOTHING
+    known = _followed.get(code.name)
+    if known is None or known[0] is not code:
+        # New, or declared again since.
+        blank = KIND_CLASSES[code.kind]._blank({})
+        blank._info = code
+        known = code, {name: default(blank) for name, default in _DEFAULTS.items()}
+        _followed[code.name] = known
+    return known[1]
+
+
+def read_parts(read: Callable[[Any], Any], items: list[Any]) -> tuple[Any, ...] | None:
+    """What `read` makes of the items, without those it can make nothing of."""
+    parts = []
+    for item in items:
+        if (part := read(item)) is not None:
+            parts.append(part)  # noqa: PERF401 - there are one or two: a comprehension takes longer to set up
+    return tuple(parts) or None
 
 
 def restore(error: ToolError, carried: object) -> ToolError:
     """`error` with the fields that travelled under the reserved key put back."""
-    if not isinstance(carried, Mapping) or not carried:
+    if carried is None or not isinstance(carried, OBJECT) or not carried:
         return error
     from . import canonical
 
@@ -144,13 +192,16 @@ def _finite(digits: str) -> float | str:
     return number if math.isfinite(number) else str(number)
 
 
-_decode = json.JSONDecoder(parse_constant=_finite, parse_float=_finite).decode
+# Without the two searches for white space that `decode` makes around every value.
+_decode: Final = json.JSONDecoder(parse_constant=_finite, parse_float=_finite).raw_decode
 
 
 def read_json(source: str) -> Json:
     """The JSON value in `source`, or None for anything that is not JSON. What JSON has no number for comes as text."""
+    source = source.strip(" \t\r\n")
     try:
-        return _decode(source)
+        value, end = _decode(source)
+        return value if end == len(source) else None
     except RecursionError:
         return None
     except ValueError as problem:
@@ -163,14 +214,16 @@ def read_json(source: str) -> Json:
         return None
 
 
+_HALF: Final = re.compile(r"\\u[dD]")
+
+
 def is_clean(source: str) -> bool:
     """Whether what `read_json` makes of `source` is plain data: no halves of characters, no nesting out of proportion.
 
     It is asked of the text because that is faster than looking at every value.
     """
     return (
-        "\\ud" not in source
-        and "\\uD" not in source
+        ("\\" not in source or not _HALF.search(source))
         and source.count("{") + source.count("[") < MAX_DEPTH
         and (source.isascii() or text(source) == source)
     )
@@ -211,16 +264,21 @@ def is_texts(value: Json) -> bool:
     return isinstance(value, list) and bool(value) and all(is_text(item) for item in value)
 
 
-def is_objects(value: Json) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
+def is_objects(value: Json) -> TypeGuard[list[dict[str, Json]]]:
+    if not isinstance(value, list) or not value:
+        return False
+    for item in value:  # noqa: SIM110 - all() takes longer to set up than to look at the two or three there are
+        if not isinstance(item, dict):
+            return False
+    return True
 
 
 def kept_map(value: object, notes: list[str], name: str) -> dict[str, Json]:
     """`value` where an object belongs; anything else is kept under its key, with a note."""
-    if isinstance(value, Mapping):
-        return dict(value)
     if value is None:
         return {}
+    if isinstance(value, OBJECT):
+        return dict(value)
     notes.append(f"{name} was not an object.")
     return {name: value}
 

@@ -109,12 +109,14 @@ def _load_tool_error(attributes: dict[str, str], body: str, notes: list[str]) ->
     error = build(
         "xml",
         message,
-        code=attributes.get("code") or None,
-        severity=attributes.get("severity"),
-        suggestion=recovery,
-        actions=actions,
-        details=details,
-        retry_after=delay,
+        {
+            "code": attributes.get("code") or None,
+            "severity": attributes.get("severity"),
+            "suggestion": recovery,
+            "actions": actions,
+            "details": details,
+            "retry_after": delay,
+        },
         notes=notes,
         clean=True,
     )
@@ -137,12 +139,14 @@ def _load_validation(attributes: dict[str, str], body: str, notes: list[str]) ->
     error = build(
         "xml",
         f"The arguments are invalid: {named}." if named else "The arguments are invalid.",
+        {
+            "code": "VALIDATION_ERROR",
+            "fields": problems,
+            "suggestion": None if recovery == FIX_FIELDS else recovery,
+            "tool": tool,
+            "action": action,
+        },
         kind=Kind.VALIDATION,
-        code="VALIDATION_ERROR",
-        fields=problems,
-        suggestion=None if recovery == FIX_FIELDS else recovery,
-        tool=tool,
-        action=action,
         notes=notes,
     )
     return error if carried is None else restore(error, read_json(carried))
@@ -150,6 +154,8 @@ def _load_validation(attributes: dict[str, str], body: str, notes: list[str]) ->
 
 def path_from(name: str) -> Path:
     """The path behind a dotted name."""
+    if name.isidentifier():
+        return (name,)
     if name == "(root)":
         return ()
     return tuple(int(part) if _INDEX.fullmatch(part) else part for part in name.split("."))

@@ -27,6 +27,8 @@ from .parts import Action, Conflicting, FieldError, Patch, all_of, apply_patch
 from .plain import Json, instant, label, lines, plain, plain_map, rfc3339, seconds, text
 
 T = TypeVar("T")
+# Looking a member up in its class takes as long as a call.
+_TRANSIENT: Final = Kind.TRANSIENT
 _EMPTY: Final[Mapping[str, Json]] = MappingProxyType({})
 
 CANONICAL_VERSION: Final = 1
@@ -41,19 +43,19 @@ def _problems(value: object) -> tuple[FieldError, ...]:
 
 
 def _default_title(error: ToolError) -> str:
-    info = error.info
+    info = error._info
     return info.title if info else humanize(error.code or "") or humanize(error.kind.value)
 
 
 def _default_strategy(error: ToolError) -> Strategy:
-    info = error.info
+    info, kind = error._info, error.kind
     # An error filed under another kind than its code's was turned into something else by its author.
-    return info.strategy if info and info.kind is error.kind else STRATEGY_OF_KIND[error.kind]
+    return info.strategy if info and info.kind is kind else STRATEGY_OF_KIND[kind]
 
 
 def _default_effect(error: ToolError) -> Effect | None:
-    info = error.info
-    known = info.effect if info and info.kind is error.kind else EFFECT_OF_KIND.get(error.kind)
+    info, kind = error._info, error.kind
+    known = info.effect if info and info.kind is kind else EFFECT_OF_KIND.get(kind)
     # Whoever names a call that tells whether something happened does not know it.
     return Effect.UNKNOWN if known is None and "verify" in error._given else known
 
@@ -68,6 +70,8 @@ class ToolError(Exception):
 
     _kind: ClassVar[Kind | None] = None
     _defaults: ClassVar[dict[str, Any]] = {}
+    # The constructor of the built-in base, found once: a subclass may have another one than Exception's.
+    _new: ClassVar[Callable[..., Any]] = Exception.__new__
     _given: dict[str, Any]
     _info: Code | None
 
@@ -75,7 +79,7 @@ class ToolError(Exception):
     code = Field(label, cast("str | None", None))
     title = Derived(label, _default_title)
     severity = Derived(severity_of, lambda _: Severity.ERROR)
-    recoverable = Derived(flag, lambda error: error.kind is Kind.TRANSIENT)
+    recoverable = Derived(flag, lambda error: error.kind is _TRANSIENT)
     strategy = Derived(Strategy.of, _default_strategy)
     retry_after = Field(seconds, cast("float | int | None", None))
     reset_at = Field(instant, cast("datetime | None", None))
@@ -111,6 +115,7 @@ class ToolError(Exception):
         'InvoiceAlreadyPaid'
         """
         super().__init_subclass__()
+        cls._new = super().__new__
         info = find(label(defaults.get("code"))) if cls._kind is None else None
         cls._kind = Kind.of(defaults.get("kind")) or cls._kind or (info.kind if info else None)
         defaults.pop("kind", None)
@@ -142,7 +147,7 @@ class ToolError(Exception):
 
     @classmethod
     def _blank(cls, given: dict[str, Any]) -> Self:
-        self = super().__new__(cls)
+        self: Self = cls._new(cls)
         self._given = given
         self._info = None
         return self
@@ -175,8 +180,8 @@ class ToolError(Exception):
     @property
     def kind(self) -> Kind:
         """One of six; decides what an agent does."""
-        if self._kind is not None:
-            return self._kind
+        if (kind := self._kind) is not None:
+            return kind
         given: Kind | None = self._given.get("kind")
         return given or (self._info.kind if self._info else Kind.INTERNAL)
 
@@ -196,7 +201,7 @@ class ToolError(Exception):
         if self._info is not None:
             return self._info.retryable
         flag = self._given.get("wire_retryable")
-        return self.kind is Kind.TRANSIENT if flag is None else cast(bool, flag)
+        return self.kind is _TRANSIENT if flag is None else cast(bool, flag)
 
     @property
     def is_error(self) -> bool:
@@ -373,6 +378,7 @@ _PLAIN_FIELDS: Final = (
     "correlation_id",
     "meta",
 )
+_COLLECTIONS: Final = (tuple, dict)
 _PART_FIELDS: Final = ("actions", "fields", "patch", "conflicts")
 
 
@@ -388,7 +394,7 @@ def normalised(name: str, value: object) -> Any:
     except Exception:
         # Something that breaks when it is looked at is as good as nothing.
         return None
-    return normal if normal != () and normal != {} else None
+    return None if type(normal) in _COLLECTIONS and not normal else normal
 
 
 class NotFound(ToolError, LookupError, kind=Kind.NOT_FOUND, code="NOT_FOUND"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypedDict, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypedDict, TypeVar, overload
 
 from .kinds import Effect, Kind, Severity, Strategy
 from .parts import Action, Conflicting, FieldError, Patch
@@ -71,7 +71,8 @@ class Field(Generic[T]):
     def __get__(self, obj: ToolError | None, owner: type) -> Self | T:
         if obj is None:
             return self
-        return cast(T, obj._given.get(self.name, self.default))
+        value: T = obj._given.get(self.name, self.default)
+        return value
 
     def __set__(self, obj: ToolError, value: Any) -> None:
         obj._give(self.name, value)
@@ -93,8 +94,8 @@ class Derived(Field[T]):
     def __get__(self, obj: ToolError | None, owner: type) -> Self | T:
         if obj is None:
             return self
-        value = obj._given.get(self.name)
-        return cast(T, value) if value is not None else self.derive(obj)
+        value: T | None = obj._given.get(self.name)
+        return value if value is not None else self.derive(obj)
 
 
 def flag(value: object) -> bool | None:
@@ -114,6 +115,9 @@ def origin_of(value: object) -> Literal["peer", "local"] | None:
     return value if isinstance(value, str) and value in ("peer", "local") else None  # type: ignore[return-value]
 
 
+_severity = Severity.of
+
+
 def severity_of(value: object) -> Severity:
     # An unknown word is no reason to call a failure a success.
-    return Severity.of(value) or Severity.ERROR
+    return _severity(value) or Severity.ERROR

@@ -10,10 +10,11 @@ class _Choice(StrEnum):
     @classmethod
     def of(cls, value: object) -> Self | None:
         """The member named by `value`, in any case; None for anything else."""
-        if isinstance(value, cls):
-            return value
-        if not isinstance(value, str):
-            return None
+        if type(value) is not str:
+            if isinstance(value, cls):
+                return value
+            if not isinstance(value, str):
+                return None
         members = cls._value2member_map_
         return members.get(value) or members.get(value.lower())  # type: ignore[return-value]
 

@@ -13,8 +13,6 @@ from .plain import UNSET, Json, Unset, each, label, plain, plain_map, text
 Path = tuple[str | int, ...]
 T = TypeVar("T")
 _set = object.__setattr__
-_ACTION_KEYS: Final = frozenset({"tool", "description", "arguments"})
-_FIELD_KEYS: Final = frozenset({"path", "message", "sent", "expected", "options", "rule"})
 
 
 def _never_raising(read: Callable[[Any, object], T | None]) -> Callable[[Any, object], T | None]:
@@ -72,19 +70,6 @@ class Action:
         name = label(value)
         return cls(name) if name else None
 
-    @classmethod
-    def of_clean(cls, value: Any) -> Self | None:
-        """The same from clean JSON that has the canonical form."""
-        if type(value) is dict and type(value.get("tool")) is str and value.keys() <= _ACTION_KEYS:
-            description, arguments = value.get("description"), value.get("arguments")
-            if (description is None or type(description) is str) and (arguments is None or type(arguments) is dict):
-                self = cls.__new__(cls)
-                _set(self, "tool", value["tool"])
-                _set(self, "description", description or None)
-                _set(self, "arguments", arguments)
-                return self
-        return cls.of(value)
-
     def to_dict(self) -> dict[str, Json]:
         return _present(
             {"tool": self.tool},
@@ -127,7 +112,7 @@ class FieldError:
     @property
     def name(self) -> str:
         """The path joined with dots; `(root)` for the arguments as a whole."""
-        return ".".join(str(part) for part in self.path) or "(root)"
+        return ".".join(map(str, self.path)) or "(root)"
 
     @classmethod
     @_never_raising
@@ -148,29 +133,6 @@ class FieldError:
             return cls(path_of(value[0]), text(value[1]))
         message = label(value)
         return cls((), message) if message else None
-
-    @classmethod
-    def of_clean(cls, value: Any) -> Self | None:
-        """The same from clean JSON that has the canonical form."""
-        if type(value) is dict and type(value.get("message")) is str and value.keys() <= _FIELD_KEYS:
-            path, options = value.get("path", []), value.get("options", [])
-            expected, rule = value.get("expected"), value.get("rule")
-            if (
-                type(path) is list
-                and all(type(part) in (str, int) for part in path)
-                and type(options) is list
-                and (expected is None or type(expected) is str)
-                and (rule is None or type(rule) is str)
-            ):
-                self = cls.__new__(cls)
-                _set(self, "path", tuple(path))
-                _set(self, "message", value["message"])
-                _set(self, "sent", value.get("sent", UNSET))
-                _set(self, "expected", expected or None)
-                _set(self, "options", tuple(options))
-                _set(self, "rule", rule or None)
-                return self
-        return cls.of(value)
 
     def to_dict(self) -> dict[str, Json]:
         data = _present({"path": list(self.path), "message": self.message}, expected=self.expected, rule=self.rule)
@@ -213,20 +175,6 @@ class Patch:
         if isinstance(value, Mapping) and isinstance(value.get("op"), str) and value["op"] in _OPERATIONS:
             return cls(value["op"], path_of(value.get("path", ())), value.get("value", UNSET), label(value.get("to")))
         return None
-
-    @classmethod
-    def of_clean(cls, value: Any) -> Self | None:
-        """The same from clean JSON that has the canonical form."""
-        if type(value) is dict and type(value.get("path")) is list and value.get("op") in _OPERATIONS:
-            path, to = value["path"], value.get("to")
-            if all(type(part) in (str, int) for part in path) and (to is None or type(to) is str):
-                self = cls.__new__(cls)
-                _set(self, "op", value["op"])
-                _set(self, "path", tuple(path))
-                _set(self, "value", value.get("value", UNSET))
-                _set(self, "to", to or None)
-                return self
-        return cls.of(value)
 
     def to_dict(self) -> dict[str, Json]:
         data = _present({"op": self.op, "path": list(self.path)}, to=self.to)
@@ -359,6 +307,98 @@ class Option:
 def all_of(part: Any, value: object) -> tuple[Any, ...]:
     """The items of `value` that `part` can read."""
     return tuple(item for raw in each(value) if (item := part.of(raw)) is not None)
+
+
+def _draft_of(part: type) -> Any:
+    """A class with the slots of the frozen `part` that can be written to.
+
+    An instance is filled as one and then becomes the other: a fourth of the time of setting frozen fields one by one.
+    """
+    return type(part.__name__, (), {"__slots__": part.__slots__})  # type: ignore[attr-defined]
+
+
+_ActionDraft: Final = _draft_of(Action)
+_FieldErrorDraft: Final = _draft_of(FieldError)
+_PatchDraft: Final = _draft_of(Patch)
+_STEPS: Final = frozenset({str, int})
+_ACTION_KEYS: Final = frozenset(Action.__slots__)
+_FIELD_KEYS: Final = frozenset(FieldError.__slots__)
+
+
+def _clean_action(value: Any) -> Action | None:
+    if type(value) is dict and type(tool := value.get("tool")) is str and value.keys() <= _ACTION_KEYS:
+        description, arguments = value.get("description"), value.get("arguments")
+        if (description is None or type(description) is str) and (arguments is None or type(arguments) is dict):
+            action = _ActionDraft()
+            action.tool = tool
+            action.description = description or None
+            action.arguments = arguments
+            action.__class__ = Action
+            return action  # type: ignore[no-any-return]
+    return Action.of(value)
+
+
+def read_problem(
+    clean: bool,
+    path: Any,
+    message: Any,
+    sent: Any = UNSET,
+    expected: Any = None,
+    options: Any = None,
+    rule: Any = None,
+) -> FieldError | None:
+    """A problem from values out of JSON. If it is clean and all have the right type, they are taken as they are."""
+    if (
+        clean
+        and type(message) is str
+        # A tuple was made by the reader of the format, out of texts and indexes.
+        and (type(path) is tuple or (type(path) is list and _STEPS.issuperset(map(type, path))))
+        and (expected is None or type(expected) is str)
+        and (options is None or type(options) is list)
+        and (rule is None or type(rule) is str)
+    ):
+        problem = _FieldErrorDraft()
+        problem.path = tuple(path)
+        problem.message = message
+        problem.sent = sent
+        problem.expected = expected or None
+        problem.options = tuple(options) if options else ()
+        problem.rule = rule or None
+        problem.__class__ = FieldError
+        return problem  # type: ignore[no-any-return]
+    return FieldError.of(
+        {"path": path, "message": message, "sent": sent, "expected": expected, "options": options, "rule": rule}
+    )
+
+
+def _clean_problem(value: Any) -> FieldError | None:
+    if type(value) is dict and "message" in value and value.keys() <= _FIELD_KEYS:
+        get = value.get
+        path, sent = get("path", ()), get("sent", UNSET)
+        return read_problem(True, path, value["message"], sent, get("expected"), get("options"), get("rule"))
+    return FieldError.of(value)
+
+
+def _clean_patch(value: Any) -> Patch | None:
+    if type(value) is dict and (operation := value.get("op")) in _OPERATIONS:
+        path, to = value.get("path"), value.get("to")
+        if type(path) is list and (to is None or type(to) is str) and _STEPS.issuperset(map(type, path)):
+            change = _PatchDraft()
+            change.op = operation
+            change.path = tuple(path)
+            change.value = value.get("value", UNSET)
+            change.to = to or None
+            change.__class__ = Patch
+            return change  # type: ignore[no-any-return]
+    return Patch.of(value)
+
+
+CLEAN_PARTS: Final[dict[str, Callable[[Any], Any]]] = {
+    "actions": _clean_action,
+    "fields": _clean_problem,
+    "patch": _clean_patch,
+}
+"""The same as `of` for the parts of clean JSON, where what has the canonical form is taken as it is."""
 
 
 def _present(data: dict[str, Json], **more: Json) -> dict[str, Json]:
