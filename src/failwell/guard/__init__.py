@@ -20,6 +20,8 @@ from .budget import MAX_CHARS, MAX_TOKENS, changed_question, question_within, wi
 from .fence import CLOSE, OPEN, fence, is_fenced, poses, quoted
 from .names import is_secret_name, masks_numbers
 from .redact import MASK, Redactor, redactor
+from .sieve import suspicious
+from .values import drawn
 from .visible import needs_cleaning, visible
 
 Outcome = TypeVar("Outcome", bound=ToolError | NeedsInput)
@@ -29,6 +31,7 @@ _SAYS_NOTHING: Final = frozenset(["", "true", "false", "yes", "no", "null", "non
 # No error needs more than this of one text, and looking through more would only cost time.
 _LONGEST: Final = 64_000
 _MARGIN: Final = 8_000
+_ROUNDS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +63,54 @@ class Guard:
         paths = secret_paths(schema) if schema is not None else frozenset()
         return cls(redactor(patterns, values, names), max_chars, max_tokens, fences, paths)
 
+    def knowing(self, values: Iterable[str]) -> Guard:
+        """The same guard, which also masks these values, word for word."""
+        known = dict.fromkeys((*self.redact.values, *values))
+        # The longest first: one may be part of another.
+        return replace(self, redact=replace(self.redact, values=tuple(sorted(known, key=len, reverse=True))))
+
     def __call__(self, outcome: Outcome) -> Outcome:
         """The outcome as it may leave."""
         if isinstance(outcome, NeedsInput):
             return cast(Outcome, self._question(outcome))
         if not self._needed(outcome):
             return outcome
-        return cast(Outcome, within(self._cleaned(outcome), self.max_chars, self.max_tokens))
+        return cast(Outcome, self._cut(self._cleaned(outcome)))
+
+    def _cut(self, error: ToolError) -> ToolError:
+        """The error within the budget. A cut can make a name of the rest of one, so what was cut is looked at again."""
+        for _ in range(_ROUNDS):
+            short = within(error, self.max_chars, self.max_tokens)
+            if short is error:
+                break
+            error = self._cleaned(short)
+            if error is short:
+                break
+        return within(error, self.max_chars, self.max_tokens)
+
+    def passes(self, outcome: ToolError | NeedsInput, written: str) -> bool:
+        """Whether `written`, a JSON text made of `outcome`, may leave as it is: one look that says no when in doubt.
+
+        What a format leaves out needs no looking at, except for what was sent for a secret argument: the rest may
+        quote it. Whatever is escaped in JSON, or not ASCII, is left to those who look at each text.
+        """
+        if self.secret_paths or isinstance(outcome, NeedsInput):
+            return False
+        if len(written) > self.max_chars or len(written) > 4 * self.max_tokens:
+            return False
+        given = outcome._given
+        # What a format may spell in its own way, or only make a digest of.
+        for text in (outcome.message, given.get("code", "")):
+            if text not in written:
+                written = f"{written} {text}"
+        if not written.isascii() or written.encode().translate(None, _PLAIN):
+            return False
+        for name in ("fields", "patch"):
+            for part in given.get(name, ()):
+                for step in part.path:
+                    if type(step) is str and is_secret_name(step):
+                        return False
+        return not suspicious(written.lower(), self.fences) and self.redact.idle(written)
 
     def text(self, text: str, name: str = "") -> str:
         """One text as it may leave, standing under `name`."""
@@ -89,7 +133,7 @@ class Guard:
         texts: list[str] = []
         names: list[str] = []
         _collect(error._given, texts, names)
-        if any(map(self.redact.secret_name, names)):
+        if any(map(self.redact.secret_name if self.redact.names else is_secret_name, names)):
             return True
         whole = " ".join(texts)
         size = len(whole)
@@ -101,6 +145,8 @@ class Guard:
         if not (plain and whole.isprintable()) and needs_cleaning(whole):
             return True
         lower = whole.lower()
+        if plain and not suspicious(lower, self.fences) and self.redact.idle(whole):
+            return False
         # Line by line, since a speaker is told by the beginning of a line.
         return self.redact.finds(whole, lower) or (self.fences and poses("\n".join(texts), lower))
 
@@ -152,6 +198,8 @@ class Guard:
             # The message about a bad value usually quotes it.
             if isinstance(cleaned.get(name), str):
                 cleaned[name] = _QUOTED.sub(self.redact.mask, cleaned[name])
+        if not _describes(problem.get("expected", "")):
+            cleaned["expected"] = self.redact.mask
         return cleaned
 
     def _secret_path(self, path: Iterable[str | int]) -> bool:
@@ -187,12 +235,15 @@ class Guard:
         below = name if name and self.redact.secret_name(name) else ""
         # A pair of name and value is the same as a value under that name.
         titled = next((data[key] for key in _NAME_KEYS if isinstance(data.get(key), str)), "")
+        place = data.get("loc")
+        if not titled and isinstance(place, list):
+            titled = next((part for part in place if isinstance(part, str) and self.redact.secret_name(part)), "")
         cleaned: dict[str, Json] = {}
         for key, item in data.items():
             shown = self.text(key)
             while shown in cleaned:
                 shown += "'"
-            cleaned[shown] = self._value(item, below or (titled if key == "value" and titled else key))
+            cleaned[shown] = self._value(item, below or (titled if key in _VALUE_KEYS and titled else key))
         return cleaned
 
     def _list(self, items: list[Json], name: str) -> list[Json]:
@@ -226,10 +277,28 @@ class Guard:
         return f"{head} …({len(text) - len(head) - len(tail)} characters cut)… {tail}"
 
 
+# What JSON shows as it is: no control characters, no escapes.
+_PLAIN: Final = bytes(code for code in range(32, 127) if code != ord("\\")) + b"\n"
 _QUOTED_MASK: Final = "(redacted)"
 _NEVER_TEXT: Final = frozenset({"severity", "strategy", "effect", "kind", "origin", "retry_after", "reset_at"})
 _NAME_KEYS: Final = ("name", "key", "field", "header", "label")
+_VALUE_KEYS: Final = ("value", "input")
 _QUOTED: Final = re.compile(r"(?<=')[^'\r\n]{1,200}(?=')|(?<=\")[^\"\r\n]{1,200}(?=\")")
+
+
+# Words that say what a value must be like, rather than which it must be.
+_ABOUT_VALUES: Final = re.compile(
+    r"\b(?:characters?|chars|letters?|digits?|symbols?|strings?|text|least|most|than|length|long|format|valid|pattern|"
+    r"match|must|should|number|type|null|empty|bytes|encoded|hex|base64|object|array|list|any|non-empty|required)\b",
+    re.IGNORECASE,
+)
+
+
+def _describes(expected: str) -> bool:
+    """Whether what was expected of a secret says nothing of the secret itself."""
+    return not expected or (
+        _ABOUT_VALUES.search(expected) is not None and not any(map(drawn, expected.replace("'", " ").split()))
+    )
 
 
 def _says_nothing(value: Json) -> bool:
@@ -283,6 +352,8 @@ def _collect(data: Mapping[str, Any], texts: list[str], names: list[str]) -> Non
             texts += value
             names += value
             names += [title for key in _NAME_KEYS if type(title := value.get(key)) is str]
+            if "loc" in value and type(value["loc"]) is list:
+                names += [part for part in value["loc"] if type(part) is str]
             _collect(value, texts, names)
         elif kind is list or kind is tuple:
             for item in value:

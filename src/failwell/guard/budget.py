@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -34,17 +35,28 @@ def shorten(text: str, limit: int) -> str:
     if is_fenced(text) and limit > len(OPEN) + 12:
         inner = text[len(OPEN) : -len(CLOSE)]
         return f"{OPEN}{' '.join(shorten(inner, limit - len(OPEN) - len(CLOSE)).split())}{CLOSE}"
-    room = limit - len(_mark(len(text)))
+    marks = list(_MARK.finditer(text))
+    room = limit - len(_mark(len(text) + sum(int(earlier[1]) for earlier in marks)))
     if room < 8:
         return text[: limit - 1] + "…" if limit > 0 else ""
     tail = room // 3
     head, end = text[: room - tail], text[len(text) - tail :]
+    # A word about an earlier cut is not cut in half, and what it counts is counted again.
+    for earlier in marks:
+        if earlier.start() < len(head) < earlier.end():
+            head = head[: earlier.start()]
+        if earlier.start() < len(text) - len(end) < earlier.end():
+            end = text[earlier.end() :]
     # A mask that is cut in half would look like something to mask again.
     if (opened := head.rfind("[", -11)) >= 0 and "]" not in head[opened:]:
         head = head[:opened]
     if (closed := end.find("]", 0, 11)) >= 0 and "[" not in end[:closed]:
         end = end[closed + 1 :]
-    return head + _mark(len(text) - len(head) - len(end)) + end
+    gone = text[len(head) : len(text) - len(end)]
+    return head + _mark(len(gone) + sum(int(earlier[1]) - len(earlier[0]) for earlier in _MARK.finditer(gone))) + end
+
+
+_MARK: Final = re.compile(r" …\(([0-9]{1,18}) characters cut\)… ")
 
 
 def _mark(count: int) -> str:

@@ -28,8 +28,8 @@ _POSES: Final = re.compile(
     r"|\b(?:reveal|print|repeat|show|send)\b[^.]{0,30}\b(?:system prompt|hidden instructions)\b",
     re.IGNORECASE,
 )
-_MARKS: Final = ("<|", "</", "<s", "<a", "<h", "<t", "<f", "<e", "< ", "<<", "[i", "[s", "[/", "[untrusted text")
-_WORDS: Final = (
+MARKS: Final = ("<|", "</", "<s", "<a", "<h", "<t", "<f", "<e", "< ", "<<", "[i", "[s", "[/", "[untrusted text")
+WORDS: Final = (
     "system", "assistant", "human", "developer", "instruction", "prompt", "you are now", "told before", "disregard",
     "ignore", "forget",
 )  # fmt: skip
@@ -38,8 +38,8 @@ _WORDS: Final = (
 def poses(text: str, lower: str | None = None) -> bool:
     """Whether `text` speaks as if it were not data."""
     lower = text.lower() if lower is None else lower
-    marked = ("<" in lower or "[" in lower) and any(mark in lower for mark in _MARKS)
-    if not marked and not any(word in lower for word in _WORDS):
+    marked = ("<" in lower or "[" in lower) and any(mark in lower for mark in MARKS)
+    if not marked and not any(word in lower for word in WORDS):
         return False
     if OPEN in text:
         return not is_fenced(text)

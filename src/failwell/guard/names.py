@@ -10,21 +10,25 @@ from typing import Final
 _ENDINGS: Final = frozenset(
     "password passwd passphrase passcode pwd pw pass secret token jwt authorization auth credential credentials cookie "
     "otp cvv cvc pin bearer pat apikey accesskey secretkey privatekey accountkey mnemonic dbpass "
-    "userpass rootpass pgpass".split()
+    "userpass rootpass pgpass storepass keypass psk passwort kennwort senha contrasena wachtwoord losenord salasana "
+    "haslo heslo mdp".split()
 )
+# The same in writings that have no words in our sense.
+_FOREIGN: Final = ("contraseña", "lösenord", "hasło", "пароль", "密码", "密碼", "パスワード", "비밀번호", "şifre")
 # What a name written as one word may end in.
 _TAILS: Final = (
     "password", "passwd", "passphrase", "passcode", "apikey", "secret", "token", "accesskey", "secretkey", "masterkey",
-    "signingkey", "privatekey", "sessid", "sessionid", "pwd", "accesskey",
+    "signingkey", "privatekey", "presharedkey", "sessid", "sessionid", "pwd", "kennwort", "passwort",
 )  # fmt: skip
 _KEY_OF: Final = frozenset(
     "api access secret private encryption signing master account shared auth ssh service client license deploy hmac "
-    "aes rsa storage subscription app application session functions".split()
+    "aes rsa storage subscription app application session functions preshared".split()
 )
 _PAIRS: Final = frozenset(
     tuple(pair.split())
     for pair in "session id,connect sid,pin code,authorization code,auth code,otp code,security code,backup code,"
-    "backup codes,recovery code,recovery codes,seed phrase,recovery phrase,pass phrase,pass word".split(",")
+    "backup codes,recovery code,recovery codes,seed phrase,recovery phrase,pass phrase,pass word,de passe,mfa seed,"
+    "totp seed,otp seed,wallet seed,client assertion,code verifier".split(",")
 )
 _PLURALS: Final = frozenset("passwords secrets cookies apikeys".split())
 # A number or a word about which one it is does not make it another thing.
@@ -52,6 +56,8 @@ def words_of(name: str) -> list[str]:
         from urllib.parse import unquote
 
         name = unquote(name)
+    # What stands for a control character was put into the name by somebody, or by accident.
+    name = name.replace("\ufffd", "")
     return [word.lower() for word in _WORDS.findall(name)]
 
 
@@ -65,6 +71,8 @@ def is_secret_name(name: str, query: bool = False) -> bool:
     words = words_of(name[-200:])
     while words and (words[-1].isdigit() or (words[-1] in _TRAILING and len(words) > 1)):
         words.pop()
+    if not name.isascii() and name.lower().endswith(_FOREIGN):
+        return True
     if not words or words[0] in _QUESTIONS:
         return False
     last, before = words[-1], words[-2] if len(words) > 1 else ""

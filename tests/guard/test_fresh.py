@@ -1,0 +1,294 @@
+"""The second set: what was learned from the first must hold for secrets and texts nobody had in mind."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from itertools import product
+
+import pytest
+from canaries import CANARIES, NAMED, Canary
+from fresh import FRESH_CANARIES, FRESH_ORDINARY
+from ordinary import ORDINARY
+from test_redaction import PLACES, ROOMY, everywhere, leaks, spellings
+
+import failwell as fw
+from failwell.guard import DEFAULT, MASK, Guard, names, shapes
+from failwell.guard.budget import shorten
+from failwell.guard.fence import MARKS, WORDS
+from failwell.guard.sieve import searches, suspicious
+
+JSON_FORMATS = [name for name in fw.FORMATS if name not in ("text", "xml")]
+
+
+def halves(secret: str) -> tuple[str, ...]:
+    """The whole, and each half: a rule that stops too early leaves one behind."""
+    size = max(len(secret) // 2, 4)
+    return secret, secret[:size], secret[-size:]
+
+
+def test_there_are_enough() -> None:
+    assert len(FRESH_CANARIES) >= 120
+    assert len(FRESH_ORDINARY) >= 150
+    assert len({canary.name for canary in FRESH_CANARIES}) == len(FRESH_CANARIES)
+    assert all(canary.secret in canary.text for canary in FRESH_CANARIES)
+    assert len(set(FRESH_ORDINARY) - set(ORDINARY)) >= 150
+
+
+@pytest.mark.parametrize("canary", FRESH_CANARIES, ids=lambda canary: canary.name)
+def test_no_fresh_canary_comes_out(canary: Canary) -> None:
+    error = fw.ToolError(canary.text, details={"log": [canary.text]})
+    clean = ROOMY(error)
+    said = json.dumps([clean.message, clean.details], ensure_ascii=False)
+    assert not any(form in said for part in halves(canary.secret) for form in spellings(part)), said
+    assert ROOMY(clean) == clean
+    # At a glance, too: alone in an error it must be worth a closer look.
+    assert canary.secret not in fw.guard(fw.ToolError(canary.text)).message
+
+
+def test_no_fresh_canary_comes_out_of_any_format() -> None:
+    for canary in FRESH_CANARIES[::4]:
+        assert leaks(everywhere(canary.text), canary.secret) == [], canary.name
+
+
+@pytest.mark.parametrize("place", ["message", "details", "sent"])
+def test_under_one_in_a_hundred_fresh_texts_is_touched(
+    place: str, capsys: pytest.CaptureFixture[str], record_property: Callable[[str, object], None]
+) -> None:
+    make: dict[str, Callable[[str], fw.ToolError]] = {
+        "message": lambda text: fw.ToolError(text),
+        "details": lambda text: fw.ToolError("m", details={"lines": [text]}),
+        "sent": lambda text: fw.Invalid("m", fields=[{"path": ["value"], "message": "wrong", "sent": text}]),
+    }
+    touched = [text for text in FRESH_ORDINARY if ROOMY(make[place](text)) != make[place](text)]
+    rate = len(touched) / len(FRESH_ORDINARY)
+    record_property("false_positives", f"{rate:.2%}")
+    with capsys.disabled():
+        print(f"\nfalse positives in {place}, fresh: {len(touched)} of {len(FRESH_ORDINARY)} = {rate:.2%}")
+    assert rate < 0.01, touched
+
+
+# --- The first look at what is written -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_is_written_passes_only_when_there_is_nothing_to_do(place: str) -> None:
+    """A rendered text that passes at a glance is the one that the whole guard would have let out."""
+    for canary in (*CANARIES[::29], *FRESH_CANARIES[::7]):
+        error = PLACES[place](canary.text)
+        for format in JSON_FORMATS:
+            for carry in (False, True):
+                written = fw.render(error, format, carry=carry, guard=ROOMY)
+                assert not any(form in written for form in spellings(canary.secret)), (canary.name, format)
+                assert written == fw.render(ROOMY(error), format, carry=carry, guard=None), (canary.name, format)
+
+
+def test_an_ordinary_text_is_written_as_it_is() -> None:
+    for text in (*FRESH_ORDINARY, *ORDINARY[::5]):
+        error = fw.NotFound(text, details={"about": text}, suggestion="Call list first.")
+        for format in ("typed", "problem"):
+            assert fw.render(error, format, guard=ROOMY) == fw.render(ROOMY(error), format, guard=None)
+
+
+SEPARATORS = ("", "_", "-", ".", " ", "__", "2")
+
+
+def _all_names() -> list[str]:
+    ends = {*names._ENDINGS, *names._TAILS, *names._PLURALS}
+    pairs = {left + apart + right for (left, right), apart in product(names._PAIRS, SEPARATORS)}
+    keys = {f"{word}{apart}key" for word, apart in product(names._KEY_OF, SEPARATORS)}
+    plain = [*ends, *pairs, *keys, *(name for name, _ in NAMED)]
+    trailing = [word + apart + more for word, apart, more in product(ends, ("", "_"), (*names._TRAILING, "2"))]
+    camel = [word + more.title() for word, more in product(ends, names._TRAILING)]
+    return [name for name in (*plain, *trailing, *camel, *(f"user{name.title()}" for name in ends)) if name.isascii()]
+
+
+def test_every_secret_name_is_suspicious() -> None:
+    known = [name for name in _all_names() if names.is_secret_name(name)]
+    assert len(known) > 1000
+    assert [name for name in known if not suspicious(json.dumps({name: "x"}).lower())] == []
+
+
+def test_every_word_of_the_rules_is_suspicious() -> None:
+    words = [
+        *shapes.NAME_WORDS,
+        *WORDS,
+        *MARKS,
+        *(word for row in shapes.WORDS_OF.values() for word in row),
+    ]
+    assert [word for word in words if word.isascii() and not suspicious(f"a {word} b")] == []
+    assert [word for word in WORDS if not suspicious(word)] == []
+
+
+def test_a_sieve_finds_its_words_and_nothing_else() -> None:
+    several = searches(["token", "key", "tokens", "://"], ["pin"])
+
+    def found(text: str) -> bool:
+        return any(search(text) for search in several)
+
+    assert all(map(found, ["my token", "keys", "a://b", "pin", "pin=1", "pincode"]))
+    assert not any(map(found, ["toke", "ke y", "a:/b", "pinned", "spine", ""]))
+
+
+# --- Holes that were there -------------------------------------------------------------------------------------------
+
+WORD = "s3cr" + "3tPw9"
+HOLES = {
+    "quoted over two lines": 'password: "abc\n  §"',
+    "quoted over two lines, single": "password='abc\n§'\nuser='ada'",
+    "a backslash at the end of the line": "token=abc\\\n  §",
+    "an attribute between name and value": '<input type="password" name="x" class="y" value="§">',
+    "attributes in any order": "<input value='§' id='a' type='password'/>",
+    "attributes of escaped markup": '{"html": "<input type=\\"password\\" id=\\"a\\" value=\\"§\\">"}',
+    "an element named by its attribute": '<entry lang="en" key="db.password">§</entry>',
+    "cdata": "<password><![CDATA[§]]></password>",
+    "cdata with markup in it": "<password>\n  <![CDATA[<a>§&]]>\n</password>",
+    "words in an element": "<password>two §</password>",
+    "comma and bracket inside": "password=ab,cd)§ next",
+    "semicolon inside": "password=ab;§ next",
+    "a long name": "a" * 90 + "_password=§",
+    "a very long name": "a." * 400 + "password=§",
+    "percent-encoded letter": "pass%77ord=§",
+    "percent-encoded first letter": "p%61s%73word=§",
+    "a zero-width character in the name": "pass\u200bword=§",
+    "a control character in the name": "pass\x08word=§",
+    "pw": "pw=§",
+    "pw in json": '{"pw": "§"}',
+    "every text of a list": 'secrets: ["abc1", "§"]',
+    "every text of an object": '"credentials": {"first": "abc1", "second": "§"}',
+    "a change": 'password = "abc1" -> "§"',
+    "once named, everywhere": "'§' is too short: password='§'",
+}
+
+
+@pytest.mark.parametrize("hole", HOLES)
+def test_a_hole_is_closed(hole: str) -> None:
+    text = HOLES[hole].replace("§", WORD)
+    clean = DEFAULT.text(text)
+    assert WORD not in clean
+    assert DEFAULT.text(clean) == clean
+    assert leaks(fw.ToolError(text, details={"log": text}), WORD) == []
+
+
+def test_what_stands_around_a_closed_hole_stays() -> None:
+    assert DEFAULT.text("password=ab,cd)ef next") == f"password={MASK} next"
+    assert DEFAULT.text("connect(host=db,password=abc9,port=5)") == f"connect(host=db,password={MASK},port=5)"
+    assert DEFAULT.text("<password><![CDATA[abc9]]></password>") == f"<password><![CDATA[{MASK}]]></password>"
+    assert (
+        DEFAULT.text('<input type="password" value="abc9" id="a">') == f'<input type="password" value="{MASK}" id="a">'
+    )
+    assert DEFAULT.text('password: "abc\n  def9"\nuser: ada') == f'password: "{MASK}"\nuser: ada'
+
+
+@pytest.mark.parametrize("first", [4, 8, 16, 24])
+def test_a_token_over_two_lines_is_masked_whole(first: int) -> None:
+    token = "gh" + "p_" + "a1B2" * 9
+    for apart in ("\n", "\n  ", "\\\n", "\n> "):
+        clean = DEFAULT.text(f"using {token[:first]}{apart}{token[first:]}\nnow")
+        assert token[first:] not in clean
+        assert clean == f"using {MASK}\nnow"
+
+
+@pytest.mark.parametrize("expected", [WORD, f"exactly {WORD}", f"one of: '{WORD}', x", f"a string equal to {WORD}"])
+def test_what_was_expected_of_a_secret_does_not_say_it(expected: str) -> None:
+    error = fw.Invalid("m", fields=[{"path": ["user", "password"], "message": "wrong", "expected": expected}])
+    assert leaks(error, WORD) == []
+
+
+@pytest.mark.parametrize("expected", ["at least 12 characters", "a non-empty string", "8 to 64 letters and digits"])
+def test_what_a_secret_must_be_like_is_said(expected: str) -> None:
+    error = fw.Invalid("m", fields=[{"path": ["password"], "message": "wrong", "expected": expected}])
+    assert fw.guard(error).fields[0].expected == expected
+
+
+def test_a_validator_s_own_report_is_masked() -> None:
+    report = {"type": "string_too_short", "loc": ["body", "password"], "msg": "too short", "input": WORD}
+    assert leaks(fw.ToolError("m", details={"errors": [report]}), WORD) == []
+    plain = {**report, "loc": ["body", "email"]}
+    assert fw.guard(fw.ToolError("m", details={"errors": [plain]})).details["errors"] == [plain]
+
+
+# --- Cuts ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shift", range(0, 40, 3))
+@pytest.mark.parametrize(
+    "unit", ["is_password=hunter2 ", "password_policy: strict ", "token: abc9x, ", 'x={"pw": "a b9"} ']
+)
+def test_guarding_twice_is_guarding_once_wherever_it_was_cut(unit: str, shift: int) -> None:
+    for small in (Guard.make(max_chars=300 + shift), Guard.make(max_chars=900 + shift, max_tokens=200)):
+        error = fw.ToolError("y" * shift + unit * 400, details={"log": unit * 50, "more": [unit * 9] * 9})
+        once = small(error)
+        assert small(once) == once
+
+
+def test_a_text_cut_twice_counts_everything() -> None:
+    for size in (5_000, 70_000, 90_000, 1_000_000):
+        text = ("word " * size)[:size]
+        clean = fw.guard(fw.ToolError(text)).message
+        head, _, rest = clean.partition(" …(")
+        count, _, tail = rest.partition(" characters cut)… ")
+        assert len(head) + len(tail) + int(count or 0) == size
+        assert len(clean) <= 6000
+
+
+def test_a_cut_takes_no_remark_apart() -> None:
+    text = "a" * 200 + " …(5000 characters cut)… " + "b" * 200
+    for limit in range(60, 420):
+        short = shorten(text, limit)
+        assert len(short) <= limit
+        assert short.count(" …(") == short.count(" characters cut)… ") >= 1
+
+
+# --- Time ------------------------------------------------------------------------------------------------------------
+
+HOSTILE = [
+    *(
+        "docker login ",
+        "redis-cli ",
+        "ldapsearch ",
+        "sqlplus a/",
+        "echo a|",
+        "rabbitmqctl ",
+        "A_PASSWORD\n",
+        "connect('",
+    ),
+    *("a:5432:b:", "'AUTH' ", "A1 LOGIN ", "password ", "api key ", "seed: abc ", '{"name": "password", ', "<input "),
+    *('<input name="a" ', "<password><![CDATA[", "<key>password</key>", "password\n  x", '"loc":["password"]', "(a,"),
+    *("(password) VALUES (", "[SQL: a=? ", "[parameters: (", "└ 'a", "password └ 'a'\n", "-----END PRIVATE KEY"),
+    *("QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo=\n", "password=a)b,", "password=['a',", "password={'a':'b',", "password='"),
+    *(
+        'password="a\n',
+        'password=\\"',
+        "password=Some(",
+        'password="a" -> ',
+        "password=a\\\n",
+        "a%41",
+        "pass\ufffdword=",
+    ),
+    *(
+        "ghp_\nA1b2C3d4E5f6\n",
+        "token=A1b2C3d4E5f6G7h8I9\n",
+        "a.",
+        "a-",
+        "'password','",
+        "scrypt:a$",
+        "eyJa..",
+        "1/123/",
+    ),
+]
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_time_grows_with_the_text(unit: str) -> None:
+    def seconds(size: int) -> float:
+        text = (unit * (size // len(unit) + 1))[:size]
+        best = float("inf")
+        for _ in range(3):
+            started = time.process_time()
+            DEFAULT.redact(text)
+            best = min(best, time.process_time() - started)
+        return best
+
+    assert seconds(60_000) < 10 * seconds(15_000) + 0.01
