@@ -8,6 +8,8 @@ Project 'p_1' does not exist. Call projects.list first.
 
 from __future__ import annotations
 
+from . import classify
+from .classify import from_error, partial_failure, wrap
 from .formats import FORMATS, losses, parse, render, to_jsonrpc, to_result
 from .guard import Guard, guard
 from .model import catalogs
@@ -59,6 +61,11 @@ __all__ = [
     "losses",
     "to_result",
     "to_jsonrpc",
+    # from other people's failures
+    "classify",
+    "wrap",
+    "from_error",
+    "partial_failure",
     # what may leave
     "guard",
     "Guard",

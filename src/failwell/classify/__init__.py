@@ -1,0 +1,42 @@
+"""Foreign failures to ToolErrors: exceptions by one table, HTTP answers by another, arguments that break a schema.
+
+>>> import failwell
+>>> class OutOfStock(Exception): ...
+>>> @failwell.classify.maps(OutOfStock)
+... def out_of_stock(exc):
+...     return failwell.Conflict("It is out of stock.", code="OUT_OF_STOCK")
+>>> failwell.wrap(OutOfStock()).code
+'OUT_OF_STOCK'
+"""
+
+from __future__ import annotations
+
+from . import (
+    builtin,  # noqa: F401  (its rows)
+    databases,  # noqa: F401  (its rows)
+    services,  # noqa: F401  (its rows)
+    validation,  # noqa: F401  (its rows)
+    web,  # noqa: F401  (its rows)
+)
+from .batch import partial_failure
+from .http import STATUSES, code_for, from_http, retry_after
+from .reading import classify, from_error, is_order, wrap
+from .table import DEFAULT, Row, Table
+
+maps = DEFAULT.maps
+
+__all__ = [
+    "DEFAULT",
+    "STATUSES",
+    "Row",
+    "Table",
+    "classify",
+    "code_for",
+    "from_error",
+    "from_http",
+    "is_order",
+    "maps",
+    "partial_failure",
+    "retry_after",
+    "wrap",
+]

@@ -1,0 +1,145 @@
+"""jsonschema's ValidationErrors as broken rules. They are read by their attributes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from itertools import islice
+from typing import Any, Final
+
+from failwell.model.parts import Path
+from failwell.model.plain import UNSET
+
+from .problems import MOST_READ, Broken, Call, Problems, step_of, told
+from .rules import FORMATS, KEYWORDS, RULES
+from .schemas import Schema, branch_of, discriminator, properties_of, resolve, tags_of
+
+
+def jsonschema_problems(
+    errors: object, *, schema: Schema | None = None, arguments: Mapping[str, Any] | None = None
+) -> Problems:
+    """What jsonschema's errors say about the arguments, for an adapter that has more to add."""
+    call = Call(schema, arguments)
+    one = hasattr(errors, "validator") and hasattr(errors, "absolute_path")
+    read: list[object] = []
+    # Validation that breaks on hostile data has told what it could.
+    with suppress(Exception):
+        # A validator looks for the next mistake only when it is asked for it: asking for all may take for ever.
+        read.extend(islice([errors] if one else errors, MOST_READ + 1))  # type: ignore[call-overload]
+    broken = (each for error in read[:MOST_READ] for each in _of_jsonschema(error, call))
+    return told(broken, call, more=len(read) > MOST_READ)
+
+
+def _of_jsonschema(error: Any, call: Call) -> Iterator[Broken]:
+    node = resolve(getattr(error, "schema", None), call.schema)
+    path = tuple(getattr(error, "absolute_path", ()))
+    word = getattr(error, "validator", None)
+    rule = KEYWORDS.get(word, word) if isinstance(word, str) else "not"
+    read = _READERS.get(rule)
+    where = list(getattr(error, "absolute_schema_path", ()))
+    if where[-2:-1] == ["propertyNames"] and where[-3:-2] != ["properties"]:
+        yield Broken("propertyNames", (*path, step_of(error.instance)), UNSET, "", node)
+    elif read is not None:
+        yield from read(error, path, node, call)
+    elif rule in RULES:
+        yield Broken(rule, path, error.instance, error.validator_value, node)
+    else:
+        yield Broken("not", path, error.instance, "", node)
+
+
+def _required(error: Any, path: Path, node: Schema, call: Call) -> Iterator[Broken]:
+    names = error.validator_value
+    if isinstance(names, Mapping):
+        # What one argument makes necessary.
+        names = [name for key, needed in names.items() if key in error.instance for name in _list(needed)]
+    for name in _list(names):
+        if name not in error.instance:
+            own = resolve(properties_of(node).get(name), call.schema)
+            yield Broken("required", (*path, name), UNSET, None, own)
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _unknown(error: Any, path: Path, node: Schema, call: Call) -> Iterator[Broken]:
+    if error.validator_value is not False:
+        yield Broken("not", path, error.instance, "", node)
+        return
+    patterns = node.get("patternProperties")
+    known = properties_of(node)
+    names = [
+        name
+        for name in error.instance
+        if name not in known and not any(re.search(pattern, name) for pattern in patterns or ())
+    ]
+    if error.validator == "unevaluatedProperties":
+        # Which ones it means is known only to the validator, and told only in its words.
+        told = str(error.message)
+        names = [name for name in names if repr(name) in told]
+    yield Broken("additionalProperties", path, limit=names, node=node)
+
+
+def _format(error: Any, path: Path, node: Schema, call: Call) -> Iterator[Broken]:
+    said = str(error.validator_value)
+    rule = FORMATS.get(said, "format")
+    yield Broken(rule, path, error.instance, said if rule == "format" else "", node)
+
+
+def _enum(error: Any, path: Path, node: Schema, call: Call) -> Iterator[Broken]:
+    options = _list(error.validator_value)
+    one = len(options) == 1
+    yield Broken("const" if one else "enum", path, error.instance, options[0] if one else options, node)
+
+
+def _type(error: Any, path: Path, node: Schema, call: Call) -> Iterator[Broken]:
+    said = error.validator_value
+    limit = " | ".join(map(str, said)) if isinstance(said, list) else str(said)
+    yield Broken("type", path, error.instance, limit, node)
+
+
+def _items(error: Any, path: Path, node: Schema, call: Call) -> Iterator[Broken]:
+    yield Broken("maxItems", path, error.instance, len(_list(node.get("prefixItems"))), node)
+
+
+def _union(error: Any, path: Path, node: Schema, call: Call) -> Iterator[Broken]:
+    context = list(getattr(error, "context", None) or ())
+    if not context:
+        yield Broken("not", path, error.instance, "", node)
+        return
+    branches = [resolve(each, call.schema) for each in _list(error.validator_value)]
+    real = [index for index, branch in enumerate(branches) if branch.get("type") != "null"]
+    formats = {FORMATS.get(each.validator_value) for each in context if each.validator == "format"}
+    if formats == {"ipv4", "ipv6"} and all(each.validator == "format" for each in context):
+        yield Broken("ip", path, error.instance, "", node)
+        return
+    chosen = real[0] if len(real) == 1 else None
+    name = discriminator(error.schema, [branches[index] for index in real])
+    if chosen is None and name is not None and isinstance(error.instance, Mapping):
+        tag = error.instance.get(name, UNSET)
+        if tag is UNSET:
+            options = {"enum": tags_of(branches, name)}
+            yield Broken("required", (*path, name), UNSET, None, options)
+            return
+        chosen = branch_of(branches, name, tag)
+        if chosen is None:
+            yield Broken("discriminator", (*path, name), tag, tags_of(branches, name))
+            return
+    if chosen is None:
+        yield Broken("anyOf", path, error.instance, "", node)
+        return
+    for each in context:
+        if next(iter(each.relative_schema_path), None) == chosen:
+            yield from _of_jsonschema(each, call)
+
+
+_READERS: Final[dict[str, Callable[[Any, Path, Schema, Call], Iterator[Broken]]]] = {
+    "required": _required,
+    "additionalProperties": _unknown,
+    "format": _format,
+    "enum": _enum,
+    "type": _type,
+    "items": _items,
+    "anyOf": _union,
+}

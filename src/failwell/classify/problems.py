@@ -1,0 +1,426 @@
+"""What is wrong with a call's arguments, in words, and what would put it right: one error, whoever found it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, Final
+
+from failwell.formats.wire import compact
+from failwell.formats.xml_writing import FIX_FIELDS, shown
+from failwell.guard import MASK, secret_paths
+from failwell.guard.names import is_secret_name
+from failwell.model.error import Invalid, ToolError
+from failwell.model.parts import FieldError, Patch, Path
+from failwell.model.plain import UNSET, Json, Unset, plain, text
+
+from . import fixes
+from .nearest import is_certain, nearest
+from .rules import RULES, Rule
+from .schemas import NOTHING, Schema, at, branches_of, fits, options_of, properties_of, step_into, type_of, types_of
+
+MOST_PROBLEMS: Final = 20
+MOST_READ: Final = 500
+MOST_NAMES: Final = 5
+_MOST_OPTIONS: Final = 25
+_MOST_HINTS: Final = 3
+_LONGEST_TEXT: Final = 200
+LONGEST_NAME: Final = 100
+LONGEST_WORDS: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Problems:
+    """What is wrong with some arguments, and what would put it right. Empty ones are false.
+
+    `total` also counts the problems that are not in `fields`; `more` says that nobody counted to the end.
+    """
+
+    fields: tuple[FieldError, ...] = ()
+    patch: tuple[Patch, ...] = ()
+    hints: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    total: int = 0
+    more: bool = False
+
+    def __bool__(self) -> bool:
+        return self.total > 0
+
+
+NO_PROBLEMS: Final = Problems()
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A rule that a value breaks: `limit` is what the rule asks for, `node` the value's own schema."""
+
+    rule: str
+    path: Path
+    sent: object = UNSET
+    limit: Any = None
+    node: Schema = field(default_factory=lambda: NOTHING)
+    in_text: bool = False
+
+
+def invalid(*problems: Problems, tool: str | None = None, action: str | None = None) -> ToolError:
+    """One error for all the problems there are with a call's arguments."""
+    fields = _distinct(problem for each in problems for problem in each.fields)
+    repeated = sum(len(each.fields) for each in problems) - len(fields)
+    total = sum(each.total for each in problems) - repeated
+    called = ".".join(cut(part, LONGEST_NAME) for part in (tool, action) if part)
+    names = list(dict.fromkeys(name for each in problems for name in each.names))
+    said = f"Invalid arguments for {called}" if called else "Invalid arguments"
+    message = f"{said}: {_listed(names, MOST_NAMES)}." if names else f"{said}."
+    if total > MOST_PROBLEMS:
+        counted = f"more than {total}" if any(each.more for each in problems) else str(total)
+        message += f" The first {MOST_PROBLEMS} of {counted} problems are listed."
+    hints = list(dict.fromkeys(hint for each in problems for hint in each.hints))[:_MOST_HINTS]
+    return Invalid(
+        message,
+        tool=tool,
+        action=action,
+        fields=fields[:MOST_PROBLEMS],
+        patch=_applicable(_distinct(change for each in problems for change in each.patch))[:MOST_PROBLEMS],
+        suggestion=" ".join([*hints, FIX_FIELDS]) if fields else "Check the arguments and call the tool again.",
+    )
+
+
+def _distinct(items: Iterable[Any]) -> list[Any]:
+    found: list[Any] = []
+    for item in items:
+        if item not in found:
+            found.append(item)
+    return found
+
+
+def _applicable(patch: list[Patch]) -> list[Patch]:
+    """Renames first, and no value for an argument that one of them brings."""
+    renames = [change for change in patch if change.op == "rename"]
+    brought = {(*change.path[:-1], change.to) for change in renames}
+    return renames + [change for change in patch if change.op != "rename" and change.path not in brought]
+
+
+def _listed(names: Sequence[Any], most: int, say: Callable[[Any], str] = str) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(say, names[:most])) + more
+
+
+def cut(value: object, longest: int) -> str:
+    """A text of a bearable length. Cut before it is looked at: it may be endless."""
+    if isinstance(value, str):
+        return text(value if len(value) <= longest else value[: longest - 1] + "…")
+    if isinstance(value, (bytes, bytearray)):
+        return text(bytes(value[: longest + 1]))[:longest]
+    return text(plain(value))[:longest] if value is None or isinstance(value, (bool, int, float)) else _described(value)
+
+
+def _described(value: object) -> str:
+    return text(value)[:_LONGEST_TEXT] if type(value).__module__ != "builtins" else f"<{type(value).__name__}>"
+
+
+_KEYS: Final = re.compile(r'"([^"]{1,100})"\s*:')
+# A piece of a secret that is long enough to know it by.
+_TELLTALE: Final = 16
+
+
+class Call:
+    """The call whose arguments are looked at: its schema, what was sent, and which of it is secret."""
+
+    def __init__(self, schema: object, arguments: object) -> None:
+        self.schema: Schema = schema if isinstance(schema, Mapping) else NOTHING
+        self.arguments: Any = arguments if isinstance(arguments, Mapping) else UNSET
+        try:
+            self._secret = secret_paths(self.schema)
+        except Exception:
+            # A schema that cannot be read names no secrets; names still do.
+            self._secret = frozenset()
+
+    def is_secret(self, path: Path) -> bool:
+        if any(isinstance(step, str) and is_secret_name(step[-_LONGEST_TEXT:]) for step in path):
+            return True
+        return any(_leads_through(path, secret) for secret in self._secret)
+
+    def sample(self, value: object, path: Path, depth: int = 0) -> Json:
+        """`value` small enough to be kept, and without what is secret in it."""
+        if self.is_secret(path) and value is not None and not isinstance(value, bool):
+            return MASK
+        if isinstance(value, Mapping):
+            if depth > 2:
+                return "…"
+            shown_keys = [(key, step_into(value, key)) for key in islice(value, 10)]
+            found = {cut(key, 50): self.sample(item, (*path, step_of(key)), depth + 1) for key, item in shown_keys}
+            return found | ({"…": f"{len(value) - 10} more"} if len(value) > 10 else {})
+        if isinstance(value, (list, tuple)):
+            if depth > 2 or len(value) > 20:
+                return f"array({len(value)})"
+            return [self.sample(item, (*path, index), depth + 1) for index, item in enumerate(value)]
+        if value is None or isinstance(value, (bool, int, float)):
+            return plain(value)
+        words = cut(value, _LONGEST_TEXT)
+        return MASK if self._quotes_secret(words, path) else words
+
+    def without_secrets(self, words: str) -> str:
+        """An author's words, which may quote any of the arguments, or the beginning of one."""
+        for secret in _secret_texts(self.arguments, (), self, [200]):
+            words = words.replace(secret, MASK)
+            if len(secret) > _TELLTALE and (begin := words.find(secret[:_TELLTALE])) >= 0:
+                words = words[:begin] + MASK
+        return words
+
+    def has_secret(self, value: object, path: Path) -> bool:
+        """Whether there is a secret in `value`, or so much that nobody can tell."""
+        waiting = [(value, path)]
+        for _ in range(MOST_READ):
+            if not waiting:
+                return False
+            each, where = waiting.pop()
+            if self.is_secret(where):
+                return True
+            if isinstance(each, dict):
+                waiting += [(item, (*where, key)) for key, item in each.items()]
+            elif isinstance(each, list):
+                waiting += [(item, (*where, index)) for index, item in enumerate(each)]
+        return True
+
+    def _quotes_secret(self, value: str, path: Path) -> bool:
+        """Whether a text is JSON that names a secret."""
+        if value.lstrip()[:1] not in ("{", "["):
+            return False
+        below = any(len(secret) > len(path) and _leads_through(path, secret[: len(path)]) for secret in self._secret)
+        return below or any(map(is_secret_name, _KEYS.findall(value)))
+
+
+def _leads_through(path: Path, secret: Path) -> bool:
+    return len(path) >= len(secret) and all(wanted in ("*", step) for step, wanted in zip(path, secret, strict=False))
+
+
+def _secret_texts(value: object, path: Path, call: Call, left: list[int]) -> Iterator[str]:
+    left[0] -= 1
+    if left[0] < 0 or len(path) > 10:
+        return
+    if isinstance(value, Mapping):
+        for key in islice(value, 100):
+            yield from _secret_texts(step_into(value, key), (*path, step_of(key)), call, left)
+    elif isinstance(value, list):
+        for index, item in enumerate(value[:100]):
+            yield from _secret_texts(item, (*path, index), call, left)
+    elif isinstance(value, str) and len(value) >= 4 and call.is_secret(path):
+        yield value
+    elif isinstance(value, int) and 1_000 <= abs(value) < 10**30 and call.is_secret(path):
+        yield str(value)
+
+
+def step_of(key: object) -> str | int:
+    return key if isinstance(key, (str, int)) else str(type(key))
+
+
+def told(found: Iterable[Broken], call: Call, unread: int = 0, more: bool = False) -> Problems:
+    """The broken rules in words, and what mends them."""
+    broken = list(_tidied(found))
+    fields: list[FieldError] = []
+    patch: list[Patch] = []
+    hints: list[str] = []
+    names: list[str] = []
+    for each in broken:
+        names += _names(each)
+        if len(fields) < MOST_PROBLEMS:
+            fields.append(_field(each, call))
+            changes, asked = _MENDING.get(each.rule, _no_mending)(each, call)
+            patch += [] if each.in_text else changes
+            hints += asked
+    total = len(broken) + unread
+    return Problems(tuple(fields), tuple(patch), tuple(hints), tuple(dict.fromkeys(names)), total, more)
+
+
+def _names(broken: Broken) -> list[str]:
+    """What the message calls the argument: what the caller would look for."""
+    if broken.rule == "additionalProperties":
+        return [_dotted((*broken.path, name)) for name in broken.limit[:100]]
+    return [_dotted(broken.path)] if broken.path else []
+
+
+def _dotted(path: Path) -> str:
+    return cut(".".join(cut(str(step), 60) for step in path[:20]), 80)
+
+
+def _field(broken: Broken, call: Call) -> FieldError:
+    rule, row, limit, options = _row(broken, call)
+    secret = call.is_secret(broken.path)
+    # Shown only where there is a place for it: what is wrong with the whole is not what was sent as the whole.
+    sent = UNSET if broken.sent is UNSET or not broken.path else call.sample(broken.sent, broken.path)
+    if secret and sent is not UNSET:
+        sent = MASK
+    if broken.rule == "custom":
+        limit = "Invalid input" if secret else call.without_secrets(str(limit))
+    words = {
+        "limit": limit,
+        "s": "" if broken.limit == 1 else "s",
+        "received": _received(broken),
+        "shown": MASK if secret else shown(sent) if sent is not UNSET else "nothing",
+    }
+    expected = None if limit is None or row.expected is None else row.expected.format_map(words)
+    message = row.message if limit is None and "{limit}" not in row.message else row.message.format_map(words)
+    path = tuple(cut(step, _LONGEST_TEXT) if isinstance(step, str) else step for step in broken.path[:40])
+    return FieldError(path, message, sent, expected, options, rule)
+
+
+def _row(broken: Broken, call: Call) -> tuple[str, Rule, str | None, list[Json]]:
+    """The row that speaks of it: its name on the error, the row, the limit in words, and the options there are."""
+    row = RULES[broken.rule]
+    limit = broken.limit
+    options: list[Json] = []
+    if broken.rule == "required":
+        limit = label(broken.node, call.schema)
+    elif broken.rule == "type":
+        limit = label(broken.node, call.schema) if options_of(broken.node) else limit
+    elif broken.rule in ("enum", "discriminator"):
+        listed = [plain(option) for option in limit[:_MOST_OPTIONS]]
+        limit = _alternatives(limit)
+        options = listed if broken.rule == "enum" else []
+    elif broken.rule == "const":
+        limit = cut(compact(plain(limit)), LONGEST_WORDS)
+    elif broken.rule == "additionalProperties":
+        limit = _listed(limit, 10, lambda name: shown(cut(name, LONGEST_NAME)))
+    elif limit is not None:
+        limit = cut(_rounded(limit), LONGEST_WORDS)
+    elif "{limit}" not in f"{row.message}{row.expected}":
+        limit = ""
+    if broken.rule in _EXACT and broken.node.get(_EXACT[broken.rule], UNSET) == broken.limit:
+        row = replace(row, message=re.sub("at least|at most", "exactly", row.message))
+    return row.name or _NAMES.get(broken.rule, broken.rule), row, limit, options
+
+
+_EXACT: Final = {"minLength": "maxLength", "maxLength": "minLength"}
+# A discriminator is an enum that is spread over the branches of a union.
+_NAMES: Final = {"discriminator": "enum"}
+
+
+def _rounded(limit: object) -> object:
+    return int(limit) if isinstance(limit, float) and limit.is_integer() and abs(limit) < 1e15 else limit
+
+
+def _alternatives(options: Sequence[Json]) -> str:
+    listed = [shown(plain(option), cut=False) for option in options[:_MOST_OPTIONS]]
+    return " | ".join(listed) + (f" | … {len(options) - _MOST_OPTIONS} more" if len(options) > _MOST_OPTIONS else "")
+
+
+def label(node: Schema, root: Schema) -> str | None:
+    """The type of an argument in words: `string`, `integer | null`, `'admin' | 'user'`."""
+    if options := options_of(node):
+        return cut(_alternatives(options), LONGEST_WORDS)
+    types = types_of(node)
+    if not types:
+        types = [name for branch in branches_of(node, root) for name in types_of(branch)]
+    return " | ".join(dict.fromkeys(types)) or None
+
+
+def _received(broken: Broken) -> str:
+    kind = type_of(broken.sent)
+    return "float" if kind == "number" and broken.limit == "integer" and isinstance(broken.sent, float) else kind
+
+
+Mended = tuple[list[Patch], list[str]]
+
+
+def _no_mending(broken: Broken, call: Call) -> Mended:
+    return [], []
+
+
+def _mend_type(broken: Broken, call: Call) -> Mended:
+    node = broken.node or {"type": broken.limit}
+    options = options_of(node)
+    value = fixes.as_option(broken.sent, options) if options else fixes.as_type(broken.sent, node, call.schema)
+    return _setting(broken, value, call), []
+
+
+def _mend_option(broken: Broken, call: Call) -> Mended:
+    if call.is_secret(broken.path):
+        return [], []
+    options = broken.limit if broken.rule != "const" else [broken.limit]
+    near = fixes.near_option(broken.sent, options)
+    hints = [_question(near, broken.sent)] if near is not None and near != broken.sent else []
+    return _setting(broken, fixes.as_option(broken.sent, options), call), hints
+
+
+def _mend_missing(broken: Broken, call: Call) -> Mended:
+    return _setting(broken, fixes.given(broken.node, call.schema), call), []
+
+
+def _mend_names(broken: Broken, call: Call) -> Mended:
+    holder = value_at(call.arguments, broken.path)
+    known = [name for name in properties_of(broken.node) if isinstance(name, str) and step_into(holder, name) is UNSET]
+    meant = {name: nearest(name, known) for name in broken.limit[:20] if isinstance(name, str)}
+    targets = list(meant.values())
+    patch = [
+        Patch("rename", (*broken.path, name), to=target)
+        for name, target in meant.items()
+        if target is not None and is_certain(name, target, known) and targets.count(target) == 1
+    ]
+    return patch, [_question(target, name) for name, target in meant.items() if target is not None]
+
+
+def _question(meant: str, sent: object) -> str:
+    return f"Did you mean {shown(cut(meant, LONGEST_NAME))} instead of {shown(cut(sent, LONGEST_NAME))}?"
+
+
+def _setting(broken: Broken, value: Json | Unset, call: Call) -> list[Patch]:
+    """The change, unless it would show a secret, may break another rule, or cannot be written down as it is."""
+    if value is UNSET or not broken.path or call.has_secret(value, broken.path):
+        return []
+    if broken.rule != "discriminator" and (call.schema or broken.rule not in ("enum", "const")):
+        node = at(call.schema, broken.path, call.arguments, whole=True)
+        if node is NOTHING or not fits(value, node, call.schema):
+            return []
+    change = Patch("set", broken.path, value)
+    try:
+        return [change] if change.value == value and change.path == broken.path else []
+    except RecursionError:
+        return []
+
+
+_MENDING: Final[dict[str, Callable[[Broken, Call], Mended]]] = {
+    "type": _mend_type,
+    "enum": _mend_option,
+    "const": _mend_option,
+    "discriminator": _mend_option,
+    "required": _mend_missing,
+    "additionalProperties": _mend_names,
+}
+
+
+def value_at(value: object, path: Path) -> Any:
+    for step in path:
+        value = step_into(value, step)
+    return value
+
+
+def _tidied(broken: Iterable[Broken]) -> Iterator[Broken]:
+    """One problem for each mistake: unknown names of one object together, and the type rather than what follows."""
+    found: dict[tuple[Any, ...], Broken] = {}
+    for each in broken:
+        if each.rule == "enum" and len(each.limit) == 1:
+            each = replace(each, rule="const", limit=each.limit[0])
+        if each.rule == "enum" and _is_type_mistake(each):
+            each = replace(each, rule="type", limit=_alternatives(each.limit))
+        key = (each.rule, each.path, each.rule in ("custom", "pattern", "not", "format") and repr(each.limit))
+        if each.rule == "additionalProperties" and key in found:
+            found[key] = replace(found[key], limit=list(dict.fromkeys([*found[key].limit, *each.limit])))
+        else:
+            found.setdefault(key, each)
+    rules: dict[Path, set[str]] = {}
+    for each in found.values():
+        rules.setdefault(each.path, set()).add(each.rule)
+    for each in found.values():
+        if not any(each.rule in _FOLLOWS.get(rule, ()) for rule in rules[each.path]):
+            yield each
+
+
+# What else is said about a value when this is wrong, and is not worth saying.
+_FOLLOWS: Final = {"const": ("type", "enum"), "type": ("enum",)}
+
+
+def _is_type_mistake(broken: Broken) -> bool:
+    """A number where all options are texts: the contract speaks of the type then."""
+    return not isinstance(broken.sent, str) and all(isinstance(option, str) for option in broken.limit)

@@ -1,0 +1,129 @@
+"""pydantic's ValidationError, of either version, as broken rules. Its errors are read by what they look like."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from failwell.model.parts import Path
+from failwell.model.plain import UNSET, Json, plain
+
+from .locations import KEY, Place, errors_of, loc_of, place
+from .problems import LONGEST_WORDS, MOST_READ, Broken, Call, Problems, cut, told, value_at
+from .rules import PYDANTIC, Of
+from .schemas import NOTHING, Schema, at, branches_of, options_of, tags_of
+
+
+def pydantic_problems(
+    exc: object, *, schema: Schema | None = None, arguments: Mapping[str, Any] | None = None, at: Path = ()
+) -> Problems:
+    """What a pydantic ValidationError says about the arguments, for an adapter that has more to add."""
+    call = Call(schema, arguments)
+    errors = errors_of(exc)
+    return told(_from_pydantic(errors[:MOST_READ], call, at), call, max(len(errors) - MOST_READ, 0))
+
+
+def _from_pydantic(errors: Sequence[Mapping[str, Any]], call: Call, prefix: Path) -> Iterator[Broken]:
+    inner = value_at(call.arguments, prefix)
+    schema = call.schema or None
+    # Below a prefix the data are validated by something else than the tool's own schema.
+    places = [place(error, inner, None if prefix else schema) for error in errors]
+    choices: dict[Path, set[str]] = {}
+    for found in places:
+        for where, tag in _outer_tags(found.tags).items():
+            choices.setdefault(where, set()).add(tag)
+    unions: set[Path] = set()
+    for error, found in zip(errors, places, strict=True):
+        # One tag is a discriminator's choice; several are branches that were tried, and none fits.
+        union = next((where for where in _outer_tags(found.tags) if len(choices[where]) > 1), None)
+        if union is None:
+            yield from _of_pydantic(error, found, inner, call, prefix)
+        elif union not in unions:
+            unions.add(union)
+            yield Broken("anyOf", (*prefix, *union), value_at(inner, union), "", in_text=found.in_text)
+
+
+def _outer_tags(tags: tuple[tuple[Path, str], ...]) -> dict[Path, str]:
+    """The first tag at each place: what comes after it lies inside that branch."""
+    found: dict[Path, str] = {}
+    for where, tag in tags:
+        if tag != KEY:
+            found.setdefault(where, tag)
+    return found
+
+
+def _of_pydantic(error: Mapping[str, Any], found: Place, inner: object, call: Call, prefix: Path) -> Iterator[Broken]:
+    path = found.path
+    kind = str(error.get("type"))
+    context = error.get("ctx")
+    context = context if isinstance(context, Mapping) else NOTHING
+    row = PYDANTIC.get(kind, ("custom", None))
+    rule, limit = (row.rule, context.get(row.key)) if isinstance(row, Of) else row
+    # What the caller sent, even where the tool has made something else of it before.
+    sent = found.value if inner is not UNSET else error.get("input", UNSET)
+    said = _said(error)
+    if said.startswith("value is not a valid email"):
+        rule = "email"
+    elif any(tag == KEY for _, tag in found.tags):
+        rule, sent = "propertyNames", UNSET
+    elif kind in ("union_tag_invalid", "union_tag_not_found"):
+        named = str(context.get("discriminator", ""))
+        if named[:1] != "'":
+            # A function tells the branches apart; there is no argument to point to.
+            rule, limit = "anyOf", None
+        else:
+            path = (*path, named.strip("'"))
+            sent = UNSET if rule == "required" else value_at(inner, path)
+            sent = context.get("tag", UNSET) if sent is UNSET and rule != "required" else sent
+    elif rule in ("minItems", "maxItems") and isinstance(sent, Mapping):
+        rule = rule.replace("Items", "Properties")
+    elif rule == "required":
+        sent = UNSET
+    whole = (*prefix, *path)
+    if rule == "additionalProperties":
+        name = loc_of(error)[-1:]
+        holder = whole[:-1] if path[-1:] == name else whole
+        yield Broken(rule, holder, limit=list(name), node=_node(call, holder, prefix), in_text=found.in_text)
+        return
+    node = _node(call, whole, prefix)
+    if kind == "union_tag_not_found":
+        node = {"enum": _tags_at(call, whole, prefix)}
+    if rule in ("enum", "discriminator"):
+        counted = options_of(node) if rule == "enum" else _tags_at(call, whole, prefix)
+        limit = counted or _options_in(limit)
+    if rule == "custom" or (rule in ("enum", "discriminator") and not limit):
+        rule, limit = "custom", said or "Invalid input"
+    yield Broken(rule, whole, sent, limit, node, found.in_text)
+
+
+def _node(call: Call, path: Path, prefix: Path) -> Schema:
+    return at(call.schema, path, call.arguments) if not prefix else NOTHING
+
+
+def _tags_at(call: Call, path: Path, prefix: Path) -> list[Json]:
+    if not path:
+        return []
+    return tags_of(branches_of(_node(call, path[:-1], prefix), call.schema), str(path[-1]))
+
+
+_OPENINGS: Final = re.compile(r"^(?:Value error|Assertion failed), ")
+
+
+def _said(error: Mapping[str, Any]) -> str:
+    return _OPENINGS.sub("", cut(error.get("msg", ""), LONGEST_WORDS))
+
+
+def _options_in(expected: object) -> list[Json]:
+    """The options as pydantic lists them: `'a', 'b' or 3`."""
+    if isinstance(expected, (list, tuple)):
+        return [plain(option) for option in expected]
+    if not isinstance(expected, str) or len(expected) > 10_000:
+        return []
+    import ast  # heavy, and only needed without a schema
+
+    first, _, last = expected.rpartition(" or ")
+    try:
+        return [plain(option) for option in ast.literal_eval(f"[{f'{first}, {last}' if first else last}]")]
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return []

@@ -1,0 +1,443 @@
+"""What is said about each rule: the same sentence, whichever validator found the mistake."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import date, datetime, time, timedelta
+from enum import Enum
+from ipaddress import IPv4Address, IPv6Address
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+import pytest
+from jsonschema import Draft202012Validator, FormatChecker
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    EmailStr,
+    Field,
+    FutureDate,
+    HttpUrl,
+    IPvAnyAddress,
+    PastDate,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+    model_validator,
+)
+from pydantic import Json as JsonText
+
+import failwell as fw
+from conftest import cases
+from failwell.classify.validation import from_jsonschema, from_pydantic
+
+FORMATS = FormatChecker()
+# Those that need a package of their own, which is not installed.
+for name, shape in {
+    "uri": r"[a-z]+://.+",
+    "date-time": r"\d{4}-\d\d-\d\dT.+",
+    "duration": r"P.+",
+    "hostname": r"[a-z.]+",
+}.items():
+    FORMATS.checks(name)(
+        lambda value, shape=shape: not isinstance(value, str) or re.fullmatch(shape, value) is not None
+    )
+
+_FIELD = re.compile(r'<field name="([^"]*)">(.*?)</field>', re.DOTALL)
+
+
+def said(error: fw.ToolError) -> dict[str, str]:
+    """The fields of the XML, as they are written."""
+    return dict(_FIELD.findall(fw.render(error, "xml")))
+
+
+def by_schema(schema: dict[str, Any], arguments: dict[str, Any], **more: Any) -> fw.ToolError:
+    errors = Draft202012Validator(schema, format_checker=FORMATS).iter_errors(arguments)
+    return from_jsonschema(errors, schema=schema, arguments=arguments, **more)
+
+
+def by_model(model: type[BaseModel], arguments: dict[str, Any], strict: bool = False, **more: Any) -> fw.ToolError:
+    with pytest.raises(ValidationError) as caught:
+        model.model_validate(arguments, strict=strict)
+    return from_pydantic(caught.value, schema=model.model_json_schema(), arguments=arguments, **more)
+
+
+def taking(annotation: Any) -> type[BaseModel]:
+    return create_model("Taking", __config__=ConfigDict(extra="forbid"), x=(annotation, ...))
+
+
+# --- the outputs of the system behind the contract ---
+
+# There, the words are those of a validator that says other things here, or the schema does not hold the rule.
+OTHER_WORDS = ("regex", "regex_msg", "includes", "custom_message", "refine_root", "num_finite", "num_nan")
+# There, code points are split, quotes are not told apart, and objects are cut without a mark.
+MENDED = ("str_emoji_split", "str_quote", "object_sent_long")
+
+
+def real_outputs() -> Iterator[Any]:
+    for case in cases("xml-as-run", "validation."):
+        name = case.id.removeprefix("validation.")
+        if "json_schema" in case.values[0]["input"] and name not in OTHER_WORDS + MENDED:
+            yield case
+
+
+@pytest.mark.checklist(133, 134, 135, 136, 137, 138, 139, 140, 141, 142, 143, 145, 146, 147, 148, 149, 150, 151, 152)
+@pytest.mark.parametrize("vector", list(real_outputs()))
+def test_the_same_arguments_get_the_text_of_the_contracts_own_system(vector: dict[str, Any]) -> None:
+    given = vector["input"]
+    error = by_schema(given["json_schema"], given["args"], tool="users", action="create")
+    better = re.sub(r"(?<![.!?]) You sent:", ". You sent:", vector["output"])
+    better = re.sub(r'(name="\(root\)">[^<]*?\.) You sent: \(missing\)\.', r"\1", better)
+    assert fw.render(error, "xml", layout="flush") == better
+
+
+@pytest.mark.checklist(133, 134, 136, 137, 150, 151, 152)
+def test_the_contracts_own_examples() -> None:
+    model = create_model(
+        "Model", __config__=ConfigDict(extra="forbid"), email=(EmailStr, ...), role=(Literal["admin", "user"], ...)
+    )
+    wrong = {"email": "bad-email", "role": "superadmin"}
+    expected = (
+        '<validation_error action="users/create">\n'
+        "  <field name=\"email\">Invalid email. You sent: 'bad-email'. "
+        "Expected: a valid email address (e.g. user@example.com).</field>\n"
+        "  <field name=\"role\">Invalid enum value. Expected 'admin' | 'user', received 'superadmin'. "
+        "You sent: 'superadmin'. Valid options: 'admin', 'user'.</field>\n"
+        "  <recovery>Fix the fields above and call the tool again. Do not explain the error.</recovery>\n"
+        "</validation_error>"
+    )
+    assert fw.render(by_model(model, wrong, tool="users", action="create"), "xml") == expected
+    assert fw.render(by_schema(model.model_json_schema(), wrong, tool="users", action="create"), "xml") == expected
+    unknown = {"email": "a@example.com", "role": "user", "hallucinated_param": 1}
+    for error in (by_model(model, unknown), by_schema(model.model_json_schema(), unknown)):
+        assert said(error) == {
+            "(root)": "Unrecognized key(s) in object: 'hallucinated_param'. "
+            "Remove or correct unrecognized fields: 'hallucinated_param'. Check for typos."
+        }
+
+
+# --- one row for each rule: the type, the JSON Schema when pydantic writes another, the value, the sentence ---
+
+
+class Colour(Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"]
+    lives: int
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
+    name: str
+
+
+Pet = Annotated[Cat | Dog, Field(discriminator="kind")]
+PETS = {
+    "oneOf": [
+        {
+            "type": "object",
+            "properties": {"kind": {"const": "cat"}, "lives": {"type": "integer"}},
+            "required": ["kind", "lives"],
+        },
+        {
+            "type": "object",
+            "properties": {"kind": {"const": "dog"}, "name": {"type": "string"}},
+            "required": ["kind", "name"],
+        },
+    ]
+}
+
+ROWS: list[tuple[str, Any, dict[str, Any] | None, Any, str, str]] = [
+    # --- types
+    ("string", str, None, 5, "x", "Expected string, received number. You sent: 5. Expected type: string."),
+    ("string null", str, None, None, "x", "Expected string, received null. You sent: null. Expected type: string."),
+    ("string list", str, None, ["a"], "x", "Expected string, received array. You sent: array(1). Expected type: string."),
+    ("integer", int, None, "many", "x", "Expected integer, received string. You sent: 'many'. Expected type: integer."),
+    ("integer float", int, None, 5.5, "x", "Expected integer, received float. You sent: 5.5. Expected type: integer."),
+    ("number", float, None, "many", "x", "Expected number, received string. You sent: 'many'. Expected type: number."),
+    ("boolean", bool, None, "perhaps", "x", "Expected boolean, received string. You sent: 'perhaps'. Expected type: boolean."),
+    ("array", list[int], None, {"a": 1}, "x", 'Expected array, received object. You sent: {"a":1}. Expected type: array.'),
+    ("object", Cat, None, "cat", "x", "Expected object, received string. You sent: 'cat'. Expected type: object."),
+    ("optional", int | None, None, "many", "x", "Expected integer, received string. You sent: 'many'. Expected type: integer."),
+    ("item", list[str], None, ["a", 2], "x.1", "Expected string, received number. You sent: 2. Expected type: string."),
+    ("value", dict[str, int], None, {"a": "b"}, "x.a", "Expected integer, received string. You sent: 'b'. Expected type: integer."),
+    # --- options
+    ("enum", Colour, None, "green", "x", "Invalid enum value. Expected 'red' | 'blue', received 'green'. You sent: 'green'. Valid options: 'red', 'blue'."),
+    ("enum of numbers", Literal[1, 2], None, 3, "x", "Invalid enum value. Expected 1 | 2, received 3. You sent: 3. Valid options: 1, 2."),
+    ("enum number", Literal["a", "b"], None, 3, "x", "Expected 'a' | 'b', received number. You sent: 3. Expected type: 'a' | 'b'."),
+    ("literal", Literal["on"], None, "off", "x", "Invalid literal value, expected \"on\". You sent: 'off'. Expected exactly: \"on\"."),
+    ("literal number", Literal[3], None, 4, "x", "Invalid literal value, expected 3. You sent: 4. Expected exactly: 3."),
+    # --- lengths and bounds
+    ("min length", Annotated[str, Field(min_length=3)], None, "ab", "x", "String must contain at least 3 character(s). You sent: 'ab'. Minimum length: 3 characters."),
+    ("min length 1", Annotated[str, Field(min_length=1)], None, "", "x", "String must contain at least 1 character(s). You sent: ''. Minimum length: 1 character."),
+    ("max length", Annotated[str, Field(max_length=3)], None, "abcd", "x", "String must contain at most 3 character(s). You sent: 'abcd'. Maximum length: 3 characters."),
+    ("max length 1", Annotated[str, Field(max_length=1)], None, "ab", "x", "String must contain at most 1 character(s). You sent: 'ab'. Maximum length: 1 character."),
+    ("length", Annotated[str, Field(min_length=2, max_length=2)], None, "abc", "x", "String must contain exactly 2 character(s). You sent: 'abc'. Maximum length: 2 characters."),
+    ("ge", Annotated[int, Field(ge=18)], None, 17, "x", "Number must be greater than or equal to 18. You sent: 17. Must be >= 18."),
+    ("gt", Annotated[int, Field(gt=18)], None, 18, "x", "Number must be greater than 18. You sent: 18. Must be > 18."),
+    ("le", Annotated[int, Field(le=100)], None, 101, "x", "Number must be less than or equal to 100. You sent: 101. Must be &lt;= 100."),
+    ("lt", Annotated[float, Field(lt=100)], None, 100, "x", "Number must be less than 100. You sent: 100. Must be &lt; 100."),
+    ("fraction", Annotated[float, Field(lt=0.5)], None, 1.5, "x", "Number must be less than 0.5. You sent: 1.5. Must be &lt; 0.5."),
+    ("multiple", Annotated[int, Field(multiple_of=5)], None, 7, "x", "Number must be a multiple of 5. You sent: 7. Must be a multiple of 5."),
+    ("min items", Annotated[list[int], Field(min_length=2)], None, [1], "x", "Array must contain at least 2 element(s). You sent: array(1). Minimum 2 items."),
+    ("min items 1", Annotated[list[int], Field(min_length=1)], None, [], "x", "Array must contain at least 1 element(s). You sent: array(0). Minimum 1 item."),
+    ("max items", Annotated[list[int], Field(max_length=2)], None, [1, 2, 3], "x", "Array must contain at most 2 element(s). You sent: array(3). Maximum 2 items."),
+    ("max items 1", Annotated[list[int], Field(max_length=1)], None, [1, 2], "x", "Array must contain at most 1 element(s). You sent: array(2). Maximum 1 item."),
+    ("min keys", Annotated[dict[str, int], Field(min_length=2)], None, {"a": 1}, "x", 'Object must contain at least 2 key(s). You sent: {"a":1}. Minimum 2 keys.'),
+    ("pattern", Annotated[str, Field(pattern="^[A-Z]{3}$")], None, "abc", "x", "Must match the pattern ^[A-Z]{3}$. You sent: 'abc'. Value does not match the required pattern."),
+    # --- formats
+    ("email", EmailStr, None, "bad-email", "x", "Invalid email. You sent: 'bad-email'. Expected: a valid email address (e.g. user@example.com)."),
+    ("url", HttpUrl, {"type": "string", "format": "uri"}, "not-a-url", "x", "Invalid url. You sent: 'not-a-url'. Expected: a valid URL (e.g. https://example.com)."),
+    ("uuid", UUID, None, "abc", "x", "Invalid uuid. You sent: 'abc'. Expected: a valid UUID (e.g. 123e4567-e89b-12d3-a456-426614174000)."),
+    ("datetime", datetime, None, "soon", "x", "Invalid datetime. You sent: 'soon'. Expected: an ISO 8601 datetime (e.g. 2024-01-15T10:30:00Z)."),
+    ("date", date, None, "soon", "x", "Invalid date. You sent: 'soon'. Expected: an ISO 8601 date (e.g. 2024-01-15)."),
+    ("time", time, None, "soon", "x", "Invalid time. You sent: 'soon'. Expected: an ISO 8601 time (e.g. 10:30:00)."),
+    ("duration", timedelta, None, "long", "x", "Invalid duration. You sent: 'long'. Expected: an ISO 8601 duration (e.g. PT1H30M)."),
+    ("ip", IPvAnyAddress, {"anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]}, "999.1.1.1", "x", "Invalid ip. You sent: '999.1.1.1'. Expected: a valid IP address."),
+    ("ipv4", IPv4Address, None, "999.1.1.1", "x", "Invalid ip. You sent: '999.1.1.1'. Expected: a valid IPv4 address (e.g. 192.0.2.1)."),
+    ("ipv6", IPv6Address, None, "::g", "x", "Invalid ip. You sent: '::g'. Expected: a valid IPv6 address (e.g. 2001:db8::1)."),
+    # --- unions
+    ("union", int | list[int] | Cat, None, None, "x", "Invalid input. You sent: null. Value didn't match any of the expected formats."),
+    ("union in list", list[int | list[int]], None, [1, "a"], "x.1", "Invalid input. You sent: 'a'. Value didn't match any of the expected formats."),
+    ("discriminator", Pet, PETS, {"kind": "cow"}, "x.kind", "Invalid discriminator value. Expected 'cat' | 'dog'. You sent: 'cow'."),
+    ("discriminator missing", Pet, PETS, {"lives": 9}, "x.kind", "Required. You sent: (missing). Expected type: 'cat' | 'dog'."),
+    ("discriminated", Pet, PETS, {"kind": "cat", "lives": "many"}, "x.lives", "Expected integer, received string. You sent: 'many'. Expected type: integer."),
+    ("discriminated missing", Pet, PETS, {"kind": "cat"}, "x.lives", "Required. You sent: (missing). Expected type: integer."),
+]  # fmt: skip
+
+
+@pytest.mark.checklist(136, 137, 138, 139, 140, 141, 142, 143, 144, 145, 146, 148)
+@pytest.mark.parametrize(
+    ("annotation", "schema", "value", "name", "sentence"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS]
+)
+def test_both_validators_say_the_same(annotation: Any, schema: Any, value: Any, name: str, sentence: str) -> None:
+    model = taking(annotation)
+    written = model.model_json_schema()
+    if schema is not None:
+        written = {"type": "object", "properties": {"x": schema}, "required": ["x"]}
+    assert said(by_model(model, {"x": value})) == {name: sentence}
+    assert said(by_schema(written, {"x": value})) == {name: sentence}
+
+
+ONLY_PYDANTIC: list[tuple[str, Any, Any, str, str]] = [
+    ("scheme", HttpUrl, "ftp://x", "x", "Invalid url. You sent: 'ftp://x'. Expected: a URL that begins with 'http' or 'https'."),
+    ("zone", AwareDatetime, "2024-01-15T10:30:00", "x", "Invalid datetime. You sent: '2024-01-15T10:30:00'. Expected: a datetime with a time zone (e.g. 2024-01-15T10:30:00Z)."),
+    ("past", PastDate, "2999-01-01", "x", "Invalid date. You sent: '2999-01-01'. Expected: a moment in the past."),
+    ("future", FutureDate, "1999-01-01", "x", "Invalid date. You sent: '1999-01-01'. Expected: a moment in the future."),
+    ("json", JsonText[int], "{", "x", "Invalid json. You sent: '{'. Expected: JSON text."),
+    ("finite", Annotated[float, Field(allow_inf_nan=False)], float("inf"), "x", "Number must be finite. You sent: 'inf'. Must be a finite number."),
+    ("key", dict[int, int], {"a": 1}, "x.a", "Invalid key in object"),
+    ("tuple", tuple[int, str], [1], "x.1", "Required. You sent: (missing). Expected type: string."),
+    ("own words", Annotated[str, AfterValidator(lambda value: _refuse("Ask nicely."))], "now", "x", "Ask nicely. You sent: 'now'."),
+    ("own words without a stop", Annotated[str, AfterValidator(lambda value: _refuse("ask nicely"))], "now", "x", "ask nicely. You sent: 'now'."),
+    ("set", set[int], 5, "x", "Expected array, received number. You sent: 5. Expected type: array."),
+]  # fmt: skip
+
+
+def _refuse(words: str) -> Any:
+    raise ValueError(words)
+
+
+@pytest.mark.checklist(139)
+@pytest.mark.parametrize(
+    ("annotation", "value", "name", "sentence"),
+    [row[1:] for row in ONLY_PYDANTIC],
+    ids=[row[0] for row in ONLY_PYDANTIC],
+)
+def test_what_only_pydantic_knows(annotation: Any, value: Any, name: str, sentence: str) -> None:
+    assert said(by_model(taking(annotation), {"x": value})) == {name: sentence}
+
+
+ONLY_SCHEMA: list[tuple[str, dict[str, Any], Any, str, str]] = [
+    ("unique", {"type": "array", "uniqueItems": True}, [1, 1], "x", "Array must not contain an element twice. You sent: array(2). Each item must be unique."),
+    ("contains", {"type": "array", "contains": {"const": 1}}, [2], "x", "Array lacks an element that it must contain. You sent: array(1)."),
+    ("max keys", {"type": "object", "maxProperties": 1}, {"a": 1, "b": 2}, "x", 'Object must contain at most 1 key(s). You sent: {"a":1,"b":2}. Maximum 1 key.'),
+    ("types", {"type": ["string", "integer"]}, None, "x", "Expected string | integer, received null. You sent: null. Expected type: string | integer."),
+    ("host name", {"type": "string", "format": "hostname"}, "??", "x", "Invalid hostname. You sent: '??'. Expected: a valid host name (e.g. api.example.com)."),
+    ("key", {"type": "object", "propertyNames": {"maxLength": 2}}, {"abc": 1}, "x.abc", "Invalid key in object"),
+    ("nothing allowed", False, 1, "(root)", "Invalid input"),  # type: ignore[list-item]  # jsonschema does not say where
+    ("not", {"not": {"const": 1}}, 1, "x", "Invalid input. You sent: 1."),
+    ("two of one", {"oneOf": [{"type": "integer"}, {"minimum": 0}]}, 1, "x", "Invalid input. You sent: 1."),
+    ("prefix", {"prefixItems": [{"type": "integer"}], "items": False}, [1, 2], "x", "Array must contain at most 1 element(s). You sent: array(2). Maximum 1 item."),
+    ("dependent", {"dependentRequired": {"a": ["b"]}}, {"a": 1}, "x.b", "Required. You sent: (missing)."),
+    ("unevaluated", {"properties": {"a": {}}, "unevaluatedProperties": False}, {"a": 1, "q": 1}, "x", "Unrecognized key(s) in object: 'q'. Remove or correct unrecognized fields: 'q'. Check for typos."),
+    ("unknown in it", {"properties": {"a": {}}, "additionalProperties": False}, {"q": 1}, "x", "Unrecognized key(s) in object: 'q'. Remove or correct unrecognized fields: 'q'. Check for typos."),
+    ("condition", {"if": {"minimum": 5}, "then": {"multipleOf": 2}}, 7, "x", "Number must be a multiple of 2. You sent: 7. Must be a multiple of 2."),
+    ("reference", {"$ref": "#/$defs/small"}, 7, "x", "Number must be less than or equal to 3. You sent: 7. Must be &lt;= 3."),
+    ("either type and more", {"enum": [1, 2], "type": "integer"}, "a", "x", "Expected 1 | 2, received string. You sent: 'a'. Expected type: 1 | 2."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rule", "value", "name", "sentence"), [row[1:] for row in ONLY_SCHEMA], ids=[row[0] for row in ONLY_SCHEMA]
+)
+def test_what_only_a_schema_knows(rule: Any, value: Any, name: str, sentence: str) -> None:
+    schema = {"type": "object", "properties": {"x": rule}, "$defs": {"small": {"maximum": 3}}}
+    assert said(by_schema(schema, {"x": value})) == {name: sentence}
+
+
+# --- the error as a whole ---
+
+
+@pytest.mark.checklist(145)
+def test_what_is_missing_is_named_with_its_type() -> None:
+    model = create_model("Model", name=(str, ...), age=(int | None, ...), role=(Literal["a", "b"], ...))
+    for error in (by_model(model, {}), by_schema(model.model_json_schema(), {})):
+        assert said(error) == {
+            "name": "Required. You sent: (missing). Expected type: string.",
+            "age": "Required. You sent: (missing). Expected type: integer.",
+            "role": "Required. You sent: (missing). Expected type: 'a' | 'b'.",
+        }
+        assert [(field.rule, field.sent) for field in error.fields] == [("required", fw.UNSET)] * 3
+
+
+def test_it_is_one_error_that_names_the_tool_and_the_arguments() -> None:
+    model = create_model("Model", email=(EmailStr, ...), role=(Literal["a", "b"], ...))
+    error = by_model(model, {"email": "x", "role": "c"}, tool="users", action="create")
+    assert isinstance(error, fw.Invalid)
+    assert (error.code, error.tool, error.action) == ("VALIDATION_ERROR", "users", "create")
+    assert error.message == "Invalid arguments for users.create: email, role."
+    assert error.suggestion == "Fix the fields above and call the tool again. Do not explain the error."
+    assert [(field.path, field.rule, field.sent, field.options) for field in error.fields] == [
+        (("email",), "format", "x", ()),
+        (("role",), "enum", "c", ("a", "b")),
+    ]
+
+
+@pytest.mark.checklist(149)
+def test_a_mistake_in_the_whole_stands_at_the_root_and_shows_nothing() -> None:
+    class Range(BaseModel):
+        low: int
+        high: int
+
+        @model_validator(mode="after")
+        def ordered(self) -> Range:
+            if self.low > self.high:
+                raise ValueError("low must be below high")
+            return self
+
+    error = by_model(Range, {"low": 2, "high": 1}, tool="range")
+    assert said(error) == {"(root)": "low must be below high"}
+    assert error.message == "Invalid arguments for range."
+
+
+def test_many_problems_are_counted_and_few_are_listed() -> None:
+    model = create_model("Model", xs=(list[int], ...))
+    for error in (
+        by_model(model, {"xs": ["a"] * 33}, tool="t"),
+        by_schema(model.model_json_schema(), {"xs": ["a"] * 33}, tool="t"),
+        by_model(model, {"xs": ["a"] * 33}, tool="t"),
+    ):
+        assert len(error.fields) == 20
+        assert error.message == (
+            "Invalid arguments for t: xs.0, xs.1, xs.2, xs.3, xs.4 and 28 more. The first 20 of 33 problems are listed."
+        )
+    thousands = by_model(model, {"xs": ["a"] * 3_000})
+    assert "The first 20 of 3000 problems are listed." in thousands.message
+    thousands = by_schema(model.model_json_schema(), {"xs": ["a"] * 3_000})
+    assert "The first 20 of more than 500 problems are listed." in thousands.message
+
+
+def test_many_options_are_listed_in_part() -> None:
+    model = taking(Literal[tuple(f"option{i}" for i in range(300))])
+    (field,) = by_model(model, {"x": "nothing"}).fields
+    assert len(field.options) == 25
+    assert "| … 275 more, received 'nothing'" in field.message
+
+
+def test_an_error_without_errors_is_still_an_error() -> None:
+    class Silent:
+        def errors(self, **_: Any) -> Any:
+            raise RuntimeError
+
+    for error in (from_pydantic(Silent(), tool="t"), from_jsonschema([], tool="t"), from_jsonschema(None)):
+        assert isinstance(error, fw.Invalid)
+        assert error.fields == ()
+        assert "above" not in str(error.suggestion)
+
+
+def test_a_single_jsonschema_error_is_enough() -> None:
+    schema = {"properties": {"x": {"type": "string"}}}
+    (error,) = Draft202012Validator(schema).iter_errors({"x": 1})
+    assert said(from_jsonschema(error)) == {
+        "x": "Expected string, received number. You sent: 1. Expected type: string."
+    }
+
+
+def test_the_text_names_the_next_action() -> None:
+    error = by_model(taking(Literal["fast", "slow"]), {"x": "Fast"}, tool="t")
+    assert fw.render(error, "text") == (
+        "Invalid arguments for t: x. x: Invalid enum value. Expected 'fast' | 'slow', received 'Fast'. "
+        "You sent: 'Fast'. Valid options: 'fast', 'slow'. Did you mean 'fast' instead of 'Fast'? "
+        'Fix the fields above and call the tool again. Do not explain the error. Call again with x="fast".'
+    )
+
+
+# --- pydantic without the schema, without the arguments, and in its first version ---
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "name", "sentence"),
+    [
+        (row[1], row[3], row[4], row[5])
+        for row in ROWS
+        if row[0] in ("string", "enum", "literal", "ge", "email", "item")
+    ],
+    ids=[row[0] for row in ROWS if row[0] in ("string", "enum", "literal", "ge", "email", "item")],
+)
+def test_pydantic_alone_tells_enough(annotation: Any, value: Any, name: str, sentence: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        taking(annotation).model_validate({"x": value})
+    assert said(from_pydantic(caught.value)) == {name: sentence}
+
+
+def test_options_are_read_from_pydantics_own_words() -> None:
+    with pytest.raises(ValidationError) as caught:
+        TypeAdapter(Literal["this or that", "it's", 3]).validate_python("x")
+    (field,) = from_pydantic(caught.value).fields
+    assert field.options == ("this or that", "it's", 3)
+
+
+FIRST_VERSION = [
+    ({"loc": ("x",), "msg": "field required", "type": "value_error.missing"}, "Required. You sent: (missing)."),
+    ({"loc": ("x",), "msg": "…", "type": "type_error.integer"}, "Expected integer, received string. You sent: 'abc'. Expected type: integer."),
+    ({"loc": ("x",), "msg": "…", "type": "value_error.number.not_ge", "ctx": {"limit_value": 18}}, "Number must be greater than or equal to 18. You sent: 'abc'. Must be >= 18."),
+    ({"loc": ("x",), "msg": "…", "type": "value_error.any_str.min_length", "ctx": {"limit_value": 5}}, "String must contain at least 5 character(s). You sent: 'abc'. Minimum length: 5 characters."),
+    ({"loc": ("x",), "msg": "…", "type": "type_error.enum", "ctx": {"enum_values": [Colour.RED, Colour.BLUE]}}, "Invalid enum value. Expected 'red' | 'blue', received 'abc'. You sent: 'abc'. Valid options: 'red', 'blue'."),
+    ({"loc": ("x",), "msg": "say please", "type": "value_error"}, "say please. You sent: 'abc'."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("told", "sentence"), FIRST_VERSION, ids=[row[0]["type"] for row in FIRST_VERSION])
+def test_the_first_version_of_pydantic_is_read_too(told: dict[str, Any], sentence: str) -> None:
+    class Old(ValueError):
+        def errors(self) -> list[dict[str, Any]]:
+            return [told]
+
+    arguments = {} if "missing" in told["type"] else {"x": "abc"}
+    assert said(from_pydantic(Old(), arguments=arguments)) == {"x": sentence}
+
+
+def test_rules_that_mean_the_same_are_the_same() -> None:
+    """A model, a function and a schema: one mistake, one text."""
+
+    def function(limit: int) -> None: ...
+
+    class Model(BaseModel):
+        model_config = ConfigDict(extra="forbid")
+        limit: int
+
+    arguments = {"limt": 5}
+    schema = Model.model_json_schema()
+    with pytest.raises(ValidationError) as caught:
+        TypeAdapter(function).validate_python(arguments)
+    called = from_pydantic(caught.value, schema=schema, arguments=arguments)
+    assert json.loads(fw.render(called, "canonical")) == json.loads(fw.render(by_model(Model, arguments), "canonical"))
+    assert said(called) == said(by_schema(schema, arguments))
