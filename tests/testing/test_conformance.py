@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +21,8 @@ from failwell.testing.differences import differences
 
 ROOT = Path(__file__).parent.parent.parent
 ADAPTER = [sys.executable, "-m", "failwell.testing.adapter"]
-JAVASCRIPT = ROOT / "conformance" / "javascript" / "failwell.mjs"
+TYPESCRIPT = ROOT / "conformance" / "typescript" / "failwell.ts"
+NODE = Path(sys.executable).parent / "node"
 
 # What every scripted implementation below begins with.
 _READS = "import json, sys, time, os\nrequests = (json.loads(line) for line in sys.stdin)\n"
@@ -70,9 +72,8 @@ def test_the_report_for_people_has_one_line_per_format() -> None:
     ]
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
-def test_the_javascript_implementation_has_what_it_claims_and_nothing_else() -> None:
-    done = failwell("--json", "--timeout", "30", "--", "node", str(JAVASCRIPT))
+def test_the_typescript_implementation_has_what_it_claims_and_nothing_else() -> None:
+    done = failwell("--json", "--timeout", "30", "--", str(NODE), str(TYPESCRIPT))
     report = json.loads(done.stdout)
     assert (done.returncode, report["failures"]) == (0, [])
     assert report["conforms"] == ["typed", "v1"]
@@ -87,8 +88,18 @@ def test_the_javascript_implementation_has_what_it_claims_and_nothing_else() -> 
         }
 
 
-def test_the_javascript_implementation_stays_small() -> None:
-    assert len(JAVASCRIPT.read_text(encoding="utf-8").splitlines()) < 150
+def test_the_typescript_implementation_stays_small_and_typed() -> None:
+    text = TYPESCRIPT.read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 150
+    # It is checked with tsc --strict by hand; what would make that worthless is not in it.
+    assert not re.search(r"\bany\b|@ts-|as unknown as", text)
+
+
+def test_node_runs_the_typescript_implementation_without_a_word() -> None:
+    done = subprocess.run(
+        [str(NODE), str(TYPESCRIPT)], input="", capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_a_wrong_implementation_fails_with_the_difference(script: Callable[[str], list[str]]) -> None:

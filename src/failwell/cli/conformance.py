@@ -15,7 +15,7 @@ from .io import Commands, Stop, console, print_json, print_table
 _EPILOG = """\
 examples:
   failwell conformance -- python -m failwell.testing.adapter
-  failwell conformance --format typed --format v1 -- node conformance/javascript/failwell.mjs
+  failwell conformance --format typed --format v1 -- node conformance/typescript/failwell.ts
   failwell conformance --list
 
 The command reads one JSON request per line and writes one JSON answer per line; conformance/README.md says how.

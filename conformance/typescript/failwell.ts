@@ -1,0 +1,149 @@
+// The formats `typed` and `v1` in another language: a small implementation that the vectors hold to account, and a
+// pattern for adapters. Node 22.18, nothing to build: failwell conformance -- node conformance/typescript/failwell.ts
+import { createInterface } from "node:readline";
+import { isDeepStrictEqual as same } from "node:util";
+import codes from "../../src/failwell/conformance/codes.json" with { type: "json" };
+
+type Json = null | boolean | number | string | Json[] | Obj;
+type Value = Json | undefined;
+interface Obj { [name: string]: Value }
+interface Request { id: string; operation: string; format: string; options: Obj; input: Json }
+type Code = (typeof codes)[number] & { kind: Kind };
+/** The canonical object is a failure or a question. */
+interface Failure extends Obj { kind: Kind; message: string; retryable: boolean; recoverable: boolean; outcome?: never }
+interface Question extends Obj { outcome: "needs_input"; message: string }
+type Outcome = Failure | Question;
+interface Format { open: "data" | "details"; render(error: Outcome): Obj; read(wire: Obj): Outcome | null }
+type Wanted = [name: string, field: string, fits: (value: Value) => boolean];
+
+// The code that stands for a kind where none is given; its strategy and effect are the kind's.
+const KINDS = { not_found: "NOT_FOUND", conflict: "CONFLICT", validation: "VALIDATION_ERROR", permission: "FORBIDDEN",
+  transient: "UNAVAILABLE", internal: "INTERNAL_ERROR" } as const;
+type Kind = keyof typeof KINDS;
+const TYPES = new Map<Value, Kind>((Object.keys(KINDS) as Kind[]).map((kind) => [kind.toUpperCase(), kind]));
+const WORDS = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\s\-_.]+/;
+const shape = (name: string) => name.split(WORDS).filter(Boolean).join("_").toUpperCase();
+// Backwards, so that of two codes with one name or shape the first stays.
+const by = (key: (name: string) => string) => new Map((codes as Code[]).toReversed().map((it) => [key(it.code), it]));
+const [names, shapes] = [by((name) => name), by(shape)];
+const find = (name: Value) => (typeof name === "string" ? (names.get(name) ?? shapes.get(shape(name))) : undefined);
+
+const isObject = (it: Value): it is Obj => typeof it === "object" && it !== null && !Array.isArray(it);
+const isDelay = (it: Value) => typeof it === "number" && it > 0 && it <= 1e10;
+const isStatus = (it: Value) => typeof it === "number" && Number.isInteger(it) && it >= 100 && it <= 999;
+const isHolders = (it: Value) => Array.isArray(it) && it.length > 0 && it.every(isObject);
+const isEmpty = (it: Value) => it == null || it === "" || (typeof it === "object" && !Object.keys(it).length);
+const keep = (it: Obj, fits: (pair: [string, Value]) => boolean) => Object.fromEntries(Object.entries(it).filter(fits));
+const without = (it: Value, ...gone: string[]): Obj => (isObject(it) ? keep(it, ([name]) => !gone.includes(name)) : {});
+const present = (it: Obj): Obj => keep(it, ([, value]) => !isEmpty(value));
+const list = (it: Value): Json[] => (Array.isArray(it) ? it : []);
+const text = (it: Value) => (typeof it === "string" ? it : it == null ? "" : JSON.stringify(it));
+const openMap = (it: Value, name: string): Obj => (isObject(it) ? it : it == null ? {} : { [name]: it });
+
+/** The whole canonical object from what is stated. */
+function complete(stated: Obj & { kind?: Kind | null }): Failure {
+  const code = find(stated.code);
+  const kind = stated.kind ?? code?.kind ?? (stated.retryable === true ? "transient" : "internal");
+  const { strategy, effect } = code?.kind === kind ? code : find(KINDS[kind])!;
+  const retryable = code?.retryable ?? (typeof stated.retryable === "boolean" ? stated.retryable : kind === "transient");
+  const recoverable = typeof stated.recoverable === "boolean" ? stated.recoverable : kind === "transient";
+  const said = present({ title: code?.title, severity: "error", strategy, effect, ...present(stated) });
+  return { ...without(said, "outcome"), failwell: 1, kind, message: text(stated.message), retryable, recoverable };
+}
+
+/** Takes the values that fit out of an open map, and puts back the fields that travelled there under `failwell`. */
+function read(stated: Obj & { kind?: Kind }, { failwell, ...map }: Obj, wanted: Wanted[]): Failure {
+  const taken = wanted.filter(([name, , fits]) => fits(map[name]));
+  const own = Object.fromEntries(taken.map(([name, field]) => [field, map[name]]));
+  const error = complete({ ...stated, ...own, details: without(map, ...taken.map(([name]) => name)) });
+  const carried = isObject(failwell) ? failwell : {};
+  return complete({ ...("code" in carried || "title" in carried ? without(error, "title") : error), ...carried });
+}
+
+const FORMATS: Record<string, Format> = {
+  typed: {
+    open: "data",
+    render(error) {
+      const own = present({ conflicts: error.conflicts, retry_after: Math.ceil(Number(error.retry_after)) || null });
+      const data = { ...without(error.details, "failwell", "conflicts", "retry_after"), ...own };
+      // A question is no failure; the nearest one is an argument that is wrong.
+      const type = (error.outcome ? "validation" : error.kind).toUpperCase();
+      return { type, message: error.message, recoverable: error.recoverable ?? false, ...present({ data }) };
+    },
+    read(wire) {
+      const named = (it: Obj) => typeof it.type === "string" && (TYPES.has(it.type) || "recoverable" in it);
+      const found = [wire, wire.error].filter(isObject).filter(named).find((it) => "recoverable" in it || "message" in it);
+      if (!found) return null;
+      const { type: code, message, recoverable, data } = found;
+      const wanted: Wanted[] = [["conflicts", "conflicts", isHolders], ["retry_after", "retry_after", isDelay]];
+      return read({ code, kind: TYPES.get(code) ?? "internal", message, recoverable }, openMap(data, "data"), wanted);
+    },
+  },
+  v1: {
+    open: "details",
+    render(error) {
+      const { message, retryable, options, suggestions, fields = [], reason = message } = error;
+      if (error.outcome) {
+        const needsInput = { fields, reason, ...present({ suggestions }) };
+        return { kind: "needsInput:v1", type: "elicitation", message, needsInput, ...present({ options }) };
+      }
+      const known = find(error.code);
+      const mapped = find(known?.core ?? KINDS[error.kind])!.v1;
+      const stays = error.code && (known?.catalog !== "core" || find(mapped)!.retryable !== retryable);
+      const own = present({ statusCode: error.http_status, retryAfter: error.retry_after });
+      const details = { ...own, ...without(error.details, "failwell", "statusCode", "retryAfter") };
+      return { kind: "toolError:v1", code: stays ? error.code : mapped, message, retryable, ...present({ details }) };
+    },
+    read({ kind, code, message, retryable, details, needsInput, options }) {
+      if (kind === "needsInput:v1") return question(message, without(needsInput), list(options));
+      if (kind !== "toolError:v1") return null;
+      const stated = { code: typeof code === "string" ? code : null, message, retryable };
+      const wanted: Wanted[] = [["statusCode", "http_status", isStatus], ["retryAfter", "retry_after", isDelay]];
+      return read(stated, openMap(details, "details"), wanted);
+    },
+  },
+};
+
+function question(message: Value, { fields, reason, suggestions }: Obj, options: Json[]): Question {
+  const full = (it: Json) => isObject(it) ? { ...it, label: text(it.label ?? it.value) } : { label: text(it), value: it };
+  const asked = list(fields).filter((name) => typeof name === "string");
+  const said = { suggestions, reason: reason === message ? null : reason, options: options.map(full), fields: asked };
+  return { failwell: 1, outcome: "needs_input", message: text(message), ...present(said) };
+}
+
+const PREFIX = /^(?:Error (?:executing|calling) tool [^:\n]+: )+/;
+/** From an object, a text, or a tool result, where the last block counts. */
+function parse(format: Format, source: Value): Outcome | null {
+  if (typeof source === "string") try { source = JSON.parse(source.replace(PREFIX, "")); } catch { return null; }
+  if (!isObject(source)) return null;
+  if (!Array.isArray(source.content)) return format.read(source);
+  const found = source.content.map((block) => parse(format, without(block).text)).filter((it) => it !== null);
+  return found.at(-1) ?? parse(format, source.structuredContent);
+}
+
+/** What an outcome says by itself: a title that follows from the code is not its own. */
+const says = (it: Obj): Obj => (it.title === find(it.code)?.title ? without(it, "title") : it);
+function lost(format: Format, error: Outcome, wire: Obj): string[] {
+  const [mine, back] = [says(error), says(format.read(wire) ?? {})];
+  return Object.keys({ ...mine, ...back }).filter((name) => !same(mine[name], back[name]));
+}
+function render(format: Format, error: Outcome, carry: boolean): Obj {
+  const [bare, failwell]: [Obj, Obj] = [format.render(error), {}];
+  // Again and again: keeping one field can uncover another that only looked right because the first was lost.
+  for (let wire = bare; ; wire = { ...bare, [format.open]: { ...without(bare[format.open]), failwell } }) {
+    const more = carry ? lost(format, error, wire).filter((name) => !(name in failwell)) : [];
+    if (!more.length) return wire;
+    for (const name of more) failwell[name] = says(error)[name] ?? null;
+  }
+}
+const OPERATIONS: Record<string, (format: Format, input: Json, options: Obj) => Json> = {
+  render: (format, input, { carry }) => render(format, input as Outcome, carry === true),
+  losses: (format, input) => lost(format, input as Outcome, format.render(input as Outcome)),
+  parse,
+};
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, operation, format, options, input } = JSON.parse(line) as Request;
+  const known = Object.hasOwn(FORMATS, format) && Object.hasOwn(OPERATIONS, operation);
+  const answer = known ? { output: OPERATIONS[operation](FORMATS[format], input, options) } : { unsupported: true };
+  console.log(JSON.stringify({ id, ...answer }));
+}
