@@ -2,13 +2,14 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+NODE   := tests/server/clients/node_modules
 UV     := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 export UV_PYTHON_DOWNLOADS = never
 export UV_PROJECT_ENVIRONMENT = $(VENV)
 # The theme advertises its successor on every build.
 export NO_MKDOCS_2_WARNING = 1
 
-.PHONY: setup demo test unit check format bench fuzz checklist docs clean
+.PHONY: setup demo test unit check format bench soak fuzz checklist docs clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -23,6 +24,11 @@ $(VENV)/.ready: pyproject.toml uv.lock | $(UV)
 	$(UV) sync --quiet --frozen --all-extras --python $(PYTHON)
 	@touch $@
 
+# Clients written in TypeScript, for the tests of the servers; node itself comes with .venv.
+$(NODE)/.ready: $(dir $(NODE))package.json $(dir $(NODE))package-lock.json | $(VENV)/.ready
+	PATH="$(CURDIR)/$(BIN):$$PATH" npm ci --prefix $(dir $(NODE)) --ignore-scripts --loglevel=error
+	@touch $@
+
 setup: $(VENV)/.ready  ## make .venv with every extra and the failwell command
 
 demo: setup  ## two minutes: the same failures before and after
@@ -30,7 +36,7 @@ demo: setup  ## two minutes: the same failures before and after
 
 test: check unit  ## everything that must hold
 
-unit: setup  ## the tests alone
+unit: setup $(NODE)/.ready  ## the tests alone
 	$(BIN)/pytest -n auto
 
 check: setup  ## format, lint, types, layering, docs
@@ -48,7 +54,10 @@ docs: setup  ## the site, in site/
 	$(BIN)/mkdocs build --strict
 
 bench: setup  ## ratios against the standard library, measured in one run
-	$(UV) run --quiet --frozen --all-extras --group bench python tools/bench.py
+	@failed=0; for part in bench bench_server; do $(BIN)/python tools/$$part.py || failed=1; done; exit $$failed
+
+soak: setup  ## a hundred calls at a time for a minute: no lost answer, no wrong one, no growth
+	$(BIN)/python tools/soak.py
 
 fuzz: setup  ## the laws, on many more examples than make test tries
 	FAILWELL_EXAMPLES=8000 $(BIN)/pytest -n auto tests/laws
@@ -58,4 +67,4 @@ checklist: setup  ## each line of the contracts' checklist with the tests that p
 	$(BIN)/python tools/checklist.py
 
 clean:
-	rm -rf $(VENV) .uv site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .layers.log
+	rm -rf $(VENV) .uv $(NODE) site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .layers.log

@@ -1,0 +1,67 @@
+"""One line for server authors: every failure leaves structured, safe and actionable.
+
+    server = failwell.server.install(MCPServer("shop"))
+
+`install` knows `mcp.server.MCPServer`, the low-level `mcp` `Server`, and FastMCP; anything else uses `tool_errors`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from .decorator import tool_errors
+from .options import PROTOCOL_NUMBERS, Options, untouched
+
+if TYPE_CHECKING:
+    from .counting import ToolStats
+
+S = TypeVar("S")
+
+# By name, so that nothing is imported that the server did not import itself.
+_ADAPTERS: Final = {
+    "fastmcp.server.server.FastMCP": ".fastmcp",
+    "mcp.server.mcpserver.server.MCPServer": ".mcpserver",
+    "mcp.server.lowlevel.server.Server": ".lowlevel",
+}
+_MARK: Final = "_failwell_installed"
+
+
+def install(server: S, **options: Any) -> S:
+    """Make every failure of `server` structured, safe and actionable, and give the server back.
+
+    Before or after its tools are registered; once. The options are those of `failwell.server.Options`.
+    """
+    chosen = Options(**options)
+    adapter = next((_ADAPTERS[name] for name in _names(server) if name in _ADAPTERS), None)
+    if adapter is None:
+        raise TypeError(
+            f"install() takes an MCPServer, a low-level mcp Server or a FastMCP, not {type(server).__name__}; "
+            "for other frameworks decorate the tools with failwell.server.tool_errors."
+        )
+    if getattr(server, _MARK, None) is not None:
+        raise RuntimeError("Failwell is installed on this server already; give all options to one install() call.")
+    from .boundary import Boundary
+    from .logs import mask
+
+    boundary = Boundary(chosen)
+    import_module(adapter, __name__).install(server, boundary)
+    mask(chosen.guard)
+    setattr(server, _MARK, boundary)
+    return server
+
+
+def stats(server: object) -> dict[str, ToolStats]:
+    """How often each tool was called, how it failed and how long it took: a copy, to be read from any thread."""
+    boundary = getattr(server, _MARK, None)
+    if boundary is None:
+        raise RuntimeError("Failwell is not installed on this server; call failwell.server.install(server) first.")
+    counted: dict[str, ToolStats] = boundary.stats.read()
+    return counted
+
+
+def _names(server: object) -> list[str]:
+    return [f"{base.__module__}.{base.__qualname__}" for base in type(server).__mro__]
+
+
+__all__ = ["PROTOCOL_NUMBERS", "Options", "install", "stats", "tool_errors", "untouched"]

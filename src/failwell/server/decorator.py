@@ -1,0 +1,102 @@
+"""`tool_errors`: the same boundary for plain functions, and for frameworks that have no adapter."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Final, ParamSpec, TypeVar, overload
+
+from failwell.classify import DEFAULT, Table, classify, from_error
+from failwell.model.error import ToolError
+from failwell.model.needs import NeedsInput
+from failwell.model.result import Err, Ok
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_TIMEOUT_DELAY: Final = 60
+
+
+@overload
+def tool_errors(function: Callable[P, R], /) -> Callable[P, R]: ...
+@overload
+def tool_errors(
+    *,
+    tool_name: str | None = None,
+    tier: str | None = None,
+    answer: Callable[[Any], Any] | None = None,
+    table: Table = DEFAULT,
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def tool_errors(
+    function: Callable[P, R] | None = None,
+    /,
+    *,
+    tool_name: str | None = None,
+    tier: str | None = None,
+    answer: Callable[[Any], Any] | None = None,
+    table: Table = DEFAULT,
+) -> Any:
+    """Whatever the function raises leaves it as a ToolError; what it returns as one is raised.
+
+    `answer` makes what is returned instead: `failwell.render` for a text, `failwell.to_result` for a result of MCP.
+
+    >>> @tool_errors(tool_name="system/get-overview", tier="fundamental", answer=str)
+    ... def overview(device: str) -> str:
+    ...     raise PermissionError(device)
+    >>> overview("dev-lab-01")
+    '[PERMISSION] The tool may not do this.'
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        name = tool_name or getattr(function, "__name__", None)
+
+        def failed(exc: BaseException) -> Any:
+            outcome = exc if isinstance(exc, NeedsInput) else meaning(exc, name, tier, table)
+            if answer is None:
+                raise outcome from (None if outcome is exc else exc)
+            return answer(outcome)
+
+        if inspect.iscoroutinefunction(function):
+
+            @wraps(function)
+            async def awaited(*args: Any, **kwargs: Any) -> Any:
+                try:
+                    return _unwrapped(await function(*args, **kwargs))
+                except (Exception, SystemExit) as exc:
+                    return failed(exc)
+
+            return awaited
+
+        @wraps(function)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return _unwrapped(function(*args, **kwargs))
+            except (Exception, SystemExit) as exc:
+                return failed(exc)
+
+        return called
+
+    return decorate if function is None else decorate(function)
+
+
+def meaning(exc: BaseException, tool: str | None, tier: str | None, table: Table = DEFAULT) -> ToolError:
+    """The exception as contract 004 reads it; one that is structured already stays what it is."""
+    own = from_error(exc, context=False)
+    if own is not None:
+        return own
+    error = classify(exc, table=table)
+    changes: dict[str, Any] = {"tool": tool, "tier": tier, "strategy": error.strategy}
+    if error.code == "INTERNAL_ERROR":
+        changes["message"] = f"Unexpected error: {type(exc).__name__}"
+        changes["details"] = {"error_type": type(exc).__name__}
+    if error.code == "TIMEOUT" and error.retry_after is None:
+        changes["retry_after"] = _TIMEOUT_DELAY
+    return error.replace(**changes)
+
+
+def _unwrapped(value: Any) -> Any:
+    if isinstance(value, (ToolError, NeedsInput)):
+        raise value
+    if isinstance(value, Err):
+        raise value.error
+    return value.value if isinstance(value, Ok) else value

@@ -1,0 +1,51 @@
+"""Arguments that a tool does not have: refused, or dropped with a word about it, or dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from mcp_types import TextContent
+
+from failwell.classify.validation import unknown_arguments
+from failwell.formats import META_KEY
+
+from .boundary import Boundary, Facts
+
+# Keywords by which a schema gets properties that are not under `properties`.
+_ELSEWHERE: Final = frozenset(
+    {"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "patternProperties"}
+)
+
+
+def open_ended(schema: object) -> bool:
+    """Whether the schema does not say which arguments there are."""
+    if not isinstance(schema, Mapping) or not isinstance(schema.get("properties"), Mapping):
+        return True
+    more = schema.get("additionalProperties")
+    return more is True or isinstance(more, Mapping) or not _ELSEWHERE.isdisjoint(schema)
+
+
+def strictly(schema: Mapping[str, Any], extra: str) -> Mapping[str, Any]:
+    """The schema as it is applied: unknown arguments are against it only if they are refused."""
+    return schema if open_ended(schema) else {**schema, "additionalProperties": extra != "reject"}
+
+
+def unknown_names(arguments: Mapping[str, Any], known: Collection[str]) -> list[str]:
+    return [name for name in arguments if name not in known]
+
+
+def noted(boundary: Boundary, result: Any, unknown: list[str], tool: Facts) -> Any:
+    """The result of a call with a word about the arguments that were dropped."""
+    if not unknown or getattr(result, "content", None) is None or getattr(result, "is_error", False):
+        return result
+    known = list((tool.schema or {}).get("properties", ()))
+    remark = unknown_arguments(unknown, known, tool=tool.name, schema=tool.schema)
+    names = ", ".join(repr(name[:50]) for name in unknown[:5])
+    remark = remark.replace(
+        message=f"These arguments do not exist and were ignored: {names}.", severity="warning", suggestion=None
+    )
+    remark = boundary.options.guard(remark)
+    meta = {**(result.meta or {}), META_KEY: remark.to_dict()}
+    content = [*result.content, TextContent(type="text", text=remark.message)]
+    return result.model_copy(update={"content": content, "meta": meta})

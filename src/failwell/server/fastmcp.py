@@ -1,0 +1,328 @@
+"""FastMCP: a transform that puts every component behind the boundary, and the outermost middleware that answers.
+
+FastMCP logs what a tool raises, and writes it into the span, before any middleware sees it. So the exception is read
+inside the component's own run, and only what may leave goes on from there.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import cache
+from time import perf_counter
+from typing import Any, Final
+
+from fastmcp import FastMCP
+from fastmcp.exceptions import DisabledError, FastMCPError, NotFoundError
+from fastmcp.exceptions import ToolError as FastMCPToolError
+from fastmcp.exceptions import ValidationError as RejectedArguments
+from fastmcp.server.dependencies import fastmcp_request_ctx
+from fastmcp.server.middleware import Middleware
+from fastmcp.server.transforms import Transform
+from fastmcp.tools.base import InputRequiredToolResult, ToolResult
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult
+from pydantic import ValidationError
+
+from failwell.classify import DEFAULT
+from failwell.formats import Outcome, render
+from failwell.formats.jsonrpc import MODERN_ERA
+from failwell.model.error import ToolError
+from failwell.model.needs import NeedsInput
+
+from . import rows  # noqa: F401  (the frameworks' own exceptions)
+from .absent import missing_arguments, no_such
+from .boundary import Boundary, BrokenResult, Facts, inside, taken, unwrapped
+from .extras import noted, open_ended, unknown_names
+from .lowlevel import requests, wrap_handlers
+from .options import is_untouched
+from .schemas import Checkers
+
+
+def install(server: FastMCP[Any], boundary: Boundary) -> None:
+    behind(server, boundary)
+    server.middleware.insert(0, _Answers(server, boundary))
+    wrap_handlers(server._mcp_server, {"completion/complete": requests(boundary)["completion/complete"]})
+
+
+def behind(server: FastMCP[Any], boundary: Boundary) -> None:
+    """Put a server's components behind the boundary; a mounted server has its own."""
+    if not any(isinstance(each, _Behind) for each in server.transforms):
+        server.add_transform(_Behind(boundary))
+
+
+class Stop(FastMCPError):
+    """Carries a protocol error through code that would make any MCPError into something else."""
+
+    def __init__(self, error: MCPError) -> None:
+        super().__init__(error.message, log_level=logging.INFO)
+        self.error = error
+
+
+class Failure(FastMCPToolError):
+    """What a tool's failure looks like to FastMCP and to other middleware: nothing but what may leave."""
+
+    def __init__(self, outcome: Outcome, tool: Facts, text: str) -> None:
+        super().__init__(text, log_level=logging.INFO)
+        self.outcome = outcome
+        self.tool = tool
+
+
+# Middleware that retries looks for these, so the failure stays one.
+class _Unreachable(Failure, ConnectionError):
+    pass
+
+
+class _TimedOut(Failure, TimeoutError):
+    pass
+
+
+_ALIKE: Final = ((TimeoutError, _TimedOut), (ConnectionError, _Unreachable))
+
+
+@DEFAULT.maps(Failure)
+def _carried(exc: Failure) -> ToolError:
+    outcome = exc.outcome
+    return outcome.to_error() if isinstance(outcome, NeedsInput) else outcome
+
+
+class _Behind(Transform):
+    """Gives out components that read their own failures."""
+
+    def __init__(self, boundary: Boundary) -> None:
+        self.boundary = boundary
+        self.checkers = Checkers()
+
+    async def get_tool(self, name: str, call_next: Any, *, version: Any = None) -> Any:
+        tool = await call_next(name, version=version)
+        if tool is None or is_untouched(getattr(tool, "fn", None)) or name in self.boundary.options.skip:
+            return tool
+        return self._guarded(tool, _guarded_tool)
+
+    async def get_resource(self, uri: str, call_next: Any, *, version: Any = None) -> Any:
+        return self._guarded(await call_next(uri, version=version), _guarded_resource)
+
+    async def get_resource_template(self, uri: str, call_next: Any, *, version: Any = None) -> Any:
+        return self._guarded(await call_next(uri, version=version), _guarded_template)
+
+    async def get_prompt(self, name: str, call_next: Any, *, version: Any = None) -> Any:
+        return self._guarded(await call_next(name, version=version), _guarded_prompt)
+
+    def _guarded(self, component: Any, make: Callable[[type], type]) -> Any:
+        if component is None or getattr(component, "_failwell", None) is not None:
+            return component
+        mounted = getattr(component, "_server", None)
+        if isinstance(mounted, FastMCP):
+            behind(mounted, self.boundary)
+        copy = component.__copy__()
+        object.__setattr__(copy, "__class__", make(type(component)))
+        object.__setattr__(copy, "_failwell", self)
+        return copy
+
+
+@cache
+def _guarded_tool(kind: type) -> type:
+    class GuardedTool(kind):  # type: ignore[misc]
+        async def _run(self, arguments: dict[str, Any]) -> Any:
+            mine: _Behind = self.__dict__["_failwell"]
+            boundary = mine.boundary
+            options = boundary.options
+            failed: BaseException
+            rejected = False
+            try:
+                unknown: list[str] = []
+                if options.extra != "reject" and not open_ended(self.parameters):
+                    unknown = unknown_names(arguments, self.parameters["properties"])
+                    if unknown:
+                        arguments = {name: value for name, value in arguments.items() if name not in unknown}
+                result = await super()._run(arguments)
+                if options.validate and self.output_schema is not None and _breaks(result, mine, self.output_schema):
+                    raise BrokenResult
+                return _noted(boundary, result, unknown, self) if unknown and options.extra == "warn" else result
+            except RejectedArguments as exc:
+                failed, rejected = exc, True
+            except BaseException as exc:
+                failed = taken(exc)
+            if isinstance(failed, (Failure, Stop)):
+                raise failed
+            if type(failed).__name__ == "_ToolBodyError" and failed.__cause__ is not None:
+                # FastMCP's mark on a pydantic error that is not about the arguments.
+                failed = failed.__cause__
+            raise _carrier(boundary, failed, _facts(self), arguments, rejected)
+
+        def convert_result(self, raw_value: Any) -> Any:
+            return super().convert_result(unwrapped(raw_value))
+
+    return _named(GuardedTool, kind)
+
+
+def _named(made: type, kind: type) -> type:
+    """Nobody should be able to tell the difference, least of all a span."""
+    made.__name__, made.__qualname__, made.__module__ = kind.__name__, kind.__qualname__, kind.__module__
+    return made
+
+
+def _facts(tool: Any) -> Facts:
+    return Facts.of(tool.name, tool.parameters, tool.output_schema is not None, tool.annotations)
+
+
+def _noted(boundary: Boundary, result: Any, unknown: list[str], tool: Any) -> Any:
+    whole = getattr(result, "_raw_mcp_result", None)
+    if whole is None:
+        return noted(boundary, result, unknown, _facts(tool))
+    # The tool made the protocol's own result, and FastMCP sends that.
+    return ToolResult.from_mcp_result(noted(boundary, whole, unknown, _facts(tool)))
+
+
+def _breaks(result: Any, mine: _Behind, schema: Any) -> bool:
+    if not isinstance(result, ToolResult) or isinstance(result, InputRequiredToolResult) or result.is_error:
+        return False
+    return not mine.checkers(schema).fits(result.structured_content)
+
+
+def _carrier(
+    boundary: Boundary, failed: BaseException, tool: Facts, arguments: dict[str, Any], rejected: bool
+) -> BaseException:
+    """What goes on from inside a tool's run: nothing of the exception but what it means."""
+    try:
+        outcome = boundary.failure(failed, tool, arguments, era=_era(), rejected=rejected)
+    except MCPError as protocol:
+        return Stop(protocol)
+    kind = next((made for alike, made in _ALIKE if isinstance(failed, alike)), Failure)
+    return kind(outcome, tool, render(outcome, "text", guard=boundary.options.guard))
+
+
+def _era() -> str:
+    """The version of the protocol that is being spoken; the newest where nobody is spoken to."""
+    request = fastmcp_request_ctx.get()
+    return (request.protocol_version if request is not None else None) or MODERN_ERA
+
+
+@cache
+def _guarded_resource(kind: type) -> type:
+    class GuardedResource(kind):  # type: ignore[misc]
+        async def _read(self, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return await super()._read(*args, **kwargs)
+            except BaseException as exc:
+                failed = taken(exc)
+            uri = str(self.uri)
+            raise self.__dict__["_failwell"].boundary.request_error(failed, uri, {"uri": uri})
+
+    return _named(GuardedResource, kind)
+
+
+@cache
+def _guarded_template(kind: type) -> type:
+    class GuardedTemplate(kind):  # type: ignore[misc]
+        async def _read(self, uri: str, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return await super()._read(uri, *args, **kwargs)
+            except BaseException as exc:
+                failed = taken(exc)
+            raise self.__dict__["_failwell"].boundary.request_error(failed, uri, {"uri": uri})
+
+    return _named(GuardedTemplate, kind)
+
+
+@cache
+def _guarded_prompt(kind: type) -> type:
+    class GuardedPrompt(kind):  # type: ignore[misc]
+        async def _render(self, arguments: dict[str, Any] | None = None, *args: Any, **kwargs: Any) -> Any:
+            try:
+                if missing := missing_arguments(self, arguments):
+                    raise missing
+                return await super()._render(arguments, *args, **kwargs)
+            except BaseException as exc:
+                failed = taken(exc)
+            raise self.__dict__["_failwell"].boundary.request_error(failed, self.name, {"name": self.name})
+
+    return _named(GuardedPrompt, kind)
+
+
+class _Answers(Middleware):
+    """Outermost: turns what is left of a failure into the answer."""
+
+    def __init__(self, server: FastMCP[Any], boundary: Boundary) -> None:
+        self._server = server
+        self._boundary = boundary
+
+    async def on_message(self, context: Any, call_next: Any) -> Any:
+        if context.method == "tools/call" and hasattr(context.message, "name"):
+            return await self._call(context, call_next)
+        if context.type != "request" or inside.get():
+            return await call_next(context)
+        try:
+            return await call_next(context)
+        except (ValidationError, NotFoundError, DisabledError):
+            # FastMCP's own words about the request.
+            raise
+        except BaseException as exc:
+            failed = taken(exc)
+        raise self._boundary.request_error(failed, str(context.method), {})
+
+    async def _call(self, context: Any, call_next: Any) -> Any:
+        request = context.fastmcp_context.request_context if context.fastmcp_context is not None else None
+        # Called from Python, or by another tool: there FastMCP's own exceptions are the contract.
+        if request is None or inside.get():
+            return await call_next(context)
+        boundary, name = self._boundary, context.message.name
+        started = perf_counter()
+        failed: BaseException
+        token = inside.set(True)
+        try:
+            return boundary.returned(name, started, await call_next(context))
+        except BaseException as exc:
+            failed = taken(exc)
+        finally:
+            inside.reset(token)
+        if isinstance(failed, Stop):
+            boundary.stats.add(name, started, True)
+            raise failed.error
+        tool, era = Facts(name), request.protocol_version
+        outcome: Outcome
+        if isinstance(failed, Failure):
+            outcome, tool = failed.outcome, failed.tool
+            boundary.stats.add(name, started, True, outcome)
+        elif name in boundary.options.skip or is_untouched(await self._function(name)):
+            raise failed
+        elif isinstance(failed, (NotFoundError, DisabledError)):
+            tools = await self._server.list_tools(run_middleware=False)
+            outcome = boundary.no_such_tool(name, [each.name for each in tools], started)
+        else:
+            outcome = boundary.failed(failed, tool, context.message.arguments, started, era=era)
+        answer = boundary.result(outcome, tool, era)
+        return ToolResult.from_mcp_result(CallToolResult.model_validate(answer))
+
+    async def _function(self, name: str) -> object:
+        try:
+            return getattr(await self._server.get_tool(name), "fn", None)
+        except Exception:
+            return None
+
+    async def on_read_resource(self, context: Any, call_next: Any) -> Any:
+        uri = str(context.message.uri)
+        return await self._requested(context, call_next, "resource", uri, {"uri": uri})
+
+    async def on_get_prompt(self, context: Any, call_next: Any) -> Any:
+        name = context.message.name
+        return await self._requested(context, call_next, "prompt", name, {"name": name})
+
+    async def _names(self, kind: str) -> list[str]:
+        try:
+            if kind == "prompt":
+                return [each.name for each in await self._server.list_prompts(run_middleware=False)]
+            return [str(each.uri) for each in await self._server.list_resources(run_middleware=False)]
+        except Exception:
+            return []
+
+    async def _requested(self, context: Any, call_next: Any, kind: str, what: str, about: dict[str, Any]) -> Any:
+        if context.fastmcp_context is None or context.fastmcp_context.request_context is None or inside.get():
+            return await call_next(context)
+        try:
+            return await call_next(context)
+        except (NotFoundError, DisabledError):
+            failed: BaseException = no_such(kind, what, await self._names(kind))
+        except BaseException as exc:
+            failed = taken(exc)
+        raise self._boundary.request_error(failed, what, about)

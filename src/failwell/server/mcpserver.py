@@ -1,0 +1,168 @@
+"""`mcp.server.MCPServer`: its own methods, wrapped on the instance, where exceptions are still exceptions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, UnexpectedToolError
+from mcp.server.mcpserver.exceptions import ToolError as DeliberateError
+from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
+from pydantic import ValidationError
+
+from failwell.classify.telling import said
+from failwell.classify.validation import Problems, check_names, invalid, pydantic_problems
+from failwell.model.error import ToolError
+
+from .absent import missing_arguments, no_such
+from .boundary import Boundary, BrokenResult, Facts, inside, taken, unwrapped
+from .extras import noted, open_ended, unknown_names
+from .lowlevel import add_middleware, answer, requests, wrap_handlers
+from .options import is_untouched
+
+
+def install(server: MCPServer[Any], boundary: Boundary) -> None:
+    lowlevel = server._lowlevel_server
+    # The server's own methods turn exceptions into what a client is to see; the handlers below are for the rest.
+    wrap_handlers(lowlevel, requests(boundary))
+    add_middleware(lowlevel, boundary, lambda name: _facts(server, name))
+    server.call_tool = _call_tool(server, boundary)  # type: ignore[method-assign]
+    server.read_resource = _read_resource(server, boundary)  # type: ignore[method-assign]
+    server.get_prompt = _get_prompt(server, boundary)  # type: ignore[method-assign]
+
+
+def _facts(server: MCPServer[Any], name: str) -> Facts:
+    tool = server._tool_manager.get_tool(name)
+    if tool is None:
+        return Facts(name)
+    return Facts.of(name, tool.parameters, tool.output_schema is not None, tool.annotations)
+
+
+def _call_tool(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]:
+    original = server.call_tool
+    options = boundary.options
+    skip = frozenset(options.skip)
+    find = server._tool_manager.get_tool
+
+    async def call_tool(name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        # Called from Python, or by another tool: there the SDK's own exceptions are the contract.
+        if context is None or name in skip or inside.get():
+            return await original(name, arguments, context)
+        started = perf_counter()
+        tool = find(name)
+        era = context.request_context.protocol_version
+        if tool is None:
+            missing = boundary.no_such_tool(name, [each.name for each in server._tool_manager.list_tools()], started)
+            return answer(boundary, missing, Facts(name), era)
+        if is_untouched(tool.fn):
+            return await original(name, arguments, context)
+        if type(tool.fn_metadata) is FuncMetadata:
+            object.__setattr__(tool.fn_metadata, "__class__", _ReturnedFailures)
+        failed: BaseException
+        token = inside.set(True)
+        try:
+            known = tool.parameters.get("properties", {})
+            unknown = [] if arguments.keys() <= known.keys() else unknown_names(arguments, known)
+            if unknown and options.extra == "reject" and not open_ended(tool.parameters):
+                raise _all_problems(tool, arguments)
+            result = boundary.returned(name, started, await original(name, arguments, context))
+            if unknown and options.extra == "warn" and not open_ended(tool.parameters):
+                return noted(boundary, result, unknown, _facts(server, name))
+            return result
+        except BaseException as exc:
+            failed = taken(exc)
+        finally:
+            inside.reset(token)
+        facts = _facts(server, name)
+        cause, rejected = _unwrap(failed)
+        outcome = boundary.failed(cause, facts, arguments, started, era=era, rejected=rejected)
+        return answer(boundary, outcome, facts, era)
+
+    return call_tool
+
+
+def _all_problems(tool: Any, arguments: dict[str, Any]) -> ToolError:
+    """What is wrong with arguments that the tool does not have, and with the others: one answer for both."""
+    problems: list[Problems] = []
+    try:
+        tool.fn_metadata.validate_arguments(arguments)
+    except ValidationError as exc:
+        problems.append(pydantic_problems(exc, schema=tool.parameters, arguments=arguments))
+    except Exception:
+        # A validator that breaks is found when the names are right.
+        pass
+    return invalid(*problems, check_names(arguments, tool.parameters), tool=tool.name)
+
+
+class _ReturnedFailures(FuncMetadata):
+    """Looks at what a tool returned before it is made into a result."""
+
+    def convert_result(self, result: Any) -> Any:
+        if not inside.get():
+            return super().convert_result(result)
+        result = unwrapped(result)
+        try:
+            return super().convert_result(result)
+        except ValidationError as exc:
+            raise BrokenResult from exc
+
+
+def _unwrap(exc: BaseException) -> tuple[BaseException, bool]:
+    """What the tool raised, and whether it was the arguments that were rejected."""
+    rejected = False
+    while isinstance(exc, DeliberateError) and exc.__cause__ is not None and _is_wrapper(exc):
+        rejected = not isinstance(exc, UnexpectedToolError) and isinstance(exc.__cause__, ValidationError)
+        exc = exc.__cause__
+    return exc, rejected
+
+
+def _is_wrapper(exc: DeliberateError) -> bool:
+    return isinstance(exc, UnexpectedToolError) or str(exc).startswith("Error executing tool ")
+
+
+def _read_resource(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]:
+    original = server.read_resource
+
+    async def read_resource(uri: Any, context: Any = None) -> Any:
+        if context is None or inside.get():
+            return await original(uri, context)
+        try:
+            return await original(uri, context)
+        except ResourceNotFoundError:
+            uris = [str(each.uri) for each in server._resource_manager.list_resources()]
+            failed: BaseException = no_such("resource", str(uri), uris)
+        except BaseException as exc:
+            failed = taken(exc)
+        raise boundary.request_error(failed, str(uri), {"uri": str(uri)})
+
+    return read_resource
+
+
+def _get_prompt(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]:
+    original = server.get_prompt
+
+    async def get_prompt(name: str, arguments: Any = None, context: Any = None) -> Any:
+        if context is None or inside.get():
+            return await original(name, arguments, context)
+        prompt = server._prompt_manager.get_prompt(name)
+        if prompt is None:
+            names = [each.name for each in server._prompt_manager.list_prompts()]
+            raise boundary.attached(no_such("prompt", name, names), {"name": name})
+        if missing := missing_arguments(prompt, arguments):
+            raise boundary.attached(missing, {"name": name})
+        try:
+            return await original(name, arguments, context)
+        except BaseException as exc:
+            failed = taken(exc)
+        # The SDK gives every exception here the same class; the cause is what happened.
+        while type(failed) is ValueError and failed.__cause__ is not None and _says_the_same(failed):
+            failed = failed.__cause__
+        raise boundary.request_error(failed, name, {"name": name})
+
+    return get_prompt
+
+
+def _says_the_same(exc: BaseException) -> bool:
+    return str(exc).startswith("Error rendering prompt ") or said(exc) == said(exc.__cause__ or exc)

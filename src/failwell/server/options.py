@@ -1,0 +1,74 @@
+"""What a server author can choose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeVar, get_args
+
+from failwell.classify import DEFAULT as ROWS
+from failwell.classify import Table
+from failwell.formats import FORMATS
+from failwell.guard import DEFAULT as GUARD
+from failwell.guard import Guard
+
+F = TypeVar("F", bound=Callable[..., Any])
+Extra = Literal["reject", "warn", "allow"]
+UnknownTool = Literal["result", "protocol"]
+
+PROTOCOL_NUMBERS: Final = frozenset({-32700, -32600, -32601, -32020, -32021, -32022, -32042})
+"""Numbers that are between client and server, and tell a model nothing: not JSON, no request, no such method, wrong
+headers, a missing capability, an unknown version, a page the user has to visit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How failures leave a server.
+
+    format: the form of the failure; each of `failwell.FORMATS`.
+    extra: what becomes of arguments the tool does not have: refused, dropped with a warning, or dropped.
+    unknown_tool: a call of no tool is answered by a result, which the model sees, or by a protocol error.
+    validate: whether arguments and results are held against the listed schemas where the framework does not do so.
+    protocol: codes that leave as JSON-RPC errors instead of results, because no model can act on them.
+    protocol_numbers: the MCPErrors of tools that stay protocol errors; others become results.
+    table: rows of your own, asked before the shared ones (`failwell.classify.Table(failwell.classify.DEFAULT)`).
+    skip: names of tools that are left as they are.
+    show_text: send the text of unplanned exceptions too (after the guard); for development.
+    guard: what must not leave.
+    wire: further options of `failwell.to_result`: `gate`, `carry`, `meta`, `prefix`, or the format's own.
+    """
+
+    format: str = "text"
+    extra: Extra = "reject"
+    unknown_tool: UnknownTool = "result"
+    validate: bool = True
+    protocol: Collection[str] = ()
+    protocol_numbers: Collection[int] = PROTOCOL_NUMBERS
+    table: Table = ROWS
+    skip: Collection[str] = ()
+    show_text: bool = False
+    guard: Guard = GUARD
+    wire: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _one_of("format", self.format, FORMATS)
+        _one_of("extra", self.extra, get_args(Extra))
+        _one_of("unknown_tool", self.unknown_tool, get_args(UnknownTool))
+        for name in ("protocol", "skip"):
+            if isinstance(getattr(self, name), str):
+                raise ValueError(f"{name} is a collection of names, such as {{{getattr(self, name)!r}}}, not one text.")
+
+
+def _one_of(name: str, value: object, known: Collection[str]) -> None:
+    if value not in known:
+        raise ValueError(f"There is no {name} {value!r}; use one of: {', '.join(known)}.")
+
+
+def untouched(function: F) -> F:
+    """Leave this tool's failures as the framework makes them. Stands below the framework's own decorator."""
+    function.__failwell_untouched__ = True  # type: ignore[attr-defined]
+    return function
+
+
+def is_untouched(function: object) -> bool:
+    return getattr(function, "__failwell_untouched__", False) is True

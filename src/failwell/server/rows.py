@@ -1,0 +1,124 @@
+"""Rows for the exceptions of the frameworks themselves: what their authors' `raise ToolError(...)` means to us."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from failwell.classify import DEFAULT, classify
+from failwell.classify.builtin import broken, timed_out
+from failwell.classify.telling import said
+from failwell.formats import parse
+from failwell.model.error import ToolError
+from failwell.model.plain import seconds
+
+from .boundary import URL_ELICITATION, Abandoned, BrokenResult
+
+# How the frameworks begin the text of what they wrapped; the cause says more.
+_WRAPPED: Final = ("Error executing tool ", "Error calling tool ", "Error reading resource ", "Error rendering prompt ")
+
+
+@DEFAULT.maps(
+    "mcp.server.mcpserver.exceptions.MCPServerError",
+    "fastmcp.exceptions.FastMCPError",
+    "mcp.server.mcpserver.exceptions.ToolError",
+)
+def deliberate(exc: Exception) -> ToolError | None:
+    """A failure the author saw coming: their words, and the meaning of what it came from, if anything."""
+    message = said(exc)
+    cause = exc.__cause__
+    if cause is not None and message.startswith(_WRAPPED):
+        return None
+    if cause is not None:
+        return classify(cause).replace(message=message or None, debug=None, cause=None)
+    return ToolError(message or "The tool failed.")
+
+
+@DEFAULT.maps(
+    "mcp.server.mcpserver.exceptions.UnexpectedToolError",
+    "mcp.server.mcpserver.exceptions.UnexpectedResourceError",
+)
+def unexpected(exc: Exception) -> ToolError:
+    """A crash, wrapped by the framework."""
+    return classify(exc.__cause__) if exc.__cause__ is not None else broken(exc)
+
+
+@DEFAULT.maps("mcp.server.mcpserver.exceptions.ResourceNotFoundError", "fastmcp.exceptions.NotFoundError")
+def not_found(exc: Exception) -> ToolError:
+    return ToolError(said(exc) or "It does not exist.", code="NOT_FOUND")
+
+
+@DEFAULT.maps("fastmcp.exceptions.DisabledError")
+def disabled(exc: Exception) -> ToolError:
+    return ToolError("It is switched off.", code="NOT_FOUND")
+
+
+@DEFAULT.maps("fastmcp.exceptions.AuthorizationError")
+def unauthorised(exc: Exception) -> ToolError:
+    return ToolError(said(exc) or "The caller may not do this.", code="FORBIDDEN")
+
+
+@DEFAULT.maps("fastmcp.exceptions.InsufficientScopeError")
+def missing_scope(exc: Any) -> ToolError:
+    scopes = [str(scope) for scope in exc.required_scopes]
+    return ToolError(
+        "The caller's token lacks a permission that this needs.",
+        code="FORBIDDEN",
+        details={"required_scopes": scopes},
+        suggestion=f"Ask the user to sign in again with: {', '.join(scopes)}." if scopes else None,
+    )
+
+
+@DEFAULT.maps("fastmcp.server.middleware.rate_limiting.RateLimitError")
+def rate_limited(exc: Exception) -> ToolError:
+    return ToolError("Too many requests.", code="RATE_LIMITED")
+
+
+@DEFAULT.maps("mcp.shared.exceptions.MCPError")
+def protocol_error(exc: Any) -> ToolError | None:
+    """A JSON-RPC error raised as an exception keeps its number and its data."""
+    if exc.code == URL_ELICITATION:
+        return _page_to_visit(exc)
+    if exc.code == -32000 and "timed out" in exc.message:
+        return timed_out()
+    data = exc.data if isinstance(exc.data, dict) else {}
+    delay = next((wait for name in _DELAYS if (wait := seconds(data.get(name))) is not None), None)
+    if _TOO_MANY.search(exc.message) or delay is not None:
+        # The number is somebody's own; that it is a matter of waiting is plain.
+        return ToolError(
+            exc.message,
+            code="RATE_LIMITED" if _TOO_MANY.search(exc.message) else str(exc.code),
+            kind="transient",
+            retry_after=delay,
+            details={**data, "jsonrpc_code": exc.code},
+        )
+    read = parse({"code": exc.code, "message": exc.message, "data": exc.data}, format="jsonrpc")
+    if not isinstance(read, ToolError):
+        read = ToolError(exc.message, code=str(exc.code), details=None if exc.data is None else {"data": exc.data})
+    # It is ours now, not something read from a peer.
+    return read.replace(origin=None, format=None, confidence=None)
+
+
+_DELAYS: Final = ("retry_after", "retryAfter", "retry_after_seconds")
+_TOO_MANY: Final = re.compile(r"rate.?limit|too many requests", re.IGNORECASE)
+
+
+def _page_to_visit(exc: Any) -> ToolError:
+    asked = exc.data.get("elicitations") if isinstance(exc.data, dict) else None
+    pages = [str(each["url"]) for each in asked or () if isinstance(each, dict) and each.get("url")]
+    return ToolError(
+        exc.message,
+        code="UNAUTHORIZED",
+        suggestion=f"Ask the user to open {' and '.join(pages)}, then make the same call again." if pages else None,
+        details={"elicitations": asked} if asked else None,
+    )
+
+
+@DEFAULT.maps(Abandoned)
+def abandoned(exc: Abandoned) -> ToolError:
+    return ToolError("A part of the tool's work was cancelled.", code="INTERNAL_ERROR", effect="unknown")
+
+
+@DEFAULT.maps(BrokenResult)
+def broken_result(exc: BrokenResult) -> ToolError:
+    return ToolError("The tool's result does not have the form that the tool promises.", code="INTERNAL_ERROR")

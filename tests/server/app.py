@@ -1,0 +1,950 @@
+"""One table of tools, resources and prompts that work and fail, served by each framework over each transport.
+
+    python app.py {mcpserver|lowlevel|fastmcp} {stdio|http PORT} [--bare] [--options JSON]
+    python app.py nursery PATH
+
+`--bare` leaves Failwell out. With port 0 the system chooses one; the port is the first line printed. The HTTP server
+ends when its standard input does, so that it never outlives the test that started it.
+
+A nursery has imported everything, and forks a server for each connection to its socket: the connection becomes the
+server's standard input and output. That takes a tenth of the time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import functools
+import inspect
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NoReturn, get_type_hints
+
+import httpx2
+from mcp.server.mcpserver.exceptions import ResourceError as SdkResourceError
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError as SdkResourceNotFoundError
+from mcp.server.mcpserver.exceptions import ToolError as SdkToolError
+from mcp.shared.exceptions import MCPError, UrlElicitationRequiredError
+from mcp_types import CallToolResult, Completion, ElicitRequestURLParams, TextContent, ToolAnnotations
+from pydantic import BaseModel, Field, TypeAdapter
+
+import failwell as fw
+
+NAME = "shop"
+VERSION = "1.0"
+# Would be seen at once if an exception's text got out.
+SECRET = "postgres://app:hunter2secret@db.internal:5432/prod"
+
+
+class Weather(BaseModel):
+    city: str
+    degrees: int
+
+
+class Item(BaseModel):
+    sku: str
+    quantity: int = Field(ge=1)
+
+
+class Overloaded(Exception):
+    """A middleware's own exception."""
+
+
+class Unsayable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+    __repr__ = __str__
+
+
+class Endless(Exception):
+    def __str__(self) -> str:
+        while True:
+            pass
+
+    __repr__ = __str__
+
+
+class Misread(Exception):
+    """One whose mapping raises."""
+
+
+def fastmcp_error(message: str) -> Exception:
+    # FastMCP takes a while to import, and only its own users raise this.
+    from fastmcp.exceptions import ToolError
+
+    return ToolError(message)
+
+
+# --- tools ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Tool:
+    fn: Callable[..., Any]
+    annotations: ToolAnnotations | None = None
+    timeout: float | None = None
+    only: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.fn.__name__
+
+
+TOOLS: dict[str, Tool] = {}
+
+
+def tool(**facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+        fn.__doc__ = fn.__doc__ or f"The tool {fn.__name__}."
+        TOOLS[fn.__name__] = Tool(fn, **facts)
+        return fn
+
+    return register
+
+
+@tool()
+def echo(text: str):
+    return text
+
+
+@tool()
+async def echo_async(text: str):
+    return text
+
+
+@tool()
+def greet(name: str) -> str:
+    return f"Hello, {name}."
+
+
+@tool()
+def weather(city: str) -> Weather:
+    return Weather(city=city, degrees=7)
+
+
+@tool()
+def blocks():
+    return CallToolResult(
+        content=[TextContent(type="text", text="one"), TextContent(type="text", text="two")],
+        _meta={"com.example/trace": "t_1"},
+    )
+
+
+@tool()
+def returned_ok():
+    return fw.Ok("five")
+
+
+# Failures in our own words.
+
+
+@tool()
+def not_found(project: str = "p_1"):
+    raise fw.NotFound(
+        f"Project {project!r} does not exist.", suggestion="Call list_projects first.", actions=["list_projects"]
+    )
+
+
+@tool()
+def rate_limited():
+    raise fw.Transient("Too many requests.", code="RATE_LIMITED", retry_after=30)
+
+
+@tool()
+def conflict():
+    raise fw.Conflict(
+        "The file is being edited.", conflicts=[{"agent_id": "a_2", "pattern": "src/*.py", "held_by": "a_1"}]
+    )
+
+
+@tool()
+def denied():
+    raise fw.Denied("You may not delete invoices.")
+
+
+@tool()
+def invalid(start: str = "2026-05-03", end: str = "2026-05-01"):
+    raise fw.Invalid("The period ends before it begins.", fields={"end": "Must not be before start"})
+
+
+@tool()
+def warning():
+    raise fw.ToolError("The report is from yesterday.", code="STALE", kind="transient", severity="warning")
+
+
+@tool()
+def warning_with_schema() -> Weather:
+    raise fw.ToolError("The report is from yesterday.", code="STALE", kind="transient", severity="warning")
+
+
+@tool()
+def asks_with_schema() -> Weather:
+    raise fw.NeedsInput("Which city?", fields=["city"])
+
+
+@tool()
+def verify_first():
+    raise fw.Transient(
+        "The bank did not answer in time.",
+        code="TIMEOUT",
+        verify=fw.Action("get_invoice", arguments={"id": "inv_1"}),
+    )
+
+
+@tool()
+def raised_from_cause():
+    try:
+        raise KeyError(SECRET)
+    except KeyError as exc:
+        raise fw.Denied("You may not see this customer.") from exc
+
+
+@tool()
+def own_as_cause():
+    try:
+        raise fw.NotFound("Customer c_1 does not exist.")
+    except fw.NotFound as exc:
+        raise RuntimeError(SECRET) from exc
+
+
+@tool()
+def returned_error():
+    return fw.NotFound("Invoice inv_9 does not exist.")
+
+
+@tool()
+def returned_err():
+    return fw.Err(fw.ToolError("Invoice inv_1 is paid.", code="INVOICE_PAID", kind="conflict"))
+
+
+@tool()
+def asks():
+    raise fw.NeedsInput("Which pattern?", fields=["id"], suggestions={"id": ["retry", "stream"]})
+
+
+@tool()
+def returned_question():
+    return fw.NeedsInput("Which pattern?", fields=["id"], suggestions={"id": ["retry", "stream"]})
+
+
+# Failures in the frameworks' words.
+
+
+@tool()
+def sdk_error():
+    raise SdkToolError("The disk is full")
+
+
+@tool()
+def sdk_error_caused():
+    try:
+        raise ConnectionRefusedError(SECRET)
+    except OSError as exc:
+        raise SdkToolError("The warehouse does not answer") from exc
+
+
+@tool()
+def sdk_error_with_advice():
+    raise SdkToolError("There is no city 'Pariss'. Try 'Paris', or call list_cities.")
+
+
+@tool()
+def fastmcp_error_raised():
+    raise fastmcp_error("The disk is full")
+
+
+@tool()
+def fastmcp_error_caused():
+    try:
+        raise ConnectionRefusedError(SECRET)
+    except OSError as exc:
+        raise fastmcp_error("The warehouse does not answer") from exc
+
+
+@tool()
+def mcp_error():
+    raise MCPError(-32010, "quota exhausted", {"retryAfter": 7})
+
+
+@tool()
+def mcp_invalid_params():
+    raise MCPError(-32602, "The cursor is too old", {"cursor": "c_1"})
+
+
+@tool()
+def mcp_bare_number():
+    raise MCPError(-32000, "Something is off")
+
+
+@tool()
+def url_elicitation():
+    raise UrlElicitationRequiredError(
+        [
+            ElicitRequestURLParams(
+                mode="url", message="Sign in first", url="https://example.com/sign-in", elicitation_id="e_1"
+            )
+        ]
+    )
+
+
+@tool()
+def author_error():
+    return CallToolResult(
+        content=[TextContent(type="text", text="My own words.")],
+        structured_content={"mine": True, "nothing": None},
+        is_error=True,
+        _meta={"com.example/mine": 1},
+    )
+
+
+@tool()
+def author_error_with_schema() -> Annotated[CallToolResult, Weather]:
+    return CallToolResult(
+        content=[TextContent(type="text", text="My own words.")], structured_content={"mine": True}, is_error=True
+    )
+
+
+@tool(only="fastmcp")
+def fastmcp_author_error():
+    from fastmcp.tools.base import ToolResult
+
+    return ToolResult(content="My own words.", structured_content={"mine": True}, is_error=True)
+
+
+# Failures nobody planned.
+
+
+@tool()
+def value_error(amount: int = -1):
+    raise ValueError("amount must be positive")
+
+
+@tool()
+def value_error_secret():
+    raise ValueError(f"cannot connect to {SECRET}")
+
+
+@tool()
+def key_error():
+    raise KeyError(SECRET)
+
+
+@tool()
+async def crash_async():
+    raise RuntimeError(f"cannot connect to {SECRET}")
+
+
+@tool()
+def crash_with_schema() -> Weather:
+    raise RuntimeError(f"cannot connect to {SECRET}")
+
+
+@tool()
+def crash_text_schema() -> str:
+    raise RuntimeError(f"cannot connect to {SECRET}")
+
+
+@tool()
+def stop_iteration():
+    return next(iter(()))
+
+
+@tool()
+def timeout():
+    raise TimeoutError(SECRET)
+
+
+@tool()
+async def asyncio_timeout():
+    async with asyncio.timeout(0.02):
+        await asyncio.sleep(60)
+
+
+@tool(only="fastmcp", timeout=0.05)
+async def tool_timeout():
+    await asyncio.sleep(60)
+
+
+@tool(annotations=ToolAnnotations(read_only_hint=True))
+def timeout_read_only():
+    raise TimeoutError(SECRET)
+
+
+@tool(annotations=ToolAnnotations(idempotent_hint=True))
+def timeout_idempotent():
+    raise TimeoutError(SECRET)
+
+
+@tool(annotations=ToolAnnotations(read_only_hint=True))
+def crash_read_only():
+    raise RuntimeError(SECRET)
+
+
+@tool()
+def exits():
+    sys.exit(f"bye {SECRET}")
+
+
+@tool()
+async def exits_async():
+    sys.exit(3)
+
+
+@tool()
+def group():
+    raise ExceptionGroup("two went wrong", [KeyError(SECRET), ConnectionRefusedError(SECRET)])
+
+
+@tool()
+def group_of_own():
+    raise ExceptionGroup("one went wrong", [ValueError(SECRET), fw.NotFound("Customer c_1 does not exist.")])
+
+
+@tool()
+def file_not_found():
+    raise FileNotFoundError(2, "No such file or directory", "/srv/secret/customers.csv")
+
+
+@tool()
+def http_429():
+    request = httpx2.Request("GET", f"https://api.example.com/v1?key={SECRET}")
+    response = httpx2.Response(429, headers={"Retry-After": "7"}, request=request, text=SECRET)
+    raise httpx2.HTTPStatusError(SECRET, request=request, response=response)
+
+
+@tool()
+def http_404():
+    request = httpx2.Request("GET", "https://api.example.com/v1/things/9")
+    response = httpx2.Response(404, request=request, json={"message": "thing 9 is unknown"})
+    raise httpx2.HTTPStatusError("404", request=request, response=response)
+
+
+@tool()
+def http_read_timeout():
+    raise httpx2.ReadTimeout(SECRET, request=httpx2.Request("POST", "https://api.example.com/v1"))
+
+
+@tool()
+def http_connect_error():
+    raise httpx2.ConnectError(SECRET, request=httpx2.Request("GET", "https://api.example.com/v1"))
+
+
+@tool()
+def body_validation():
+    Weather.model_validate({"city": SECRET, "degrees": SECRET})
+
+
+@tool()
+def body_validation_of_argument(place: dict):
+    Weather.model_validate(place)
+
+
+@tool()
+def broken_result() -> Weather:
+    return {"city": SECRET}  # type: ignore[return-value]
+
+
+@tool()
+def broken_result_built() -> Annotated[CallToolResult, Weather]:
+    return CallToolResult(content=[TextContent(type="text", text="ok")], structured_content={"city": SECRET})
+
+
+# Arguments.
+
+
+@tool()
+def convert(count: int, unit: Literal["celsius", "fahrenheit"] = "celsius", note: str | None = None):
+    return f"{count} {unit}"
+
+
+@tool()
+def order(items: list[Item], customer_id: str, express: bool = False):
+    return f"{len(items)} for {customer_id}"
+
+
+@tool()
+def login(user: str, password: Annotated[str, Field(min_length=8)], pin: int = 0):
+    return "welcome"
+
+
+# Stopped by middleware before they run.
+
+
+@tool()
+def limited_custom():
+    return "never"
+
+
+@tool()
+def limited_number():
+    return "never"
+
+
+@tool()
+def limited_own():
+    return "never"
+
+
+@tool()
+def limited_endless():
+    return "never"
+
+
+@tool(only="fastmcp")
+def limited_rate():
+    return "never"
+
+
+def limit(name: str) -> None:
+    """What a middleware that limits some tools does."""
+    if name == "limited_custom":
+        raise Overloaded(f"over the limit of {SECRET}")
+    if name == "limited_number":
+        raise MCPError(-32000, "Rate limit exceeded")
+    if name == "limited_own":
+        raise fw.Transient("Too many calls today.", code="RATE_LIMITED", retry_after=60)
+    if name == "limited_endless":
+        raise Endless
+    if name == "limited_rate":
+        from fastmcp.server.middleware.rate_limiting import RateLimitError
+
+        raise RateLimitError
+
+
+# Hostile exceptions.
+
+
+@tool()
+def unsayable():
+    raise Unsayable
+
+
+@tool()
+def endless():
+    raise Endless
+
+
+@tool()
+def endless_group():
+    raise ExceptionGroup("g", [Endless()])
+
+
+@tool()
+def cycle():
+    one, two = RuntimeError("one"), RuntimeError("two")
+    one.__cause__, two.__cause__ = two, one
+    raise one
+
+
+@tool()
+def own_cycle():
+    error = RuntimeError("me")
+    error.__context__ = error
+    error.__cause__ = error
+    raise error
+
+
+@tool()
+def deep_chain():
+    error: Exception | None = None
+    for number in range(5_000):
+        link = RuntimeError(f"link {number}")
+        link.__cause__ = error
+        error = link
+    raise error  # type: ignore[misc]
+
+
+@tool()
+def deep_group():
+    group: Exception = ValueError("inner")
+    for _ in range(300):
+        group = ExceptionGroup("g", [group])
+    raise group
+
+
+@tool()
+def misread():
+    raise Misread(SECRET)
+
+
+@tool()
+def long_text():
+    raise ValueError("x" * 10_000_000)
+
+
+@tool()
+def odd_text():
+    raise ValueError("a\ud800b\x00c\x1b[31md‮e</tool_error>")
+
+
+@tool()
+async def cancels_itself():
+    raise asyncio.CancelledError
+
+
+@tool()
+def recursion():
+    return recursion()
+
+
+@tool()
+def anything(value: Any = None):
+    return "ok"
+
+
+# --- resources, prompts, completion ----------------------------------------------------------------------------------
+
+
+def _read(uri: str) -> str:
+    if uri == "shop://motd":
+        return "Welcome."
+    if uri == "shop://crash":
+        raise RuntimeError(f"cannot connect to {SECRET}")
+    if uri == "shop://deliberate":
+        raise SdkResourceError("The shelf is locked")
+    if uri == "shop://endless":
+        raise Endless
+    if uri == "shop://own":
+        raise fw.Transient("The shelf is being filled.", code="UNAVAILABLE", retry_after=5)
+    raise SdkResourceNotFoundError(f"Unknown resource: {uri}")
+
+
+def _reader(uri: str) -> Callable[[], str]:
+    def read() -> str:
+        return _read(uri)
+
+    return read
+
+
+RESOURCES = ("shop://motd", "shop://crash", "shop://deliberate", "shop://own", "shop://endless")
+
+
+def book(isbn: str) -> str:
+    if isbn == "1":
+        return "A book."
+    if isbn == "2":
+        raise KeyError(SECRET)
+    if isbn == "3":
+        raise TimeoutError(SECRET)
+    if isbn == "5":
+        raise ValueError("isbn must have 13 digits")
+    raise fw.NotFound(f"There is no book {isbn}.", suggestion="Look into shop://motd.")
+
+
+TEMPLATE = "shop://books/{isbn}"
+
+
+def hello(name: str) -> str:
+    return f"Say hello to {name}."
+
+
+def broken_prompt() -> str:
+    raise RuntimeError(f"cannot connect to {SECRET}")
+
+
+def own_prompt() -> str:
+    raise fw.Denied("You may not use this prompt.")
+
+
+def rejecting_prompt(name: str) -> str:
+    raise ValueError("name must not be empty")
+
+
+def endless_prompt() -> str:
+    raise Endless
+
+
+PROMPTS = (hello, broken_prompt, own_prompt, rejecting_prompt, endless_prompt)
+
+
+def complete(value: str) -> list[str]:
+    if value == "crash":
+        raise RuntimeError(f"cannot connect to {SECRET}")
+    if value == "endless":
+        raise Endless
+    if value == "own":
+        raise fw.Transient("The index is being built.", code="UNAVAILABLE", retry_after=5)
+    return ["ann", "anton"]
+
+
+# --- the three servers ----------------------------------------------------------------------------------------------
+
+
+def tools_for(framework: str) -> list[Tool]:
+    return [each for each in TOOLS.values() if each.only in (None, framework)]
+
+
+async def limiting(ctx: Any, call_next: Any) -> Any:
+    if ctx.method == "tools/call":
+        limit(str((ctx.params or {}).get("name", "")))
+    return await call_next(ctx)
+
+
+def mcpserver() -> Any:
+    from mcp.server.mcpserver import MCPServer
+    from mcp.server.mcpserver.prompts.base import Prompt
+
+    server = MCPServer(NAME, version=VERSION, middleware=[limiting])
+    for each in tools_for("mcpserver"):
+        server.add_tool(each.fn, annotations=each.annotations)
+    for uri in RESOURCES:
+        server.resource(uri, name=uri.rpartition("/")[2])(_reader(uri))
+    server.resource(TEMPLATE)(book)
+    for fn in PROMPTS:
+        server.add_prompt(Prompt.from_function(fn))
+
+    @server.completion()
+    async def completion(ref: Any, argument: Any, context: Any) -> Completion:
+        return Completion(values=complete(argument.value))
+
+    return server
+
+
+def fastmcp() -> Any:
+    from fastmcp import FastMCP
+    from fastmcp.server.middleware import Middleware
+
+    class Limiting(Middleware):
+        async def on_call_tool(self, context: Any, call_next: Any) -> Any:
+            limit(context.message.name)
+            return await call_next(context)
+
+    server = FastMCP(NAME, version=VERSION, middleware=[Limiting()])
+    for each in tools_for("fastmcp"):
+        server.tool(each.fn, annotations=each.annotations, timeout=each.timeout)
+    for uri in RESOURCES:
+        server.resource(uri, name=uri.rpartition("/")[2])(_reader(uri))
+    server.resource(TEMPLATE)(book)
+    for fn in PROMPTS:
+        server.prompt(fn)
+
+    @server.completion
+    async def completion(ref: Any, argument: Any, context: Any) -> list[str]:
+        return complete(argument.value)
+
+    return server
+
+
+def lowlevel() -> Any:
+    import mcp_types as types
+    from mcp.server.lowlevel import Server
+
+    tools = {each.name: each for each in tools_for("lowlevel")}
+
+    async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(
+            tools=[
+                types.Tool(
+                    name=each.name,
+                    description=each.fn.__doc__,
+                    input_schema=_input_schema(each.fn),
+                    output_schema=_output_schema(each.fn),
+                    annotations=each.annotations,
+                )
+                for each in tools.values()
+            ]
+        )
+
+    async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> Any:
+        if params.name not in tools:
+            raise ValueError(f"Unknown tool: {params.name}")
+        fn = tools[params.name].fn
+        known = inspect.signature(fn).parameters
+        value = fn(**{name: given for name, given in (params.arguments or {}).items() if name in known})
+        if inspect.isawaitable(value):
+            value = await value
+        if isinstance(value, fw.Ok):
+            return fw.Ok(_result(value.value))
+        return value if isinstance(value, (fw.ToolError, fw.NeedsInput, fw.Err)) else _result(value)
+
+    async def list_resources(ctx: Any, params: Any) -> types.ListResourcesResult:
+        return types.ListResourcesResult(
+            resources=[types.Resource(uri=uri, name=uri.rpartition("/")[2]) for uri in RESOURCES]
+        )
+
+    async def list_templates(ctx: Any, params: Any) -> types.ListResourceTemplatesResult:
+        template = types.ResourceTemplate(uri_template=TEMPLATE, name="book")
+        return types.ListResourceTemplatesResult(resource_templates=[template])
+
+    async def read_resource(ctx: Any, params: Any) -> types.ReadResourceResult:
+        uri = str(params.uri)
+        start, _, isbn = uri.rpartition("/")
+        found = book(isbn) if start == "shop://books" else _read(uri)
+        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, text=found)])
+
+    async def list_prompts(ctx: Any, params: Any) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=[types.Prompt(name=fn.__name__) for fn in PROMPTS])
+
+    async def get_prompt(ctx: Any, params: Any) -> types.GetPromptResult:
+        fn = {fn.__name__: fn for fn in PROMPTS}.get(params.name)
+        if fn is None:
+            raise ValueError(f"Unknown prompt: {params.name}")
+        content = TextContent(type="text", text=fn(**(params.arguments or {})))
+        return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
+
+    async def completion(ctx: Any, params: Any) -> types.CompleteResult:
+        return types.CompleteResult(completion=Completion(values=complete(params.argument.value)))
+
+    server = Server(
+        NAME,
+        version=VERSION,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
+        on_completion=completion,
+    )
+    server.middleware.append(limiting)
+    return server
+
+
+@functools.cache
+def _input_schema(fn: Callable[..., Any]) -> dict[str, Any]:
+    schema = TypeAdapter(fn).json_schema()
+    # Schemas written by hand rarely say it.
+    schema.pop("additionalProperties", None)
+    return {"properties": {}, **schema}
+
+
+@functools.cache
+def _output_schema(fn: Callable[..., Any]) -> dict[str, Any] | None:
+    promised = get_type_hints(fn, include_extras=True).get("return")
+    model = next((each for each in (promised, *getattr(promised, "__metadata__", ())) if each is Weather), None)
+    return None if model is None else Weather.model_json_schema()
+
+
+def _result(value: Any) -> CallToolResult:
+    if isinstance(value, CallToolResult):
+        return value
+    structured = value.model_dump() if isinstance(value, BaseModel) else value if isinstance(value, dict) else None
+    shown = value if isinstance(value, str) else json.dumps(structured if structured is not None else value)
+    return CallToolResult(content=[TextContent(type="text", text=shown)], structured_content=structured)
+
+
+SERVERS: dict[str, Callable[[], Any]] = {"mcpserver": mcpserver, "lowlevel": lowlevel, "fastmcp": fastmcp}
+
+
+# --- running them ----------------------------------------------------------------------------------------------------
+
+
+async def run_stdio(framework: str, server: Any) -> None:
+    if framework == "mcpserver":
+        await server.run_stdio_async()
+    elif framework == "fastmcp":
+        await server.run_stdio_async(show_banner=False)
+    else:
+        from mcp.server.stdio import stdio_server
+
+        async with stdio_server() as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+
+
+def run_http(framework: str, server: Any, port: int) -> None:
+    import uvicorn
+
+    app = server.http_app(path="/mcp") if framework == "fastmcp" else server.streamable_http_app()
+    # Named in full, or asyncio does not switch off the delay of small packets.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.bind(("127.0.0.1", port))
+    listening.listen()
+    # From here on connections wait until they are taken.
+    print(listening.getsockname()[1], flush=True)
+    threading.Thread(target=_end_with_stdin, daemon=True).start()
+    config = uvicorn.Config(app, log_level="warning", timeout_keep_alive=600, timeout_graceful_shutdown=1)
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def _end_with_stdin() -> None:
+    sys.stdin.buffer.read()
+    os._exit(0)
+
+
+def serve(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("framework", choices=sorted(SERVERS))
+    parser.add_argument("transport", choices=["stdio", "http"])
+    parser.add_argument("port", type=int, nargs="?", default=0)
+    parser.add_argument("--bare", action="store_true")
+    parser.add_argument("--options", type=json.loads, default={})
+    chosen = parser.parse_args(arguments)
+    server = SERVERS[chosen.framework]()
+    if not chosen.bare:
+        import failwell.server
+
+        @fw.classify.maps(Misread)
+        def misreading(exc: Misread) -> fw.ToolError:
+            raise LookupError(f"no reading of {exc}")
+
+        failwell.server.install(server, **chosen.options)
+    if chosen.transport == "stdio":
+        asyncio.run(run_stdio(chosen.framework, server))
+    else:
+        run_http(chosen.framework, server, chosen.port)
+
+
+def nurse(path: str) -> None:
+    import fastmcp
+    import fastmcp.server.middleware  # noqa: F401
+    import uvicorn  # noqa: F401
+    from mcp.server.mcpserver import MCPServer  # noqa: F401
+
+    import failwell.server.fastmcp
+    import failwell.server.lowlevel
+    import failwell.server.mcpserver  # noqa: F401
+
+    # Nobody waits for the children.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    door = socket.socket(socket.AF_UNIX)
+    door.bind(path)
+    door.listen(64)
+    print("ready", flush=True)
+    while True:
+        readable, _, _ = select.select([door, 0], [], [])
+        if 0 in readable:
+            # Whoever started the nursery has gone.
+            return
+        connection, _ = door.accept()
+        wish = b""
+        while not wish.endswith(b"\n"):
+            wish += connection.recv(1)
+        if os.fork() == 0:
+            door.close()
+            be_born(connection, **json.loads(wish))
+        connection.close()
+
+
+def be_born(connection: socket.socket, arguments: list[str], errors: str) -> NoReturn:
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.dup2(os.open(errors, os.O_WRONLY), 2)
+    os.dup2(connection.fileno(), 0)
+    os.dup2(connection.fileno(), 1)
+    connection.close()
+    status = 1
+    try:
+        print(os.getpid(), flush=True)
+        serve(arguments)
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "nursery":
+        nurse(sys.argv[2])
+    else:
+        serve(sys.argv[1:])

@@ -1,0 +1,92 @@
+"""The failures every client is shown, and what its model has to be told about each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+# Parts of what the crashing tools of app.py say to nobody but the log.
+SECRETS: Final = ("cannot connect", "postgres:", "hunter2", "db.internal", "RuntimeError", "Traceback")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call that fails: what went wrong, what to do next, and how long to wait, each as parts of the text."""
+
+    name: str
+    tool: str
+    message: tuple[str, ...]
+    next: tuple[str, ...] = ()
+    delay: str = ""
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+    def missing(self, text: str) -> list[str]:
+        """What the text does not say and should, or says and should not."""
+        parts = (*self.message, *self.next, self.delay)
+        return [f"lacks {part!r}" for part in parts if part not in text] + [
+            f"leaks {part!r}" for part in SECRETS if part in text
+        ]
+
+
+NOT_REPEATED: Final = "It is not known whether the call took effect; do not repeat it."
+
+CASES: Final = (
+    Case(
+        "not-found-with-suggestion",
+        "not_found",
+        ("Project 'p_7' does not exist.",),
+        ("Call list_projects first.",),
+        arguments={"project": "p_7"},
+    ),
+    Case(
+        "rate-limited", "rate_limited", ("Too many requests.",), ("then make the same call again",), "Wait 30 seconds"
+    ),
+    Case(
+        "missing-argument",
+        "convert",
+        ("Invalid arguments for convert: count.", "count: Required.", "Expected type: integer."),
+        ("Fix the fields above and call the tool again.",),
+    ),
+    Case(
+        "bad-enum",
+        "convert",
+        ("You sent: 'kelvin'.", "Valid options: 'celsius', 'fahrenheit'."),
+        ("Fix the fields above and call the tool again.",),
+        arguments={"count": 1, "unit": "kelvin"},
+    ),
+    Case(
+        "unknown-argument",
+        "convert",
+        ("Unrecognized key(s) in object: 'unti'.", "Did you mean 'unit' instead of 'unti'?"),
+        ("Call again with unit instead of unti.",),
+        arguments={"count": 1, "unti": "celsius"},
+    ),
+    Case(
+        "crash",
+        "crash_async",
+        ("[crash_async] The tool failed unexpectedly.",),
+        ("Do not call again; tell the user that it failed.",),
+    ),
+    Case(
+        "crash-of-a-tool-with-an-output-schema",
+        "crash_with_schema",
+        ("[crash_with_schema] The tool failed unexpectedly.",),
+        ("Do not call again; tell the user that it failed.",),
+    ),
+    Case(
+        "result-breaks-the-output-schema",
+        "broken_result",
+        ("The tool's result does not have the form that the tool promises.",),
+        ("The call took effect; do not repeat it.",),
+    ),
+    Case("timeout", "timeout", ("The operation took too long.",), (NOT_REPEATED,)),
+    Case(
+        "timeout-to-verify",
+        "verify_first",
+        ("The bank did not answer in time.",),
+        (NOT_REPEATED, 'Check with get_invoice(id="inv_1") first.'),
+    ),
+    Case("unknown-tool", "converrt", ("There is no tool 'converrt'.",), ("Did you mean 'convert'?",)),
+    Case("returned-error", "returned_error", ("Invoice inv_9 does not exist.",)),
+    Case("value-error", "value_error", ("amount must be positive.",), arguments={"amount": -1}),
+)

@@ -1,0 +1,123 @@
+"""`tool_errors`: the mapping of contract 004, for functions of any framework."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+import failwell as fw
+from failwell.server import tool_errors
+
+
+def raising(exc: BaseException, **options: Any) -> fw.ToolError:
+    @tool_errors(tool_name="system/get-overview", tier="fundamental", **options)
+    def sync() -> None:
+        raise exc
+
+    @tool_errors(tool_name="system/get-overview", tier="fundamental", **options)
+    async def later() -> None:
+        raise exc
+
+    with pytest.raises(fw.ToolError) as first:
+        sync()
+    with pytest.raises(fw.ToolError) as second:
+        asyncio.run(later())
+    assert first.value == second.value
+    return first.value
+
+
+def data(error: fw.ToolError) -> dict[str, Any]:
+    wire: Any = fw.to_jsonrpc(error)["error"]
+    return {"code": wire["code"], **wire["data"]}
+
+
+@pytest.mark.checklist(269)
+def test_a_value_error_is_the_authors_word_to_the_caller() -> None:
+    assert data(raising(ValueError("device_id must start with dev-"))) == {
+        "code": -32005,
+        "mcp_error_code": "VALIDATION_ERROR",
+        "details": "device_id must start with dev-",
+        "recovery_strategy": "fix_and_retry",
+        "suggestion": fw.to_jsonrpc(raising(ValueError("x")))["error"]["data"]["suggestion"],  # type: ignore[index,call-overload]
+        "tool_name": "system/get-overview",
+        "tool_tier": "fundamental",
+    }
+
+
+@pytest.mark.checklist(270)
+def test_a_permission_error_is_for_the_user() -> None:
+    found = data(raising(PermissionError("/etc/shadow")))
+    assert (found["code"], found["mcp_error_code"], found["recovery_strategy"]) == (
+        -32002,
+        "FORBIDDEN",
+        "user_action_required",
+    )
+    assert "/etc/shadow" not in str(found)
+
+
+@pytest.mark.checklist(271)
+def test_a_timeout_is_tried_again_after_a_minute() -> None:
+    found = data(raising(TimeoutError()))
+    assert (found["code"], found["mcp_error_code"], found["recovery_strategy"], found["retry_after"]) == (
+        -32007,
+        "TIMEOUT",
+        "retry_with_backoff",
+        60,
+    )
+
+
+@pytest.mark.checklist(272)
+def test_anything_else_is_told_by_its_class_alone() -> None:
+    found = data(raising(KeyError("sk-hidden")))
+    assert (found["code"], found["mcp_error_code"], found["recovery_strategy"]) == (
+        -32000,
+        "INTERNAL_ERROR",
+        "report_and_abort",
+    )
+    assert found["details"] == "Unexpected error: KeyError"
+    assert found["error_type"] == "KeyError"
+
+
+@pytest.mark.checklist(273)
+def test_what_is_structured_already_passes_unchanged() -> None:
+    mine = fw.NotFound("No p_1.", suggestion="Call projects.list.")
+    assert raising(mine) is mine
+
+
+def test_returned_failures_are_raised() -> None:
+    mine = fw.NotFound("No p_1.")
+    for returned in (mine, fw.Err(mine)):
+        with pytest.raises(fw.NotFound) as caught:
+            tool_errors(lambda returned=returned: returned)()
+        assert caught.value is mine
+    assert tool_errors(lambda: fw.Ok(5))() == 5
+
+
+def test_an_answer_can_be_returned_instead() -> None:
+    @tool_errors(answer=fw.render)
+    def broken() -> str:
+        raise ValueError("limit must be below 100")
+
+    assert broken().startswith("limit must be below 100.")
+
+
+@pytest.mark.parametrize("order", [KeyboardInterrupt, asyncio.CancelledError, GeneratorExit])
+@pytest.mark.checklist(27)
+def test_orders_to_stop_are_passed_on(order: type[BaseException]) -> None:
+    @tool_errors
+    def stopped() -> None:
+        raise order
+
+    with pytest.raises(order):
+        stopped()
+
+
+def test_the_function_stays_itself() -> None:
+    @tool_errors
+    def documented(a: int) -> int:
+        """What it does."""
+        return a + 1
+
+    assert (documented.__name__, documented.__doc__, documented(1)) == ("documented", "What it does.", 2)

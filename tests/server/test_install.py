@@ -1,0 +1,307 @@
+"""`install`: what it accepts, what it leaves alone, and whom it keeps raising for. The wire is `test_matrix`'s."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import fastmcp
+import mcp
+import mcp_types
+import pytest
+from fastmcp.server.middleware import Middleware
+from fastmcp.server.middleware.error_handling import RetryMiddleware
+from mcp.server import MCPServer
+from mcp.server.lowlevel import Server
+from mcp.server.mcpserver.exceptions import ToolError as DeliberateError
+from mcp.server.mcpserver.exceptions import UnexpectedToolError
+
+import failwell as fw
+import failwell.server
+
+META = "io.github.failwell/tool-error"
+Made = Callable[..., Any]
+
+
+def lowlevel() -> Server[Any]:
+    async def on_list_tools(ctx: Any, params: Any) -> mcp_types.ListToolsResult:
+        return mcp_types.ListToolsResult(tools=[])
+
+    async def on_call_tool(ctx: Any, params: Any) -> Any:
+        raise KeyError(params.name)
+
+    return Server("low", on_list_tools=on_list_tools, on_call_tool=on_call_tool)
+
+
+MAKERS: dict[str, Made] = {
+    "mcpserver": lambda: MCPServer("test", log_level="CRITICAL"),
+    "lowlevel": lowlevel,
+    "fastmcp": lambda: fastmcp.FastMCP("test"),
+}
+FRAMEWORKS: dict[str, Made] = {name: MAKERS[name] for name in ("mcpserver", "fastmcp")}
+
+
+@pytest.fixture(params=MAKERS)
+def server(request: pytest.FixtureRequest) -> Any:
+    return MAKERS[request.param]()
+
+
+@pytest.fixture(params=FRAMEWORKS)
+def framework(request: pytest.FixtureRequest) -> Any:
+    return FRAMEWORKS[request.param]()
+
+
+def call(server: Any, name: str, arguments: dict[str, Any] | None = None) -> Any:
+    async def main() -> Any:
+        async with mcp.Client(server._mcp_server if isinstance(server, fastmcp.FastMCP) else server) as client:
+            return await client.call_tool(name, arguments or {})
+
+    return asyncio.run(main())
+
+
+def canonical(result: Any) -> dict[str, Any]:
+    return result.meta[META]
+
+
+def test_gives_the_server_back(server: Any) -> None:
+    assert failwell.server.install(server) is server
+
+
+def test_refuses_to_be_installed_twice(server: Any) -> None:
+    failwell.server.install(server)
+    with pytest.raises(RuntimeError, match="installed on this server already"):
+        failwell.server.install(server)
+
+
+def test_a_refused_install_can_be_mended(server: Any) -> None:
+    with pytest.raises(ValueError, match="no format 'yaml'"):
+        failwell.server.install(server, format="yaml")
+    assert failwell.server.install(server, format="xml") is server
+
+
+@pytest.mark.parametrize("thing", [object(), "server", None], ids=["object", "text", "none"])
+def test_says_what_it_takes(thing: object) -> None:
+    with pytest.raises(TypeError, match="takes an MCPServer, a low-level mcp Server or a FastMCP"):
+        failwell.server.install(thing)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"extra": "ignore"}, "There is no extra 'ignore'; use one of: reject, warn, allow."),
+        ({"unknown_tool": "x"}, "There is no unknown_tool 'x'"),
+        ({"skip": "tool"}, "skip is a collection of names"),
+        ({"protocol": "NOT_FOUND"}, "protocol is a collection of names"),
+    ],
+    ids=["extra", "unknown_tool", "skip", "protocol"],
+)
+def test_bad_options_are_refused_at_once(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        failwell.server.install(MCPServer("test", log_level="CRITICAL"), **options)
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_before_or_after_the_tools(framework: Any, after: bool) -> None:
+    if not after:
+        failwell.server.install(framework)
+
+    @framework.tool()
+    def broken() -> str:
+        raise KeyError("x")
+
+    if after:
+        failwell.server.install(framework)
+    result = call(framework, "broken")
+    assert result.is_error
+    assert canonical(result)["code"] == "INTERNAL_ERROR"
+
+
+@pytest.mark.checklist(49, 50)
+def test_a_crash_names_the_tool_and_hides_the_text(framework: Any) -> None:
+    @framework.tool()
+    def broken() -> str:
+        raise RuntimeError("the password is hunter2")
+
+    result = call(failwell.server.install(framework), "broken")
+    assert result.content[0].text == (
+        "[broken] The tool failed unexpectedly. Do not call again; tell the user that it failed."
+    )
+
+
+def test_the_text_is_shown_to_those_who_ask(framework: Any) -> None:
+    @framework.tool()
+    def broken() -> str:
+        raise RuntimeError("no such column: prise")
+
+    result = call(failwell.server.install(framework, show_text=True), "broken")
+    assert "no such column: prise" in result.content[0].text
+
+
+def test_a_tool_can_opt_out(framework: Any) -> None:
+    @framework.tool()
+    @failwell.server.untouched
+    def mine() -> str:
+        raise RuntimeError("x")
+
+    @framework.tool()
+    def named() -> str:
+        raise RuntimeError("x")
+
+    failwell.server.install(framework, skip=["named"])
+    for name in ("mine", "named"):
+        result = call(framework, name)
+        assert result.is_error
+        assert META not in (result.meta or {})
+
+
+def test_rows_of_one_server(framework: Any) -> None:
+    class OutOfStock(Exception): ...
+
+    table = fw.classify.Table(fw.classify.DEFAULT)
+
+    @table.maps(OutOfStock)
+    def out_of_stock(exc: OutOfStock) -> fw.ToolError:
+        return fw.Conflict("It is out of stock.", code="OUT_OF_STOCK")
+
+    @framework.tool()
+    def buy() -> str:
+        raise OutOfStock
+
+    assert canonical(call(failwell.server.install(framework, table=table), "buy"))["code"] == "OUT_OF_STOCK"
+    assert fw.wrap(OutOfStock()).code == "INTERNAL_ERROR"
+
+
+def test_cancellation_is_never_swallowed(framework: Any) -> None:
+    seen: list[str] = []
+
+    @framework.tool()
+    async def endless() -> str:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            seen.append("left")
+
+    failwell.server.install(framework)
+
+    async def main() -> None:
+        server = framework._mcp_server if isinstance(framework, fastmcp.FastMCP) else framework
+        async with mcp.Client(server) as client:
+            with anyio.move_on_after(0.2) as scope:
+                await client.call_tool("endless", {})
+            assert scope.cancelled_caught
+            with anyio.fail_after(5):
+                while not seen:
+                    await anyio.sleep(0.01)
+
+    asyncio.run(main())
+    assert seen == ["left"]
+
+
+def test_python_callers_keep_the_exceptions_of_mcpserver() -> None:
+    server: MCPServer[Any] = failwell.server.install(MCPServer("test", log_level="CRITICAL"))
+
+    @server.tool()
+    def broken() -> str:
+        raise KeyError("x")
+
+    with pytest.raises(UnexpectedToolError):
+        asyncio.run(server.call_tool("broken", {}))
+
+
+def test_a_tool_that_calls_a_tool_keeps_the_exceptions_of_mcpserver() -> None:
+    server: MCPServer[Any] = failwell.server.install(MCPServer("test", log_level="CRITICAL"))
+    seen: list[BaseException] = []
+
+    @server.tool()
+    def inner() -> str:
+        raise DeliberateError("not today")
+
+    @server.tool()
+    async def outer() -> str:
+        try:
+            await server.call_tool("inner", {})
+        except DeliberateError as exc:
+            seen.append(exc)
+        return "saved"
+
+    assert call(server, "outer").content[0].text == "saved"
+    assert len(seen) == 1
+
+
+def test_python_callers_keep_the_exceptions_of_fastmcp() -> None:
+    server = failwell.server.install(fastmcp.FastMCP("test"))
+
+    @server.tool()
+    def broken() -> str:
+        raise KeyError("secret")
+
+    with pytest.raises(fastmcp.exceptions.ToolError) as caught:
+        asyncio.run(server.call_tool("broken", {}))
+    assert "secret" not in str(caught.value)
+
+
+def test_middleware_that_retries_still_does() -> None:
+    server = fastmcp.FastMCP("test")
+    server.add_middleware(RetryMiddleware(max_retries=3, base_delay=0.001, max_delay=0.01))
+    failwell.server.install(server)
+    tries: list[int] = []
+
+    @server.tool()
+    def flaky() -> str:
+        tries.append(1)
+        if len(tries) < 3:
+            raise ConnectionResetError
+        return "at last"
+
+    assert call(server, "flaky").content[0].text == "at last"
+
+
+def test_the_errors_of_other_middleware_are_answered() -> None:
+    class Closed(Middleware):
+        async def on_call_tool(self, context: Any, call_next: Any) -> Any:
+            raise fw.Transient("Closed for the night.", retry_after=3600)
+
+    server = fastmcp.FastMCP("test", middleware=[Closed()])
+
+    @server.tool()
+    def buy() -> str:
+        return "ok"
+
+    result = call(failwell.server.install(server), "buy")
+    assert canonical(result)["retry_after"] == 3600
+
+
+def test_a_mounted_server_is_behind_the_boundary_too(caplog: pytest.LogCaptureFixture) -> None:
+    child, parent = fastmcp.FastMCP("child"), fastmcp.FastMCP("parent")
+
+    @child.tool()
+    def broken() -> str:
+        raise RuntimeError("who-reads-this")
+
+    parent.mount(child, namespace="c")
+    logging.getLogger("fastmcp").addHandler(caplog.handler)
+    try:
+        result = call(failwell.server.install(parent), "c_broken")
+    finally:
+        logging.getLogger("fastmcp").removeHandler(caplog.handler)
+    assert canonical(result)["code"] == "INTERNAL_ERROR"
+    theirs = [record for record in caplog.records if record.name.startswith("fastmcp")]
+    assert all("who-reads-this" not in f"{record.getMessage()}{record.exc_info}" for record in theirs)
+
+
+def test_annotations_decide_about_the_effect(framework: Any) -> None:
+    def late() -> str:
+        raise TimeoutError
+
+    for name, hints in {
+        "write": None,
+        "read": mcp_types.ToolAnnotations(read_only_hint=True),
+        "put": mcp_types.ToolAnnotations(idempotent_hint=True),
+    }.items():
+        framework.tool(name=name, annotations=hints)(late)
+    failwell.server.install(framework)
+    effects = {name: canonical(call(framework, name)).get("effect") for name in ("write", "read", "put")}
+    assert effects == {"write": "unknown", "read": "none", "put": None}

@@ -1,0 +1,162 @@
+"""Every failure of every server, over both transports and in both eras, as it is on the wire.
+
+The snapshots hold whole answers, without their ids. `FAILWELL_SNAPSHOTS=write` writes them anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cases import ALL, LISTINGS, VARIANTS, Case, Variant, applicable
+from mcp.shared.inbound import ERROR_CODE_HTTP_STATUS
+from wire import ERAS, MODERN, SERVERS, TRANSPORTS, Answer, Client, NoAnswer, Nursery, Wanted, connected
+
+import failwell as fw
+from failwell.formats import META_KEY
+
+SNAPSHOTS = Path(__file__).with_name("snapshots")
+WRITE = os.environ.get("FAILWELL_SNAPSHOTS") == "write"
+
+
+def asked(client: Client, cases: list[Case]) -> dict[str, Answer]:
+    """The answers by case. Who gives none to one is not asked again."""
+    answers: dict[str, Answer] = {}
+    for case in cases:
+        try:
+            answers[case.id] = client.ask(case.method, case.params, id=case.id)
+        except NoAnswer as exc:
+            answers[case.id] = Answer(str(exc), {"no answer": str(exc)})
+            break
+    return answers
+
+
+def snapshot(name: str) -> dict[str, Any]:
+    known: dict[str, Any] = json.loads((SNAPSHOTS / f"{name}.json").read_text(encoding="utf-8"))
+    return known
+
+
+def compare(name: str, answers: dict[str, Any]) -> list[str]:
+    """What differs from the snapshot, which is written instead when that is asked for."""
+    if WRITE:
+        SNAPSHOTS.mkdir(exist_ok=True)
+        text = json.dumps(answers, ensure_ascii=False, indent=1) + "\n"
+        (SNAPSHOTS / f"{name}.json").write_text(text, encoding="utf-8")
+        return []
+    known = snapshot(name)
+    problems = [f"{case}: in the snapshot, not asked" for case in known if case not in answers]
+    for case, value in answers.items():
+        if case not in known:
+            problems.append(f"{case}: not in the snapshot: {json.dumps(value)}")
+        elif known[case] != value:
+            problems.append(f"{case}:\n    snapshot {json.dumps(known[case])}\n    now      {json.dumps(value)}")
+    return problems
+
+
+def misread(cases: list[Case], values: dict[str, Any]) -> list[str]:
+    """The failures that do not have the code they must have, and crashes that do not name their tool."""
+    problems = []
+    for case in cases:
+        value = values.get(case.id, {})
+        result = value.get("result", {})
+        about = result.get("_meta") or value.get("error", {}).get("data")
+        code = about.get(META_KEY, {}).get("code") if isinstance(about, dict) else None
+        if case.code not in (None, code):
+            problems.append(f"{case.id}: the code is {code}, not {case.code}")
+        if code == "INTERNAL_ERROR" and result and case.params is not None:
+            text = result["content"][0]["text"]
+            if not text.startswith(f"[{case.params['name']}] "):
+                problems.append(f"{case.id}: does not name the tool: {text}")
+    return problems
+
+
+def same(what: str, cases: list[Case], one: dict[str, str], other: dict[str, str]) -> list[str]:
+    return [
+        f"{case.id}: {what}\n    {one.get(case.id)}\n    {other.get(case.id)}"
+        for case in cases
+        if one.get(case.id) != other.get(case.id)
+    ]
+
+
+def raw(answers: dict[str, Answer]) -> dict[str, str]:
+    return {case: answer.raw for case, answer in answers.items()}
+
+
+@pytest.mark.checklist(49, 50, 150, 160, 163, 226, 227)
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("server", SERVERS)
+def test_every_case_on_the_wire(nursery: Nursery, server: str, era: str) -> None:
+    cases = applicable(ALL, server, era)
+    untouched = [case for case in cases if server in case.untouched]
+    problems: list[str] = []
+    wanted = [Wanted(server, transport, era, bare) for transport in TRANSPORTS for bare in (False, True)]
+    with connected(nursery, *wanted) as (stdio, bare_stdio, http, bare_http):
+        over_stdio, over_http = asked(stdio, cases), asked(http, cases)
+        problems += same("differs from the bare server", untouched, raw(over_stdio), raw(asked(bare_stdio, untouched)))
+        problems += same("differs from the bare server", untouched, raw(over_http), raw(asked(bare_http, untouched)))
+        for one, other in ((stdio, bare_stdio), (http, bare_http)):
+            if one.opening.raw != other.opening.raw:
+                problems.append(f"The greeting differs:\n    {one.opening.raw}\n    {other.opening.raw}")
+    values = {case: answer.value for case, answer in over_stdio.items()}
+    problems += [
+        f"{case.id}: HTTP differs from stdio:\n    {values.get(case.id)}\n    {over_http[case.id].value}"
+        for case in cases
+        if case.id in over_http and over_http[case.id].value != values.get(case.id)
+    ]
+    for case, answer in over_http.items():
+        code = answer.value.get("error", {}).get("code")
+        expected = ERROR_CODE_HTTP_STATUS.get(code, 200) if era == MODERN else 200
+        if answer.status != expected:
+            problems.append(f"{case}: HTTP status {answer.status}, not {expected}")
+    problems += misread(cases, values)
+    problems += [f"{case}: tells a secret" for case, answer in over_stdio.items() if "hunter2" in answer.raw]
+    problems += compare(f"{server}-{era}", {case: value for case, value in values.items() if case not in LISTINGS})
+    assert not problems, "\n".join(problems)
+
+
+@pytest.mark.checklist(109, 160, 163, 226)
+@pytest.mark.parametrize("variant", [pytest.param(each, id=each.id) for each in VARIANTS])
+def test_options_on_the_wire(nursery: Nursery, variant: Variant) -> None:
+    problems: list[str] = []
+    answers: dict[str, Any] = {}
+    combinations = [(server, era) for server in variant.servers for era in ERAS]
+    wanted = [Wanted(server, variant.transport, era, options=variant.options) for server, era in combinations]
+    with connected(nursery, *wanted) as clients:
+        for (server, era), client in zip(combinations, clients, strict=True):
+            chosen = [case for case in applicable(ALL, server, era) if case.id in variant.cases]
+            for case, answer in asked(client, chosen).items():
+                answers[f"{server} {era}: {case}"] = answer.value
+    problems += compare(f"options-{variant.id}", answers)
+    assert not problems, "\n".join(problems)
+
+
+@pytest.mark.checklist(49, 291)
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("server", SERVERS)
+def test_what_is_sent_can_be_read(server: str, era: str) -> None:
+    for case, value in snapshot(f"{server}-{era}").items():
+        about = value.get("result", {}).get("_meta", {}).get(META_KEY)
+        if about is not None:
+            read = fw.parse(value["result"])
+            assert read is not None, case
+            # Where it was read is the reader's own remark.
+            told = {name: part for name, part in read.to_dict().items() if name not in ("origin", "format")}
+            assert told == about, case
+
+
+@pytest.mark.checklist(109, 291)
+@pytest.mark.parametrize("format", ["typed", "v1", "xml", "envelope", "jsonrpc", "problem", "canonical"])
+def test_what_is_sent_in_a_format_can_be_read_without_meta(format: str) -> None:
+    for case, value in snapshot(f"options-format-{format}").items():
+        result = value["result"]
+        if META_KEY not in result.get("_meta", {}):
+            continue
+        told = {name: part for name, part in result.items() if name != "_meta"}
+        read = fw.parse(told)
+        assert read is not None, case
+        # With an output schema there is no structured content, so these formats have only their text.
+        prose = "output schema" in case and format in ("v1", "problem", "canonical")
+        assert read.format == ("text" if prose else format), case

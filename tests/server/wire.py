@@ -1,0 +1,322 @@
+"""Raw JSON-RPC to a server process, over both transports and in both protocol eras: no SDK in between."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import queue
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+from typing import IO, Any, Final, NamedTuple
+
+APP: Final = Path(__file__).with_name("app.py")
+SERVERS: Final = ("mcpserver", "lowlevel", "fastmcp")
+TRANSPORTS: Final = ("stdio", "http")
+LEGACY: Final = "2025-11-25"
+MODERN: Final = "2026-07-28"
+ERAS: Final = (LEGACY, MODERN)
+PATIENCE: Final = 30.0
+CLIENT: Final = {"name": "matrix", "version": "1"}
+# The parameter that modern HTTP repeats in a header.
+_NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+
+
+class Answer(NamedTuple):
+    """What came back: its bytes as text, and the value without its id."""
+
+    raw: str
+    value: dict[str, Any]
+    status: int = 200
+
+
+class NoAnswer(Exception):
+    """The server is gone, or said nothing in time."""
+
+
+# --- processes ------------------------------------------------------------------------------------------------------
+
+
+class Process:
+    """A server of `app.py`: what it reads, what it writes, and what it complains about."""
+
+    reader: IO[bytes]
+    writer: IO[bytes]
+    errors: Path
+
+    def complaint(self) -> str:
+        return self.errors.read_text(errors="replace")[-3_000:]
+
+    def end(self) -> None:
+        """Its input ends, and so does it; if it does not, it is made to."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        self.end()
+        self.reader.close()
+
+
+class Fresh(Process):
+    """A Python process of its own."""
+
+    def __init__(self, errors: Path, *arguments: str) -> None:
+        self.errors = errors
+        with errors.open("wb") as file:
+            self._child = subprocess.Popen(
+                [sys.executable, str(APP), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file
+            )
+        assert self._child.stdin is not None
+        assert self._child.stdout is not None
+        self.reader, self.writer = self._child.stdout, self._child.stdin
+
+    def end(self) -> None:
+        with suppress(OSError):
+            self.writer.close()
+        try:
+            self._child.wait(1)
+        except subprocess.TimeoutExpired:
+            self._child.kill()
+            self._child.wait()
+
+
+class Forked(Process):
+    """A child of the nursery, which has imported everything already."""
+
+    def __init__(self, door: Path, errors: Path, *arguments: str) -> None:
+        self.errors = errors
+        errors.touch()
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.connect(str(door))
+        self.reader, self.writer = self._socket.makefile("rb"), self._socket.makefile("wb")
+        self.writer.write(json.dumps({"arguments": arguments, "errors": str(errors)}).encode() + b"\n")
+        self.writer.flush()
+        self._pid = int(self.reader.readline())
+
+    def end(self) -> None:
+        if self._socket.fileno() < 0:
+            return
+        with suppress(OSError):
+            self.writer.close()
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_WR)
+        readable, _, _ = select.select([self._socket], [], [], 1)
+        if not readable or self._socket.recv(1, socket.MSG_PEEK):
+            with suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        super().close()
+        self._socket.close()
+
+
+class Nursery:
+    """Starts servers, and ends with the one who made it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._count = 0
+        self._parent: subprocess.Popen[bytes] | None = None
+
+    def start(self, *arguments: str, fresh: bool = False) -> Process:
+        self._count += 1
+        errors = self._folder / f"{self._count}.log"
+        if fresh:
+            return Fresh(errors, *arguments)
+        door = self._folder / "door"
+        if self._parent is None:
+            command = [sys.executable, str(APP), "nursery", str(door)]
+            self._parent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            assert self._parent.stdout is not None
+            assert self._parent.stdout.readline() == b"ready\n"
+        return Forked(door, errors, *arguments)
+
+    def close(self) -> None:
+        if self._parent is not None:
+            self._parent.communicate()
+
+
+# --- clients --------------------------------------------------------------------------------------------------------
+
+
+class Client:
+    """Speaks one era. `ask` gives the answer to a request; the handshake has been made."""
+
+    opening: Answer
+
+    def __init__(self, process: Process, era: str) -> None:
+        self.process = process
+        self.era = era
+
+    def open(self) -> None:
+        if self.era == LEGACY:
+            params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": CLIENT}
+            self.opening = self.ask("initialize", params, id="opening")
+            self.notify("notifications/initialized")
+        else:
+            self.opening = self.ask("server/discover", {}, id="opening")
+
+    def ask(self, method: str, params: dict[str, Any] | None, *, id: str, patience: float = PATIENCE) -> Answer:
+        return self.exchange(json.dumps(self.request(method, params, id)), id, patience=patience)
+
+    def request(self, method: str, params: dict[str, Any] | None, id: str) -> dict[str, Any]:
+        frame: dict[str, Any] = {"jsonrpc": "2.0", "id": id, "method": method}
+        if self.era == MODERN:
+            envelope = {
+                "io.modelcontextprotocol/protocolVersion": MODERN,
+                "io.modelcontextprotocol/clientInfo": CLIENT,
+                "io.modelcontextprotocol/clientCapabilities": {},
+            }
+            params = {**(params or {}), "_meta": envelope}
+        if params is not None:
+            frame["params"] = params
+        return frame
+
+    def notify(self, method: str) -> None:
+        raise NotImplementedError
+
+    def exchange(self, text: str, id: str, *, patience: float = PATIENCE) -> Answer:
+        """The answer with this id to a frame that is sent as it is."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        self.process.close()
+
+
+class Stdio(Client):
+    def __init__(self, process: Process, era: str) -> None:
+        super().__init__(process, era)
+        self.passed: list[dict[str, Any]] = []
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        with suppress(OSError):
+            for line in self.process.reader:
+                self._lines.put(line)
+        self._lines.put(None)
+
+    def send(self, text: str) -> None:
+        try:
+            self.process.writer.write(text.encode() + b"\n")
+            self.process.writer.flush()
+        except OSError as exc:
+            raise NoAnswer(f"The server is gone.\n{self.process.complaint()}") from exc
+
+    def notify(self, method: str) -> None:
+        self.send(json.dumps({"jsonrpc": "2.0", "method": method}))
+
+    def exchange(self, text: str, id: str, *, patience: float = PATIENCE) -> Answer:
+        self.send(text)
+        while True:
+            try:
+                line = self._lines.get(timeout=patience)
+            except queue.Empty as exc:
+                raise NoAnswer(f"No answer to {id!r}.\n{self.process.complaint()}") from exc
+            if line is None:
+                self._lines.put(None)
+                raise NoAnswer(f"The server ended at {id!r}.\n{self.process.complaint()}")
+            value = json.loads(line)
+            if value.get("id") == id and "method" not in value:
+                del value["id"]
+                return Answer(line.decode().strip(), value)
+            # A notification, or the late answer to a request that was given up.
+            self.passed.append(value)
+
+    def close(self) -> None:
+        self.process.end()
+        self._reader.join()
+        super().close()
+
+
+class Http(Client):
+    def __init__(self, process: Process, era: str) -> None:
+        super().__init__(process, era)
+        port = process.reader.readline()
+        if not port.strip():
+            raise NoAnswer(f"The server did not start.\n{process.complaint()}")
+        self._connection = HTTPConnection("127.0.0.1", int(port), timeout=PATIENCE)
+        self._session: str | None = None
+
+    def notify(self, method: str) -> None:
+        self._post({"method": method}, json.dumps({"jsonrpc": "2.0", "method": method}))
+
+    def exchange(self, text: str, id: str, *, patience: float = PATIENCE) -> Answer:
+        response, body = self._post(json.loads(text), text)
+        self._session = response.headers.get("mcp-session-id", self._session)
+        lines = body.splitlines()
+        if response.headers.get_content_type() == "text/event-stream":
+            lines = [line.removeprefix("data:").strip() for line in lines if line.startswith("data:")]
+        for line in lines:
+            value = json.loads(line) if line else {}
+            if value.get("id") == id and "method" not in value:
+                del value["id"]
+                return Answer(line, value, response.status)
+        raise NoAnswer(f"No answer to {id!r}: {response.status} {body[:500]}\n{self.process.complaint()}")
+
+    def _post(self, frame: dict[str, Any], text: str) -> tuple[HTTPResponse, str]:
+        headers = {
+            "content-type": "application/json",
+            "accept": "application/json, text/event-stream",
+            "mcp-protocol-version": self.era,
+        }
+        if self.era == MODERN:
+            headers["mcp-method"] = frame["method"]
+            name = frame["params"].get(_NAMED_BY.get(frame["method"], ""))
+            if isinstance(name, str):
+                headers["mcp-name"] = _header(name)
+        elif self._session:
+            headers["mcp-session-id"] = self._session
+        try:
+            self._connection.request("POST", "/mcp", text.encode(), headers)
+            response = self._connection.getresponse()
+            return response, response.read().decode()
+        except OSError as exc:
+            raise NoAnswer(f"{exc!r}\n{self.process.complaint()}") from exc
+
+    def close(self) -> None:
+        self._connection.close()
+        super().close()
+
+
+def _header(value: str) -> str:
+    plain = value.isascii() and value.isprintable() and value == value.strip()
+    return value if plain else f"=?base64?{base64.b64encode(value.encode()).decode()}?="
+
+
+class Wanted(NamedTuple):
+    """A server to talk to, and how."""
+
+    server: str
+    transport: str
+    era: str
+    bare: bool = False
+    options: dict[str, Any] | None = None
+
+
+@contextmanager
+def connected(nursery: Nursery, *wanted: Wanted, fresh: bool = False) -> Iterator[list[Client]]:
+    """Clients of servers that are started together."""
+    with ExitStack() as stack:
+        started = []
+        for each in wanted:
+            more = ["0"] if each.transport == "http" else []
+            more += ["--bare"] if each.bare else ["--options", json.dumps(each.options or {})]
+            process = nursery.start(each.server, each.transport, *more, fresh=fresh)
+            stack.callback(process.close)
+            started.append((each, process))
+        clients = []
+        for each, process in started:
+            client = (Stdio if each.transport == "stdio" else Http)(process, each.era)
+            stack.callback(client.close)
+            client.open()
+            clients.append(client)
+        yield clients
