@@ -8,20 +8,44 @@ Project 'p_1' does not exist. Call projects.list first.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from . import classify
 from .classify import from_error, partial_failure, wrap
 from .formats import FORMATS, losses, parse, render, to_jsonrpc, to_result
 from .guard import Guard, guard
 from .model import catalogs
 from .model.codes import Catalog, Code
-from .model.decide import Decision, Next, Policy, Traits, decide
 from .model.error import Conflict, Denied, Internal, Invalid, NotFound, ToolError, Transient, error, required
 from .model.kinds import Effect, Kind, Severity, Strategy
 from .model.needs import NeedsInput
 from .model.parts import Action, Conflicting, FieldError, Option, Patch, apply_patch
 from .model.plain import UNSET
 from .model.result import Err, Ok, Result
-from .model.template import Template
+
+if TYPE_CHECKING:
+    from .model.decide import Decision, Next, Policy, Traits, decide
+    from .model.template import Template
+
+# What a server never needs is imported when it is asked for.
+_LATER = {
+    **dict.fromkeys(("Decision", "Next", "Policy", "Traits", "decide"), ".model.decide"),
+    "Template": ".model.template",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'failwell' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 __version__ = "0.1.0"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
 from itertools import product
@@ -209,6 +210,183 @@ def test_a_validator_s_own_report_is_masked() -> None:
     assert fw.guard(fw.ToolError("m", details={"errors": [plain]})).details["errors"] == [plain]
 
 
+# --- Holes that a drawing of lots found ------------------------------------------------------------------------------
+
+DRAWN = "QYxvGJyZ48f6gcq7W"
+
+
+def redacted(text: str) -> str:
+    """`text` without its secrets, which must be the same when it is looked at again, and at a glance."""
+    clean = DEFAULT.redact(text)
+    assert DEFAULT.redact(clean) == clean
+    assert clean == text or fw.guard(fw.ToolError(text)).message != text
+    return clean
+
+
+@pytest.mark.parametrize("first", [*"!*#$%^&~?@-+./", "!!"])
+def test_a_secret_may_begin_with_any_character(first: str) -> None:
+    value = first + DRAWN
+    for name, op in product(("password", "api_token"), ("=", " = ", ": ", ":")):
+        assert redacted(f"user=app {name}{op}{value} host=db") == f"user=app {name}{op}{MASK} host=db"
+        assert redacted(f"{name}{op}{value}\nhost: db") == f"{name}{op}{MASK}\nhost: db"
+    assert redacted(f"run --api-token {value} --verbose") == f"run --api-token {MASK} --verbose"
+
+
+def test_a_secret_without_any_digits_may_begin_with_any_character() -> None:
+    for first in "!*#%^&~@-+./":
+        assert redacted(f"user=app password={first}Tomorrow host=db") == f"user=app password={MASK} host=db"
+    assert redacted("password: !Tomorrow host=db") == f"password: {MASK} host=db"
+
+
+def test_what_stands_before_a_value_in_yaml_stays() -> None:
+    assert redacted(f"password: !Secret {DRAWN}") == f"password: !Secret {MASK}"
+    assert redacted(f"password: &main {DRAWN}\nuser: ada") == f"password: &main {MASK}\nuser: ada"
+    assert redacted(f"password: !!str {DRAWN}\n") == f"password: !!str {MASK}\n"
+    assert redacted(f"password: !!binary |\n  {DRAWN}\n") == f"password: !!binary |\n  {MASK}\n"
+    assert redacted(f'tokens:\n  api_token: [!Sub "{DRAWN}"]') == f'tokens:\n  api_token: [!Sub "{MASK}"]'
+
+
+def test_an_ampersand_is_part_of_a_secret_or_ends_it() -> None:
+    assert redacted(f"password=ab&{DRAWN} host=db") == f"password={MASK} host=db"
+    assert redacted("/?password=abc9&host=db&debug") == f"/?password={MASK}&host=db&debug"
+    assert redacted("/?password=&host=db") == "/?password=&host=db"
+    assert redacted("/?password=abc9&debug") == f"/?password={MASK}&debug"
+    assert redacted("password=&quot;abc9&quot; host") == f"password=&quot;{MASK}&quot; host"
+
+
+def test_a_stand_in_is_not_a_secret() -> None:
+    for text in ("password: $DB_PASSWORD", "password: $dbPassword2", "password: @param1", "--token --verbose-mode-2"):
+        assert redacted(text) == text
+
+
+@pytest.mark.parametrize("size", [130, 300, 900, 5000, 9000])
+def test_a_token_is_masked_to_its_end(size: int) -> None:
+    body = (DRAWN * (size // len(DRAWN)))[: size - 40]
+    jwt = f"eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.{body}.{DRAWN}"
+    for token in (jwt, body, "gh" + "p_" + body):
+        for before, after in {
+            "my password is ": " now",
+            "the new password is ": "\nnow",
+            "password ": "",
+            "password=": " x",
+            'password: "': '" x',
+            "token is ": ", x",
+            "api key ": " x",
+            "contraseña: ": " x",
+            "PGPASSWORD  ": "\nx",
+            "login ada password ": " x",
+            "docker login -u ada -p ": " x",
+            "curl -u ada:": " x",
+            "postgres://ada:": "@db/x",
+            "Authorization: Bearer ": "\nx",
+        }.items():
+            assert redacted(f"{before}{token}{after}") == f"{before}{MASK}{after}"
+
+
+ENCODED = [":|//|:|@", "%3A|//|%3A|%40", "%3a|%2f%2f|%3a|%40", "%3A|%2F%2F|:|@", ":|//|%3A|@", ":|//|%3A|%40"]
+ENCODED += [marks.replace("%", "%25") for marks in ENCODED if "%" in marks]
+
+
+@pytest.mark.parametrize("marks", ENCODED)
+@pytest.mark.parametrize("before", ["https://h/v1?database_url=", "x%3D", "x%253D", "at ", '"'])
+def test_the_password_in_an_encoded_connection_string_is_masked(marks: str, before: str) -> None:
+    colon, slashes, apart, at = marks.split("|")
+    for password in (DRAWN, "hunter", "a%2Fb%2521c", "1234567"):
+        start = f"{before}postgresql{colon}{slashes}app{apart}"
+        rest = f"{at}db.internal{colon}5432/prod"
+        assert redacted(f"{start}{password}{rest}") == f"{start}{MASK}{rest}"
+
+
+def test_an_encoded_address_without_a_password_stays() -> None:
+    for text in (
+        "/?next=https%3A%2F%2Fexample.com%3A8080%2Fmail%3Fto%3Dada%40example.com",
+        "/?next=https%3A%2F%2Fexample.com%2Fa%3Ab%40c",
+        "/?next=https%3A%2F%2F%5B%3A%3A1%5D%3A8080%2Fada%40example.com",
+        "https://example.com:8080/?to=ada%40example.com",
+        "https://[::1]:8080/?to=ada%40example.com",
+    ):
+        assert redacted(text) == text
+    assert redacted("https://a:b@h/?to=ada%40h") == f"https://a:{MASK}@h/?to=ada%40h"
+
+
+KEYS = {
+    "Key (db_password)=(§) already exists.": "Key (db_password)=(¤) already exists.",
+    "Key (user_id, api_token)=(5, §) already exists": "Key (user_id, api_token)=(5, ¤) already exists",
+    "Key (api_token, user_id)=(§, 5) already exists": "Key (api_token, user_id)=(¤, 5) already exists",
+    'Key ("apiToken")=(§) is not present in table "t".': 'Key ("apiToken")=(¤) is not present in table "t".',
+    "Key (lower(api_token::text), b)=(§, 5) already exists": "Key (lower(api_token::text), b)=(¤, 5) already exists",
+    "Key (api_token, note)=(§, a, b) already exists": "Key (api_token, note)=(¤) already exists",
+    "Key (password)=(a) § (b) already exists": "Key (password)=(¤) already exists",
+    "Key (pin)=(§) already exists": "Key (pin)=(¤) already exists",
+    "Key (a, token)=(1, §) conflicts with existing key (a, token)=(2, §).": (
+        "Key (a, token)=(1, ¤) conflicts with existing key (a, token)=(2, ¤)."
+    ),
+    "Schlüssel »(token)=(§)« existiert bereits.": "Schlüssel »(token)=(¤)« existiert bereits.",
+    "Key (token)=(§": "Key (token)=(¤",
+    "Key (email)=(§) already exists; token": "Key (email)=(§) already exists; token",
+    "Key (token)=(null) already exists": "Key (token)=(null) already exists",
+}
+
+
+@pytest.mark.parametrize("text", KEYS)
+def test_the_value_of_a_secret_column_is_masked(text: str) -> None:
+    for value in ("sk1SKYEmMr_C3rbq7W", "1234", "plain"):
+        expected = KEYS[text].replace("§", value).replace("¤", MASK)
+        assert redacted(f"DETAIL:  {text}".replace("§", value)) == f"DETAIL:  {expected}"
+
+
+@pytest.mark.parametrize("escape", ["%2B", "%2F", "%3D", "%2f", "%21", "%20"])
+def test_a_value_with_escapes_is_masked_to_its_end(escape: str) -> None:
+    for size in (5, 16, 32, 40, 250):
+        head = ("wfKf8cFlq11ISHJixf9Jr7ImTdSls9s4" * 9)[:size]
+        for value in (f"{head}{escape}buJfq7W", f"{head}{escape}{head}{escape}", f"gh{'p'}_{'a1B2' * 9}{escape}x9"):
+            assert redacted(f"/?aws_secret_access_key={value}&x=1") == f"/?aws_secret_access_key={MASK}&x=1"
+            assert redacted(f"AWS_SECRET_ACCESS_KEY={value}") == f"AWS_SECRET_ACCESS_KEY={MASK}"
+    assert redacted("u%3Dada%26token%3Dabc%2B9%26x%3D1") == f"u%3Dada%26token%3D{MASK}%26x%3D1"
+    assert redacted("/?blob=wfKf8cFlq11ISHJixf9Jr7ImTdSls9s4%2BbuJfq7W") == f"/?blob={MASK}"
+
+
+def test_a_long_name_before_a_mask_is_no_value() -> None:
+    long = "wfKf8cFlq11ISHJixf9Jr7ImTdSls9s4"
+    assert redacted(f"x: {long}={long[::-1]}") == f"x: {long}={MASK}"
+
+
+@pytest.mark.parametrize("apart", ["...", "…"])
+def test_a_token_without_its_middle_is_masked(apart: str) -> None:
+    for left in (
+        "eyJhbGciOiJIUzI1NiIsInR5",
+        "gh" + "p_abcDEF123456abcDEF1",
+        "sk-" + "proj-a1B2c3D4e5F6",
+        "eyJpZCI6MTIzNDU.a1B2",
+        "xox" + "b-123456-a1B2c3",
+        "AIza" + "SyA1b2C3d4E5f6",
+    ):
+        for right in ("nk-8BiKIdY", "", "x_9.aB"):
+            text = f"input_value='{left}{apart}{right}', input_type=str"
+            assert redacted(text) == f"input_value='{MASK}', input_type=str"
+            assert redacted(f"got {left}{apart}{right} here") == f"got {MASK} here"
+
+
+def test_other_things_without_their_middle_stay() -> None:
+    for text in (
+        "input_value='pattern_v2_of_the_...ending7', input_type=str",
+        "input_value='eyJpZCI6MTIzNDU2Nzg5MCwi...lIjoiYWJjIn0', input_type=str",
+        "npm_lifecycle_event2...done, re_run_build_v2...",
+        "Use a key like sk-proj-... or ghp_...",
+        "api-gateway-7d9f8b6c5-x2k... restarted",
+    ):
+        assert redacted(text) == text
+
+
+def test_every_mark_is_known_by_its_beginning_or_has_none() -> None:
+    """A new row must have a beginning that stands by itself, or be one that is told by its whole only."""
+    whole = {"azure_client", "mailgun_new", "mailchimp", "twilio", "telegram", "discord", "vault_old", "terraform"}
+    whole |= {"asana", "azure_key", *shapes._NO_HEAD}
+    for name in shapes.MARKED:
+        assert bool(shapes.head(name)) == (name not in whole), name
+        re.compile(shapes.head(name))
+
+
 # --- Cuts ------------------------------------------------------------------------------------------------------------
 
 
@@ -277,6 +455,35 @@ HOSTILE = [
         "eyJa..",
         "1/123/",
     ),
+    *(
+        "Key (password)=(",
+        "(password)=(a, ",
+        "(((password)=(",
+        "password,)=(,",
+        "a%3A//",
+        "a%3A//b%3A",
+        "%253A%252F%252Fa%40",
+    ),
+    *(
+        "eyJhbGciOiJ1...",
+        "ghp_a1b2c3",
+        "ghp_A1b2C3.",
+        "ghp_A1b2C3d4...",
+        "eyJ-",
+        "...a1",
+        "password=the[",
+        "password=&a",
+        "a&b=",
+    ),
+    *(
+        "password: !a ",
+        "password: &a ",
+        "password=[redacted]a",
+        "password=[redacted].",
+        "token%3Da%2B",
+        "--token -aaaaaaaaaaaaaaaaaa ",
+    ),
+    *("a=wfKf8cFlq11ISHJixf9Jr7ImTdSls9s4%2B", "password is " + "a1." * 900),
 ]
 
 

@@ -11,13 +11,6 @@
 
 from __future__ import annotations
 
-from . import (
-    builtin,  # noqa: F401  (its rows)
-    databases,  # noqa: F401  (its rows)
-    services,  # noqa: F401  (its rows)
-    validation,  # noqa: F401  (its rows)
-    web,  # noqa: F401  (its rows)
-)
 from .batch import partial_failure
 from .http import STATUSES, code_for, from_http, retry_after
 from .reading import classify, from_error, is_order, wrap

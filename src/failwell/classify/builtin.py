@@ -13,7 +13,7 @@ from failwell.model.error import ToolError
 from failwell.model.kinds import Effect
 
 from .chain import attribute, class_name, is_a
-from .table import DEFAULT
+from .table import SHIPPED
 from .telling import said
 
 
@@ -109,7 +109,7 @@ _BY_CLASS: Final[tuple[tuple[type[OSError], int], ...]] = (
 )
 
 
-@DEFAULT.maps(OSError)
+@SHIPPED.maps(OSError)
 def system(exc: OSError) -> ToolError:
     number = error_number(exc)
     if number not in _ERRNO and number not in NETWORK:
@@ -126,22 +126,22 @@ def error_number(exc: BaseException) -> int:
     return number if type(number) is int else 0
 
 
-@DEFAULT.maps(TimeoutError, "subprocess.TimeoutExpired")
+@SHIPPED.maps(TimeoutError, "subprocess.TimeoutExpired")
 def timeout(exc: BaseException) -> ToolError:
     return timed_out()
 
 
-@DEFAULT.maps("socket.gaierror", "socket.herror")
+@SHIPPED.maps("socket.gaierror", "socket.herror")
 def name_lookup(exc: OSError) -> ToolError:
     return no_address()
 
 
-@DEFAULT.maps("ssl.SSLError")
+@SHIPPED.maps("ssl.SSLError")
 def tls(exc: OSError) -> ToolError:
     return insecure()
 
 
-@DEFAULT.maps(
+@SHIPPED.maps(
     "ssl.SSLEOFError",
     "ssl.SSLZeroReturnError",
     "asyncio.exceptions.IncompleteReadError",
@@ -152,43 +152,43 @@ def ended(exc: BaseException) -> ToolError:
     return lost()
 
 
-@DEFAULT.maps(ValueError)
+@SHIPPED.maps(ValueError)
 def rejected(exc: ValueError) -> ToolError:
     """The one exception whose text is the author's word to the caller."""
     return ToolError(said(exc) or "An argument was rejected.", code="VALIDATION_ERROR")
 
 
-@DEFAULT.maps("json.decoder.JSONDecodeError", UnicodeError)
+@SHIPPED.maps("json.decoder.JSONDecodeError", UnicodeError)
 def undecodable(exc: ValueError) -> ToolError:
     """A ValueError that no author wrote: it quotes data, and does not say whose."""
     return broken(exc)
 
 
-@DEFAULT.maps(NotImplementedError)
+@SHIPPED.maps(NotImplementedError)
 def unsupported(exc: NotImplementedError) -> ToolError:
     return ToolError("The tool cannot do this.", code="UNSUPPORTED")
 
 
-@DEFAULT.maps(ImportError)
+@SHIPPED.maps(ImportError)
 def not_installed(exc: ImportError) -> ToolError:
     return ToolError("A part of the server that this tool needs is not installed.", code="NOT_CONFIGURED")
 
 
-@DEFAULT.maps("subprocess.CalledProcessError")
+@SHIPPED.maps("subprocess.CalledProcessError")
 def command(exc: Any) -> ToolError:
     return ToolError(
         "A command that the tool runs failed.", code="INTERNAL_ERROR", details={"exit_status": exc.returncode}
     )
 
 
-@DEFAULT.maps(SystemExit)
+@SHIPPED.maps(SystemExit)
 def leaving(exc: SystemExit) -> ToolError:
     return ToolError(
         "The tool tried to stop the server.", code="INTERNAL_ERROR", details={"error_type": class_name(exc)}
     )
 
 
-@DEFAULT.maps(
+@SHIPPED.maps(
     ArithmeticError,
     AssertionError,
     AttributeError,

@@ -15,7 +15,7 @@ from failwell.model.kinds import Effect
 
 from .builtin import broken, lost, timed_out, unreachable
 from .chain import attribute, origin
-from .table import DEFAULT, Row, says
+from .table import SHIPPED, Row, says
 from .telling import said
 from .web import names, transport
 
@@ -294,7 +294,7 @@ REDIS: Final = "redis.exceptions"
 PYMONGO: Final = "pymongo.errors"
 SQLALCHEMY: Final = "sqlalchemy.exc"
 
-DEFAULT.add(
+SHIPPED.add(
     {
         "sqlite3.Error": lambda exc: _sqlite(exc) or told(MISTAKE),
         "psycopg.Error": lambda exc: _postgres(exc) or told(MISTAKE),

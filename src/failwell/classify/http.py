@@ -6,7 +6,6 @@ import json
 import re
 import time
 from collections.abc import Iterable, Mapping
-from http import HTTPStatus
 from typing import Any, Final
 
 from failwell.formats import parse
@@ -206,6 +205,8 @@ def _problem(content: str) -> dict[str, Any]:
 
 
 def _phrase(status: int) -> str:
+    from http import HTTPStatus
+
     try:
         return " " + HTTPStatus(status).phrase
     except ValueError:

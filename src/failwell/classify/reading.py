@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import overload
 
 from failwell.model.error import ToolError
@@ -14,8 +13,6 @@ from .chain import LONGEST_CHAIN, attribute, cause, chain, class_name, is_a, lea
 from .http import from_response
 from .table import DEFAULT, Table
 from .telling import named
-
-_log = logging.getLogger("failwell.classify")
 
 
 def classify(exc: BaseException, *, table: Table = DEFAULT) -> ToolError:
@@ -38,7 +35,7 @@ def classify(exc: BaseException, *, table: Table = DEFAULT) -> ToolError:
         return error.replace(debug=error.debug or named(exc), cause=error.cause or exc)
     except Exception as failure:
         # Whatever that was, the caller is still owed an answer.
-        _log.warning("Reading %s failed with %s.", class_name(exc), class_name(failure))
+        _warn("Reading %s failed with %s.", class_name(exc), class_name(failure))
         return broken(exc).replace(cause=exc)
 
 
@@ -107,7 +104,7 @@ def _read(exc: BaseException, table: Table) -> ToolError | None:
         try:
             found = row(exc)
         except Exception as failure:
-            _log.warning("The mapping %s failed with %s.", attribute(row, "__qualname__"), class_name(failure))
+            _warn("The mapping %s failed with %s.", attribute(row, "__qualname__"), class_name(failure))
             continue
         if is_a(found, ToolError):
             return found
@@ -123,3 +120,9 @@ def _by_status(exc: BaseException) -> ToolError | None:
             if type(status) is int and 400 <= status < 600:
                 return from_response(status, holder if response is None else response)
     return None
+
+
+def _warn(message: str, *about: object) -> None:
+    import logging  # only for rows that break, and slower to import than all rows together
+
+    logging.getLogger("failwell.classify").warning(message, *about)

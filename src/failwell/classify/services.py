@@ -12,7 +12,7 @@ from failwell.model.plain import positive, text
 from .builtin import broken, insecure, lost, no_address, timed_out, unreachable
 from .chain import attribute, is_a
 from .http import from_http, from_response, retry_after
-from .table import DEFAULT, Row, says
+from .table import SHIPPED, Row, says
 from .web import answered, by_proxy, names, transport
 
 
@@ -262,4 +262,4 @@ _ROWS: Final[dict[Row, tuple[str, ...]]] = {
     ),
     _just(no_address): ("dns.exception.DNSException",),
 }
-DEFAULT.add({name: row for row, known in _ROWS.items() for name in known})
+SHIPPED.add({name: row for row, known in _ROWS.items() for name in known})

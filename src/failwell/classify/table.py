@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -24,8 +25,10 @@ class Table:
     A table that stands on another is asked first: a server can have rows of its own.
     """
 
-    def __init__(self, below: Table | None = None) -> None:
+    def __init__(self, below: Table | None = None, *, modules: tuple[str, ...] = ()) -> None:
         self._below = below
+        # Where more rows are, to be imported when the first exception is looked up.
+        self._modules = modules
         self._rows: dict[type[BaseException] | str, Row] = {}
         self._found: WeakKeyDictionary[type[BaseException], tuple[int, tuple[Row, ...]]] = WeakKeyDictionary()
         self._changes = 0
@@ -61,11 +64,19 @@ class Table:
 
     def rows(self, exception: type[BaseException]) -> tuple[Row, ...]:
         """The rows for a class, the nearest class first, and of one class the newest table's first."""
+        self._load()
         state = self._state()
         known = self._found.get(exception)
         if known is None or known[0] != state:
             known = self._found[exception] = (state, tuple(self._search(exception)))
         return known[1]
+
+    def _load(self) -> None:
+        for module in self._modules:
+            import_module(module, __package__)
+        self._modules = ()
+        if self._below is not None:
+            self._below._load()
 
     def _state(self) -> int:
         return self._changes + (self._below._state() if self._below else 0)
@@ -112,5 +123,8 @@ def says(code: str, message: str, effect: Effect | None = None, error_type: str 
     return row
 
 
-DEFAULT = Table()
+SHIPPED = Table(modules=(".builtin", ".databases", ".services", ".validation", ".web"))
+"""The rows that come with the package."""
+
+DEFAULT = Table(SHIPPED)
 """The table everybody shares: the shipped rows, and what `failwell.classify.maps` adds."""

@@ -34,7 +34,7 @@ from .problems import (
 )
 from .pydantic_errors import pydantic_problems
 from .schemas import Schema
-from .table import DEFAULT
+from .table import SHIPPED
 
 
 def from_pydantic(
@@ -140,7 +140,7 @@ def unknown_tool(name: str, known: Iterable[str]) -> ToolError:
     )
 
 
-@DEFAULT.maps(
+@SHIPPED.maps(
     "pydantic_core._pydantic_core.ValidationError",
     "pydantic.v1.error_wrappers.ValidationError",
     "jsonschema.exceptions.ValidationError",

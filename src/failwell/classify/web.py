@@ -17,7 +17,7 @@ from failwell.model.plain import text
 from .builtin import NETWORK, broken, error_number, insecure, lost, no_address, refused, timed_out, unreachable
 from .chain import args, attribute, cause, is_a, members
 from .http import SAFE_METHODS, from_response
-from .table import DEFAULT, ByName, Row, says
+from .table import SHIPPED, ByName, Row, says
 
 # Clients nest six exceptions at most, so what lies deeper has nothing to do with the request.
 _DEEPEST: Final = 12
@@ -251,4 +251,4 @@ _ROWS: Final[dict[Row, tuple[str, ...]]] = {
         "http.client.ImproperConnectionState",
     ),
 }
-DEFAULT.add({name: row for row, known in _ROWS.items() for name in known})
+SHIPPED.add({name: row for row, known in _ROWS.items() for name in known})

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from failwell.model.error import ToolError
 from failwell.model.kinds import Severity
+from failwell.model.lazily import pattern
 from failwell.model.needs import NeedsInput
 from failwell.model.result import Err
 
@@ -32,7 +32,7 @@ _OBJECTS: Final[tuple[tuple[str, Callable[[Mapping[str, Any], bool], Outcome | N
     ("class", toolfailure.load),
 )
 _NAMES: Final = ("canonical", "typed", "v1", "xml", "envelope", "jsonrpc", "problem", "toolfailure", "text")
-_SDK_PREFIX = re.compile(r"(?:Error (?:executing|calling) tool '?[^:'\n]{1,200}'?: )+")
+_SDK_PREFIX = pattern(r"(?:Error (?:executing|calling) tool '?[^:'\n]{1,200}'?: )+")
 
 
 def parse(source: object, format: str | None = None) -> Outcome | None:

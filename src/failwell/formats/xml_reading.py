@@ -12,6 +12,7 @@ from typing import Final
 
 from failwell.model.error import ToolError
 from failwell.model.kinds import Kind
+from failwell.model.lazily import pattern
 from failwell.model.parts import FieldError, Path
 from failwell.model.plain import UNSET, Json, positive, seconds
 from failwell.model.plain import text as encodable
@@ -19,24 +20,24 @@ from failwell.model.plain import text as encodable
 from .wire import RESERVED, brief, build, read_json, restore
 from .xml_writing import FIX_FIELDS, escape
 
-_OPEN = re.compile(
+_OPEN = pattern(
     r"<(message|recovery|available_actions|action|details|detail|retry_after|field)"
     r"((?:\s(?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*)?)>"
 )
-_ROOT = re.compile(r"<(tool_error|validation_error)((?:\s(?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*)?)/?>")
-_BLOCK = re.compile(r"<([A-Za-z_][\w.-]{0,60})(?:\s[^<>]*)?>")
-_ATTRIBUTE = re.compile(r"(?<![\w.-])([A-Za-z_][\w.-]{0,60})\s{0,8}=\s{0,8}(?:\"([^\"]*)\"|'([^']*)')")
-_REFERENCE = re.compile(r"&(?:#x([0-9a-fA-F]{1,6})|#([0-9]{1,7})|(amp|lt|gt|quot|apos));")
+_ROOT = pattern(r"<(tool_error|validation_error)((?:\s(?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*)?)/?>")
+_BLOCK = pattern(r"<([A-Za-z_][\w.-]{0,60})(?:\s[^<>]*)?>")
+_ATTRIBUTE = pattern(r"(?<![\w.-])([A-Za-z_][\w.-]{0,60})\s{0,8}=\s{0,8}(?:\"([^\"]*)\"|'([^']*)')")
+_REFERENCE = pattern(r"&(?:#x([0-9a-fA-F]{1,6})|#([0-9]{1,7})|(amp|lt|gt|quot|apos));")
 _NAMED: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
-_ONLY = re.compile(r" ([a-z]+)=\"([^\"]*)\"")
-_LEAF = re.compile(
+_ONLY = pattern(r" ([a-z]+)=\"([^\"]*)\"")
+_LEAF = pattern(
     r"<(message|recovery|available_actions|action|detail|retry_after|field)((?: [a-z]+=\"[^\"<>]*\")?)>([^<]*)</\1>"
 )
-_OPTION = re.compile(r"'[^']*'|\"[^\"]*\"|[^\s,'\"][^,'\"]*")
-_OPTIONS = re.compile(r"Valid options: ((?:'[^']*'|\"[^\"]*\"|[^\s,'\".]+)(?:, (?:'[^']*'|\"[^\"]*\"|[^\s,'\".]+))*)\.")
-_INDEX = re.compile(r"[0-9]{1,9}")
-_LIST = re.compile(r"array\(\d{1,9}\)")
-_DURATION = re.compile(r"\s*([0-9.eE+-]{1,30})\s*(m?s|milliseconds?|sec(?:ond)?s?|m|min(?:ute)?s?|h|hours?)?\s*")
+_OPTION = pattern(r"'[^']*'|\"[^\"]*\"|[^\s,'\"][^,'\"]*")
+_OPTIONS = pattern(r"Valid options: ((?:'[^']*'|\"[^\"]*\"|[^\s,'\".]+)(?:, (?:'[^']*'|\"[^\"]*\"|[^\s,'\".]+))*)\.")
+_INDEX = pattern(r"[0-9]{1,9}")
+_LIST = pattern(r"array\(\d{1,9}\)")
+_DURATION = pattern(r"\s*([0-9.eE+-]{1,30})\s*(m?s|milliseconds?|sec(?:ond)?s?|m|min(?:ute)?s?|h|hours?)?\s*")
 _UNITS: Final = {"ms": 0.001, "mi": 60.0, "m": 60.0, "h": 3600.0, "ho": 3600.0}
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Final
 
 from failwell.model.error import ToolError
 from failwell.model.kinds import Kind
+from failwell.model.lazily import pattern
 from failwell.model.parts import Action, FieldError
 from failwell.model.plain import UNSET, Json
 
@@ -20,7 +20,7 @@ ROUTING: Final = frozenset({"MISSING_DISCRIMINATOR", "INVALID_DISCRIMINATOR", "U
 FIX_FIELDS: Final = "Fix the fields above and call the tool again. Do not explain the error."
 _STRUCTURAL: Final = ROUTING | {"MISSING_REQUIRED_FIELD"}
 
-_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ILLEGAL = pattern("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TEXT_ESCAPES: Final = str.maketrans({"&": "&amp;", "<": "&lt;", "\r": "&#13;"})
 _ATTRIBUTE_ESCAPES: Final = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;", "\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}

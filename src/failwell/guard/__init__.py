@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar, cast
 
 from failwell.model.error import ToolError
+from failwell.model.lazily import pattern
 from failwell.model.needs import NeedsInput
 from failwell.model.parts import FieldError, Patch, Path
 from failwell.model.plain import Json
@@ -283,11 +284,11 @@ _QUOTED_MASK: Final = "(redacted)"
 _NEVER_TEXT: Final = frozenset({"severity", "strategy", "effect", "kind", "origin", "retry_after", "reset_at"})
 _NAME_KEYS: Final = ("name", "key", "field", "header", "label")
 _VALUE_KEYS: Final = ("value", "input")
-_QUOTED: Final = re.compile(r"(?<=')[^'\r\n]{1,200}(?=')|(?<=\")[^\"\r\n]{1,200}(?=\")")
+_QUOTED: Final = pattern(r"(?<=')[^'\r\n]{1,200}(?=')|(?<=\")[^\"\r\n]{1,200}(?=\")")
 
 
 # Words that say what a value must be like, rather than which it must be.
-_ABOUT_VALUES: Final = re.compile(
+_ABOUT_VALUES: Final = pattern(
     r"\b(?:characters?|chars|letters?|digits?|symbols?|strings?|text|least|most|than|length|long|format|valid|pattern|"
     r"match|must|should|number|type|null|empty|bytes|encoded|hex|base64|object|array|list|any|non-empty|required)\b",
     re.IGNORECASE,

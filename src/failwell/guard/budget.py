@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from typing import Any, Final
 
 from failwell.model.error import ToolError
+from failwell.model.lazily import pattern
 from failwell.model.needs import NeedsInput
 from failwell.model.plain import Json
 
@@ -56,7 +56,7 @@ def shorten(text: str, limit: int) -> str:
     return head + _mark(len(gone) + sum(int(earlier[1]) - len(earlier[0]) for earlier in _MARK.finditer(gone))) + end
 
 
-_MARK: Final = re.compile(r" …\(([0-9]{1,18}) characters cut\)… ")
+_MARK: Final = pattern(r" …\(([0-9]{1,18}) characters cut\)… ")
 
 
 def _mark(count: int) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Final
+
+from failwell.model.lazily import pattern
 
 # What a name has to end in, as words.
 _ENDINGS: Final = frozenset(
@@ -47,7 +48,7 @@ _QUESTIONS: Final = frozenset("has is needs requires use uses with without no fo
 _NUMERIC: Final = frozenset("password passwd pwd passphrase passcode pin otp cvv cvc secret".split())
 _IN_QUERY: Final = frozenset("sig signature key code sid session sas hmac credential".split())
 
-_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_WORDS: Final = pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
 def words_of(name: str) -> list[str]:

@@ -6,21 +6,21 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from failwell.model.lazily import pattern
+
 from .shapes import PLACEHOLDER, PROSE
 
 IsSecret = Callable[[str], bool]
 Reader = Callable[[str, IsSecret, str], str]
 
-_TAG: Final = re.compile(
-    r"<(?P<name>[A-Za-z][\w.:-]{0,60})(?P<rest>(?:\s[^<>]{0,4000})?)>(?P<text>[^<>]{1,4000}(?=</))?"
-)
-_ATTRIBUTE: Final = re.compile(r"(?<![\w.:-])([\w.:-]{1,40})(\s{0,3}=\s{0,3}(\\?[\"']))([^\"'<>]{0,2000}?)(?=\3)")
+_TAG: Final = pattern(r"<(?P<name>[A-Za-z][\w.:-]{0,60})(?P<rest>(?:\s[^<>]{0,4000})?)>(?P<text>[^<>]{1,4000}(?=</))?")
+_ATTRIBUTE: Final = pattern(r"(?<![\w.:-])([\w.:-]{1,40})(\s{0,3}=\s{0,3}(\\?[\"']))([^\"'<>]{0,2000}?)(?=\3)")
 _TITLES: Final = frozenset("name id key property field for".split())
 _VALUES: Final = frozenset("value content default".split())
-_CDATA: Final = re.compile(
+_CDATA: Final = pattern(
     r"(<(?P<name>[A-Za-z][\w.:-]{0,60})(?:\s[^<>]{0,400})?>\s{0,20}<!\[CDATA\[)(?P<text>(?:[^\]]|\](?!\]>)){1,4000})"
 )
-_KEY_AND_VALUE: Final = re.compile(
+_KEY_AND_VALUE: Final = pattern(
     r"(<key>\s{0,3}(?P<name>[\w. -]{1,60})\s{0,3}</key>\s{0,40}<(?:string|data)>)(?P<text>[^<>]{1,4000})", re.IGNORECASE
 )
 
@@ -57,8 +57,8 @@ def tags(text: str, is_secret: IsSecret, mask: str) -> str:
     return _TAG.sub(tag, text) if "=" in text else text
 
 
-_END: Final = re.compile(r"-{5}END [A-Z0-9 ]{0,40}PRIVATE KEY")
-_KEY_LINE: Final = re.compile(r"(?:[\w:.\[\] >|-]{0,40}[ >|])?[A-Za-z0-9+/=]{16,200}\s{0,4}")
+_END: Final = pattern(r"-{5}END [A-Z0-9 ]{0,40}PRIVATE KEY")
+_KEY_LINE: Final = pattern(r"(?:[\w:.\[\] >|-]{0,40}[ >|])?[A-Za-z0-9+/=]{16,200}\s{0,4}")
 
 
 def key_ends(text: str, is_secret: IsSecret, mask: str) -> str:
@@ -79,16 +79,16 @@ def key_ends(text: str, is_secret: IsSecret, mask: str) -> str:
     return "".join([*pieces, text[position:]]) if pieces else text
 
 
-_INSERT: Final = re.compile(
+_INSERT: Final = pattern(
     r"\(\s{0,3}(?P<columns>[\w.`\"\[\]]{1,60}(?:\s{0,3},\s{0,20}[\w.`\"\[\]]{1,60}){0,60})\s{0,3}\)"
     r"\s{0,20}VALUES\s{0,20}\(",
     re.IGNORECASE,
 )
-_PARAMETERS: Final = re.compile(r"\[parameters: [\[(]")
-_LITERAL: Final = re.compile(
+_PARAMETERS: Final = pattern(r"\[parameters: [\[(]")
+_LITERAL: Final = pattern(
     r"\s{0,20}(?:[bNEr]?'(?P<text>(?:[^'\\\r\n]|\\.|''){0,4000})'|[^,()'\r\n]{1,400}(?:\(\))?)\s{0,3}(?:,|(?=[)\]]))"
 )
-_MARKS: Final = re.compile(r"(?P<name>\w{1,60})[`\"\]]?\s{0,3}=\s{0,3}(?:\?|%s)|(?P<bare>\?|%s)")
+_MARKS: Final = pattern(r"(?P<name>\w{1,60})[`\"\]]?\s{0,3}=\s{0,3}(?:\?|%s)|(?P<bare>\?|%s)")
 
 
 def rows(text: str, is_secret: IsSecret, mask: str) -> str:
@@ -122,8 +122,63 @@ def _literals(text: str, at: int, wanted: set[int]) -> list[tuple[int, int]]:
     return found
 
 
-_POINTER: Final = re.compile(r"(?P<lead>[^\r\n└]{0,400})└ (?P<quote>[\"'])(?P<text>[^\"'\r\n]{1,400})")
-_NAME_AT: Final = re.compile(r"[A-Za-z_][\w.]{0,60}")
+_KEY_COLUMNS: Final = 400
+_KEY_VALUES: Final = 8000
+# What a database says after the values; without it they end with a bracket that nothing is glued to.
+_KEY_SAID: Final = pattern(r"\) (?:already exists|is not present|is still referenced|conflicts with)")
+_KEY_END: Final = pattern(r"\)(?=[\s.,;:\"'»«\\]|$)")
+_COLUMN: Final = pattern(r"[\w.]{1,100}")
+
+
+def keys(text: str, is_secret: IsSecret, mask: str) -> str:
+    """The values of secret columns in what a database says about a key: `Key (id, api_token)=(5, …) already exists`."""
+    pieces: list[str] = []
+    position = 0
+    at = text.find(_KEY_IS)
+    while at >= 0:
+        start = at + len(_KEY_IS)
+        following = text.find(_KEY_IS, start)
+        columns = _columns(text, max(position, at - _KEY_COLUMNS), at)
+        secret = {number for number, column in enumerate(columns) if any(map(is_secret, _COLUMN.findall(column)))}
+        limit = min(start + _KEY_VALUES, len(text) if following < 0 else following)
+        newline = text.find("\n", start, limit)
+        limit = newline if newline >= 0 else limit
+        if secret:
+            end = _KEY_SAID.search(text, start, limit) or _KEY_END.search(text, start, limit)
+            stop = end.start() if end else limit
+            values = text[start:stop].split(", ")
+            if len(values) != len(columns):
+                # There are commas in the values, so that nobody can tell which is which.
+                values, secret = [text[start:stop]], {0}
+            shown = [mask if n in secret and not PLACEHOLDER.fullmatch(one) else one for n, one in enumerate(values)]
+            pieces += [text[position:start], ", ".join(shown)]
+            position = stop
+        at = following
+    return "".join([*pieces, text[position:]]) if pieces else text
+
+
+_KEY_IS: Final = ")=("
+
+
+def _columns(text: str, begin: int, end: int) -> list[str]:
+    """The names in the brackets that end at `end`, each maybe inside a call."""
+    depth, parts, last = 0, [], end
+    for at in range(end - 1, begin - 1, -1):
+        character = text[at]
+        if character == "," and depth == 0:
+            parts.append(text[at + 1 : last])
+            last = at
+        elif character == ")":
+            depth += 1
+        elif character == "(":
+            if depth == 0:
+                return [*parts, text[at + 1 : last]][::-1]
+            depth -= 1
+    return []
+
+
+_POINTER: Final = pattern(r"(?P<lead>[^\r\n└]{0,400})└ (?P<quote>[\"'])(?P<text>[^\"'\r\n]{1,400})")
+_NAME_AT: Final = pattern(r"[A-Za-z_][\w.]{0,60}")
 
 
 def drawings(text: str, is_secret: IsSecret, mask: str) -> str:
@@ -147,5 +202,6 @@ READERS: Final[tuple[tuple[tuple[str, ...], Reader], ...]] = (
     (("<",), tags),
     (("private key",), key_ends),
     (("values", "[parameters:"), rows),
+    ((_KEY_IS,), keys),
     (("└",), drawings),
 )

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from failwell.model.lazily import pattern
+
 from .names import is_secret_name, words_of
 from .readers import READERS
 from .shapes import (
@@ -22,22 +24,23 @@ from .shapes import (
     PLACE_WORDS,
     PLACEHOLDER,
     SHORT_NAMES,
+    cut,
     marked,
     places,
 )
-from .values import Span, drawn, folded_end, harmless, spans
+from .values import Span, drawn, folded_end, harmless, spans, token_end
 
 MASK: Final = "[redacted]"
 
-_HARMLESS_VALUES: Final = re.compile(
+_HARMLESS_VALUES: Final = pattern(
     r"sha(?:1|224|256|384|512)[-_:]|[0-9a-fA-F-]{32,200}$|iVBOR|R0lGOD|/9j/|UklGR|PHN2Zy|Qk[0-9A-Za-z]|AAAAB3|AAAAC3|JVBER|UEsDB"
 )
 # Identifiers that say by their first letters what they identify.
-_TYPED_ID: Final = re.compile(
+_TYPED_ID: Final = pattern(
     r"(?:cs|pi|pm|cus|ch|in|sub|price|prod|evt|req|msg|seti|src|acct|txn|file|run|thread|asst|chatcmpl|resp|batch|call|toolu|"
     r"org|proj|ord|inv|pk)[-_](?:test[-_]|live[-_])?[A-Za-z0-9]{8,128}$"
 )
-_HARMLESS_NAMES: Final = re.compile(
+_HARMLESS_NAMES: Final = pattern(
     r"(?:sha\d*|hash|md5|etag|digest|checksum|integrity|commit|rev(?:ision)?|version|image|thumbnail|icon|avatar|logo|preview|"
     r"png|gif|jpe?g|webp|svg|cursor|next|page|id|uid|guid|uuid|path|file|name|url|uri|href|"
     r"fingerprint|public|pub|pubkey|address|ssh|arn|object|digest|trace|span|request|correlation|nonce)$",
@@ -45,13 +48,13 @@ _HARMLESS_NAMES: Final = re.compile(
 )
 
 
-_PLAIN_PART: Final = re.compile(r"[A-Za-z]*[0-9]*")
-_DIGIT: Final = re.compile(r"[0-9]")
+_PLAIN_PART: Final = pattern(r"[A-Za-z]*[0-9]*")
+_DIGIT: Final = pattern(r"[0-9]")
 _RUN: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_~.+/=:@-"
 _RUNS: Final = bytes(ord("x" if chr(code) in _RUN else " ") for code in range(256))
 _LONG: Final = b"x" * 16
-_NEXT_LINE: Final = re.compile(r"\\?\r?\n[ \t>|]{0,20}([A-Za-z0-9_~.+/=:@-]{6,200})")
-_ESCAPED_LETTER: Final = re.compile(r"%[2-7][0-9a-f]")
+_NEXT_LINE: Final = pattern(r"\\?\r?\n[ \t>|]{0,20}([A-Za-z0-9_~.+/=:@-]{6,200})")
+_ESCAPED_LETTER: Final = pattern(r"%[2-7][0-9a-f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +92,12 @@ class Redactor:
         for value in self.values:
             if value in text:
                 text = text.replace(value, self.mask)
-        for pattern in self.patterns:
-            text = pattern.sub(self._kept, text)
+        for own in self.patterns:
+            text = own.sub(self._kept, text)
         lower = text.lower()
-        for words, pattern in places():
+        for words, place in places():
             if _has(lower, words):
-                text = pattern.sub(self._masked, text)
+                text = self._placed(place, text)
         named = bool(self.names) or _names_something(lower)
         for words, read in READERS:
             if named and _has(lower, words):
@@ -126,22 +129,32 @@ class Redactor:
     def _kept(self, match: re.Match[str]) -> str:
         return ((match["keep"] or "") if "keep" in match.re.groupindex else "") + self.mask
 
-    def _masked(self, match: re.Match[str]) -> str:
-        keep = (match["keep"] or "") if "keep" in match.re.groupindex else ""
-        value = match[0][len(keep) :]
-        if PLACEHOLDER.fullmatch(value.strip("\"'")) or ("drawn" in match.re.groupindex and not drawn(match["drawn"])):
-            return match[0]
-        return keep + self.mask
+    def _placed(self, pattern: re.Pattern[str], text: str) -> str:
+        pieces: list[str] = []
+        position = 0
+        for match in pattern.finditer(text):
+            keep = (match["keep"] or "") if "keep" in pattern.groupindex else ""
+            value = match[0][len(keep) :]
+            stands_in = PLACEHOLDER.fullmatch(value.strip("\"'"))
+            if match.start() < position or stands_in or ("drawn" in pattern.groupindex and not drawn(match["drawn"])):
+                continue
+            pieces += [text[position : match.start()], keep, self.mask]
+            position = token_end(text, match.end())
+        return "".join([*pieces, text[position:]]) if pieces else text
 
     def _marked(self, text: str) -> str:
         while parted := _parted(text):
             text = text[: parted[0]] + self.mask + text[parted[1] :]
         pieces: list[str] = []
         position = 0
+        for match in _cuts(text):
+            pieces += [text[position : match.start()], self.mask]
+            position = max(match.end(), token_end(text, match.end(), marked=True))
+        text, pieces, position = "".join([*pieces, text[position:]]), [], 0
         for match in marked().finditer(text):
             if match.start() >= position:
                 pieces += [text[position : match.start()], self.mask]
-                position = folded_end(text, match.end())
+                position = folded_end(text, token_end(text, match.end(), marked=True))
         return "".join([*pieces, text[position:]])
 
     def _values(self, pattern: re.Pattern[str], text: str, known: set[str]) -> str:
@@ -152,14 +165,14 @@ class Redactor:
             if match.start() < position or not self.secret_name(match["name"], bool(match["lead"])):
                 continue
             inside = [Span(match.end(), text.find("</", match.end()), False)] if match["op"] == ">" else None
-            for span in inside or spans(text, match.end()):
+            for span in inside or spans(text, match.end(), match["op"], bool(match["lead"])):
                 if span.start < position or harmless(match, span):
                     continue
                 value = text[span.start : span.end]
                 if drawn(value):
                     known.add(value)
                 pieces += [text[position : span.start], self.mask]
-                position = span.end
+                position = token_end(text, span.end)
         return "".join([*pieces, text[position:]]) if pieces else text
 
     def _entropic(self, match: re.Match[str]) -> str:
@@ -189,7 +202,15 @@ def _marked(text: str) -> bool:
         # Random characters without a single digit among them are not random.
         if (len(run[0]) >= 24 or _DIGIT.search(run[0])) and pattern.search(text, run.start(), run.end()):
             return True
-    return False
+    return any(_cuts(text))
+
+
+def _cuts(text: str) -> Iterator[re.Match[str]]:
+    """The tokens whose middle was left out."""
+    if "..." in text or "…" in text:
+        for run in LONG_RUN.finditer(text):
+            if "..." in run[0] or "…" in run[0]:
+                yield from (one for one in cut().finditer(text, run.start(), run.end()) if drawn(one[0]))
 
 
 def _parted(text: str) -> tuple[int, int] | None:

@@ -10,6 +10,8 @@ import re
 from functools import cache
 from typing import Final
 
+from failwell.model.lazily import pattern
+
 _W = r"[A-Za-z0-9_-]"
 # Not inside a word; but an escape in front of it ends in a letter or a digit without being one.
 _LEFT = r"(?:(?<![A-Za-z0-9])|(?<=\\[ntrbf])|(?<=%[0-9A-Fa-f][0-9A-Fa-f])|(?<=\\u[0-9a-fA-F]{4})|(?<=/bot))"
@@ -150,12 +152,21 @@ MARKED: Final[dict[str, str]] = {
     r"[A-Za-z0-9_-]{0,8000}){0,3}",
 }
 
+_SCHEME_LEFT: Final = r"(?:(?<![A-Za-z0-9+.-])|(?<=%[0-9A-F][0-9A-F])|(?<=%25[0-9A-F][0-9A-F]))"
 # Places where a secret stands whatever it looks like. The group `keep` is what stays in front of it.
 PLACED: Final[dict[str, str]] = {
     "private_key": r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:[^-]|-(?!----END )){0,20000}(?:-----END [A-Z0-9 ]{0,40}-----)?",
-    "url_password": r"(?P<keep>(?<![A-Za-z0-9+.-])[a-zA-Z][a-zA-Z0-9+.-]{1,30}:(?:\\?/){2}[^\s/:@\"'<>]{0,200}:)"
-    r"(?![0-9]{1,5}(?:[/?#\s]|$))(?:(?!://)[^\s\"<>]){1,400}(?=@)",
+    "url_password": rf"(?P<keep>{_SCHEME_LEFT}"
+    r"[a-zA-Z][a-zA-Z0-9+.-]{1,30}:(?:\\?/){2}[^\s/:@\"'<>]{0,200}:)"
+    r"(?![0-9]{1,5}(?:[/?#\s]|$))(?:(?!://)[^\s\"<>]){1,20000}(?=@)",
+    # The same inside a query, with all or some of its marks escaped, once or twice.
+    "url_encoded": rf"(?P<keep>{_SCHEME_LEFT}"
+    r"(?![a-zA-Z0-9+.-]{2,31}://[^\s/:@\"'<>&%]{0,200}:)"
+    r"[a-zA-Z][a-zA-Z0-9+.-]{1,30}(?::|%(?:25)?3A)(?:/|%(?:25)?2F){2}(?!\[|%(?:25)?5B)"
+    r"(?:(?!%(?:25)?(?:3A|2F|40))[^\s/:@\"'<>&]){0,200}(?::|%(?:25)?3A))"
+    r"(?![0-9]{1,5}(?:[/?#&\s\"']|%(?:25)?(?:2F|3F|23|26)|$))"
+    r"(?:(?!(?::|%(?:25)?3A)(?:/|%(?:25)?2F){2})[^\s\"'<>&@]){1,20000}(?=@|%(?:25)?40)",
     "dsn": r"(?P<keep>(?<![\w:/])[\w.-]{1,60}:)[^\s:@/\"'<>]{1,200}(?=@(?:tcp|unix)\()",
     "client_flag": r"(?P<keep>\b(?:mysql|mysqldump|mysqladmin|sshpass)\b"
     r"(?:[ ]-{1,2}[A-Za-z][^\s-]{0,40}){0,6}[ ]-p[ ]?)[^\s-]\S{0,200}",
@@ -165,10 +176,10 @@ PLACED: Final[dict[str, str]] = {
     r"|redis-cli\b[^\r\n|;]{0,200}?\s(?:-a|--pass)|ldap[a-z]{2,8}\b[^\r\n|;]{0,200}?\s-w"
     r"|(?:sqlcmd|bcp)\b[^\r\n|;]{0,200}?\s(?-i:-P))[ ]{1,3}[\"']?)[^\s\"'-][^\s\"']{0,200}",
     "login_pair": r"(?P<keep>\b(?:sqlplus|sqlldr|expdp|impdp)\s{1,3}(?:-\w{1,10}\s{1,3}){0,3}[^\s/@\"'-]{1,60}/)"
-    r"[^\s@\"']{1,100}"
+    r"[^\s@\"']{1,4000}"
     r"(?=[@\s\"']|$)",
     "samba": r"(?P<keep>(?<![\w-])-U[ =]?[\"']?[A-Za-z][\w.\\-]{0,60}%)[^\s\"']{1,200}",
-    "piped": r"(?P<keep>\b(?:echo|printf)\s{1,3}(?:-n\s{1,3})?[\"']?)[^\s\"'|]{1,400}"
+    "piped": r"(?P<keep>\b(?:echo|printf)\s{1,3}(?:-n\s{1,3})?[\"']?)[^\s\"'|]{1,4000}"
     r"(?=[\"']?\s{0,3}\|[^\r\n]{0,200}(?:-stdin|--with-token|sudo\s{1,3}-S))",
     "registry": r"(?P<keep>:_(?:auth|authToken|password)\s{1,3})[^\s\"']{6,400}",
     "rabbit": r"(?P<keep>\brabbitmqctl\b[^\r\n|;]{0,60}\s(?:add_user|change_password"
@@ -179,29 +190,29 @@ PLACED: Final[dict[str, str]] = {
     r"[^\s\"']{1,4000}",
     "environment": r"(?P<keep>(?:^|[\r\n])[ \t]{0,8}(?-i:[A-Z][A-Z0-9_]{0,60})(?<=PASSWORD|..PASSWD|..SECRET|...TOKEN"
     r"|...._KEY|....PASS)"
-    r"(?:[ ]{2,60}|\t{1,4}))(?=\S{0,100}[0-9])[^\s|]{6,400}(?=[ \t]{0,40}(?:[\r\n]|$))",
+    r"(?:[ ]{2,60}|\t{1,4}))(?=\S{0,100}[0-9])[^\s|]{6,20000}(?=[ \t]{0,40}(?:[\r\n]|$))",
     "construct": r"(?P<keep>(?:__construct|(?:real_|mysqli_)?connect|ldap_bind|simple_bind_s?|login)\("
     r"(?:(?:'[^'\r\n]{0,200}'|\"[^\"\r\n]{0,200}\"|[^\s'\",()]{1,60}), ?){1,2}(?P<mark>[\"']))(?P<drawn>"
     r"[^\"'\r\n]{1,200})(?=[\"']\))",
     "pgpass": r"(?P<keep>(?<![\w.:/*-])(?=[\w.-]{0,60}[A-Za-z*])[\w.*-]{1,100}:(?:[0-9]{2,5}|\*):[\w.*-]{1,60}:"
     r"[\w.*-]{1,60}:)"
-    r"(?P<drawn>[^\s:\"']{6,200})(?=[\s\"']|$)",
+    r"(?P<drawn>[^\s:\"']{6,4000})(?=[\s\"']|$)",
     "cisco": r"(?P<keep>\b(?:password|secret|key)\s[045789]\s)(?:[0-9A-F]{6,200}(?![\w-])|\$\S{6,200})",
     "redis_auth": r"(?P<keep>[\"']AUTH[\"']\s{1,3}(?:[\"'][^\"'\r\n]{1,60}[\"']\s{1,3})?[\"'])[^\"'\r\n]{1,400}",
     "mail_auth": r"(?P<keep>(?-i:\bAUTH (?:PLAIN|LOGIN|XOAUTH2|CRAM-MD5) ))[A-Za-z0-9+/]{12,4000}={0,2}",
     "mail_login": r"(?P<keep>(?-i:\b[A-Z]{1,6}[0-9]{1,6} LOGIN )\S{1,100} )(?P<drawn>[^\s]{1,200})",
-    "pass_command": r"(?P<keep>(?-i:(?:^|[\r\n'\">])[ ]{0,2}PASS ))(?P<drawn>[^\s'\"]{1,200})(?=['\"]|\\r|\s{0,3}(?:"
+    "pass_command": r"(?P<keep>(?-i:(?:^|[\r\n'\">])[ ]{0,2}PASS ))(?P<drawn>[^\s'\"]{1,4000})(?=['\"]|\\r|\s{0,3}(?:"
     r"[\r\n]|$))",
     "told": r"(?P<keep>\b(?:password|passphrase|passcode|passwort|kennwort)\s(?:(?:is|was|to|set to|is set to):?\s)?"
     r"[\"'“]?)"
-    r"(?P<drawn>[^\s\"'”]{5,100}[^\s\"'”.,;:!?)])",
+    r"(?P<drawn>[^\s\"'”]{5,4000}[^\s\"'”.,;:!?)])",
     "told_password": r"(?P<keep>\b(?:temporary|initial|default|generated|one-time|new)\s(?:password|passcode|pin)\s"
     r"(?:is|:)\s[\"'“]?)"
-    r"(?=[^\s\"'”]{0,60}[0-9])(?![0-9-]{1,7}\s[a-z]|base64|sha|utf|pbkdf|argon|md5|ipv)[^\s\"'”]{3,99}[^\s\"'”.,;:!?)]",
+    r"(?=[^\s\"'”]{0,60}[0-9])(?![0-9-]{1,7}\s[a-z]|base64|sha|utf|pbkdf|argon|md5|ipv)[^\s\"'”]{3,4000}[^\s\"'”.,;:!?)]",
     "told_key": r"(?P<keep>(?:(?:api|access|secret|auth|license|subscription)[ _-]?key|token)[\"']?\s"
     r"(?:(?:is|was)\s)?"
     r"(?:(?:not\s)?(?:valid|invalid|rejected|expired|revoked|refused|unknown|wrong))?[:=]?\s{0,2}[\"'(]?)"
-    r"(?P<drawn>[0-9A-Za-z_-]{16,200})(?![0-9A-Za-z])",
+    r"(?P<drawn>[0-9A-Za-z_-]{16,4000})",
     "told_code": r"(?P<keep>\b(?:verification|security|login|sign-?in|one[- ]time|sms|auth(?:entication)?|access"
     r"|confirmation|2fa|mfa|otp)"
     r"\s(?:pass)?code\s{0,2}(?:is|:)\s{1,2})[0-9]{4,8}\b",
@@ -218,7 +229,7 @@ PLACED: Final[dict[str, str]] = {
     r"|\{(?:SSHA|SHA|SMD5|MD5|CRYPT|PBKDF2)[\w-]{0,12}\}[A-Za-z0-9+/=$.]{16,300}",
     "okta": r"(?P<keep>\bSSWS\s{1,3})[A-Za-z0-9_-]{16,100}",
     "url_token": r"(?P<keep>(?<![A-Za-z0-9+.-])[a-zA-Z][a-zA-Z0-9+.-]{1,30}://)[A-Za-z0-9_-]{24,400}(?=[:@])",
-    "oracle": r"(?P<keep>jdbc:oracle:[a-z0-9]{2,8}:[^/\s@]{1,100}/)[^\s@]{1,200}(?=@)",
+    "oracle": r"(?P<keep>jdbc:oracle:[a-z0-9]{2,8}:[^/\s@]{1,100}/)[^\s@]{1,4000}(?=@)",
     "header": r"(?P<keep>(?<![A-Za-z0-9])(?:proxy-)?authorization[\"']?\s{0,3}[:=]\s{0,3}+(?P<quote>[\"'])?+"
     r"(?:(?:bearer|basic|digest|token|negotiate|ntlm|apikey|aws4-hmac-sha256|key)\s{1,3}+)?+)"
     r"(?!(?:the|a|an|no|not|header|is|was|must|required|missing|failed|error|denied|invalid|expected)\b|[<{$\[*])"
@@ -233,39 +244,37 @@ PLACED: Final[dict[str, str]] = {
     "sql": r"(?P<keep>\b(?:(?:password|identified(?:\s{1,3}with\s{1,3}\S{1,60})?\s{1,3}by)\s{1,3}|(?-i:PASSWORD)\()"
     r"[\"'])[^\"'\r\n]{1,400}",
     "encoded": r"(?P<keep>(?:token|secret|password|passwd|pwd|key|signature|sig)(?:%22)?(?:%3D|%3A)(?:%22)?)"
-    r"[^&\s\"'%<>]{1,4000}",
+    r"(?:[^&\s\"'%<>]|%(?!0[AD]|2[026C]|3[BCE]|5D|7[CD])[0-9A-F]{2}){1,4000}",
     "wifi": r"(?P<keep>\bWIFI:[^\r\n]{0,200};P:)[^;\r\n]{1,100}",
 }
 
 # A name that is set to something, as in code, JSON, YAML, headers and queries. Whether it stands for a secret is asked
 # of `names`; the value is read from where the match ends. A control character inside the name does not part it.
-_SET: Final = r"(?::=|={1,3}|->|::(?=\s)|:)[>›]?\s{0,20}(?:[|>][-+]?\s{1,20}|!!\w{1,10}\s{1,3})?"
-NAMED: Final = re.compile(
+_SET: Final = r"(?::=|={1,3}|->|::(?=\s)|:)[>›]?\s{0,20}(?:[|>][-+]?\s{1,20})?"
+NAMED: Final = pattern(
     r"(?P<lead>[?&])?(?<![A-Za-z0-9_.%\ufffd])(?P<name>[A-Za-z0-9_][A-Za-z0-9_.%\ufffd-]{1,1000})"
     rf"(?P<op>\\{{0,7}}(?:[\"'\]]{{0,3}}|&quot;|\\?u002[27])\s{{0,20}}{_SET})"
 )
 # The same on a command line, in a list of arguments, and in a Dockerfile.
-FLAG: Final = re.compile(
+FLAG: Final = pattern(
     r"(?P<lead>)(?:(?<![\w-])--?|(?<!\w)(?:ENV|ARG|SETX?|setx?)[ ]{1,3})(?P<name>[A-Za-z][\w-]{1,60})"
-    r"(?P<op>[ ]{1,3}|[\"'],\s{0,3})(?![-\s])"
+    r"(?P<op>[ ]{1,3}|[\"'],\s{0,3})(?!\s|-(?![\w-]{15}))"
 )
-ELEMENT: Final = re.compile(
-    r"(?P<lead>)<(?P<name>[A-Za-z][\w.:-]{1,60})(?:\s[^<>]{0,200})?(?P<op>>)(?=[^<>]{1,4000}</)"
-)
+ELEMENT: Final = pattern(r"(?P<lead>)<(?P<name>[A-Za-z][\w.:-]{1,60})(?:\s[^<>]{0,200})?(?P<op>>)(?=[^<>]{1,4000}</)")
 # A name and its value side by side, as in `define('DB_PASSWORD', '…')` and in lists of headers.
-PAIR: Final = re.compile(r"(?P<lead>)(?<=[\"'])(?P<name>[A-Za-z][\w.-]{1,80})(?P<op>[\"'],\s{0,3})(?=[bru]?[\"'])")
+PAIR: Final = pattern(r"(?P<lead>)(?<=[\"'])(?P<name>[A-Za-z][\w.-]{1,80})(?P<op>[\"'],\s{0,3})(?=[bru]?[\"'])")
 # A name given as the value of another: `{"name": "password", "value": "…"}`.
-TITLED: Final = re.compile(
+TITLED: Final = pattern(
     r"(?P<lead>)\b(?:name|key|field|header)[\"']?\s{0,3}[:=]\s{0,3}[\"'](?P<name>[A-Za-z][\w.:-]{1,100})"
     r"(?P<op>[\"'][^\"'{}<>\r\n]{0,60}[\"']?value[\"']?\s{0,3}[:=]\s{0,3})(?=[bru]?[\"'])",
     re.IGNORECASE,
 )
 # How validators tell about a value: the path on one line and the value in the next, or in two members of an object.
-REPORTED: Final = re.compile(
+REPORTED: Final = pattern(
     r"(?P<lead>)(?:^|(?<=\n))(?:[\w-]{1,60}\.){0,8}(?P<name>[\w-]{1,60})\r?"
     r"(?P<op>\n[ ]{2,8}[^\r\n]{1,400}?\binput_value=)(?=[\"'])"
 )
-LOCATED: Final = re.compile(
+LOCATED: Final = pattern(
     r"(?P<lead>)[\"']loc[\"']\s{0,2}:\s{0,2}[\[(][^\]()\r\n]{0,200}?[\"'](?P<name>[\w.-]{1,60})[\"'](?:,\s{0,2}"
     r"[0-9]{1,6})?[\])]"
     r"(?P<op>[^{}\r\n]{0,400}?[\"']input[\"']\s{0,2}:\s{0,2})(?=[\"'])"
@@ -282,7 +291,7 @@ ASSIGNED: Final = (
 )
 
 # Words that follow "password:" in a sentence about passwords rather than in one that gives one away.
-PROSE: Final = re.compile(
+PROSE: Final = pattern(
     r"(?:(?:is|was|are|were|must|should|may|can|cannot|could|has|have|had|not|no|the|a|an|of|for|in|on|at|to|and|or"
     r"|too|"
     r"required|missing|invalid|expired|incorrect|wrong|empty|unknown|null|none|nil|undefined|true|false|string|str|int|"
@@ -298,9 +307,10 @@ PROSE: Final = re.compile(
 )
 
 # A long value with every sort of character in it, set to any name at all.
-ENTROPIC: Final = re.compile(
+ENTROPIC: Final = pattern(
     r"(?P<keep>(?<![A-Za-z0-9_])[A-Za-z_][A-Za-z0-9_.-]{0,60}[\"']?\s{0,2}[=:]\s{0,2}[\"']?)"
-    r"(?P<value>[A-Za-z0-9+/_-]{32,200}={0,2})(?![A-Za-z0-9+/_=-])"
+    r"(?P<value>[A-Za-z0-9+/_-]{32,200}={0,2})(?![A-Za-z0-9+/_=-]|(?<==)\[redacted)"
+    r"(?:%(?:2[BFbf]|3[Dd])[A-Za-z0-9+/_-]{0,200}){0,20}"
 )
 
 
@@ -309,6 +319,7 @@ _KEYS_OF: Final = ("api", "access", "secret", "auth", "license", "subscription")
 WORDS_OF: Final[dict[str, tuple[str, ...]]] = {
     "private_key": ("private key",),
     "url_password": ("://", ":\\/\\/"),
+    "url_encoded": ("%3a", "%2f", "%40", "%253a", "%252f", "%2540"),
     "url_token": ("://",),
     "oracle": ("jdbc:oracle",),
     "header": ("authorization",),
@@ -385,7 +396,40 @@ def marked() -> re.Pattern[str]:
     return re.compile(f"{plain}|{_LEFT}(?:{others})")
 
 
-PLACEHOLDER: Final = re.compile(
+# How the marks of a row begin: all that stands before the first long repetition.
+_BODY: Final = pattern(r"(?:\(\?[=!][^()]*\))?(?:\[[^\]]*\]|\\w)\{(?:[5-9]|[1-9][0-9])")
+# Much in base64 begins like a JWT; only a header of one begins with these names.
+_HEADS: Final = {
+    "jwt": r"eyJ(?:hbGci|0eXAi|raWQi|lbmMi|jdHki|4NXQ|qa3Ui|6aXAi|(?=[\w-]{8,400}\.[\w-]))",
+    "notion": "ntn_",
+    "bip32": "[xyz]prv",
+}
+# Rows that begin like many a word does.
+_NO_HEAD: Final = frozenset(
+    "airtable crates nuget mailgun launchdarkly firebase cloudflare_origin octopus resend firecrawl fireworks pulumi "
+    "render infracost adafruit facebook square_access artifactory".split()
+)
+
+
+def head(name: str) -> str:
+    """The mark that the tokens of a row begin with, or nothing if it is too short to tell them by."""
+    if name in _NO_HEAD:
+        return ""
+    mark = _HEADS.get(name) or _BODY.split(MARKED[name], maxsplit=1)[0]
+    return mark if len(re.sub(r"\(\?<?[=!][^()]*\)|\[[^\]]*\]|\{[^}]*\}|[\\()?:]", "", mark)) >= 3 else ""
+
+
+@cache
+def cut() -> re.Pattern[str]:
+    """The tokens whose middle was left out to shorten them; whether they look drawn is left to ask."""
+    heads = "|".join(filter(None, map(head, MARKED)))
+    return re.compile(
+        rf"{_LEFT}(?:{heads})(?:[A-Za-z0-9_~+/=-]|\.(?!\.\.)){{6,400}}+(?:\.{{3}}|…)"
+        r"(?:[A-Za-z0-9_~+/=.%-]{0,400}[A-Za-z0-9_~+/=-])?"
+    )
+
+
+PLACEHOLDER: Final = pattern(
     r"(?:none|null|nil|undefined|same-origin|include|omit|true|false|yes|no|required|missing|empty|unset|redacted|hidden|string|[*•x.]{2,80}|<"
     r"[^<>]{0,80}>|"
     r"\$\{[^{}]{0,80}\}?|\$\([^()]{0,80}\)?|(?-i:\$[A-Z_][A-Z0-9_]{0,60})|\$[0-9]{1,2}|\{\{[^{}]{0,80}\}?\}?|%s"
@@ -398,7 +442,7 @@ PLACEHOLDER: Final = re.compile(
 PLACE_WORDS: Final = {
     ":": ("://", ":\\/\\/", "jdbc:oracle", "wifi:", "::add-mask", "::set-output", "::save-state", "code: ", "scrypt:",
           ":5432:", ":*:", ":5433:", ":6432:"),
-    "%": ("%3a", "%3d"),
+    "%": ("%3a", "%3d", "%2f", "%40", "%253a", "%252f", "%2540"),
     "$": ("$1", "$2", "$5$", "$6$", "$7$", "$y$", "$apr1$", "$argon2"),
     "@": ("@tcp(", "@unix("),
     "(": ("__construct(", "connect(", "bind", "login("),
@@ -419,11 +463,11 @@ NAME_WORDS: Final = (
     "losenord", "salasana",
 )  # fmt: skip
 # Names too short to look for as words: only where they are set to something.
-SHORT_NAMES: Final = re.compile(
-    r"(?:sid|sig|sas|otp|cv[vc]|pin|pat|pw|psk|mdp|has[lł]o|heslo|code)[0-9_.\w]{0,12}[\\\"'\]]{0,6}\s{0,20}(?:[:=]"
+SHORT_NAMES: Final = pattern(
+    r"(?:sid|sig|sas|otp|cv[vc]|pin|pat|pw|psk|mdp|has[lł]o|heslo|code)[0-9_.\w]{0,12}[\\\"'\])]{0,6}\s{0,20}(?:[:=]"
     r"|->|,)"
 )
 
-LONG_RUN: Final = re.compile(r"[A-Za-z0-9_~.+/=:@-]{16,}")
+LONG_RUN: Final = pattern(r"[A-Za-z0-9_~.+/=:@…-]{16,}")
 # What a random value consists of.
-LONG_VALUE: Final = re.compile(r"[A-Za-z0-9+/_-]{32}")
+LONG_VALUE: Final = pattern(r"[A-Za-z0-9+/_-]{32}")

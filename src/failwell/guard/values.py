@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from failwell.model.lazily import pattern
+
 from .names import is_secret_name
 from .shapes import PLACEHOLDER, PROSE
 
@@ -18,16 +20,22 @@ class Span(NamedTuple):
     quoted: bool
 
 
-# What may stand between operator and value: a dash or a tag of YAML, a type, a wrapper, the letters before quotes.
-_PREFIX: Final = re.compile(
-    r"(?:-\s{1,4}|&\w{1,40}\s{1,3}|!{1,2}[\w/-]{1,30}\s{1,3}|string\(\d{1,6}\)\s{1,3}|\[\]\w{1,20}(?=\{)"
-    r"|(?:[A-Z][\w.:<>]{0,60}|str|bytes|secret)\((?=[\w.:]{0,60}[(\"'])|[bruBRUNfF]{1,2}(?=[\"'])){0,4}"
+# What may stand between operator and value: a dash, a type, a wrapper, the letters before quotes.
+_BEFORE: Final = (
+    r"-\s{1,4}|string\(\d{1,6}\)\s{1,3}|\[\]\w{1,20}(?=\{)"
+    r"|(?:[A-Z][\w.:<>]{0,60}|str|bytes|secret)\((?=[\w.:]{0,60}[(\"'])|[bruBRUNfF]{1,2}(?=[\"'])"
 )
-_OPENING: Final = re.compile(r"[\[({]\s{0,20}")
-_COLON: Final = re.compile(r"\s{0,3}(?::|=>)\s{0,20}")
-_COMMA: Final = re.compile(r"\s{0,20},\s{0,20}")
-_PLAIN_ITEM: Final = re.compile(r"[^,{}\[\]()\"'\r\n]{1,60}")
-_QUOTE: Final = re.compile(r"\\{1,7}[\"']|\\u002[27]|&quot;|&#3[49];|\"\"\"|'''|[\"'“`]")
+_PREFIX: Final = pattern(rf"(?:{_BEFORE}){{0,4}}")
+# In YAML an anchor or a tag, too, unless another assignment follows: then it is the value itself.
+_TAGGED: Final = pattern(
+    r"(?:&(?P<anchor>\w{1,40})|!{1,2}(?P<tag>[\w/-]{1,30}))\s{1,3}+(?![\w.-]{1,60}(?:=|:\s))(?:[|>][-+]?\s{1,20})?"
+)
+_ITEM_PREFIX: Final = pattern(rf"(?:{_BEFORE}|(?:&\w{{1,40}}|!{{1,2}}[\w/-]{{1,30}})\s{{1,3}}(?=[\"'])){{0,4}}")
+_OPENING: Final = pattern(r"[\[({]\s{0,20}")
+_COLON: Final = pattern(r"\s{0,3}(?::|=>)\s{0,20}")
+_COMMA: Final = pattern(r"\s{0,20},\s{0,20}")
+_PLAIN_ITEM: Final = pattern(r"[^,{}\[\]()\"'\r\n]{1,60}")
+_QUOTE: Final = pattern(r"\\{1,7}[\"']|\\u002[27]|&quot;|&#3[49];|\"\"\"|'''|[\"'“`]")
 _CLOSING: Final = {"“": "”"}
 _INNER: Final = {
     mark: re.compile(
@@ -35,17 +43,25 @@ _INNER: Final = {
     )
     for mark in "\"'`"
 }
-_BRACED: Final = re.compile(r"\{([^{}\"'\r\n]{1,400})\}|\[([^\[\]\"'\r\n]{1,400})\]")
-_BARE: Final = re.compile(r"[^\s\"',;&<>)}\]\[{][^\s\"',;&<>)}\]]{0,4000}")
+_BRACED: Final = pattern(r"\{([^{}\"'\r\n]{1,400})\}|\[([^\[\]\"'\r\n]{1,400})\]")
+_MASKED: Final = r"\[redacted\]"
+_CHARACTERS: Final = r"[^\s\"',;&<>)}\]\[]{0,4000}(?:\[(?:redacted\])?[^\s\"',;&<>)}\]\[]{0,400}){0,20}"
+# An ampersand begins the next parameter or an escape, or else it is part of the value.
+_AMPERSAND: Final = r"&(?=[\w!@#$%^*+/?~.-])(?![\w.%-]{1,60}[\"']?\s?[=:;&])"
+_BARE: Final = pattern(rf"(?:[^\s\"',;&<>)}}\]\[{{]|{_AMPERSAND}){_CHARACTERS}")
 # A comma or a bracket ends a value, unless more of it follows at once that is not another assignment. A backslash at
 # the end of a line does not.
-_MORE: Final = re.compile(
-    r"(?:(?:[,;)}\]]{1,2}(?=[\w!@#$%^*+/?])(?![\w.%-]{1,60}[\"']?\s?[=:])|(?<=\\)\r?\n\s{0,20})"
-    r"[^\s\"',;&<>)}\]]{1,400}){1,8}"
-)
-_CHANGE: Final = re.compile(r"[\"']\s{1,3}->\s{1,3}(?=[\"'])")
+_PARTED: Final = r"[,;)}\]]{1,2}(?=[\w!@#$%^*+/?])(?![\w.%-]{1,60}[\"']?\s?[=:])|(?<=\\)\r?\n\s{0,20}"
+_MORE_IN_QUERY: Final = pattern(rf"(?:(?:{_PARTED})[^\s\"',;&<>)}}\]]{{1,400}}){{1,8}}")
+_MORE: Final = pattern(rf"(?:(?:{_PARTED}|{_AMPERSAND})[^\s\"',;&<>)}}\]]{{1,400}}){{1,8}}")
+# What was masked by its looks before its name was read, and more of the same value after it.
+_GLUED: Final = pattern(rf"{_MASKED}(?=[\w%.+/=~-]{{1,8}}(?:(?<=[^\W_])|[^\W_]|{_MASKED}))[\w%.+/=~-]{_CHARACTERS}")
+# What a token goes on with, if a rule has looked at no more than so many characters.
+_REST: Final = pattern(r"(?<=[\w+/=~-])(?:[\w+/=~-]|\.(?=\w)|%(?:2[BbFf]|3[Dd]))*")
+_REST_OF_MARKED: Final = pattern(r"(?:[\w-]{1,}(?:\.[\w-]{1,})*)?(?:%(?:2[BbFf]|3[Dd])[\w+/=-]*)*")
+_CHANGE: Final = pattern(r"[\"']\s{1,3}->\s{1,3}(?=[\"'])")
 # What follows on the next line when a long value was folded.
-_FOLDED: Final = re.compile(r"\\?\r?\n[ \t>|]{0,20}([A-Za-z0-9+/_=.-]{6,200})(?=[\"'\s]|$)")
+_FOLDED: Final = pattern(r"\\?\r?\n[ \t>|]{0,20}([A-Za-z0-9+/_=.-]{6,200})(?=[\"'\s]|$)")
 # The words of a schema: what stands here says what a value must be.
 _SCHEMA: Final = frozenset(
     "type format minLength maxLength pattern enum title description required default writeOnly readOnly nullable "
@@ -53,9 +69,14 @@ _SCHEMA: Final = frozenset(
 )
 
 
-def spans(text: str, at: int) -> list[Span]:
-    """The stretches of `text` that make up the value which begins at `at`."""
-    begin, at = at, _PREFIX.match(text, at).end()  # type: ignore[union-attr]
+def spans(text: str, at: int, op: str = "", query: bool = False) -> list[Span]:
+    """The stretches of `text` that make up the value which begins at `at`, after `op`."""
+    if glued := _GLUED.match(text, at):
+        return [Span(at, glued.end(), True)]
+    begin, at = at, _prefixed(text, at)
+    tagged = _TAGGED.match(text, at) if ":" in op else None
+    if tagged and not drawn(tagged["anchor"] or tagged["tag"]):
+        at = _prefixed(text, tagged.end())
     if at > begin and text[at - 1] == "(":
         # A wrapper may hold more than one text.
         return list(_items(text, at - 1))
@@ -70,18 +91,24 @@ def spans(text: str, at: int) -> list[Span]:
         bare = _BARE.match(text, at)
         if bare is None:
             return []
-        more = None if PLACEHOLDER.fullmatch(bare[0]) else _MORE.match(text, bare.end())
+        goes_on = _MORE_IN_QUERY if query else _MORE
+        more = None if PLACEHOLDER.fullmatch(bare[0]) else goes_on.match(text, bare.end())
         return [Span(at, folded_end(text, more.end() if more else bare.end()), False)]
     start, end, _ = string
     found = [Span(start, end, True)] if end > start else []
     if change := _CHANGE.match(text, end):
-        found += spans(text, change.end())
+        found += spans(text, change.end(), op, query)
     return found
+
+
+def _prefixed(text: str, at: int, prefix: re.Pattern[str] = _PREFIX) -> int:
+    found = prefix.match(text, at)
+    return found.end() if found else at
 
 
 def _inside(text: str, at: int) -> int:
     opening = _OPENING.match(text, at)
-    return _PREFIX.match(text, opening.end() if opening else at).end()  # type: ignore[union-attr]
+    return _prefixed(text, opening.end() if opening else at, _ITEM_PREFIX)
 
 
 def _items(text: str, at: int) -> Iterator[Span]:
@@ -95,7 +122,7 @@ def _items(text: str, at: int) -> Iterator[Span]:
         if colon := _COLON.match(text, after):
             if text[start:end] in _SCHEMA:
                 return
-            at = _PREFIX.match(text, colon.end()).end()  # type: ignore[union-attr]
+            at = _prefixed(text, colon.end(), _ITEM_PREFIX)
             number = None if _QUOTE.match(text, at) else _PLAIN_ITEM.match(text, at)
             start, end, after = _string(text, at) or (at, at, number.end() if number else at)
         if end > start:
@@ -103,7 +130,7 @@ def _items(text: str, at: int) -> Iterator[Span]:
         comma = _COMMA.match(text, after)
         if comma is None:
             return
-        at = _PREFIX.match(text, comma.end()).end()  # type: ignore[union-attr]
+        at = _prefixed(text, comma.end(), _ITEM_PREFIX)
 
 
 def _string(text: str, at: int) -> tuple[int, int, int] | None:
@@ -130,6 +157,12 @@ def _string(text: str, at: int) -> tuple[int, int, int] | None:
     return start, end, end + len(closing)
 
 
+def token_end(text: str, end: int, marked: bool = False) -> int:
+    """Where a token really ends that a rule with a bound has found up to `end`."""
+    rest = (_REST_OF_MARKED if marked else _REST).match(text, end)
+    return rest.end() if rest else end
+
+
 def folded_end(text: str, end: int) -> int:
     """Where a value really ends that was folded over lines of a fixed width."""
     for _ in range(100):
@@ -140,8 +173,8 @@ def folded_end(text: str, end: int) -> int:
     return end
 
 
-_PLAIN_PART: Final = re.compile(r"[A-Za-z]*[0-9]*|[0-9]{1,4}[a-z]{1,2}")
-_PARTS: Final = re.compile(r"[-/_.:@+=~()\[\]<>]")
+_PLAIN_PART: Final = pattern(r"[A-Za-z]*[0-9]*|[0-9]{1,4}[a-z]{1,2}")
+_PARTS: Final = pattern(r"[-/_.:@+=~()\[\]<>]")
 
 
 def drawn(value: str) -> bool:
@@ -151,24 +184,24 @@ def drawn(value: str) -> bool:
     return not all(_PLAIN_PART.fullmatch(part) for part in _PARTS.split(value))
 
 
-_WORD: Final = re.compile(r"[^\W\d_]{1,40}|[0-9]{1,3}(?:-[0-9]{1,3})?")
-_SETTING: Final = re.compile(r"[a-z_]{2,40}=[^=]")
+_WORD: Final = pattern(r"[^\W\d_]{1,40}|[0-9]{1,3}(?:-[0-9]{1,3})?")
+_SETTING: Final = pattern(r"[a-z_]{2,40}=[^=]")
 _ABOUT: Final = ("unexpected ", "invalid ", "missing ", "expected ", "unknown ", "bad ", "next ")
-_SIGNED: Final = re.compile(r"sig(?:nature)?$|token$|hmac$", re.IGNORECASE)
-_REMARK: Final = re.compile(r"\([a-z]{2,20}(?: [a-z]{2,20}){0,6}\)")
-_MECHANISM: Final = re.compile(
+_SIGNED: Final = pattern(r"sig(?:nature)?$|token$|hmac$", re.IGNORECASE)
+_REMARK: Final = pattern(r"\([a-z]{2,20}(?: [a-z]{2,20}){0,6}\)")
+_MECHANISM: Final = pattern(
     r"(?:plain|login|none|basic|digest|ntlm|gssapi|external|anonymous|cram-md5|xoauth2|oauth2?|scram-[\w-]{1,20})",
     re.IGNORECASE,
 )
-_COOKIE_ATTRIBUTE: Final = re.compile(r"(?:samesite|path|domain|expires|max-age)=", re.IGNORECASE)
-_PATH: Final = re.compile(r"[/~]|[A-Za-z]:\\")
+_COOKIE_ATTRIBUTE: Final = pattern(r"(?:samesite|path|domain|expires|max-age)=", re.IGNORECASE)
+_PATH: Final = pattern(r"[/~]|[A-Za-z]:\\")
 # Code that gets a value from elsewhere: a call, an index, a keyword.
-_CODE: Final = re.compile(
+_CODE: Final = pattern(
     r"(?:await|new|yield|lambda|typeof|function)(?=\s)"
     r"|[A-Za-z_]\w{0,40}(?:(?:\.|::|->)[A-Za-z_]\w{0,40}){0,6}(?:\((?=[\"')\w])|\[(?=[\"']))"
 )
-_ATTRIBUTE: Final = re.compile(r"[A-Za-z_]{1,40}(?:\.[A-Za-z_]{1,40}){1,6}")
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_]{1,60}")
+_ATTRIBUTE: Final = pattern(r"[A-Za-z_]{1,40}(?:\.[A-Za-z_]{1,40}){1,6}")
+_IDENTIFIER: Final = pattern(r"[A-Za-z_]{1,60}")
 
 
 def harmless(match: re.Match[str], span: Span) -> bool:
@@ -200,20 +233,20 @@ def harmless(match: re.Match[str], span: Span) -> bool:
     if ">" in op:
         return " " in value and PROSE.match(value) is not None
     if ":" not in op:
-        # After a flag: what follows may be its value or the rest of a sentence about it.
-        return PROSE.match(value) is not None
+        # After a flag: what follows may be its value, the next flag, or the rest of a sentence about it.
+        return _is_prose(value) or (value[0] == "-" and not drawn(value))
     # Between colons it is part of a longer name; before another word it belongs to a sentence.
     if match.start() > 0 and text[match.start() - 1] == ":":
         return True
     if span.quoted:
         return " " in value and PROSE.match(value) is not None
     before = text[max(0, match.start() - 12) : match.start()].lower()
-    return (
-        PROSE.match(value) is not None
-        or _SETTING.match(value) is not None
-        or before.endswith(_ABOUT)
-        or _reads_on(text, span)
-    )
+    return _is_prose(value) or _SETTING.match(value) is not None or before.endswith(_ABOUT) or _reads_on(text, span)
+
+
+def _is_prose(value: str) -> bool:
+    """Whether a sentence goes on, or something stands in for the value; but no variable is named at random."""
+    return PROSE.match(value) is not None and not (value[0] in "$@:%?=*" and value[1:2].isalnum() and drawn(value[1:]))
 
 
 def _is_code(match: re.Match[str], span: Span, value: str) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
+
+from failwell.model.lazily import pattern
 
 _INVISIBLES: Final = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff"
@@ -12,20 +13,20 @@ _INVISIBLES: Final = (
 # Joiners and variation selectors have a place inside emoji and several scripts, so they stay where one such character
 # follows one that is not ASCII.
 _JOINERS: Final = "\u200c\u200d\ufe00-\ufe0f"
-_INVISIBLE: Final = re.compile(f"[{_INVISIBLES}]")
-_JOINER_RUN: Final = re.compile(f"((?>\ufe0f\u200d|[{_JOINERS}]))[{_JOINERS}]+")
-_STRAY_JOINER: Final = re.compile(
+_INVISIBLE: Final = pattern(f"[{_INVISIBLES}]")
+_JOINER_RUN: Final = pattern(f"((?>\ufe0f\u200d|[{_JOINERS}]))[{_JOINERS}]+")
+_STRAY_JOINER: Final = pattern(
     f"(?<![^\x00-\x7f])[{_JOINERS}](?!\u20e3)|[\u200c\u200d](?![^\x00-\x7f])",
 )
 # Whole escape sequences (CSI, OSC and the like), so that their letters do not stay behind as text.
-_ESCAPES: Final = re.compile(
+_ESCAPES: Final = pattern(
     "(?:\x1b\\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]"
     "|(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\x9d\x90\x98\x9e\x9f]{0,2048}(?:\x07|\x1b\\\\|\x9c)"
     "|\x1b[ -/]{0,4}[0-~]"
 )
-_CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-_LONE_RETURN: Final = re.compile("\r(?!\n)")
-_SUSPECT: Final = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{_INVISIBLES}{_JOINERS}]")
+_CONTROL: Final = pattern("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_LONE_RETURN: Final = pattern("\r(?!\n)")
+_SUSPECT: Final = pattern(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{_INVISIBLES}{_JOINERS}]")
 
 
 def needs_cleaning(text: str) -> bool:

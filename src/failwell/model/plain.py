@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from enum import Enum
 from itertools import islice
 from typing import Any, Final
+
+from .lazily import pattern
 
 Json = Any
 """A JSON value: None, bool, int, finite float, str, list of Json, or dict of str to Json."""
@@ -23,7 +24,7 @@ MAX_VALUES: Final = 50_000
 MAX_ITEMS: Final = 1_000
 # Python refuses to print longer integers (sys.get_int_max_str_digits), and no reader of JSON wants them.
 _MAX_INT_BITS: Final = 2048
-_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
+_ADDRESS: Final = pattern(r" at 0x[0-9a-fA-F]+")
 
 
 class Unset(Enum):
@@ -159,7 +160,7 @@ def seconds(value: object) -> float | int | None:
     return None if number is None or number > 1e10 else number
 
 
-_RFC3339 = re.compile(
+_RFC3339 = pattern(
     r"\s*(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?\s*(Z|z|[+-]\d\d:?\d\d)?\s*"
 )
 

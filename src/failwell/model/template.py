@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -10,10 +9,11 @@ from typing import Any, Final
 
 from .error import ToolError
 from .kinds import Kind, Strategy
+from .lazily import pattern
 from .parts import FieldError
 from .plain import UNSET, seconds, text
 
-_VARIABLE = re.compile(r"\{(\w+)\}")
+_VARIABLE = pattern(r"\{(\w+)\}")
 MISSING: Final = "(unknown)"
 
 

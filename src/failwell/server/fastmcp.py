@@ -24,7 +24,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult
 from pydantic import ValidationError
 
-from failwell.classify import DEFAULT
+from failwell.classify.table import SHIPPED
 from failwell.formats import Outcome, render
 from failwell.formats.jsonrpc import MODERN_ERA
 from failwell.model.error import ToolError
@@ -80,7 +80,7 @@ class _TimedOut(Failure, TimeoutError):
 _ALIKE: Final = ((TimeoutError, _TimedOut), (ConnectionError, _Unreachable))
 
 
-@DEFAULT.maps(Failure)
+@SHIPPED.maps(Failure)
 def _carried(exc: Failure) -> ToolError:
     outcome = exc.outcome
     return outcome.to_error() if isinstance(outcome, NeedsInput) else outcome

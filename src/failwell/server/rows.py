@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from failwell.classify import DEFAULT, classify
+from failwell.classify import classify
 from failwell.classify.builtin import broken, timed_out
+from failwell.classify.table import SHIPPED
 from failwell.classify.telling import said
 from failwell.formats import parse
 from failwell.model.error import ToolError
@@ -18,7 +19,7 @@ from .boundary import URL_ELICITATION, Abandoned, BrokenResult
 _WRAPPED: Final = ("Error executing tool ", "Error calling tool ", "Error reading resource ", "Error rendering prompt ")
 
 
-@DEFAULT.maps(
+@SHIPPED.maps(
     "mcp.server.mcpserver.exceptions.MCPServerError",
     "fastmcp.exceptions.FastMCPError",
     "mcp.server.mcpserver.exceptions.ToolError",
@@ -34,7 +35,7 @@ def deliberate(exc: Exception) -> ToolError | None:
     return ToolError(message or "The tool failed.")
 
 
-@DEFAULT.maps(
+@SHIPPED.maps(
     "mcp.server.mcpserver.exceptions.UnexpectedToolError",
     "mcp.server.mcpserver.exceptions.UnexpectedResourceError",
 )
@@ -43,22 +44,22 @@ def unexpected(exc: Exception) -> ToolError:
     return classify(exc.__cause__) if exc.__cause__ is not None else broken(exc)
 
 
-@DEFAULT.maps("mcp.server.mcpserver.exceptions.ResourceNotFoundError", "fastmcp.exceptions.NotFoundError")
+@SHIPPED.maps("mcp.server.mcpserver.exceptions.ResourceNotFoundError", "fastmcp.exceptions.NotFoundError")
 def not_found(exc: Exception) -> ToolError:
     return ToolError(said(exc) or "It does not exist.", code="NOT_FOUND")
 
 
-@DEFAULT.maps("fastmcp.exceptions.DisabledError")
+@SHIPPED.maps("fastmcp.exceptions.DisabledError")
 def disabled(exc: Exception) -> ToolError:
     return ToolError("It is switched off.", code="NOT_FOUND")
 
 
-@DEFAULT.maps("fastmcp.exceptions.AuthorizationError")
+@SHIPPED.maps("fastmcp.exceptions.AuthorizationError")
 def unauthorised(exc: Exception) -> ToolError:
     return ToolError(said(exc) or "The caller may not do this.", code="FORBIDDEN")
 
 
-@DEFAULT.maps("fastmcp.exceptions.InsufficientScopeError")
+@SHIPPED.maps("fastmcp.exceptions.InsufficientScopeError")
 def missing_scope(exc: Any) -> ToolError:
     scopes = [str(scope) for scope in exc.required_scopes]
     return ToolError(
@@ -69,12 +70,12 @@ def missing_scope(exc: Any) -> ToolError:
     )
 
 
-@DEFAULT.maps("fastmcp.server.middleware.rate_limiting.RateLimitError")
+@SHIPPED.maps("fastmcp.server.middleware.rate_limiting.RateLimitError")
 def rate_limited(exc: Exception) -> ToolError:
     return ToolError("Too many requests.", code="RATE_LIMITED")
 
 
-@DEFAULT.maps("mcp.shared.exceptions.MCPError")
+@SHIPPED.maps("mcp.shared.exceptions.MCPError")
 def protocol_error(exc: Any) -> ToolError | None:
     """A JSON-RPC error raised as an exception keeps its number and its data."""
     if exc.code == URL_ELICITATION:
@@ -114,11 +115,11 @@ def _page_to_visit(exc: Any) -> ToolError:
     )
 
 
-@DEFAULT.maps(Abandoned)
+@SHIPPED.maps(Abandoned)
 def abandoned(exc: Abandoned) -> ToolError:
     return ToolError("A part of the tool's work was cancelled.", code="INTERNAL_ERROR", effect="unknown")
 
 
-@DEFAULT.maps(BrokenResult)
+@SHIPPED.maps(BrokenResult)
 def broken_result(exc: BrokenResult) -> ToolError:
     return ToolError("The tool's result does not have the form that the tool promises.", code="INTERNAL_ERROR")
