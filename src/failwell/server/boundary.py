@@ -153,7 +153,7 @@ class Boundary:
         if isinstance(exc, MCPError) and self.is_protocol(exc, era):
             raise self.safe(exc)
         outcome = exc if isinstance(exc, NeedsInput) else self._meaning(exc, tool, arguments or {}, rejected)
-        if arguments and (secrets := secret_values(arguments, tool.schema, self.options.guard)):
+        if arguments and (secrets := secret_values(arguments, self._guard(tool.schema))):
             # What was sent as a secret is one wherever it turns up.
             outcome = self.options.guard.knowing(secrets)(outcome)
         if isinstance(outcome, ToolError):
@@ -226,10 +226,11 @@ class Boundary:
         outcome = guard(outcome)
         wire = dict(options.wire)
         with_meta = wire.pop("meta", True)
-        said = _whole(outcome) if options.format in _TERSE else outcome
-        answer = to_result(
-            said, options.format, guard=guard, era=era, output_schema=tool.structured, meta=False, **wire
-        )
+        terse = options.format in _TERSE
+        said = _whole(outcome) if terse else outcome
+        # Guarded above; a message that says everything may have to be cut, though.
+        last = guard if terse else None
+        answer = to_result(said, options.format, guard=last, era=era, output_schema=tool.structured, meta=False, **wire)
         if with_meta:
             answer["_meta"] = {META_KEY: outcome.to_dict(), **answer.get("_meta", {})}
         if tool.structured:
@@ -288,7 +289,9 @@ class Boundary:
         if not log.isEnabledFor(logging.ERROR if crash else logging.INFO):
             return
         guard = self.options.guard
-        line, what = guard.text(error.debug or error.message), guard.redact(what[:200])
+        # Of wrong arguments the names are enough.
+        told = ", ".join(problem.name for problem in error.fields[:10]) or error.debug or error.message
+        line, what = guard.text(told), guard.redact(what[:200])
         if crash:
             log.error("%s failed: %s: %s\n%s", what, error.code, line, guard.redact(_way(exc)))
         else:
@@ -313,9 +316,9 @@ def _debug(exc: BaseException, error: ToolError) -> str | None:
     return named(exc)
 
 
-def secret_values(arguments: Mapping[str, Any], schema: Mapping[str, Any] | None, guard: Guard) -> tuple[str, ...]:
+def secret_values(arguments: Mapping[str, Any], guard: Guard) -> tuple[str, ...]:
     """What was sent under a secret name, or where the schema says that a secret stands."""
-    paths = guard.secret_paths | (secret_paths(schema) if schema is not None else frozenset())
+    paths = guard.secret_paths
     found: dict[str, None] = {}
     waiting: list[tuple[tuple[str | int, ...], object, bool]] = [((), arguments, False)]
     for _ in range(_MOST_VALUES):

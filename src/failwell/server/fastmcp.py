@@ -86,12 +86,16 @@ def _carried(exc: Failure) -> ToolError:
     return outcome.to_error() if isinstance(outcome, NeedsInput) else outcome
 
 
+_MOST_COMPONENTS: Final = 1_000
+
+
 class _Behind(Transform):
     """Gives out components that read their own failures."""
 
     def __init__(self, boundary: Boundary) -> None:
         self.boundary = boundary
         self.checkers = Checkers()
+        self._made: dict[int, tuple[Any, Any]] = {}
 
     async def get_tool(self, name: str, call_next: Any, *, version: Any = None) -> Any:
         tool = await call_next(name, version=version)
@@ -109,14 +113,21 @@ class _Behind(Transform):
         return self._guarded(await call_next(name, version=version), _guarded_prompt)
 
     def _guarded(self, component: Any, make: Callable[[type], type]) -> Any:
-        if component is None or getattr(component, "_failwell", None) is not None:
+        if component is None or "_failwell" in component.__dict__:
             return component
+        known = self._made.get(id(component))
+        if known is not None and known[0] is component:
+            return known[1]
         mounted = getattr(component, "_server", None)
         if isinstance(mounted, FastMCP):
             behind(mounted, self.boundary)
         copy = component.__copy__()
         object.__setattr__(copy, "__class__", make(type(component)))
         object.__setattr__(copy, "_failwell", self)
+        if len(self._made) >= _MOST_COMPONENTS:
+            self._made.clear()
+        # The component is kept with its copy, so that nothing else can have its id.
+        self._made[id(component)] = (component, copy)
         return copy
 
 
@@ -247,9 +258,17 @@ class _Answers(Middleware):
         self._server = server
         self._boundary = boundary
 
-    async def on_message(self, context: Any, call_next: Any) -> Any:
-        if context.method == "tools/call" and hasattr(context.message, "name"):
+    async def __call__(self, context: Any, call_next: Any) -> Any:
+        # Outermost of all hooks at once, and without building a chain of them for each call.
+        method = context.method
+        if method == "tools/call" and hasattr(context.message, "name"):
             return await self._call(context, call_next)
+        if method == "resources/read" and hasattr(context.message, "uri"):
+            uri = str(context.message.uri)
+            return await self._requested(context, call_next, "resource", uri, {"uri": uri})
+        if method == "prompts/get" and hasattr(context.message, "name"):
+            name = context.message.name
+            return await self._requested(context, call_next, "prompt", name, {"name": name})
         if context.type != "request" or inside.get():
             return await call_next(context)
         try:
@@ -299,14 +318,6 @@ class _Answers(Middleware):
             return getattr(await self._server.get_tool(name), "fn", None)
         except Exception:
             return None
-
-    async def on_read_resource(self, context: Any, call_next: Any) -> Any:
-        uri = str(context.message.uri)
-        return await self._requested(context, call_next, "resource", uri, {"uri": uri})
-
-    async def on_get_prompt(self, context: Any, call_next: Any) -> Any:
-        name = context.message.name
-        return await self._requested(context, call_next, "prompt", name, {"name": name})
 
     async def _names(self, kind: str) -> list[str]:
         try:
