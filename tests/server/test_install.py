@@ -305,3 +305,45 @@ def test_annotations_decide_about_the_effect(framework: Any) -> None:
     failwell.server.install(framework)
     effects = {name: canonical(call(framework, name)).get("effect") for name in ("write", "read", "put")}
     assert effects == {"write": "unknown", "read": "none", "put": None}
+
+
+def test_something_else_that_was_cancelled_does_not_end_the_call(framework: Any) -> None:
+    @framework.tool()
+    async def waits_for_another() -> str:
+        other = asyncio.ensure_future(anyio.sleep(60))
+        await anyio.sleep(0)
+        other.cancel()
+        await other
+        return "never"
+
+    result = call(failwell.server.install(framework), "waits_for_another")
+    assert canonical(result)["message"] == "[waits_for_another] A part of the tool's work was cancelled."
+    assert canonical(result)["effect"] == "unknown"
+
+
+def test_what_was_sent_as_a_secret_is_one_wherever_it_turns_up(framework: Any) -> None:
+    @framework.tool()
+    def login(user: str, password: str) -> str:
+        raise ValueError(f"{user} cannot sign in with {password}")
+
+    result = call(failwell.server.install(framework), "login", {"user": "ann", "password": "correct horse"})
+    assert canonical(result)["message"] == "ann cannot sign in with [redacted]"
+
+
+def test_protocol_errors_hold_no_secret(framework: Any) -> None:
+    @framework.tool()
+    def refuses() -> str:
+        raise mcp.MCPError(-32600, "no session for Bearer abcDEF1234567890abcDEF1234567890", {"kept": 1})
+
+    async def main() -> mcp.MCPError:
+        server = failwell.server.install(framework)
+        async with mcp.Client(server._mcp_server if isinstance(server, fastmcp.FastMCP) else server) as client:
+            try:
+                await client.call_tool("refuses", {})
+            except mcp.MCPError as exc:
+                return exc
+        raise AssertionError("the call should have been refused")
+
+    refused = asyncio.run(main())
+    assert refused.message == "no session for Bearer [redacted]"
+    assert (refused.code, refused.data) == (-32600, {"kept": 1})
