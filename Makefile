@@ -60,7 +60,7 @@ soak: setup  ## a hundred calls at a time for a minute: no lost answer, no wrong
 	$(BIN)/python tools/soak.py
 
 fuzz: setup  ## the laws, on many more examples than make test tries
-	FAILWELL_EXAMPLES=8000 $(BIN)/pytest -n auto tests/laws
+	FAILWELL_EXAMPLES=4000 $(BIN)/pytest -n auto -m hypothesis tests/laws
 	$(UV) run --quiet --frozen --all-extras --group fuzz python tools/fuzz.py
 
 checklist: setup  ## each line of the contracts' checklist with the tests that prove it
