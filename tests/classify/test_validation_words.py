@@ -32,8 +32,8 @@ from pydantic import (
 from pydantic import Json as JsonText
 
 import failwell as fw
-from conftest import cases
 from failwell.classify.validation import from_jsonschema, from_pydantic
+from recorded import cases
 
 FORMATS = FormatChecker()
 # Those that need a package of their own, which is not installed.

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from conftest import cases, one
 from failwell.formats.jsonrpc import check_request
+from recorded import cases, one
 
 GROUP = "list", "create", "delete"
 

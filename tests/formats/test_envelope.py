@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from conftest import cases, one, vectors
 from failwell.formats import to_wire
 from failwell.formats.envelope import success
 from failwell.formats.wire import pretty
+from recorded import cases, one, vectors
 
 CODES = [code.name for code in fw.catalogs.Social]
 

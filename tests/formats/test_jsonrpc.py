@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from conftest import cases
 from failwell.formats import to_wire
 from failwell.formats.jsonrpc import check_request
+from recorded import cases
 
 MODERN = "2026-07-28"
 OWN = {

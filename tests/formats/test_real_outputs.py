@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from conftest import cases
+from recorded import cases
 
 SIX = {kind.value.upper(): kind for kind in fw.Kind}
 STANDARD = {

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from conftest import cases, one
+from recorded import cases, one
 
 NUMBERS = {"__NaN__": float("nan"), "__Infinity__": float("inf")}
 WRITTEN_OTHERWISE = {

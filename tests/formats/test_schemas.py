@@ -15,11 +15,11 @@ from lxml import etree
 from test_contract_examples_jsonrpc import EXAMPLES
 
 import failwell as fw
-from conftest import one, vectors
 from failwell.formats import FORMATS, META_KEY, to_wire
 from failwell.formats.envelope import success
 from failwell.formats.schema import SCHEMAS, schema
 from failwell.model.fields import Fields
+from recorded import one, vectors
 
 JSON_SCHEMAS = tuple(name for name in SCHEMAS if name != "xml")
 PARSED: dict[str, dict[str, Any]] = {name: json.loads(schema(name)) for name in JSON_SCHEMAS}

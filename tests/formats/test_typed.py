@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 import failwell as fw
-from conftest import cases, one
+from recorded import cases, one
 
 SCHEMA = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -9,8 +9,8 @@ import jsonschema
 import pytest
 
 import failwell as fw
-from conftest import vectors
 from failwell.formats import to_wire
+from recorded import vectors
 
 ERROR = {"kind": "toolError:v1", "code": "NETWORK_ERROR", "message": "m", "retryable": True}
 PRETTY = '{\n  "kind": "toolError:v1",\n  "code": "NETWORK_ERROR",\n  "message": "m",\n  "retryable": true\n}'

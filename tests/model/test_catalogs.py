@@ -11,11 +11,11 @@ from collections.abc import Iterator
 import pytest
 
 import failwell as fw
-from conftest import cases, one
 from failwell.formats.jsonrpc import check_request
 from failwell.model import codes
 from failwell.model.catalogs import CATALOGS, V1, Core, JsonRpc, Social, Typed, Xml  # fmt: skip
 from failwell.model.codes import find, upper_snake
+from recorded import cases, one
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from conftest import cases
 from failwell import Next
+from recorded import cases
 
 NOW = datetime(2026, 7, 28, 12, tzinfo=UTC)
 READ_ONLY, IDEMPOTENT, WRITE = fw.Traits("r", read_only=True), fw.Traits("i", idempotent=True), fw.Traits("w", False, False, True)  # fmt: skip

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, NoReturn, TypeVar
 
 from .error import ToolError
+from .needs import NeedsInput
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -59,3 +60,16 @@ class Err:
 
 
 Result = Ok[T] | Err
+
+
+def unwrapped(value: Any) -> Any:
+    """What a tool returned; a failure that it returned is raised.
+
+    >>> unwrapped(Ok(5)), unwrapped("five")
+    (5, 'five')
+    """
+    if isinstance(value, (ToolError, NeedsInput)):
+        raise value
+    if isinstance(value, Err):
+        raise value.error
+    return value.value if isinstance(value, Ok) else value

@@ -26,7 +26,6 @@ from failwell.model.error import ToolError
 from failwell.model.kinds import Effect, Kind
 from failwell.model.needs import NeedsInput
 from failwell.model.plain import Json
-from failwell.model.result import Err, Ok
 
 from .counting import UNKNOWN, Stats
 from .options import Options
@@ -84,18 +83,6 @@ def taken(exc: BaseException) -> BaseException:
 
 class BrokenResult(Exception):
     """A tool ran to its end and returned what its output schema does not allow."""
-
-
-def unwrapped(value: T) -> T:
-    """What a tool returned, or the failure it returned, raised."""
-    if isinstance(value, (ToolError, NeedsInput)):
-        raise value
-    if isinstance(value, Err):
-        raise value.error
-    if isinstance(value, Ok):
-        unpacked: T = value.value
-        return unpacked
-    return value
 
 
 class Boundary:

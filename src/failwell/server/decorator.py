@@ -10,7 +10,7 @@ from typing import Any, Final, ParamSpec, TypeVar, overload
 from failwell.classify import DEFAULT, Table, classify, from_error
 from failwell.model.error import ToolError
 from failwell.model.needs import NeedsInput
-from failwell.model.result import Err, Ok
+from failwell.model.result import unwrapped
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -61,7 +61,7 @@ def tool_errors(
             @wraps(function)
             async def awaited(*args: Any, **kwargs: Any) -> Any:
                 try:
-                    return _unwrapped(await function(*args, **kwargs))
+                    return unwrapped(await function(*args, **kwargs))
                 except (Exception, SystemExit) as exc:
                     return failed(exc)
 
@@ -70,7 +70,7 @@ def tool_errors(
         @wraps(function)
         def called(*args: Any, **kwargs: Any) -> Any:
             try:
-                return _unwrapped(function(*args, **kwargs))
+                return unwrapped(function(*args, **kwargs))
             except (Exception, SystemExit) as exc:
                 return failed(exc)
 
@@ -92,11 +92,3 @@ def meaning(exc: BaseException, tool: str | None, tier: str | None, table: Table
     if error.code == "TIMEOUT" and error.retry_after is None:
         changes["retry_after"] = _TIMEOUT_DELAY
     return error.replace(**changes)
-
-
-def _unwrapped(value: Any) -> Any:
-    if isinstance(value, (ToolError, NeedsInput)):
-        raise value
-    if isinstance(value, Err):
-        raise value.error
-    return value.value if isinstance(value, Ok) else value

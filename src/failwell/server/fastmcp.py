@@ -29,10 +29,11 @@ from failwell.formats import Outcome, render
 from failwell.formats.jsonrpc import MODERN_ERA
 from failwell.model.error import ToolError
 from failwell.model.needs import NeedsInput
+from failwell.model.result import unwrapped
 
 from . import rows  # noqa: F401  (the frameworks' own exceptions)
 from .absent import missing_arguments, no_such
-from .boundary import Boundary, BrokenResult, Facts, inside, taken, unwrapped
+from .boundary import Boundary, BrokenResult, Facts, inside, taken
 from .extras import noted, open_ended, unknown_names
 from .lowlevel import requests, wrap_handlers
 from .options import is_untouched

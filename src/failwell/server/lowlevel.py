@@ -16,9 +16,10 @@ from pydantic import ValidationError
 
 from failwell.formats import Outcome
 from failwell.model.error import ToolError
+from failwell.model.result import unwrapped
 
 from . import rows  # noqa: F401  (the frameworks' own exceptions)
-from .boundary import Boundary, BrokenResult, Facts, inside, taken, unwrapped
+from .boundary import Boundary, BrokenResult, Facts, inside, taken
 from .counting import UNKNOWN
 from .extras import noted, open_ended, strictly, unknown_names
 from .schemas import Checker

@@ -15,9 +15,10 @@ from pydantic import ValidationError
 from failwell.classify.telling import said
 from failwell.classify.validation import Problems, check_names, invalid, pydantic_problems
 from failwell.model.error import ToolError
+from failwell.model.result import unwrapped
 
 from .absent import missing_arguments, no_such
-from .boundary import Boundary, BrokenResult, Facts, inside, taken, unwrapped
+from .boundary import Boundary, BrokenResult, Facts, inside, taken
 from .extras import noted, open_ended, unknown_names
 from .lowlevel import add_middleware, answer, requests, wrap_handlers
 from .options import is_untouched
