@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 import re
 from pathlib import Path
+from typing import Any
 
+import mcp
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -28,3 +31,16 @@ def test_example_prints_what_the_page_says(code: str, output: str) -> None:
     with contextlib.redirect_stdout(printed):
         exec(compile(code, "example", "exec"), {"__name__": "example"})
     assert printed.getvalue().strip() == output.strip()
+
+
+def test_the_server_answers_what_the_page_says() -> None:
+    page = (ROOT / "docs" / "servers.md").read_text(encoding="utf-8")
+    code, _ = _BLOCK.findall(page)[0]
+    scope: dict[str, Any] = {"__name__": "example"}
+    exec(compile(code, "example", "exec"), scope)
+
+    async def ask() -> str:
+        async with mcp.Client(scope["server"]) as client:
+            return (await client.call_tool("search", {"qeury": "tea"})).content[0].text  # type: ignore[union-attr]
+
+    assert asyncio.run(ask()) in " ".join(page.split())
