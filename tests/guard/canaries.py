@@ -432,7 +432,7 @@ _IN_CONTEXT: list[tuple[str, str, str]] = [
     ("okta-ssws", "Authorization: SSWS §", "00" + _body("okta", URLSAFE, 40)),
     ("airtable-legacy", "AIRTABLE_API_KEY=§", "key" + _body("airtable-legacy", ALNUM, 14)),
     ("pinecone-legacy", "Pinecone(api_key='§', environment='us-west1-gcp')", _uuid("pinecone-legacy")),
-    ("npmrc", "//registry.npmjs.org/:_authToken=§", _uuid("npmrc")),
+    ("npmrc", "//packages.example.com/:_authToken=§", _uuid("npmrc")),
     ("npmrc-legacy", "_auth=§\nemail=ada@example.com", _b64("ada:" + _body("npm-legacy", ALNUM, 12))),
     ("pypirc", "[pypi]\nusername = ada\npassword = §", _PASSWORD),
     ("netrc", "machine api.example.com login ada password §", _PASSWORD),

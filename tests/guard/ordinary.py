@@ -218,7 +218,7 @@ PATHS_AND_URLS: list[str] = [
     "http://localhost:8080/users/@me",
     "https://medium.example.com:443/@ada/how-we-rotate-tokens",
     "https://cdn.jsdelivr.net/npm/@scope/package@1.2.3/dist/index.min.js",
-    "https://registry.npmjs.org/@types%2fnode",
+    "https://packages.example.com/@types%2fnode",
     "git@github.com:acme/orders.git",
     "ssh://git@github.com/acme/orders.git",
     "postgresql://db.internal:5432/orders?sslmode=require",

@@ -347,3 +347,8 @@ def test_protocol_errors_hold_no_secret(framework: Any) -> None:
     refused = asyncio.run(main())
     assert refused.message == "no session for Bearer [redacted]"
     assert (refused.code, refused.data) == (-32600, {"kept": 1})
+
+
+def test_an_option_that_does_not_exist_is_told_by_its_nearest() -> None:
+    with pytest.raises(TypeError, match=r"install\(\) has no option 'formt'; did you mean 'format'\?"):
+        failwell.server.install(MCPServer("test", log_level="CRITICAL"), formt="xml")

@@ -7,8 +7,11 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from failwell.classify.nearest import nearest
 
 from .decorator import tool_errors
 from .options import PROTOCOL_NUMBERS, Options, untouched
@@ -32,6 +35,12 @@ def install(server: S, **options: Any) -> S:
 
     Before or after its tools are registered; once. The options are those of `failwell.server.Options`.
     """
+    known = [field.name for field in fields(Options)]
+    for name in options:
+        if name not in known:
+            meant = nearest(name, known)
+            hint = f"did you mean {meant!r}?" if meant else f"it has {', '.join(known)}."
+            raise TypeError(f"install() has no option {name!r}; {hint}")
     chosen = Options(**options)
     adapter = next((_ADAPTERS[name] for name in _names(server) if name in _ADAPTERS), None)
     if adapter is None:
