@@ -14,23 +14,25 @@ from . import classify
 from .classify import from_error, partial_failure, wrap
 from .formats import FORMATS, losses, parse, render, to_jsonrpc, to_result
 from .guard import Guard, guard
-from .model import catalogs
 from .model.codes import Catalog, Code
 from .model.error import Conflict, Denied, Internal, Invalid, NotFound, ToolError, Transient, error, required
 from .model.kinds import Effect, Kind, Severity, Strategy
 from .model.needs import NeedsInput
 from .model.parts import Action, Conflicting, FieldError, Option, Patch, apply_patch
 from .model.plain import UNSET
-from .model.result import Err, Ok, Result
 
 if TYPE_CHECKING:
+    from .model import catalogs
     from .model.decide import Decision, Next, Policy, Traits, decide
+    from .model.result import Err, Ok, Result
     from .model.template import Template
 
-# What a server never needs is imported when it is asked for.
+# What most servers never name is imported when it is asked for.
 _LATER = {
     **dict.fromkeys(("Decision", "Next", "Policy", "Traits", "decide"), ".model.decide"),
+    **dict.fromkeys(("Ok", "Err", "Result"), ".model.result"),
     "Template": ".model.template",
+    "catalogs": ".model.catalogs",
 }
 
 
@@ -39,7 +41,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'failwell' has no attribute {name!r}")
     from importlib import import_module
 
-    value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
+    module = import_module(_LATER[name], __name__)
+    value = globals()[name] = getattr(module, name, module)  # of the catalogues it is the module itself that is meant
     return value
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Final
 
-from failwell.model.catalogs import JsonRpc
-from failwell.model.codes import find
+from failwell.model.codes import Code, find
 from failwell.model.error import ToolError
 from failwell.model.kinds import Kind, Strategy
 from failwell.model.parts import FieldError, read_problem
@@ -40,8 +40,6 @@ SHIFT: Final = 1000
 """What is added to the contract's own numbers where the protocol has taken their range for itself."""
 
 _SPECIFIED: Final = frozenset({-32020, -32021, -32022})
-_CODE_OF_NUMBER: Final = {code.number: code for code in JsonRpc if code.number is not None}
-_STANDARD: Final = {number: code for number, code in _CODE_OF_NUMBER.items() if number < -32099}
 
 DEFAULT_WAIT: Final = 60
 _SUGGESTIONS: Final = {
@@ -125,14 +123,27 @@ def on_wire(number: int | None, error: ToolError, era: str) -> int:
     return wanted
 
 
+@cache
+def _numbered() -> dict[int, Code]:
+    """The contract's codes by number; the catalogues are loaded when somebody needs one."""
+    from failwell.model.catalogs import JsonRpc
+
+    return {code.number: code for code in JsonRpc if code.number is not None}
+
+
+def _standard(number: int | None) -> Code | None:
+    """The code behind a number that JSON-RPC itself gave a meaning."""
+    return None if number is None or number > -32100 else _numbered().get(number)
+
+
 def _own_number(code: str | None) -> int | None:
     """The number behind a code that was nothing but a number when it was read."""
     return int(code) if code and _NUMBER.fullmatch(code) else None
 
 
 def _label(error: ToolError, number: int | None) -> str:
-    if not error.given("title") and number in _STANDARD:
-        return _STANDARD[number].title
+    if not error.given("title") and (known := _standard(number)):
+        return known.title
     if not error.given("title") and error.code is None and (known := find(default_code(error))) is not None:
         return known.title
     return error.title
@@ -194,7 +205,7 @@ def _load(data: Mapping[str, Any], clean: bool) -> ToolError:
     if code is not None and not isinstance(code, str):
         notes.append("mcp_error_code was not a text.")
         code = text(code)
-    known = None if number is None else _STANDARD.get(number)
+    known = None if number is None or number > -32100 else _standard(number)
     if code is None and number is not None:
         # Servers use the same numbers for different things, so only those of JSON-RPC itself mean anything alone.
         code = known.name if known else as_text(number)
@@ -217,10 +228,10 @@ def _load(data: Mapping[str, Any], clean: bool) -> ToolError:
         notes=notes,
         clean=clean,
     )
-    said = error.suggestion
+    said = error._given.get("suggestion")
     if said is not None and said.endswith(_SUGGESTION_ENDS) and said == _default_suggestion(error):
         error.suggestion = None
-    return restore(error, carried)
+    return error if carried is None else restore(error, carried)
 
 
 def _default_suggestion(error: ToolError) -> str:
@@ -232,7 +243,7 @@ def _kind_of_group(code: str | None, number: int | None) -> Kind | None:
     """The kind of a code nobody knows: by the number's group, which counts because the peer speaks the contract."""
     if number is None or code is None or _NUMBER.fullmatch(code):
         return None
-    own = _CODE_OF_NUMBER.get(number - SHIFT if -31099 <= number <= -31000 else number)
+    own = _numbered().get(number - SHIFT if -31099 <= number <= -31000 else number)
     return own.kind if own else None
 
 

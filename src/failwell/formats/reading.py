@@ -9,7 +9,6 @@ from failwell.model.error import ToolError
 from failwell.model.kinds import Severity
 from failwell.model.lazily import pattern
 from failwell.model.needs import NeedsInput
-from failwell.model.result import Err
 
 from . import canonical, envelope, jsonrpc, problem, text, toolfailure, typed, v1, xml
 from .wire import OBJECT, Outcome, is_clean, read_json
@@ -25,11 +24,11 @@ _OBJECTS: Final[tuple[tuple[str, Callable[[Mapping[str, Any], bool], Outcome | N
     ("success", envelope.load),
     ("type", typed.load),
     ("error", typed.load),
+    ("class", toolfailure.load),
     ("code", jsonrpc.load),
     ("error", jsonrpc.load),
     ("title", problem.load),
     ("detail", problem.load),
-    ("class", toolfailure.load),
 )
 _NAMES: Final = ("canonical", "typed", "v1", "xml", "envelope", "jsonrpc", "problem", "toolfailure", "text")
 _SDK_PREFIX = pattern(r"(?:Error (?:executing|calling) tool '?[^:'\n]{1,200}'?: )+")
@@ -56,11 +55,13 @@ def parse(source: object, format: str | None = None) -> Outcome | None:
 def _read(source: object, format: str | None) -> Outcome | None:
     if isinstance(source, (ToolError, NeedsInput)):
         return source
-    if isinstance(source, Err):
-        return source.error
     if isinstance(source, (bytes, bytearray, memoryview)):
         return _text(bytes(source).decode("utf-8", "replace"), format)
     if not isinstance(source, (Mapping, list)):
+        from failwell.model.result import Err
+
+        if isinstance(source, Err):
+            return source.error
         source = _as_wire(source)
     outcome = _data(source, format)
     if outcome is None and isinstance(source, Mapping) and format in (None, "jsonrpc"):

@@ -80,16 +80,14 @@ def load(data: Mapping[str, Any], clean: bool = False, message: str = "") -> Too
     if not sniff(data):
         return None
     code = _CODE_OF_WORD.get(data["code"], data["code"])
-    before = data.get("retryNotBefore")
+    guidance, before = data.get("agentGuidance"), data.get("retryNotBefore")
+    fields = {"code": code, "correlation_id": data["correlationId"], "suggestion": guidance}
+    if isinstance(before, (int, float)) and abs(before) < 1e15:
+        fields["reset_at"] = instant(before / 1000)
     error = build(
         "toolfailure",
-        message or data.get("agentGuidance") or "",
-        {
-            "code": code,
-            "reset_at": instant(before / 1000) if isinstance(before, (int, float)) and abs(before) < 1e15 else None,
-            "correlation_id": data.get("correlationId"),
-            "suggestion": data.get("agentGuidance"),
-        },
+        message or guidance or "",
+        fields,
         retryable=data.get("retryable", False),
         clean=clean,
     )

@@ -196,6 +196,9 @@ def _find(name: str, exact: bool) -> Code | None:
     for catalog in _declared.values():
         if name in catalog.codes:
             return catalog.codes[name]
+    if not _shipped:
+        # Most programs that import this package never look a code up.
+        from . import catalogs  # noqa: F401 - it ships its codes
     code = _shipped.get(name)
     if code is None and not exact and len(name) <= 80:
         code = _shipped_by_shape.get(upper_snake(name))

@@ -116,8 +116,9 @@ class ToolError(Exception):
         """
         super().__init_subclass__()
         cls._new = super().__new__
-        info = find(label(defaults.get("code"))) if cls._kind is None else None
-        cls._kind = Kind.of(defaults.get("kind")) or cls._kind or (info.kind if info else None)
+        cls._kind = Kind.of(defaults.get("kind")) or cls._kind
+        if cls._kind is None and (info := find(label(defaults.get("code")))):
+            cls._kind = info.kind
         defaults.pop("kind", None)
         cls._defaults = {**cls._defaults, **cls._normalise({**defaults})}
 
