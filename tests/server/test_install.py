@@ -127,7 +127,7 @@ def test_a_crash_names_the_tool_and_hides_the_text(framework: Any) -> None:
 
     result = call(failwell.server.install(framework), "broken")
     assert result.content[0].text == (
-        "[broken] The tool failed unexpectedly. Do not call again; tell the user that it failed."
+        "Error: [broken] The tool failed unexpectedly. Do not call again; tell the user that it failed."
     )
 
 

@@ -103,7 +103,8 @@ def to_result(
     if isinstance(wire, dict) and spec.name != "toolfailure" and _structured_fits(spec, known, output_schema):
         result["structuredContent"] = wire
     if isinstance(outcome, ToolError):
-        result["isError"] = outcome.is_error
+        # Contract 003 has no remark: what is no success is an error.
+        result["isError"] = outcome.is_error or spec is envelope.FORMAT
     elif spec.ask is None:
         result["isError"] = True
     attached: dict[str, Json] = {META_KEY: outcome.to_dict()} if meta else {}

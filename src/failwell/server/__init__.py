@@ -14,10 +14,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from failwell.classify.nearest import nearest
 
 from .decorator import tool_errors
+from .envelopes import Envelope
+from .limits import limit, rate
 from .options import PROTOCOL_NUMBERS, Options, untouched
+from .rules import Rule, deprecated
+from .safety import Safety, Target
 
 if TYPE_CHECKING:
-    from .counting import ToolStats
+    from failwell.observe import ToolStats
+
+    from .replies import reply
 
 S = TypeVar("S")
 
@@ -28,6 +34,15 @@ _ADAPTERS: Final = {
     "mcp.server.lowlevel.server.Server": ".lowlevel",
 }
 _MARK: Final = "_failwell_installed"
+# These need the SDK, which a server of another framework may do without.
+_LATER: Final = {"reply": ".replies"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'failwell.server' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
+    return value
 
 
 def install(server: S, **options: Any) -> S:
@@ -73,4 +88,22 @@ def _names(server: object) -> list[str]:
     return [f"{base.__module__}.{base.__qualname__}" for base in type(server).__mro__]
 
 
-__all__ = ["PROTOCOL_NUMBERS", "Options", "install", "stats", "tool_errors", "untouched"]
+__all__ = [
+    # one line
+    "install",
+    "Options",
+    "PROTOCOL_NUMBERS",
+    "stats",
+    "tool_errors",
+    "untouched",
+    # what a tool can be, and answer
+    "Envelope",
+    "reply",
+    # what a tool can be put under
+    "Rule",
+    "limit",
+    "rate",
+    "Safety",
+    "Target",
+    "deprecated",
+]

@@ -4,45 +4,53 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
-import traceback
-from collections.abc import Iterable, Mapping
-from contextvars import ContextVar
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from mcp.shared.exceptions import MCPError
-from mcp_types import INTERNAL_ERROR
+from mcp_types import INTERNAL_ERROR, CallToolResult, InputRequiredResult
 
 from failwell.classify import classify, from_error, is_order
 from failwell.classify.locations import errors_of, loc_of
 from failwell.classify.telling import named, said
 from failwell.classify.validation import anchored, from_pydantic, unknown_tool
-from failwell.formats import META_KEY, Outcome, render, to_result, to_wire
+from failwell.formats import META_KEY, Client, Outcome, render, to_result, to_wire
+from failwell.formats.clients import find_client
 from failwell.formats.jsonrpc import MODERN_ERA
 from failwell.guard import Guard, secret_paths
 from failwell.model.error import ToolError
 from failwell.model.kinds import Effect, Kind
 from failwell.model.needs import NeedsInput
 from failwell.model.plain import Json
+from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, emit, log_failure, mark_failure, new_id
 
-from .counting import UNKNOWN, Stats
+from .asking import Answers, ask, can_ask, missing, resumed
+from .call import FORMAT_KEY, Call, current, gate_of
+from .envelopes import Envelope
 from .options import Options
+from .replies import enveloped, remarked
 
 log = logging.getLogger("failwell.server")
-
-inside: ContextVar[bool] = ContextVar("failwell_inside", default=False)
-"""Whether a tool call is being answered: one made by a tool itself keeps the framework's own exceptions."""
 
 T = TypeVar("T")
 # Formats that have no place for what is wrong with which argument, or for what to do.
 _TERSE: Final = frozenset({"typed", "v1", "envelope"})
+# What such a format leaves out, and a model needs.
+_NEEDED: Final = (
+    *("fields", "suggestion", "next_steps", "actions", "patch"),
+    *("conflicts", "verify", "retry_after", "reset_at"),
+)
+# Formats that have no JSON for a tool's `format` argument to choose.
+_UNGATED: Final = frozenset({"text", "xml", "toolfailure"})
+# Options of `to_result` that are not one format's own.
+_GENERAL: Final = frozenset({"carry", "gate", "meta", "prefix"})
 URL_ELICITATION: Final = -32042
 _MOST_VALUES: Final = 2_000
 _LONGEST_SECRET: Final = 10_000
-_DEEPEST_TRACEBACK: Final = 20
-_FRAMEWORK: Final = re.compile(r"[/\\](?:mcp|fastmcp|anyio|pydantic|failwell|asyncio)[/\\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +62,23 @@ class Facts:
     structured: bool = False
     read_only: bool = False
     idempotent: bool = False
+    action: str | None = None
+    """Which action of a grouped tool was called."""
 
     @classmethod
-    def of(cls, name: str, schema: Any, structured: bool, annotations: Any) -> Facts:
+    def of(cls, name: str, schema: Any, structured: bool, annotations: Any, action: str | None = None) -> Facts:
         return cls(
             name,
             schema if isinstance(schema, Mapping) else None,
             structured,
             bool(getattr(annotations, "read_only_hint", False)),
             bool(getattr(annotations, "idempotent_hint", False)),
+            action,
         )
+
+    @property
+    def label(self) -> str:
+        return self.name if self.action is None else f"{self.name}/{self.action}"
 
 
 class Abandoned(Exception):
@@ -85,36 +100,188 @@ class BrokenResult(Exception):
     """A tool ran to its end and returned what its output schema does not allow."""
 
 
+class Failed(NamedTuple):
+    """A failure that has been read: what it means, which tool it is of, and what was raised."""
+
+    outcome: Outcome
+    tool: Facts
+    raised: BaseException
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+async def _now(value: T | Awaitable[T]) -> T:
+    return await value if isinstance(value, Awaitable) else value
+
+
 class Boundary:
     """The way from exceptions to answers, with one server's options."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
         self.stats = Stats()
+        self._envelope = options.format if isinstance(options.format, Envelope) else None
         self._guards: dict[int, tuple[Any, Guard]] = {}
 
-    def returned(self, tool: str, started: float, result: T) -> T:
-        """Count a call that came back."""
-        self.stats.add(tool, started, getattr(result, "is_error", False) is True)
-        return result
-
-    def failed(
+    async def handle(
         self,
-        exc: BaseException,
-        tool: Facts,
-        arguments: Mapping[str, Any] | None,
-        started: float,
+        call: Call,
+        run: Callable[[dict[str, Any]], Awaitable[Any]],
+        read: Callable[[BaseException], Failed | Awaitable[Failed]],
+        facts: Callable[[], Facts | Awaitable[Facts]],
         *,
-        era: str,
-        rejected: bool = False,
-    ) -> Outcome:
-        """Count a call that failed, and say what it means."""
-        outcome: Outcome | None = None
+        opened: Callable[[Any], Any] = _same,
+        closed: Callable[[Any], Any] = _same,
+        in_span: bool = True,
+    ) -> Any:
+        """Answer a call: run it, ask the user where it needs an answer, and make what is left of a failure a result.
+
+        `run` and `read` are the framework's part: to run the tool, and to read what it raised. `opened` and `closed`
+        turn its results into the SDK's, and back. `in_span` says that the framework's span is still open out here.
+        """
+        token = current.set(call)
         try:
-            outcome = self.failure(exc, tool, arguments, era=era, rejected=rejected)
+            sent = call.arguments
+            answers: Answers | None = None
+            if "inputResponses" in call.params:
+                before = resumed(call)
+                if isinstance(before, ToolError):
+                    # The question was declined, and that is final.
+                    return self._answer(call, Failed(before, await _now(facts()), before), closed, in_span)
+                answers = before
+            while True:
+                if answers is not None:
+                    call.arguments = {**sent, **answers.values}
+                    call.remarks.clear()
+                try:
+                    result = await (self._ruled(call, run) if self.options.rules else run(call.arguments))
+                    is_error = getattr(result, "is_error", False) is True
+                    if is_error:
+                        self._told(call, Facts(call.tool), None, in_span=in_span)
+                    else:
+                        self.stats.add(call.counted, call.seconds)
+                        if self.options.hooks:
+                            self._emit(call, None, ok=True)
+                    if is_error or (self._envelope is None and not call.remarks):
+                        return result
+                    return await self._dressed(call, result, facts, opened, closed)
+                except BaseException as exc:
+                    raised = taken(exc)
+                try:
+                    failed = await _now(read(raised))
+                except BaseException:
+                    self._told(call, Facts(call.tool), None, in_span=in_span)
+                    raise
+                outcome = await self._asked(call, failed, answers)
+                if isinstance(outcome, InputRequiredResult):
+                    self._told(call, failed.tool, None, asked=True, in_span=in_span)
+                    return closed(outcome)
+                if not isinstance(outcome, Answers):
+                    return self._answer(call, failed._replace(outcome=outcome), closed, in_span)
+                answers = outcome
         finally:
-            self.stats.add(tool.name, started, True, outcome)
+            current.reset(token)
+
+    async def _ruled(self, call: Call, run: Callable[[dict[str, Any]], Awaitable[Any]]) -> Any:
+        rules = self.options.rules
+        async with AsyncExitStack() as held:
+            for rule in (*rules.get("*", ()), *rules.get(call.tool, ())):
+                await held.enter_async_context(rule.held(call.arguments))
+            return await run(call.arguments)
+
+    async def _asked(
+        self, call: Call, failed: Failed, before: Answers | None
+    ) -> Answers | Outcome | InputRequiredResult:
+        """What asking the user leads to, where there is something to ask: answers, or how the call ends."""
+        outcome, tool = failed.outcome, failed.tool
+        question = outcome if isinstance(outcome, NeedsInput) else None
+        guard = self._guard(tool.schema)
+        if question is None and self.options.on_missing == "ask":
+            question = missing(outcome)
+        if question is None or not can_ask(call):
+            return outcome
+        found = await ask(call, question, before or Answers({}, 0), tool.schema, guard)
+        # A question that could not be asked is answered as what it was.
+        return outcome if found is question else found
+
+    async def _dressed(
+        self,
+        call: Call,
+        result: Any,
+        facts: Callable[[], Facts | Awaitable[Facts]],
+        opened: Callable[[Any], Any],
+        closed: Callable[[Any], Any],
+    ) -> Any:
+        """A success in the server's envelope, and with what there is to say beside it."""
+        whole = opened(result)
+        if not isinstance(whole, CallToolResult):
+            return result
+        if self._envelope is not None and call.wanted() in (None, "envelope"):
+            whole = enveloped(call, whole, self._envelope, (await _now(facts())).structured)
+        if call.remarks:
+            whole = remarked(call, whole, self.options.guard)
+        return closed(whole)
+
+    def refused(self, call: Call, raised: BaseException, tool: Facts) -> CallToolResult:
+        """The answer to a call that never reached its tool."""
+        outcome = self.failure(raised, tool, call.arguments, era=call.era)
+        answer: CallToolResult = self._answer(call, Failed(outcome, tool, raised), _same, True)
+        return answer
+
+    def _answer(self, call: Call, failed: Failed, closed: Callable[[Any], Any], in_span: bool) -> Any:
+        """A failure as the result of the call, counted and written down."""
+        outcome = self.write_down(failed, call.arguments, call.request_id)
+        error = outcome if isinstance(outcome, ToolError) else None
+        self._told(call, failed.tool, error, asked=error is None, in_span=in_span)
+        as_written = isinstance(failed.raised, ToolError)
+        return closed(CallToolResult.model_validate(self.result(outcome, failed.tool, call, as_written=as_written)))
+
+    def write_down(
+        self, failed: Failed, arguments: Mapping[str, Any] | None = None, request_id: str | int | None = None
+    ) -> Outcome:
+        """The failure with the id by which the log knows it."""
+        outcome, tool = failed.outcome, failed.tool
+        if isinstance(outcome, ToolError):
+            outcome = _identified(outcome)
+            guard = self._knowing(arguments, tool.schema)
+            where: dict[str, Any] = {"tool": tool.name, "action": tool.action, "request_id": request_id}
+            log_failure(self.options.logger or log, outcome, exc=failed.raised, guard=guard, **where)
         return outcome
+
+    def _told(
+        self, call: Call, tool: Facts, error: ToolError | None, *, asked: bool = False, in_span: bool = True
+    ) -> None:
+        """Tell everybody who watches how a call ended that was no success."""
+        self.stats.add(call.counted, call.seconds, not asked, error, asked)
+        if self.options.telemetry:
+            if in_span:
+                mark_failure(error, tool=call.counted, action=tool.action, asked=asked)
+            elif not asked:
+                count_failure(error, tool=call.counted)
+        if self.options.hooks:
+            self._emit(call, error, ok=asked, asked=asked, action=tool.action)
+
+    def _emit(
+        self, call: Call, error: ToolError | None, *, ok: bool, asked: bool = False, action: str | None = None
+    ) -> None:
+        format = self.options.format
+        event = CallEvent(
+            tool=call.counted,
+            action=action,
+            ok=ok,
+            asked=asked,
+            seconds=call.seconds,
+            at=datetime.now(UTC),
+            error=None if error is None else self.options.guard(error),
+            request_id=call.request_id,
+            correlation_id=None if error is None else error.correlation_id,
+            client=call.client_name,
+            era=call.era,
+            format=call.wanted() or (format if isinstance(format, str) else "envelope"),
+        )
+        emit(self.options.hooks, event)
 
     def is_protocol(self, exc: MCPError, era: str) -> bool:
         """Whether the error stays one of the protocol's. A page to visit has no number of its own any more."""
@@ -140,12 +307,16 @@ class Boundary:
         if isinstance(exc, MCPError) and self.is_protocol(exc, era):
             raise self.safe(exc)
         outcome = exc if isinstance(exc, NeedsInput) else self._meaning(exc, tool, arguments or {}, rejected)
-        if arguments and (secrets := secret_values(arguments, self._guard(tool.schema))):
-            # What was sent as a secret is one wherever it turns up.
-            outcome = self.options.guard.knowing(secrets)(outcome)
         if isinstance(outcome, ToolError):
-            self._log(outcome, tool.name, exc)
-        return outcome
+            outcome = _identified(outcome)
+        guard = self._knowing(arguments, tool.schema)
+        return outcome if guard is self.options.guard else guard(outcome)
+
+    def _knowing(self, arguments: Mapping[str, Any] | None, schema: Mapping[str, Any] | None) -> Guard:
+        """The guard that knows what was sent as a secret, which is one wherever it turns up."""
+        guard = self.options.guard
+        secrets = secret_values(arguments, self._guard(schema)) if arguments else ()
+        return guard.knowing(secrets) if secrets else guard
 
     def safe(self, exc: MCPError) -> MCPError:
         """A protocol error without secrets; itself if it has none."""
@@ -162,7 +333,7 @@ class Boundary:
     def _meaning(self, exc: BaseException, tool: Facts, arguments: Mapping[str, Any], rejected: bool) -> Outcome:
         own = from_error(exc, context=False)
         if own is not None:
-            return own if own.tool else own.replace(tool=tool.name)
+            return own if own.tool else own.replace(tool=tool.name, action=own.action or tool.action)
         error = None
         if rejected:
             problem = exc if _is_pydantic(exc) else exc.__cause__
@@ -178,10 +349,15 @@ class Boundary:
             )
         if error is None:
             error = classify(exc, table=self.options.table)
-        changes: dict[str, Any] = {"tool": tool.name, "debug": _debug(exc, error), "cause": exc}
+        changes: dict[str, Any] = {
+            "tool": tool.name,
+            "action": tool.action,
+            "debug": _debug(exc, error),
+            "cause": exc,
+        }
         if error.code == "INTERNAL_ERROR":
             text = said(exc) if self.options.show_text else ""
-            changes["message"] = f"[{tool.name}] {text or error.message}"
+            changes["message"] = f"[{tool.label}] {text or error.message}"
         if isinstance(exc, BrokenResult):
             changes["effect"] = Effect.DONE
         if tool.read_only:
@@ -191,18 +367,20 @@ class Boundary:
             changes["effect"] = None
         return error.replace(**changes)
 
-    def no_such_tool(self, name: str, names: Iterable[str], started: float) -> ToolError:
+    def no_such_tool(self, call: Call, names: Iterable[str], raised: BaseException | None = None) -> Failed:
         """A call of a tool that does not exist, with the nearest that do; raised where it is to be a protocol error."""
-        error = unknown_tool(name, list(names))
-        log.info("There is no tool %r.", self.options.guard.redact(name[:100]))
-        self.stats.add(UNKNOWN, started, True, error)
+        name, call.counted = call.tool, UNKNOWN
+        error = _identified(unknown_tool(name, list(names)))
         if self.options.unknown_tool == "protocol":
             raise self.attached(error, {"name": name[:100]})
-        return error
+        return Failed(error, Facts(name), raised or error)
 
-    def result(self, outcome: Outcome, tool: Facts, era: str) -> dict[str, Any]:
-        """The answer as the result of the call, or the protocol error the options ask for, raised."""
-        options = self.options
+    def result(self, outcome: Outcome, tool: Facts, call: Call, *, as_written: bool = False) -> dict[str, Any]:
+        """The answer as the result of the call, or the protocol error the options ask for, raised.
+
+        `as_written` says that the author raised just this, so that nothing has to be said that they did not say.
+        """
+        options, era = self.options, call.era
         guard = self._guard(tool.schema)
         if isinstance(outcome, ToolError):
             if outcome.code in options.protocol:
@@ -211,21 +389,46 @@ class Boundary:
                 # A result that is no error must have the promised form, and a remark alone has not.
                 outcome = outcome.replace(severity="error")
         outcome = guard(outcome)
-        wire = dict(options.wire)
+        asked_for = call.wanted()
+        own = "envelope" if isinstance(options.format, Envelope) else options.format
+        name = asked_for or own
+        wire = {key: value for key, value in options.wire.items() if name == own or key in _GENERAL}
+        if (gate := gate_of(tool.schema, call.arguments)) is not None:
+            wire["gate"] = gate
+            if asked_for is None and name in _UNGATED:
+                name = "v1"
+        if name == "envelope" and self._envelope is not None:
+            wire |= self._envelope.now() | {"strict": self._envelope.strict, "elapsed_ms": call.elapsed_ms}
         with_meta = wire.pop("meta", True)
-        terse = options.format in _TERSE
-        said = _whole(outcome) if terse else outcome
-        # Guarded above; a message that says everything may have to be cut, though.
-        last = guard if terse else None
-        answer = to_result(said, options.format, guard=last, era=era, output_schema=tool.structured, meta=False, **wire)
+        terse = name in _TERSE
+        said = _referred(outcome) if options.show_reference else outcome
+        said = _whole(said, as_written) if terse else said
+        answer = to_result(
+            said,
+            name,
+            # Guarded above; a message that says everything may have to be cut, though.
+            guard=guard if terse else None,
+            era=era,
+            # Who negotiates our extension knows what a failure looks like.
+            output_schema=tool.structured and call.extension is None,
+            client=self._client(call),
+            meta=False,
+            **wire,
+        )
         if with_meta:
             answer["_meta"] = {META_KEY: outcome.to_dict(), **answer.get("_meta", {})}
+            if asked_for is not None:
+                answer["_meta"][FORMAT_KEY] = name
         if tool.structured:
             # Neither has a question.
             answer["isError"] = True
         # The runner says which kind of result it is, in the era's own words.
         answer.pop("resultType", None)
         return answer
+
+    def _client(self, call: Call) -> Client | None:
+        named = self.options.client
+        return call.client if named == "auto" else find_client(named)
 
     def protocol_error(self, error: ToolError, *, era: str) -> MCPError:
         """The failure as a JSON-RPC error in the form of contract 004."""
@@ -247,7 +450,8 @@ class Boundary:
             error.effect = Effect.NONE
             if error.code == "INTERNAL_ERROR":
                 error = error.replace(message=f"[{what}] The server failed unexpectedly.")
-        self._log(error, what, exc)
+        error = _identified(error)
+        log_failure(self.options.logger or log, error, tool=what, exc=exc, guard=self.options.guard)
         return self.attached(error, about)
 
     def attached(self, error: ToolError, about: Mapping[str, Json]) -> MCPError:
@@ -270,27 +474,6 @@ class Boundary:
             known = self._guards[id(schema)] = (schema, guard if paths else self.options.guard)
         return known[1]
 
-    def _log(self, error: ToolError, what: str, exc: BaseException) -> None:
-        """One line for what was to be expected; the way there, too, for what was not. Never a secret."""
-        crash = error.kind is Kind.INTERNAL and not isinstance(exc, ToolError)
-        if not log.isEnabledFor(logging.ERROR if crash else logging.INFO):
-            return
-        guard = self.options.guard
-        # Of wrong arguments the names are enough.
-        told = ", ".join(problem.name for problem in error.fields[:10]) or error.debug or error.message
-        line, what = guard.text(told), guard.redact(what[:200])
-        if crash:
-            log.error("%s failed: %s: %s\n%s", what, error.code, line, guard.redact(_way(exc)))
-        else:
-            log.info("%s failed: %s: %s", what, error.code or error.kind.value, line)
-
-
-def _way(exc: BaseException) -> str:
-    """The frames that led to it, from the tool on: how a framework calls a tool is no news."""
-    frames = traceback.extract_tb(exc.__traceback__)
-    own = next((index for index, frame in enumerate(frames) if not _FRAMEWORK.search(frame.filename)), 0)
-    return "".join(traceback.format_list(frames[own:][-_DEEPEST_TRACEBACK:])).rstrip()
-
 
 def _debug(exc: BaseException, error: ToolError) -> str | None:
     """What the log is told. A validator's text quotes data, whole or in parts, so of that the places are enough."""
@@ -301,6 +484,11 @@ def _debug(exc: BaseException, error: ToolError) -> str | None:
         places = sorted({".".join(map(str, loc_of(each))) for each in errors_of(problem)})
         return f"{type(problem).__name__} at {', '.join(places[:20])}"
     return named(exc)
+
+
+def _identified(error: ToolError) -> ToolError:
+    """The error with an id of its own, by which the log is searched."""
+    return error if error.correlation_id is not None else error.replace(correlation_id=new_id())
 
 
 def secret_values(arguments: Mapping[str, Any], guard: Guard) -> tuple[str, ...]:
@@ -324,11 +512,20 @@ def secret_values(arguments: Mapping[str, Any], guard: Guard) -> tuple[str, ...]
     return tuple(found)
 
 
-def _whole(outcome: Outcome) -> Outcome:
+def _whole(outcome: Outcome, as_written: bool) -> Outcome:
     """The outcome with a message that says everything, for a format whose message is all that a model reads of it."""
     if isinstance(outcome, NeedsInput):
         return outcome
+    if as_written and outcome.effect in (None, Effect.NONE) and not any(getattr(outcome, name) for name in _NEEDED):
+        return outcome
     return outcome.replace(message=render(outcome, "text", guard=None))
+
+
+def _referred(outcome: Outcome) -> Outcome:
+    """The outcome with a message that names the line in the log."""
+    if isinstance(outcome, NeedsInput) or outcome.correlation_id is None:
+        return outcome
+    return outcome.replace(message=f"{outcome.message} (Reference: {outcome.correlation_id}.)".lstrip())
 
 
 def _is_pydantic(exc: BaseException) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, Final
-
-from mcp_types import TextContent
+from typing import TYPE_CHECKING, Any, Final
 
 from failwell.classify.validation import unknown_arguments
-from failwell.formats import META_KEY
 
-from .boundary import Boundary, Facts
+from .call import Call
+
+if TYPE_CHECKING:
+    from .boundary import Facts
 
 # Keywords by which a schema gets properties that are not under `properties`.
 _ELSEWHERE: Final = frozenset(
@@ -35,17 +35,14 @@ def unknown_names(arguments: Mapping[str, Any], known: Collection[str]) -> list[
     return [name for name in arguments if name not in known]
 
 
-def noted(boundary: Boundary, result: Any, unknown: list[str], tool: Facts) -> Any:
-    """The result of a call with a word about the arguments that were dropped."""
-    if not unknown or getattr(result, "content", None) is None or getattr(result, "is_error", False):
-        return result
+def note(call: Call, unknown: list[str], tool: Facts) -> None:
+    """A word beside the result about the arguments that were dropped."""
+    if not unknown:
+        return
     known = list((tool.schema or {}).get("properties", ()))
     remark = unknown_arguments(unknown, known, tool=tool.name, schema=tool.schema)
     names = ", ".join(repr(name[:50]) for name in unknown[:5])
     remark = remark.replace(
         message=f"These arguments do not exist and were ignored: {names}.", severity="warning", suggestion=None
     )
-    remark = boundary.options.guard(remark)
-    meta = {**(result.meta or {}), META_KEY: remark.to_dict()}
-    content = [*result.content, TextContent(type="text", text=remark.message)]
-    return result.model_copy(update={"content": content, "meta": meta})
+    call.remarks.append(remark)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import cache
-from time import perf_counter
 from typing import Any, Final
 
 from fastmcp import FastMCP
@@ -21,21 +20,23 @@ from fastmcp.server.middleware import Middleware
 from fastmcp.server.transforms import Transform
 from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult
+from mcp_types import CallToolResult, InputRequiredResult
 from pydantic import ValidationError
 
 from failwell.classify.table import SHIPPED
-from failwell.formats import Outcome, render
+from failwell.formats import render
 from failwell.formats.jsonrpc import MODERN_ERA
 from failwell.model.error import ToolError
 from failwell.model.needs import NeedsInput
 from failwell.model.result import unwrapped
+from failwell.observe import mark_span
 
 from . import rows  # noqa: F401  (the frameworks' own exceptions)
 from .absent import missing_arguments, no_such
-from .boundary import Boundary, BrokenResult, Facts, inside, taken
-from .extras import noted, open_ended, unknown_names
-from .lowlevel import requests, wrap_handlers
+from .boundary import Boundary, BrokenResult, Facts, Failed, taken
+from .call import EXTENSION, Call, current
+from .extras import note, open_ended, unknown_names
+from .lowlevel import requests, settings, wrap_handlers
 from .options import is_untouched
 from .schemas import Checkers
 
@@ -43,6 +44,7 @@ from .schemas import Checkers
 def install(server: FastMCP[Any], boundary: Boundary) -> None:
     behind(server, boundary)
     server.middleware.insert(0, _Answers(server, boundary))
+    server._mcp_server.extensions.setdefault(EXTENSION, settings(boundary))
     wrap_handlers(server._mcp_server, {"completion/complete": requests(boundary)["completion/complete"]})
 
 
@@ -63,10 +65,9 @@ class Stop(FastMCPError):
 class Failure(FastMCPToolError):
     """What a tool's failure looks like to FastMCP and to other middleware: nothing but what may leave."""
 
-    def __init__(self, outcome: Outcome, tool: Facts, text: str) -> None:
+    def __init__(self, failed: Failed, text: str) -> None:
         super().__init__(text, log_level=logging.INFO)
-        self.outcome = outcome
-        self.tool = tool
+        self.failed = failed
 
 
 # Middleware that retries looks for these, so the failure stays one.
@@ -83,7 +84,7 @@ _ALIKE: Final = ((TimeoutError, _TimedOut), (ConnectionError, _Unreachable))
 
 @SHIPPED.maps(Failure)
 def _carried(exc: Failure) -> ToolError:
-    outcome = exc.outcome
+    outcome = exc.failed.outcome
     return outcome.to_error() if isinstance(outcome, NeedsInput) else outcome
 
 
@@ -150,7 +151,10 @@ def _guarded_tool(kind: type) -> type:
                 result = await super()._run(arguments)
                 if options.validate and self.output_schema is not None and _breaks(result, mine, self.output_schema):
                     raise BrokenResult
-                return _noted(boundary, result, unknown, self) if unknown and options.extra == "warn" else result
+                call = current.get()
+                if unknown and options.extra == "warn" and call is not None:
+                    note(call, unknown, _facts(self))
+                return result
             except RejectedArguments as exc:
                 failed, rejected = exc, True
             except BaseException as exc:
@@ -178,14 +182,6 @@ def _facts(tool: Any) -> Facts:
     return Facts.of(tool.name, tool.parameters, tool.output_schema is not None, tool.annotations)
 
 
-def _noted(boundary: Boundary, result: Any, unknown: list[str], tool: Any) -> Any:
-    whole = getattr(result, "_raw_mcp_result", None)
-    if whole is None:
-        return noted(boundary, result, unknown, _facts(tool))
-    # The tool made the protocol's own result, and FastMCP sends that.
-    return ToolResult.from_mcp_result(noted(boundary, whole, unknown, _facts(tool)))
-
-
 def _breaks(result: Any, mine: _Behind, schema: Any) -> bool:
     if not isinstance(result, ToolResult) or isinstance(result, InputRequiredToolResult) or result.is_error:
         return False
@@ -200,8 +196,16 @@ def _carrier(
         outcome = boundary.failure(failed, tool, arguments, era=_era(), rejected=rejected)
     except MCPError as protocol:
         return Stop(protocol)
+    read = Failed(outcome, tool, failed)
+    if current.get() is None:
+        # Nobody answers a caller in Python, so nobody else writes it down.
+        boundary.write_down(read, arguments)
+    elif boundary.options.telemetry:
+        # FastMCP's span ends before the answer is made.
+        error = outcome if isinstance(outcome, ToolError) else None
+        mark_span(error, tool=tool.name, action=tool.action, asked=error is None)
     kind = next((made for alike, made in _ALIKE if isinstance(failed, alike)), Failure)
-    return kind(outcome, tool, render(outcome, "text", guard=boundary.options.guard))
+    return kind(read, render(outcome, "text", guard=boundary.options.guard))
 
 
 def _era() -> str:
@@ -252,6 +256,37 @@ def _guarded_prompt(kind: type) -> type:
     return _named(GuardedPrompt, kind)
 
 
+def _advertised(result: Any, boundary: Boundary) -> Any:
+    """The answer to a handshake with the extension put back, which the SDK takes out for that era."""
+    capabilities = getattr(result, "capabilities", None)
+    if capabilities is None:
+        return result
+    changes = {
+        place: {**(getattr(capabilities, place, None) or {}), EXTENSION: settings(boundary)}
+        for place in ("experimental", "extensions")
+    }
+    return result.model_copy(update={"capabilities": capabilities.model_copy(update=changes)})
+
+
+def _opened(result: Any) -> Any:
+    """FastMCP's result as the SDK's; None for one that is neither a success nor a failure yet."""
+    if not isinstance(result, ToolResult) or isinstance(result, InputRequiredToolResult):
+        return None
+    whole = result.to_mcp_result()
+    if isinstance(whole, CallToolResult):
+        return whole
+    if isinstance(whole, tuple):
+        content, structured = whole
+        return CallToolResult(content=content, structured_content=structured)
+    return CallToolResult(content=whole)
+
+
+def _closed(result: Any) -> Any:
+    if isinstance(result, InputRequiredResult):
+        return InputRequiredToolResult(result)
+    return ToolResult.from_mcp_result(result)
+
+
 class _Answers(Middleware):
     """Outermost: turns what is left of a failure into the answer."""
 
@@ -270,10 +305,11 @@ class _Answers(Middleware):
         if method == "prompts/get" and hasattr(context.message, "name"):
             name = context.message.name
             return await self._requested(context, call_next, "prompt", name, {"name": name})
-        if context.type != "request" or inside.get():
+        if context.type != "request" or current.get() is not None:
             return await call_next(context)
         try:
-            return await call_next(context)
+            result = await call_next(context)
+            return _advertised(result, self._boundary) if method == "initialize" else result
         except (ValidationError, NotFoundError, DisabledError):
             # FastMCP's own words about the request.
             raise
@@ -284,35 +320,34 @@ class _Answers(Middleware):
     async def _call(self, context: Any, call_next: Any) -> Any:
         request = context.fastmcp_context.request_context if context.fastmcp_context is not None else None
         # Called from Python, or by another tool: there FastMCP's own exceptions are the contract.
-        if request is None or inside.get():
+        if request is None or current.get() is not None:
             return await call_next(context)
-        boundary, name = self._boundary, context.message.name
-        started = perf_counter()
-        failed: BaseException
-        token = inside.set(True)
-        try:
-            return boundary.returned(name, started, await call_next(context))
-        except BaseException as exc:
-            failed = taken(exc)
-        finally:
-            inside.reset(token)
-        if isinstance(failed, Stop):
-            boundary.stats.add(name, started, True)
-            raise failed.error
-        tool, era = Facts(name), request.protocol_version
-        outcome: Outcome
-        if isinstance(failed, Failure):
-            outcome, tool = failed.outcome, failed.tool
-            boundary.stats.add(name, started, True, outcome)
-        elif name in boundary.options.skip or is_untouched(await self._function(name)):
-            raise failed
-        elif isinstance(failed, (NotFoundError, DisabledError)):
-            tools = await self._server.list_tools(run_middleware=False)
-            outcome = boundary.no_such_tool(name, [each.name for each in tools], started)
-        else:
-            outcome = boundary.failed(failed, tool, context.message.arguments, started, era=era)
-        answer = boundary.result(outcome, tool, era)
-        return ToolResult.from_mcp_result(CallToolResult.model_validate(answer))
+        boundary, message = self._boundary, context.message
+        name = message.name
+        call = Call(name, message.arguments or {}, request._srctx)
+
+        def run(arguments: dict[str, Any]) -> Any:
+            if arguments is message.arguments or not arguments:
+                return call_next(context)
+            return call_next(context.copy(message=message.model_copy(update={"arguments": arguments})))
+
+        async def read(raised: BaseException) -> Failed:
+            if isinstance(raised, Stop):
+                raise raised.error
+            if isinstance(raised, Failure):
+                return raised.failed
+            if name in boundary.options.skip or is_untouched(await self._function(name)):
+                raise raised
+            if isinstance(raised, (NotFoundError, DisabledError)):
+                tools = await self._server.list_tools(run_middleware=False)
+                return boundary.no_such_tool(call, [each.name for each in tools], raised)
+            return Failed(boundary.failure(raised, Facts(name), call.arguments, era=call.era), Facts(name), raised)
+
+        async def facts() -> Facts:
+            tool = await self._server.get_tool(name)
+            return Facts(name) if tool is None else _facts(tool)
+
+        return await boundary.handle(call, run, read, facts, opened=_opened, closed=_closed, in_span=False)
 
     async def _function(self, name: str) -> object:
         try:
@@ -329,7 +364,7 @@ class _Answers(Middleware):
             return []
 
     async def _requested(self, context: Any, call_next: Any, kind: str, what: str, about: dict[str, Any]) -> Any:
-        if context.fastmcp_context is None or context.fastmcp_context.request_context is None or inside.get():
+        if context.fastmcp_context is None or context.fastmcp_context.request_context is None or current.get():
             return await call_next(context)
         try:
             return await call_next(context)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from time import perf_counter
 from typing import Any, Final
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -14,14 +13,15 @@ from mcp_types import CallToolRequestParams, CallToolResult, PaginatedRequestPar
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from failwell.formats import Outcome
+from failwell.formats import FORMATS
 from failwell.model.error import ToolError
 from failwell.model.result import unwrapped
+from failwell.observe import UNKNOWN
 
 from . import rows  # noqa: F401  (the frameworks' own exceptions)
-from .boundary import Boundary, BrokenResult, Facts, inside, taken
-from .counting import UNKNOWN
-from .extras import noted, open_ended, strictly, unknown_names
+from .boundary import Boundary, BrokenResult, Facts, Failed, taken
+from .call import EXTENSION, Call, current
+from .extras import note, open_ended, strictly, unknown_names
 from .schemas import Checker
 
 Handler = Callable[[Any, Any], Awaitable[Any]]
@@ -31,6 +31,7 @@ SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 
 def install(server: Server[Any], boundary: Boundary) -> None:
     tools = Tools(server, boundary)
+    server.extensions.setdefault(EXTENSION, settings(boundary))
     wrap_handlers(server, {"tools/call": tools.call, "tools/list": tools.listing, **requests(boundary)})
     add_middleware(server, boundary, tools.facts)
 
@@ -78,8 +79,19 @@ def requests(boundary: Boundary) -> dict[str, Wrapper]:
     }
 
 
-def answer(boundary: Boundary, outcome: Outcome, tool: Facts, era: str) -> CallToolResult:
-    return CallToolResult.model_validate(boundary.result(outcome, tool, era))
+def settings(boundary: Boundary) -> dict[str, Any]:
+    """What the server says about the extension: the formats it can answer in, and the one it does answer in."""
+    format = boundary.options.format
+    return {"version": "1", "formats": list(FORMATS), "default": format if isinstance(format, str) else "envelope"}
+
+
+def advertised(result: Any, boundary: Boundary) -> Any:
+    """The answer to a handshake with the extension put back, which the SDK takes out for that era."""
+    if isinstance(result, dict):
+        capabilities = result.setdefault("capabilities", {})
+        for place in ("experimental", "extensions"):
+            capabilities.setdefault(place, {})[EXTENSION] = settings(boundary)
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,37 +136,37 @@ class Tools:
 
         async def guarded(ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> Any:
             name = params.name
-            if name in skip or inside.get():
+            if name in skip or current.get() is not None:
                 return await handler(ctx, params)
-            started = perf_counter()
-            token = inside.set(True)
-            try:
-                known = self._listed.get(name)
-                tool = known[1] if known is not None else await self._look_up(ctx, name)
-                arguments = params.arguments or {}
-                failed: BaseException
-                try:
-                    if tool is not None and tool.arguments is not None and not tool.arguments.fits(arguments):
-                        problem = tool.arguments.problems(arguments, name)
-                        if problem is not None:
-                            raise problem
-                    result = unwrapped(await handler(ctx, params))
-                    if tool is not None and tool.output is not None:
-                        _check_output(tool.output, result)
-                    boundary.returned(name if tool is not None else UNKNOWN, started, result)
-                    if tool is not None and boundary.options.extra == "warn" and tool.known is not None:
-                        return noted(boundary, result, unknown_names(arguments, tool.known), tool.facts)
-                    return result
-                except BaseException as exc:
-                    failed = taken(exc)
-                facts = tool.facts if tool is not None else Facts(name)
-                if tool is None and self._listed and _could_mean_unknown(failed):
-                    outcome: Outcome = boundary.no_such_tool(name, self._listed, started)
-                else:
-                    outcome = boundary.failed(failed, facts, arguments, started, era=ctx.protocol_version)
-                return answer(boundary, outcome, facts, ctx.protocol_version)
-            finally:
-                inside.reset(token)
+            call = Call(name, params.arguments or {}, ctx)
+            known = self._listed.get(name)
+            tool = known[1] if known is not None else await self._look_up(ctx, name)
+            if tool is None:
+                call.counted = UNKNOWN
+
+            async def run(arguments: dict[str, Any]) -> Any:
+                if tool is not None and tool.arguments is not None and not tool.arguments.fits(arguments):
+                    problem = tool.arguments.problems(arguments, name)
+                    if problem is not None:
+                        raise problem
+                asked = params if arguments is params.arguments else params.model_copy(update={"arguments": arguments})
+                result = unwrapped(await handler(ctx, asked))
+                if tool is not None and tool.output is not None:
+                    _check_output(tool.output, result)
+                if tool is not None and boundary.options.extra == "warn" and tool.known is not None:
+                    note(call, unknown_names(arguments, tool.known), tool.facts)
+                return result
+
+            def facts() -> Facts:
+                return tool.facts if tool is not None else Facts(name)
+
+            def read(raised: BaseException) -> Failed:
+                if tool is None and self._listed and _could_mean_unknown(raised):
+                    return boundary.no_such_tool(call, self._listed, raised)
+                call.counted = name
+                return Failed(boundary.failure(raised, facts(), call.arguments, era=call.era), facts(), raised)
+
+            return await boundary.handle(call, run, read, facts)
 
         return guarded
 
@@ -209,10 +221,10 @@ def add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str
     """Answers for other middleware: what it raises about a call never reached the tool, but the model should know."""
 
     async def failwell_middleware(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        started = perf_counter()
         calls = ctx.method == "tools/call"
         try:
-            return await call_next(ctx)
+            result = await call_next(ctx)
+            return advertised(result, boundary) if ctx.method == "initialize" else result
         except ValidationError:
             # The request itself is malformed.
             raise
@@ -236,10 +248,9 @@ def add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str
         params = ctx.params or {}
         tool = facts(str(params.get("name", "")))
         arguments = params.get("arguments")
-        era = ctx.protocol_version
-        outcome = boundary.failed(failed, tool, arguments if isinstance(arguments, dict) else {}, started, era=era)
-        result = answer(boundary, outcome, tool, era).model_dump(by_alias=True, mode="json", exclude_none=True)
-        return stamped(server, result, era)
+        call = Call(tool.name, arguments if isinstance(arguments, dict) else {}, ctx)
+        answer = boundary.refused(call, failed, tool)
+        return stamped(server, answer.model_dump(by_alias=True, mode="json", exclude_none=True), call.era)
 
     middleware: list[Any] = server.middleware
     # Inside telemetry, so that the span sees the answer; outside everybody else.

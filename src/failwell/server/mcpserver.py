@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
 from typing import Any
 
 from mcp.server.mcpserver import MCPServer
@@ -18,14 +17,16 @@ from failwell.model.error import ToolError
 from failwell.model.result import unwrapped
 
 from .absent import missing_arguments, no_such
-from .boundary import Boundary, BrokenResult, Facts, inside, taken
-from .extras import noted, open_ended, unknown_names
-from .lowlevel import add_middleware, answer, requests, wrap_handlers
+from .boundary import Boundary, BrokenResult, Facts, Failed, taken
+from .call import EXTENSION, Call, current
+from .extras import note, open_ended, unknown_names
+from .lowlevel import add_middleware, requests, settings, wrap_handlers
 from .options import is_untouched
 
 
 def install(server: MCPServer[Any], boundary: Boundary) -> None:
     lowlevel = server._lowlevel_server
+    lowlevel.extensions.setdefault(EXTENSION, settings(boundary))
     # The server's own methods turn exceptions into what a client is to see; the handlers below are for the rest.
     wrap_handlers(lowlevel, requests(boundary))
     add_middleware(lowlevel, boundary, lambda name: _facts(server, name))
@@ -49,39 +50,43 @@ def _call_tool(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]
 
     async def call_tool(name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         # Called from Python, or by another tool: there the SDK's own exceptions are the contract.
-        if context is None or name in skip or inside.get():
+        if context is None or name in skip or current.get() is not None:
             return await original(name, arguments, context)
-        started = perf_counter()
         tool = find(name)
-        era = context.request_context.protocol_version
-        if tool is None:
-            missing = boundary.no_such_tool(name, [each.name for each in server._tool_manager.list_tools()], started)
-            return answer(boundary, missing, Facts(name), era)
-        if is_untouched(tool.fn):
+        if tool is not None and is_untouched(tool.fn):
             return await original(name, arguments, context)
-        if type(tool.fn_metadata) is FuncMetadata:
+        if tool is not None and type(tool.fn_metadata) is FuncMetadata:
             object.__setattr__(tool.fn_metadata, "__class__", _ReturnedFailures)
-        failed: BaseException
-        token = inside.set(True)
-        try:
+        call = Call(name, arguments, context.request_context)
+
+        async def run(arguments: dict[str, Any]) -> Any:
+            if tool is None:
+                raise _NoSuchTool
             known = tool.parameters.get("properties", {})
-            unknown = [] if arguments.keys() <= known.keys() else unknown_names(arguments, known)
-            if unknown and options.extra == "reject" and not open_ended(tool.parameters):
+            if arguments.keys() <= known.keys() or open_ended(tool.parameters):
+                return await original(name, arguments, context)
+            if options.extra == "reject":
                 raise _all_problems(tool, arguments)
-            result = boundary.returned(name, started, await original(name, arguments, context))
-            if unknown and options.extra == "warn" and not open_ended(tool.parameters):
-                return noted(boundary, result, unknown, _facts(server, name))
+            result = await original(name, arguments, context)
+            if options.extra == "warn":
+                note(call, unknown_names(arguments, known), _facts(server, name))
             return result
-        except BaseException as exc:
-            failed = taken(exc)
-        finally:
-            inside.reset(token)
-        facts = _facts(server, name)
-        cause, rejected = _unwrap(failed)
-        outcome = boundary.failed(cause, facts, arguments, started, era=era, rejected=rejected)
-        return answer(boundary, outcome, facts, era)
+
+        def read(raised: BaseException) -> Failed:
+            if isinstance(raised, _NoSuchTool):
+                return boundary.no_such_tool(call, [each.name for each in server._tool_manager.list_tools()])
+            facts = _facts(server, name)
+            cause, rejected = _unwrap(raised)
+            outcome = boundary.failure(cause, facts, call.arguments, era=call.era, rejected=rejected)
+            return Failed(outcome, facts, cause)
+
+        return await boundary.handle(call, run, read, lambda: _facts(server, name))
 
     return call_tool
+
+
+class _NoSuchTool(Exception):
+    """The server has no tool of that name."""
 
 
 def _all_problems(tool: Any, arguments: dict[str, Any]) -> ToolError:
@@ -101,7 +106,7 @@ class _ReturnedFailures(FuncMetadata):
     """Looks at what a tool returned before it is made into a result."""
 
     def convert_result(self, result: Any) -> Any:
-        if not inside.get():
+        if current.get() is None:
             return super().convert_result(result)
         result = unwrapped(result)
         try:
@@ -127,7 +132,7 @@ def _read_resource(server: MCPServer[Any], boundary: Boundary) -> Callable[..., 
     original = server.read_resource
 
     async def read_resource(uri: Any, context: Any = None) -> Any:
-        if context is None or inside.get():
+        if context is None or current.get() is not None:
             return await original(uri, context)
         try:
             return await original(uri, context)
@@ -145,7 +150,7 @@ def _get_prompt(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any
     original = server.get_prompt
 
     async def get_prompt(name: str, arguments: Any = None, context: Any = None) -> Any:
-        if context is None or inside.get():
+        if context is None or current.get() is not None:
             return await original(name, arguments, context)
         prompt = server._prompt_manager.get_prompt(name)
         if prompt is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeVar, get_args
 
@@ -12,9 +12,13 @@ from failwell.formats import FORMATS
 from failwell.guard import DEFAULT as GUARD
 from failwell.guard import Guard
 
+from .envelopes import Envelope
+from .rules import Rule
+
 F = TypeVar("F", bound=Callable[..., Any])
 Extra = Literal["reject", "warn", "allow"]
 UnknownTool = Literal["result", "protocol"]
+OnMissing = Literal["error", "ask"]
 
 PROTOCOL_NUMBERS: Final = frozenset({-32700, -32600, -32601, -32020, -32021, -32022, -32042})
 """Numbers that are between client and server, and tell a model nothing: not JSON, no request, no such method, wrong
@@ -25,7 +29,16 @@ headers, a missing capability, an unknown version, a page the user has to visit.
 class Options:
     """How failures leave a server.
 
-    format: the form of the failure; each of `failwell.FORMATS`.
+    format: the form of the failure, one of `failwell.FORMATS`, or an `Envelope`, which successes are put in too. A
+        client that asks for another one by negotiation gets that.
+    client: who is answered, as `name/version`: what it shows its model decides what is sent. `"auto"` is the name the
+        client connects by, None is nobody in particular.
+    on_missing: missing required arguments are an error, or a question to the user where the client can ask.
+    rules: rules for tools by name, such as `{"search": [limit(concurrency=2)]}`; `"*"` stands for all.
+    show_reference: whether the text names the failure's correlation id, which is in the log and in `_meta` anyway.
+    logger: where failures are written, a logger of `logging` or of structlog; "failwell.server" unless given.
+    hooks: called with a `failwell.observe.CallEvent` after every call.
+    telemetry: whether spans and counters of OpenTelemetry are told about failures.
     extra: what becomes of arguments the tool does not have: refused, dropped with a warning, or dropped.
     unknown_tool: a call of no tool is answered by a result, which the model sees, or by a protocol error.
     validate: whether arguments and results are held against the listed schemas where the framework does not do so.
@@ -38,7 +51,14 @@ class Options:
     wire: further options of `failwell.to_result`: `gate`, `carry`, `meta`, `prefix`, or the format's own.
     """
 
-    format: str = "text"
+    format: str | Envelope = "text"
+    client: str | None = "auto"
+    on_missing: OnMissing = "error"
+    rules: Mapping[str, Sequence[Rule]] = field(default_factory=dict)
+    show_reference: bool = False
+    logger: Any = None
+    hooks: Sequence[Callable[[Any], object]] = ()
+    telemetry: bool = True
     extra: Extra = "reject"
     unknown_tool: UnknownTool = "result"
     validate: bool = True
@@ -51,7 +71,14 @@ class Options:
     wire: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _one_of("format", self.format, FORMATS)
+        if not isinstance(self.format, Envelope):
+            _one_of("format", self.format, FORMATS)
+        _one_of("on_missing", self.on_missing, get_args(OnMissing))
+        for name, rules in self.rules.items():
+            if not isinstance(rules, Sequence) or not all(isinstance(rule, Rule) for rule in rules):
+                raise ValueError(f"rules[{name!r}] is a list of rules, such as [limit(concurrency=2)].")
+        if not all(callable(hook) for hook in self.hooks):
+            raise ValueError("hooks are functions of one argument, the event.")
         _one_of("extra", self.extra, get_args(Extra))
         _one_of("unknown_tool", self.unknown_tool, get_args(UnknownTool))
         for name in ("protocol", "skip"):
