@@ -307,6 +307,7 @@ def test_annotations_decide_about_the_effect(framework: Any) -> None:
     assert effects == {"write": "unknown", "read": "none", "put": None}
 
 
+@pytest.mark.checklist(168)
 def test_something_else_that_was_cancelled_does_not_end_the_call(framework: Any) -> None:
     @framework.tool()
     async def waits_for_another() -> str:

@@ -15,6 +15,7 @@ from failwell.classify.nearest import nearest
 
 from .decorator import tool_errors
 from .envelopes import Envelope
+from .groups import Group
 from .limits import limit, rate
 from .options import PROTOCOL_NUMBERS, Options, untouched
 from .rules import Rule, deprecated
@@ -23,7 +24,8 @@ from .safety import Safety, Target
 if TYPE_CHECKING:
     from failwell.observe import ToolStats
 
-    from .replies import reply
+    from .replies import reply, tool_result
+    from .streaming import progress
 
 S = TypeVar("S")
 
@@ -35,7 +37,7 @@ _ADAPTERS: Final = {
 }
 _MARK: Final = "_failwell_installed"
 # These need the SDK, which a server of another framework may do without.
-_LATER: Final = {"reply": ".replies"}
+_LATER: Final = {"progress": ".streaming", "reply": ".replies", "tool_result": ".replies"}
 
 
 def __getattr__(name: str) -> Any:
@@ -97,8 +99,11 @@ __all__ = [
     "tool_errors",
     "untouched",
     # what a tool can be, and answer
+    "Group",
     "Envelope",
     "reply",
+    "tool_result",
+    "progress",
     # what a tool can be put under
     "Rule",
     "limit",

@@ -32,6 +32,7 @@ from .asking import Answers, ask, can_ask, missing, resumed
 from .call import FORMAT_KEY, Call, current, gate_of
 from .envelopes import Envelope
 from .options import Options
+from .outputs import fitted
 from .replies import enveloped, remarked
 
 log = logging.getLogger("failwell.server")
@@ -123,6 +124,7 @@ class Boundary:
         self.options = options
         self.stats = Stats()
         self._envelope = options.format if isinstance(options.format, Envelope) else None
+        self._dresses = self._envelope is not None or options.max_output is not None
         self._guards: dict[int, tuple[Any, Guard]] = {}
 
     async def handle(
@@ -164,7 +166,7 @@ class Boundary:
                         self.stats.add(call.counted, call.seconds)
                         if self.options.hooks:
                             self._emit(call, None, ok=True)
-                    if is_error or (self._envelope is None and not call.remarks):
+                    if is_error or not (self._dresses or call.remarks):
                         return result
                     return await self._dressed(call, result, facts, opened, closed)
                 except BaseException as exc:
@@ -214,10 +216,13 @@ class Boundary:
         opened: Callable[[Any], Any],
         closed: Callable[[Any], Any],
     ) -> Any:
-        """A success in the server's envelope, and with what there is to say beside it."""
+        """A success in the server's envelope, not too long, and with what there is to say beside it."""
         whole = opened(result)
         if not isinstance(whole, CallToolResult):
             return result
+        if self.options.max_output is not None:
+            tool = await _now(facts())
+            whole = fitted(call, whole, self.options.max_output, tool.schema, tool.structured)
         if self._envelope is not None and call.wanted() in (None, "envelope"):
             whole = enveloped(call, whole, self._envelope, (await _now(facts())).structured)
         if call.remarks:

@@ -36,6 +36,7 @@ from .absent import missing_arguments, no_such
 from .boundary import Boundary, BrokenResult, Facts, Failed, taken
 from .call import EXTENSION, Call, current
 from .extras import note, open_ended, unknown_names
+from .groups import group_of
 from .lowlevel import requests, settings, wrap_handlers
 from .options import is_untouched
 from .schemas import Checkers
@@ -144,7 +145,7 @@ def _guarded_tool(kind: type) -> type:
             rejected = False
             try:
                 unknown: list[str] = []
-                if options.extra != "reject" and not open_ended(self.parameters):
+                if options.extra != "reject" and not open_ended(self.parameters) and not _is_group(self):
                     unknown = unknown_names(arguments, self.parameters["properties"])
                     if unknown:
                         arguments = {name: value for name, value in arguments.items() if name not in unknown}
@@ -153,7 +154,7 @@ def _guarded_tool(kind: type) -> type:
                     raise BrokenResult
                 call = current.get()
                 if unknown and options.extra == "warn" and call is not None:
-                    note(call, unknown, _facts(self))
+                    note(call, unknown, _facts(self, arguments))
                 return result
             except RejectedArguments as exc:
                 failed, rejected = exc, True
@@ -164,7 +165,7 @@ def _guarded_tool(kind: type) -> type:
             if type(failed).__name__ == "_ToolBodyError" and failed.__cause__ is not None:
                 # FastMCP's mark on a pydantic error that is not about the arguments.
                 failed = failed.__cause__
-            raise _carrier(boundary, failed, _facts(self), arguments, rejected)
+            raise _carrier(boundary, failed, _facts(self, arguments), arguments, rejected)
 
         def convert_result(self, raw_value: Any) -> Any:
             return super().convert_result(unwrapped(raw_value))
@@ -178,7 +179,14 @@ def _named(made: type, kind: type) -> type:
     return made
 
 
-def _facts(tool: Any) -> Facts:
+def _is_group(tool: Any) -> bool:
+    """Whether the tool looks at its arguments itself, once it knows the action."""
+    return group_of(getattr(tool, "fn", None)) is not None
+
+
+def _facts(tool: Any, arguments: Any) -> Facts:
+    if (group := group_of(getattr(tool, "fn", None))) is not None:
+        return group.facts(arguments)
     return Facts.of(tool.name, tool.parameters, tool.output_schema is not None, tool.annotations)
 
 
@@ -345,7 +353,7 @@ class _Answers(Middleware):
 
         async def facts() -> Facts:
             tool = await self._server.get_tool(name)
-            return Facts(name) if tool is None else _facts(tool)
+            return Facts(name) if tool is None else _facts(tool, call.arguments)
 
         return await boundary.handle(call, run, read, facts, opened=_opened, closed=_closed, in_span=False)
 

@@ -22,6 +22,7 @@ from . import rows  # noqa: F401  (the frameworks' own exceptions)
 from .boundary import Boundary, BrokenResult, Facts, Failed, taken
 from .call import EXTENSION, Call, current
 from .extras import note, open_ended, strictly, unknown_names
+from .groups import groups_of
 from .schemas import Checker
 
 Handler = Callable[[Any, Any], Awaitable[Any]]
@@ -141,6 +142,10 @@ class Tools:
             call = Call(name, params.arguments or {}, ctx)
             known = self._listed.get(name)
             tool = known[1] if known is not None else await self._look_up(ctx, name)
+            group = groups_of(self._server).get(name)
+            if group is not None and tool is not None:
+                # It looks at its arguments itself, once it knows the action.
+                tool = replace(tool, known=None, arguments=None)
             if tool is None:
                 call.counted = UNKNOWN
 
@@ -158,10 +163,12 @@ class Tools:
                 return result
 
             def facts() -> Facts:
+                if group is not None:
+                    return group.facts(call.arguments)
                 return tool.facts if tool is not None else Facts(name)
 
             def read(raised: BaseException) -> Failed:
-                if tool is None and self._listed and _could_mean_unknown(raised):
+                if tool is None and group is None and self._listed and _could_mean_unknown(raised):
                     return boundary.no_such_tool(call, self._listed, raised)
                 call.counted = name
                 return Failed(boundary.failure(raised, facts(), call.arguments, era=call.era), facts(), raised)

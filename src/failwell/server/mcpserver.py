@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mcp.server.mcpserver import MCPServer
@@ -20,6 +20,7 @@ from .absent import missing_arguments, no_such
 from .boundary import Boundary, BrokenResult, Facts, Failed, taken
 from .call import EXTENSION, Call, current
 from .extras import note, open_ended, unknown_names
+from .groups import group_of
 from .lowlevel import add_middleware, requests, settings, wrap_handlers
 from .options import is_untouched
 
@@ -35,10 +36,12 @@ def install(server: MCPServer[Any], boundary: Boundary) -> None:
     server.get_prompt = _get_prompt(server, boundary)  # type: ignore[method-assign]
 
 
-def _facts(server: MCPServer[Any], name: str) -> Facts:
+def _facts(server: MCPServer[Any], name: str, arguments: Mapping[str, Any] | None = None) -> Facts:
     tool = server._tool_manager.get_tool(name)
     if tool is None:
         return Facts(name)
+    if (group := group_of(tool.fn)) is not None:
+        return group.facts(arguments)
     return Facts.of(name, tool.parameters, tool.output_schema is not None, tool.annotations)
 
 
@@ -63,7 +66,8 @@ def _call_tool(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]
             if tool is None:
                 raise _NoSuchTool
             known = tool.parameters.get("properties", {})
-            if arguments.keys() <= known.keys() or open_ended(tool.parameters):
+            # A group looks at its arguments itself, once it knows the action.
+            if arguments.keys() <= known.keys() or open_ended(tool.parameters) or group_of(tool.fn) is not None:
                 return await original(name, arguments, context)
             if options.extra == "reject":
                 raise _all_problems(tool, arguments)
@@ -75,12 +79,12 @@ def _call_tool(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]
         def read(raised: BaseException) -> Failed:
             if isinstance(raised, _NoSuchTool):
                 return boundary.no_such_tool(call, [each.name for each in server._tool_manager.list_tools()])
-            facts = _facts(server, name)
+            facts = _facts(server, name, call.arguments)
             cause, rejected = _unwrap(raised)
             outcome = boundary.failure(cause, facts, call.arguments, era=call.era, rejected=rejected)
             return Failed(outcome, facts, cause)
 
-        return await boundary.handle(call, run, read, lambda: _facts(server, name))
+        return await boundary.handle(call, run, read, lambda: _facts(server, name, call.arguments))
 
     return call_tool
 

@@ -25,6 +25,9 @@ PROTOCOL_NUMBERS: Final = frozenset({-32700, -32600, -32601, -32020, -32021, -32
 headers, a missing capability, an unknown version, a page the user has to visit."""
 
 
+MIN_OUTPUT: Final = 200
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """How failures leave a server.
@@ -35,6 +38,7 @@ class Options:
         client connects by, None is nobody in particular.
     on_missing: missing required arguments are an error, or a question to the user where the client can ask.
     rules: rules for tools by name, such as `{"search": [limit(concurrency=2)]}`; `"*"` stands for all.
+    max_output: how many characters a successful result may have; longer ones are cut, and say so.
     show_reference: whether the text names the failure's correlation id, which is in the log and in `_meta` anyway.
     logger: where failures are written, a logger of `logging` or of structlog; "failwell.server" unless given.
     hooks: called with a `failwell.observe.CallEvent` after every call.
@@ -55,6 +59,7 @@ class Options:
     client: str | None = "auto"
     on_missing: OnMissing = "error"
     rules: Mapping[str, Sequence[Rule]] = field(default_factory=dict)
+    max_output: int | None = None
     show_reference: bool = False
     logger: Any = None
     hooks: Sequence[Callable[[Any], object]] = ()
@@ -74,6 +79,8 @@ class Options:
         if not isinstance(self.format, Envelope):
             _one_of("format", self.format, FORMATS)
         _one_of("on_missing", self.on_missing, get_args(OnMissing))
+        if self.max_output is not None and (not isinstance(self.max_output, int) or self.max_output < MIN_OUTPUT):
+            raise ValueError(f"max_output is a number of characters, at least {MIN_OUTPUT}.")
         for name, rules in self.rules.items():
             if not isinstance(rules, Sequence) or not all(isinstance(rule, Rule) for rule in rules):
                 raise ValueError(f"rules[{name!r}] is a list of rules, such as [limit(concurrency=2)].")

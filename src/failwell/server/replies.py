@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
-from mcp_types import CallToolResult, TextContent
+from mcp_types import CallToolResult, ContentBlock, TextContent
 
 from failwell.formats import GATES, META_KEY, pretty, render
 from failwell.formats.envelope import success
@@ -46,6 +46,23 @@ def reply(
     return CallToolResult(
         content=[TextContent(type="text", text=text) for text in texts],
         structured_content=sent if isinstance(sent, dict) else None,
+    )
+
+
+def tool_result(
+    content: str | ContentBlock | Sequence[ContentBlock] | Mapping[str, Any],
+    *,
+    is_error: bool = False,
+    meta: Mapping[str, Any] | None = None,
+) -> CallToolResult:
+    """Contract 004's `format_tool_result`: a text, a block or several, with `isError` and `_meta`."""
+    several = isinstance(content, Sequence) and not isinstance(content, str)
+    blocks = [
+        TextContent(type="text", text=each) if isinstance(each, str) else each
+        for each in (content if several else [content])
+    ]
+    return CallToolResult.model_validate(
+        {"content": blocks, "isError": is_error, "_meta": dict(meta) if meta else None}
     )
 
 

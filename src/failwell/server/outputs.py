@@ -1,0 +1,95 @@
+"""Results too long for whoever reads them: cut so that they stay well-formed, with a word on how to get less."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mcp_types import CallToolResult, TextContent
+
+from failwell.formats import pretty
+from failwell.guard.budget import shorten
+from failwell.model.error import ToolError
+
+from .call import Call
+
+# How long texts and how many items stay, from what hardly shows to what is hardly left.
+_PLANS: Final = ((4000, 500), (2000, 200), (1000, 100), (500, 50), (200, 20), (100, 10), (60, 5), (40, 2), (20, 1))
+_DEEPEST: Final = 40
+# Arguments by which tools usually let themselves be asked for less.
+_LESS: Final = (
+    *("limit", "max_results", "page_size", "per_page", "count", "top_k", "offset", "page", "cursor"),
+    *("start", "end", "filter", "filters", "query", "fields", "select"),
+)
+
+
+def fitted(call: Call, result: CallToolResult, most: int, schema: Mapping[str, Any] | None, structured: bool) -> Any:
+    """The result in about `most` characters; itself if it fits. What an output schema promises is never cut."""
+    texts = [block for block in result.content if isinstance(block, TextContent)]
+    total = sum(len(block.text) for block in texts)
+    if total <= most:
+        return result
+    share = most // len(texts)
+    content = [
+        block.model_copy(update={"text": _short(block.text, share)}) if isinstance(block, TextContent) else block
+        for block in result.content
+    ]
+    changes: dict[str, Any] = {"content": content}
+    if result.structured_content is not None and not structured:
+        changes["structured_content"] = pruned(result.structured_content, most)
+    if call.data:
+        call.data = (pruned(call.data[0], most),)
+    call.remarks.append(_remark(total, most, schema))
+    return result.model_copy(update=changes)
+
+
+def _remark(total: int, most: int, schema: Mapping[str, Any] | None) -> ToolError:
+    known = (schema or {}).get("properties")
+    offered = [name for name in _LESS if isinstance(known, Mapping) and name in known]
+    how = f"use {' or '.join(offered[:3])}" if offered else "ask for a part of it"
+    return ToolError(
+        f"The output had {total} characters and was cut to about {most}.",
+        code="OUTPUT_CUT",
+        kind="validation",
+        severity="warning",
+        suggestion=f"To see the rest, {how}.",
+        details={"characters": total, "max_output": most},
+    )
+
+
+def _short(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    if text.lstrip()[:1] in ("{", "["):
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return shorten(text, limit)
+        encode = pretty if "\n" in text else json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+        return encode(pruned(value, limit))
+    return shorten(text, limit)
+
+
+def pruned(value: Any, limit: int) -> Any:
+    """JSON data in about `limit` characters: long texts lose their middle, long lists and objects their end."""
+    cut = value
+    for longest, most in _PLANS:
+        cut = _prune(value, longest, most, _DEEPEST)
+        if len(json.dumps(cut, ensure_ascii=False)) <= limit:
+            break
+    return cut
+
+
+def _prune(value: Any, longest: int, most: int, depth: int) -> Any:
+    if isinstance(value, str):
+        return shorten(value, longest)
+    if depth == 0 and isinstance(value, (dict, list)):
+        return f"({len(value)} more)"
+    if isinstance(value, dict):
+        kept = {name: _prune(item, longest, most, depth - 1) for name, item in list(value.items())[:most]}
+        return kept if len(value) <= most else {**kept, "…": f"{len(value) - most} more"}
+    if isinstance(value, list):
+        items = [_prune(item, longest, most, depth - 1) for item in value[:most]]
+        return items if len(value) <= most else [*items, f"…({len(value) - most} more)"]
+    return value
