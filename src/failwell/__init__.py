@@ -23,6 +23,7 @@ from .model.plain import UNSET
 
 if TYPE_CHECKING:
     from .model import catalogs
+    from .model.declared import raises
     from .model.decide import Decision, Next, Policy, Traits, decide
     from .model.result import Err, Ok, Result
     from .model.template import Template
@@ -32,6 +33,7 @@ _LATER = {
     **dict.fromkeys(("Decision", "Next", "Policy", "Traits", "decide"), ".model.decide"),
     **dict.fromkeys(("Ok", "Err", "Result"), ".model.result"),
     "Template": ".model.template",
+    "raises": ".model.declared",
     "catalogs": ".model.catalogs",
 }
 
@@ -81,6 +83,7 @@ __all__ = [
     "Catalog",
     "catalogs",
     "Template",
+    "raises",
     # over the wire
     "FORMATS",
     "render",

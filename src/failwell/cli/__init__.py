@@ -10,10 +10,10 @@ from typing import NoReturn
 
 from failwell import __version__
 
-from . import codes, conformance, convert, demo, explain, schema
+from . import codes, conformance, convert, demo, example, explain, schema
 from .io import Stop
 
-COMMANDS = (demo, explain, convert, codes, schema, conformance)
+COMMANDS = (demo, explain, convert, codes, example, schema, conformance)
 
 _EPILOG = """\
 start here:

@@ -1,0 +1,51 @@
+"""`failwell example`: the reference servers, each started with one command."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace, RawDescriptionHelpFormatter
+
+from failwell.examples import EXAMPLES
+
+from .io import Commands, Stop, print_table
+
+_EPILOG = """\
+examples:
+  failwell example                         the five servers
+  failwell example reservations            serve it on stdio, for any MCP client
+  failwell example routers --http 8000     serve it at http://127.0.0.1:8000/mcp
+"""
+
+
+def register(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "example",
+        help="run one of the five reference servers",
+        description="Serves an example on stdio, or lists the examples.",
+        epilog=_EPILOG,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", nargs="?", metavar="NAME", help=", ".join(EXAMPLES))
+    parser.add_argument("--http", type=int, metavar="PORT", help="serve over HTTP instead, at /mcp")
+    parser.set_defaults(run=run)
+
+
+def run(options: Namespace) -> int:
+    if options.name is None:
+        print_table(("example", "what it is"), list(EXAMPLES.items()))
+        return 0
+    if options.name not in EXAMPLES:
+        raise Stop(f"there is no example {options.name!r}; use one of: {', '.join(EXAMPLES)}")
+    if options.http is not None and not 0 < options.http < 65536:
+        raise Stop("a port is a number from 1 to 65535")
+    from failwell import examples
+
+    try:
+        if options.http is not None:
+            print(f"{options.name}: http://127.0.0.1:{options.http}/mcp", file=sys.stderr)
+        examples.run(options.name, port=options.http)
+    except ModuleNotFoundError as problem:
+        if (problem.name or "").split(".")[0] in ("mcp", "mcp_types", "fastmcp", "jsonschema_rs"):
+            raise Stop("the examples need a framework; try: pip install 'failwell[fastmcp]'") from None
+        raise
+    return 0
