@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 from typing import NoReturn
 
 from failwell import __version__
 
-from . import codes, conformance, convert, demo, example, explain, schema
+from . import codes, conformance, convert, demo, example, explain, manifest, schema
 from .io import Stop
 
-COMMANDS = (demo, explain, convert, codes, example, schema, conformance)
+COMMANDS = (demo, explain, convert, codes, example, manifest, schema, conformance)
 
 _EPILOG = """\
 start here:
@@ -62,7 +63,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         parser = build_parser()
-        options = parser.parse_args(arguments)
+        given = list(sys.argv[1:] if arguments is None else arguments)
+        # What follows is somebody else's command line, whatever its options look like.
+        cut = given.index("--") if "--" in given else len(given)
+        options = parser.parse_args(given[:cut], Namespace(after=given[cut + 1 :]))
         if options.command is None:
             parser.print_help()
             return 0

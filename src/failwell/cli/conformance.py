@@ -42,7 +42,6 @@ def register(commands: Commands) -> None:
     parser.add_argument("--timeout", type=float, default=TIMEOUT, metavar="S", help="seconds to wait for an answer")
     parser.add_argument("--list", action="store_true", help="how many vectors there are, and run nothing")
     parser.add_argument("--json", action="store_true", help="for programs")
-    parser.add_argument("cmd", nargs="*", metavar="CMD", help="the command to test, after --")
     parser.set_defaults(run=run)
 
 
@@ -53,16 +52,16 @@ def run(options: Namespace) -> int:
     vectors = load_vectors(dict.fromkeys(options.format or LEVELS))
     if options.list:
         return _list(vectors, options.json)
-    if not options.cmd:
+    if not options.after:
         raise Stop("name the command to test after --, as in: failwell conformance -- ./my-adapter")
     if not 0 < options.timeout < math.inf:
         raise Stop("--timeout is a number of seconds above zero")
     try:
-        report = run_vectors(options.cmd, vectors, options.timeout)
+        report = run_vectors(options.after, vectors, options.timeout)
     except (OSError, ValueError) as problem:
-        raise Stop(f"cannot start {options.cmd[0]}: {getattr(problem, 'strerror', None) or problem}") from None
+        raise Stop(f"cannot start {options.after[0]}: {getattr(problem, 'strerror', None) or problem}") from None
     if options.json:
-        print_json(_as_json(options.cmd, report))
+        print_json(_as_json(options.after, report))
     else:
         _show(report)
     if report.problem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace, RawDescriptionHelpFormatter
+from importlib.resources import files
 
 from failwell.formats import FORMATS
 from failwell.formats.schema import SCHEMAS, schema
@@ -32,11 +33,14 @@ def register(commands: Commands) -> None:
 
 def run(options: Namespace) -> int:
     if options.name is None:
-        print_table(("format", "schema", "contract"), [(name, _language(name), _contract(name)) for name in SCHEMAS])
+        rows = [(name, _language(name), _contract(name)) for name in SCHEMAS]
+        print_table(("format", "schema", "contract"), [*rows, ("manifest", "JSON Schema", "003, tool manifest")])
+    elif options.name == "manifest":
+        sys.stdout.write(files("failwell.manifest").joinpath("manifest.schema.json").read_text(encoding="utf-8"))
     elif options.name in SCHEMAS:
         sys.stdout.write(schema(options.name))
     else:
-        raise Stop(f"there is no schema {options.name!r}; use one of: {', '.join(SCHEMAS)}")
+        raise Stop(f"there is no schema {options.name!r}; use one of: {', '.join((*SCHEMAS, 'manifest'))}")
     return 0
 
 

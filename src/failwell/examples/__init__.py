@@ -1,7 +1,7 @@
 """Five servers to copy from, each living by one of the five public contracts: `failwell example NAME`.
 
-Each is a package with a function `build`, which gives the server with Failwell installed; what it can be told, it is told by
-environment variables. Real parts stand behind them: SQLite, and services that speak HTTP on loopback.
+Each is a package with a function `build`, which gives the server with Failwell installed; what it can be told, it is
+told by environment variables. Real parts stand behind them: SQLite, and services that speak HTTP on loopback.
 """
 
 from __future__ import annotations

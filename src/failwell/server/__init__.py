@@ -24,6 +24,7 @@ from .safety import Safety, Target
 if TYPE_CHECKING:
     from failwell.observe import ToolStats
 
+    from .boundary import Boundary
     from .replies import reply, tool_result
     from .streaming import progress
 
@@ -79,11 +80,16 @@ def install(server: S, **options: Any) -> S:
 
 def stats(server: object) -> dict[str, ToolStats]:
     """How often each tool was called, how it failed and how long it took: a copy, to be read from any thread."""
-    boundary = getattr(server, _MARK, None)
+    boundary = installed_on(server)
     if boundary is None:
         raise RuntimeError("Failwell is not installed on this server; call failwell.server.install(server) first.")
-    counted: dict[str, ToolStats] = boundary.stats.read()
-    return counted
+    return boundary.stats.read()
+
+
+def installed_on(server: object) -> Boundary | None:
+    """What `install` put on the server; None if it did not."""
+    found: Boundary | None = getattr(server, _MARK, None)
+    return found
 
 
 def _names(server: object) -> list[str]:

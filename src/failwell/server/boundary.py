@@ -18,22 +18,24 @@ from failwell.classify import classify, from_error, is_order
 from failwell.classify.locations import errors_of, loc_of
 from failwell.classify.telling import named, said
 from failwell.classify.validation import anchored, from_pydantic, unknown_tool
-from failwell.formats import META_KEY, Client, Outcome, render, to_result, to_wire
+from failwell.formats import FORMATS, META_KEY, Client, Outcome, render, to_result, to_wire
 from failwell.formats.clients import find_client
 from failwell.formats.jsonrpc import MODERN_ERA
 from failwell.guard import Guard, secret_paths
 from failwell.model.error import ToolError
 from failwell.model.kinds import Effect, Kind
 from failwell.model.needs import NeedsInput
-from failwell.model.plain import Json
+from failwell.model.plain import Json, text
 from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, emit, log_failure, mark_failure, new_id
 
 from .asking import Answers, ask, can_ask, missing, resumed
 from .call import FORMAT_KEY, Call, current, gate_of
+from .declaring import UNDECLARED_KEY, is_undeclared, ruled, said_of
 from .envelopes import Envelope
 from .options import Options
 from .outputs import fitted
 from .replies import enveloped, remarked
+from .schemas import Checker
 
 log = logging.getLogger("failwell.server")
 
@@ -49,6 +51,7 @@ _NEEDED: Final = (
 _UNGATED: Final = frozenset({"text", "xml", "toolfailure"})
 # Options of `to_result` that are not one format's own.
 _GENERAL: Final = frozenset({"carry", "gate", "meta", "prefix"})
+_OF_RESULTS: Final = _GENERAL - {"carry"}
 URL_ELICITATION: Final = -32042
 _MOST_VALUES: Final = 2_000
 _LONGEST_SECRET: Final = 10_000
@@ -65,9 +68,19 @@ class Facts:
     idempotent: bool = False
     action: str | None = None
     """Which action of a grouped tool was called."""
+    function: Any = None
+    """What stands behind it, where that is known."""
 
     @classmethod
-    def of(cls, name: str, schema: Any, structured: bool, annotations: Any, action: str | None = None) -> Facts:
+    def of(
+        cls,
+        name: str,
+        schema: Any,
+        structured: bool,
+        annotations: Any,
+        action: str | None = None,
+        function: Any = None,
+    ) -> Facts:
         return cls(
             name,
             schema if isinstance(schema, Mapping) else None,
@@ -75,6 +88,7 @@ class Facts:
             bool(getattr(annotations, "read_only_hint", False)),
             bool(getattr(annotations, "idempotent_hint", False)),
             action,
+            function,
         )
 
     @property
@@ -158,7 +172,7 @@ class Boundary:
                     call.arguments = {**sent, **answers.values}
                     call.remarks.clear()
                 try:
-                    result = await (self._ruled(call, run) if self.options.rules else run(call.arguments))
+                    result = await (self._ruled(call, run, facts) if self.options.rules else run(call.arguments))
                     is_error = getattr(result, "is_error", False) is True
                     if is_error:
                         self._told(call, Facts(call.tool), None, in_span=in_span)
@@ -186,11 +200,22 @@ class Boundary:
         finally:
             current.reset(token)
 
-    async def _ruled(self, call: Call, run: Callable[[dict[str, Any]], Awaitable[Any]]) -> Any:
+    async def _ruled(
+        self,
+        call: Call,
+        run: Callable[[dict[str, Any]], Awaitable[Any]],
+        facts: Callable[[], Facts | Awaitable[Facts]],
+    ) -> Any:
         rules = self.options.rules
         async with AsyncExitStack() as held:
             for rule in (*rules.get("*", ()), *rules.get(call.tool, ())):
-                await held.enter_async_context(rule.held(call.arguments))
+                try:
+                    await held.enter_async_context(rule.held(call.arguments))
+                except Exception as exc:
+                    # The rule may have stumbled over arguments that the tool does not take either.
+                    schema = None if isinstance(exc, ToolError) else (await _now(facts())).schema
+                    problem = None if schema is None else Checker(schema).problems(call.arguments, call.tool)
+                    raise exc if problem is None else problem
             return await run(call.arguments)
 
     async def _asked(
@@ -240,7 +265,7 @@ class Boundary:
         outcome = self.write_down(failed, call.arguments, call.request_id)
         error = outcome if isinstance(outcome, ToolError) else None
         self._told(call, failed.tool, error, asked=error is None, in_span=in_span)
-        as_written = isinstance(failed.raised, ToolError)
+        as_written = isinstance(failed.raised, ToolError) or (error is not None and error._authored)
         return closed(CallToolResult.model_validate(self.result(outcome, failed.tool, call, as_written=as_written)))
 
     def write_down(
@@ -383,7 +408,8 @@ class Boundary:
     def result(self, outcome: Outcome, tool: Facts, call: Call, *, as_written: bool = False) -> dict[str, Any]:
         """The answer as the result of the call, or the protocol error the options ask for, raised.
 
-        `as_written` says that the author raised just this, so that nothing has to be said that they did not say.
+        `as_written` says that the author raised just this, or read it so by a row of their own: nothing has to be said
+        that they did not say.
         """
         options, era = self.options, call.era
         guard = self._guard(tool.schema)
@@ -407,12 +433,12 @@ class Boundary:
         with_meta = wire.pop("meta", True)
         terse = name in _TERSE
         said = _referred(outcome) if options.show_reference else outcome
-        said = _whole(said, as_written) if terse else said
+        # Guarded above; a message that says everything may have to be cut, though.
+        whole = guard(_whole(said, name, as_written)) if terse else said
         answer = to_result(
-            said,
+            whole,
             name,
-            # Guarded above; a message that says everything may have to be cut, though.
-            guard=guard if terse else None,
+            guard=None,
             era=era,
             # Who negotiates our extension knows what a failure looks like.
             output_schema=tool.structured and call.extension is None,
@@ -420,6 +446,10 @@ class Boundary:
             meta=False,
             **wire,
         )
+        if whole.message != said.message:
+            _say_once(answer, whole)
+        if options.check_declared and isinstance(outcome, ToolError) and self._is_undeclared(outcome, tool):
+            answer["_meta"] = {**answer.get("_meta", {}), UNDECLARED_KEY: outcome.code}
         if with_meta:
             answer["_meta"] = {META_KEY: outcome.to_dict(), **answer.get("_meta", {})}
             if asked_for is not None:
@@ -431,14 +461,30 @@ class Boundary:
         answer.pop("resultType", None)
         return answer
 
+    def _is_undeclared(self, error: ToolError, tool: Facts) -> bool:
+        named = (*self.options.rules.get("*", ()), *self.options.rules.get(tool.name, ()))
+        codes = (*ruled((tool.function,)), *(code for rule in named for code in rule.codes))
+        said = said_of(tool.function)
+        if not is_undeclared(error, said, codes):
+            return False
+        log.warning("%s sends %s, which it does not declare; add it to raises(…).", tool.label, error.code)
+        return True
+
     def _client(self, call: Call) -> Client | None:
         named = self.options.client
         return call.client if named == "auto" else find_client(named)
 
     def protocol_error(self, error: ToolError, *, era: str) -> MCPError:
         """The failure as a JSON-RPC error in the form of contract 004."""
-        wire: Any = to_wire(error, "jsonrpc", carry=True, guard=self.options.guard, era=era, actionable=True)
+        wire = self._contract(error, era=era)
         return MCPError(code=wire["code"], message=wire["message"], data=wire.get("data"))
+
+    def _contract(self, error: ToolError, **options: Any) -> Any:
+        """The error object of contract 004, written as the options want that format."""
+        own = self.options.wire if self.options.format == "jsonrpc" else {}
+        chosen = {key: value for key, value in own.items() if key not in _OF_RESULTS}
+        wanted = {"carry": True, "actionable": True, **chosen, **options}
+        return to_wire(error, "jsonrpc", guard=self.options.guard, **wanted)
 
     def request_error(self, exc: BaseException, what: str, about: Mapping[str, Json]) -> MCPError:
         """A failed read, prompt or completion: the specification's number, and the whole error in the data."""
@@ -464,7 +510,11 @@ class Boundary:
         text = self.options.guard.redact
         about = {name: text(value) if isinstance(value, str) else value for name, value in about.items()}
         number = -32602 if guarded.kind in (Kind.NOT_FOUND, Kind.VALIDATION) else -32603
-        return MCPError(code=number, message=guarded.message, data={**about, META_KEY: guarded.to_dict()})
+        data: dict[str, Any] = {**about, META_KEY: guarded.to_dict()}
+        if self.options.format == "jsonrpc":
+            # Who reads the contract looks for its keys here too; the whole error is there already.
+            data = {**self._contract(guarded, carry=False)["data"], **data}
+        return MCPError(code=number, message=guarded.message, data=data)
 
     def _guard(self, schema: Mapping[str, Any] | None) -> Guard:
         """The guard that also knows which arguments of the tool are secret."""
@@ -484,6 +534,9 @@ def _debug(exc: BaseException, error: ToolError) -> str | None:
     """What the log is told. A validator's text quotes data, whole or in parts, so of that the places are enough."""
     if error.fields:
         return None
+    if error.debug is not None and error.debug != named(exc):
+        # What a row of the author's table has to say.
+        return text(error.debug)
     problem = exc if _is_pydantic(exc) else exc.__cause__
     if problem is not None and _is_pydantic(problem):
         places = sorted({".".join(map(str, loc_of(each))) for each in errors_of(problem)})
@@ -517,13 +570,24 @@ def secret_values(arguments: Mapping[str, Any], guard: Guard) -> tuple[str, ...]
     return tuple(found)
 
 
-def _whole(outcome: Outcome, as_written: bool) -> Outcome:
+def _whole(outcome: Outcome, format: str, as_written: bool) -> Outcome:
     """The outcome with a message that says everything, for a format whose message is all that a model reads of it."""
     if isinstance(outcome, NeedsInput):
-        return outcome
+        if FORMATS[format].ask is not None:
+            return outcome
+        known = {name: getattr(outcome, name) for name in ("fields", "reason", "suggestions", "options")}
+        return NeedsInput(render(outcome, "text", guard=None), **known)
     if as_written and outcome.effect in (None, Effect.NONE) and not any(getattr(outcome, name) for name in _NEEDED):
         return outcome
     return outcome.replace(message=render(outcome, "text", guard=None))
+
+
+def _say_once(answer: dict[str, Any], outcome: Outcome) -> None:
+    """Take out of the block for people what they would read twice, since the message says everything by itself."""
+    told = render(outcome, "text", guard=None)
+    for block in answer["content"]:
+        if block["text"].endswith(told):
+            block["text"] = block["text"].removesuffix(told) + outcome.message
 
 
 def _referred(outcome: Outcome) -> Outcome:

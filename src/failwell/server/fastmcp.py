@@ -35,6 +35,7 @@ from . import rows  # noqa: F401  (the frameworks' own exceptions)
 from .absent import missing_arguments, no_such
 from .boundary import Boundary, BrokenResult, Facts, Failed, taken
 from .call import EXTENSION, Call, current
+from .declaring import publishing
 from .extras import note, open_ended, unknown_names
 from .groups import group_of
 from .lowlevel import requests, settings, wrap_handlers
@@ -47,6 +48,12 @@ def install(server: FastMCP[Any], boundary: Boundary) -> None:
     server.middleware.insert(0, _Answers(server, boundary))
     server._mcp_server.extensions.setdefault(EXTENSION, settings(boundary))
     wrap_handlers(server._mcp_server, {"completion/complete": requests(boundary)["completion/complete"]})
+    if boundary.options.publish:
+
+        async def function(name: str) -> Any:
+            return getattr(await server.get_tool(name), "fn", None)
+
+        wrap_handlers(server._mcp_server, {"tools/list": publishing(function)})
 
 
 def behind(server: FastMCP[Any], boundary: Boundary) -> None:
@@ -187,7 +194,8 @@ def _is_group(tool: Any) -> bool:
 def _facts(tool: Any, arguments: Any) -> Facts:
     if (group := group_of(getattr(tool, "fn", None))) is not None:
         return group.facts(arguments)
-    return Facts.of(tool.name, tool.parameters, tool.output_schema is not None, tool.annotations)
+    structured = tool.output_schema is not None
+    return Facts.of(tool.name, tool.parameters, structured, tool.annotations, function=getattr(tool, "fn", None))
 
 
 def _breaks(result: Any, mine: _Behind, schema: Any) -> bool:

@@ -212,8 +212,10 @@ class Group:
     def _fact(self, action: str | None, schema: Schema | None) -> Facts:
         from .boundary import Facts
 
-        annotations = self.annotations if action is None else self.actions[action].annotations
-        return Facts.of(self.name, schema, False, annotations, action)
+        if action is None:
+            return Facts.of(self.name, schema, False, self.annotations)
+        chosen = self.actions[action]
+        return Facts.of(self.name, schema, False, chosen.annotations, action, chosen.fn)
 
     def bound(self, schemas: Mapping[str, Schema]) -> Bound:
         """The group with the schemas that a framework made of its actions' signatures."""

@@ -26,6 +26,8 @@ _EARLY: Final = 1e-6
 class _Limit(Rule):
     """Places are handed on under one lock, so that tasks of any event loop and threads wait in one line."""
 
+    codes = ("SERVER_BUSY",)
+
     def __init__(self, concurrency: int, queue: int, timeout: float | None, clock: Callable[[], float]) -> None:
         self.concurrency = concurrency
         self.queue = queue
@@ -128,6 +130,8 @@ def limit(
 
 
 class _Rate(Rule):
+    codes = ("RATE_LIMITED",)
+
     def __init__(
         self,
         windows: tuple[tuple[int, float], ...],

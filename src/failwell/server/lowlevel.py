@@ -21,6 +21,7 @@ from failwell.observe import UNKNOWN
 from . import rows  # noqa: F401  (the frameworks' own exceptions)
 from .boundary import Boundary, BrokenResult, Facts, Failed, taken
 from .call import EXTENSION, Call, current
+from .declaring import Standing, published
 from .extras import note, open_ended, strictly, unknown_names
 from .groups import groups_of
 from .schemas import Checker
@@ -111,7 +112,7 @@ class Listed:
         known = None if open_ended(schema) else frozenset(schema["properties"])
         checked = options.validate and isinstance(schema, Mapping)
         return cls(
-            Facts.of(tool.name, schema, output is not None, tool.annotations),
+            Facts.of(tool.name, schema, output is not None, tool.annotations, function=Standing(published(tool))),
             known,
             Checker(strictly(schema, options.extra)) if checked else None,
             Checker(output) if options.validate and output is not None else None,

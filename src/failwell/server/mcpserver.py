@@ -19,6 +19,7 @@ from failwell.model.result import unwrapped
 from .absent import missing_arguments, no_such
 from .boundary import Boundary, BrokenResult, Facts, Failed, taken
 from .call import EXTENSION, Call, current
+from .declaring import publishing
 from .extras import note, open_ended, unknown_names
 from .groups import group_of
 from .lowlevel import add_middleware, requests, settings, wrap_handlers
@@ -29,11 +30,18 @@ def install(server: MCPServer[Any], boundary: Boundary) -> None:
     lowlevel = server._lowlevel_server
     lowlevel.extensions.setdefault(EXTENSION, settings(boundary))
     # The server's own methods turn exceptions into what a client is to see; the handlers below are for the rest.
-    wrap_handlers(lowlevel, requests(boundary))
+    wrap_handlers(lowlevel, {**requests(boundary), **_published(server, boundary)})
     add_middleware(lowlevel, boundary, lambda name: _facts(server, name))
     server.call_tool = _call_tool(server, boundary)  # type: ignore[method-assign]
     server.read_resource = _read_resource(server, boundary)  # type: ignore[method-assign]
     server.get_prompt = _get_prompt(server, boundary)  # type: ignore[method-assign]
+
+
+def _published(server: MCPServer[Any], boundary: Boundary) -> dict[str, Any]:
+    async def function(name: str) -> Any:
+        return getattr(server._tool_manager.get_tool(name), "fn", None)
+
+    return {"tools/list": publishing(function)} if boundary.options.publish else {}
 
 
 def _facts(server: MCPServer[Any], name: str, arguments: Mapping[str, Any] | None = None) -> Facts:
@@ -42,7 +50,7 @@ def _facts(server: MCPServer[Any], name: str, arguments: Mapping[str, Any] | Non
         return Facts(name)
     if (group := group_of(tool.fn)) is not None:
         return group.facts(arguments)
-    return Facts.of(name, tool.parameters, tool.output_schema is not None, tool.annotations)
+    return Facts.of(name, tool.parameters, tool.output_schema is not None, tool.annotations, function=tool.fn)
 
 
 def _call_tool(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]:

@@ -38,6 +38,8 @@ class Options:
         client connects by, None is nobody in particular.
     on_missing: missing required arguments are an error, or a question to the user where the client can ask.
     rules: rules for tools by name, such as `{"search": [limit(concurrency=2)]}`; `"*"` stands for all.
+    publish: list with each tool, under `_meta`, what `failwell.raises` declares about it.
+    check_declared: for tests: a code that a tool sends and does not declare is logged, and marked in `_meta`.
     max_output: how many characters a successful result may have; longer ones are cut, and say so.
     show_reference: whether the text names the failure's correlation id, which is in the log and in `_meta` anyway.
     logger: where failures are written, a logger of `logging` or of structlog; "failwell.server" unless given.
@@ -59,6 +61,8 @@ class Options:
     client: str | None = "auto"
     on_missing: OnMissing = "error"
     rules: Mapping[str, Sequence[Rule]] = field(default_factory=dict)
+    publish: bool = False
+    check_declared: bool = False
     max_output: int | None = None
     show_reference: bool = False
     logger: Any = None

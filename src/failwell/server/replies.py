@@ -93,14 +93,16 @@ def enveloped(call: Call, result: CallToolResult, envelope: Envelope, structured
 
 def _data(result: CallToolResult, texts: list[TextContent]) -> Any:
     held = result.structured_content
-    if held is not None:
-        # A framework puts what is no object under this key.
-        return held["result"] if isinstance(held, dict) and held.keys() == _WRAPPED else held
     text = "\n".join(block.text for block in texts)
     try:
-        return json.loads(text)
+        read = json.loads(text)
     except (ValueError, RecursionError):
-        return text or None
+        read = None
+    if held is not None:
+        # A framework puts what is no object under this key; the text shows whether it did.
+        return held["result"] if held.keys() == _WRAPPED and read != held else held
+    # A text is a text, and "1.10" no number.
+    return read if isinstance(read, (dict, list)) else text or None
 
 
 def remarked(call: Call, result: CallToolResult, guard: Guard) -> CallToolResult:

@@ -17,7 +17,7 @@ from contextlib import (
     contextmanager,
 )
 from functools import partial, wraps
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 from failwell.model.error import ToolError
 from failwell.model.parts import Action
@@ -42,6 +42,9 @@ class Rule:
     >>> order("tea", day="Monday")
     'tea ordered'
     """
+
+    codes: ClassVar[tuple[str, ...]] = ()
+    """What it refuses with, for the manifest."""
 
     def admit(self, arguments: Mapping[str, Any]) -> None:
         """Let the call pass, or raise the ToolError that says why not."""
@@ -72,7 +75,15 @@ class Rule:
                 f"A rule stands on a function, below the framework's own decorator, not on {type(function).__name__}."
             )
         wrap = next((wrap for is_one, wrap in _SHAPES if _is(is_one, function)), _called)
-        return cast(F, _alike(wrap(self, function, _naming(function)), function))
+        ruled = _alike(wrap(self, function, _naming(function)), function)
+        ruled.__failwell_rules__ = (self, *rules_of(function))  # type: ignore[attr-defined]
+        return cast(F, ruled)
+
+
+def rules_of(function: object) -> tuple[Rule, ...]:
+    """The rules a function stands under, the outermost first."""
+    found: tuple[Rule, ...] = getattr(function, "__failwell_rules__", ())
+    return found
 
 
 def _awaited(rule: Rule, function: Function, naming: Naming) -> Function:

@@ -124,6 +124,8 @@ class Safety:
 
 
 class _Requirement(Rule):
+    codes = ("FORBIDDEN",)
+
     def __init__(
         self,
         safety: Safety,

@@ -1,0 +1,148 @@
+"""`failwell manifest`: what each tool of a server is and how it may fail, to be written down and checked."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from argparse import Namespace, RawDescriptionHelpFormatter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from failwell.examples import EXAMPLES
+
+from .io import Commands, Stop
+
+if TYPE_CHECKING:
+    from failwell.manifest import Manifest
+
+_EPILOG = """\
+TARGET is a server in a module (pkg.mod:server, or a function that makes one), the name of an example, the address of a
+server, or a command after --.
+
+examples:
+  failwell manifest social                             print the manifest of an example
+  failwell manifest shop.server:mcp --write tools.json
+  failwell manifest shop.server:mcp --check tools.json     fails if a tool was added, removed or changed
+  failwell manifest --markdown -- python shop.py       a table for documentation
+"""
+
+
+def register(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "manifest",
+        help="write or check the manifest of a server's tools",
+        usage="failwell manifest [--write FILE | --check FILE | --markdown] [--profile NAME] [--seen FILE] TARGET\n"
+        "       failwell manifest [...] -- CMD...",
+        description="Prints every tool of a server with what it needs and how it may fail.",
+        epilog=_EPILOG,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("target", nargs="?", metavar="TARGET", help="pkg.mod:server, an example, or a URL")
+    parser.add_argument("--write", metavar="FILE", help="write the manifest to a file instead")
+    parser.add_argument("--check", metavar="FILE", help="compare with a file; 1 if anything differs, or there is none")
+    parser.add_argument("--profile", metavar="NAME", help="only the tools of a profile")
+    parser.add_argument("--markdown", action="store_true", help="print a table for documentation")
+    parser.add_argument("--seen", metavar="FILE", help="codes that a failwell.manifest.Recorder saw")
+    parser.set_defaults(run=run)
+
+
+def run(options: Namespace) -> int:
+    from failwell.manifest import differences, load, markdown, problems
+
+    manifest = _made(options)
+    if options.profile is not None:
+        manifest = manifest.profile(options.profile)
+        if not manifest.tools:
+            raise Stop(f"no tool is in the profile {options.profile!r}")
+    for note in (*manifest.notes, *problems(manifest)):
+        print(f"failwell: {note}", file=sys.stderr)
+    if options.check is not None:
+        return _checked(options.check, manifest, load, differences) or (1 if problems(manifest) else 0)
+    text = markdown(manifest) if options.markdown else manifest.to_json()
+    if options.write is None:
+        sys.stdout.write(text)
+        return 0
+    try:
+        Path(options.write).write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise Stop(f"cannot write {options.write}: {problem.strerror}") from None
+    print(f"{len(manifest.tools)} tools written to {options.write}", file=sys.stderr)
+    return 0
+
+
+def _checked(path: str, manifest: Manifest, load: Any, differences: Any) -> int:
+    from failwell.manifest import NoManifest
+
+    try:
+        known = load(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        print(f"failwell: there is no {path}; write it with --write {path}", file=sys.stderr)
+        return 1
+    except (OSError, UnicodeDecodeError) as problem:
+        raise Stop(f"cannot read {path}: {problem}") from None
+    except NoManifest as problem:
+        raise Stop(f"{path} is no manifest: {problem}") from None
+    lines = differences(known, manifest)
+    for line in lines:
+        print(line)
+    if lines:
+        print(f"failwell: {path} differs from the server; if that is meant: --write {path}", file=sys.stderr)
+    else:
+        print(f"{path} fits: {len(manifest.tools)} tools", file=sys.stderr)
+    return 1 if lines else 0
+
+
+def _made(options: Namespace) -> Manifest:
+    command = options.after
+    if (options.target is None) == (not command):
+        raise Stop("name one target: pkg.mod:server, an example, a URL, or a command after --")
+    try:
+        import anyio
+
+        from failwell.manifest import build, of_command, of_server, of_url, read_seen
+    except ModuleNotFoundError:
+        raise Stop("a manifest needs the MCP SDK; try: pip install 'failwell[mcp]'") from None
+    try:
+        seen = read_seen(options.seen) if options.seen is not None else None
+    except OSError as problem:
+        raise Stop(f"cannot read {options.seen}: {problem.strerror}") from None
+    try:
+        if command:
+            return build(anyio.run(of_command, command), seen)
+        if "://" in options.target:
+            return build(anyio.run(of_url, options.target), seen)
+        return build(anyio.run(of_server, _server(options.target)), seen)
+    except Stop:
+        raise
+    except Exception as problem:
+        where = command[0] if command else options.target
+        raise Stop(f"{where} does not answer as an MCP server: {_innermost(problem)}") from None
+
+
+def _server(target: str) -> Any:
+    if target in EXAMPLES:
+        from failwell import examples
+
+        return examples.build(target)
+    module, colon, name = target.partition(":")
+    if not colon or not name:
+        raise Stop(f"{target!r} is no target; it looks like pkg.mod:server, or is one of: {', '.join(EXAMPLES)}")
+    sys.path.insert(0, os.getcwd())
+    try:
+        found: Any = importlib.import_module(module)
+    except ModuleNotFoundError as problem:
+        raise Stop(f"there is no module {problem.name!r}") from None
+    except Exception as problem:
+        raise Stop(f"{module} cannot be imported: {type(problem).__name__}: {problem}") from None
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise Stop(f"{module} has no {name!r}")
+        found = getattr(found, part)
+    return found() if callable(found) and not hasattr(found, "list_tools") else found
+
+
+def _innermost(problem: BaseException) -> str:
+    while isinstance(problem, BaseExceptionGroup) and problem.exceptions:
+        problem = problem.exceptions[0]
+    return f"{type(problem).__name__}: {str(problem)[:200]}"
