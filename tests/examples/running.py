@@ -1,0 +1,121 @@
+"""The examples as processes of their own, and clients that speak raw JSON-RPC to them."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, Final
+
+# The clients are those of the tests of the adapters.
+sys.path.append(str(Path(__file__).parents[1] / "server"))
+
+from wire import ERAS, LEGACY, MODERN, PATIENCE, Answer, Client, Http, NoAnswer, Process, Stdio, User, nobody
+
+from failwell.examples import EXAMPLES
+
+SETTINGS: Final = tuple(f"{name.upper()}_" for name in EXAMPLES)
+COMMAND: Final = Path(sys.executable).with_name("failwell")
+
+
+class Example(Process):
+    """`failwell example NAME`, on stdio or over HTTP. Only the given settings reach it."""
+
+    def __init__(self, name: str, errors: Path, settings: Mapping[str, str], *, http: bool = False) -> None:
+        self.errors = errors
+        self._at = _free_port() if http else 0
+        more = ["--http", str(self._at)] if http else []
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(SETTINGS)}
+        with errors.open("wb") as file:
+            self._child = subprocess.Popen(
+                [str(COMMAND), "example", name, *more],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=file,
+                env={**kept, **settings},
+            )
+        self.reader, self.writer = _pipe(self._child.stdout), _pipe(self._child.stdin)
+
+    @property
+    def port(self) -> int:
+        """Where it listens, once it does."""
+        last = time.monotonic() + PATIENCE
+        while True:
+            with suppress(OSError), socket.create_connection(("127.0.0.1", self._at), timeout=1):
+                return self._at
+            if self._child.poll() is not None or time.monotonic() > last:
+                raise NoAnswer(f"The server did not start.\n{self.complaint()}")
+            time.sleep(0.05)
+
+    def end(self) -> None:
+        with suppress(OSError):
+            self.writer.close()
+        if self._at:
+            self._child.terminate()
+        try:
+            self._child.wait(10)
+        except subprocess.TimeoutExpired:
+            self._child.kill()
+            self._child.wait()
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    assert pipe is not None
+    return pipe
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def opened(
+    process: Process, era: str, *, http: bool, capabilities: dict[str, Any] | None = None, user: User = nobody
+) -> Client:
+    """A client that has greeted the server. One that listens may have many."""
+    client = (Http if http else Stdio)(process, era, None, capabilities, user)
+    client.open()
+    return client
+
+
+@contextmanager
+def talking(process: Process, era: str, *, http: bool, **more: Any) -> Iterator[Client]:
+    """A client of its own; on stdio the process is its alone, and ends with it."""
+    client = opened(process, era, http=http, **more)
+    try:
+        yield client
+    finally:
+        if isinstance(client, Http):
+            client._connection.close()
+        else:
+            client.close()
+
+
+SNAPSHOTS: Final = Path(__file__).with_name("snapshots")
+WRITE: Final = os.environ.get("FAILWELL_SNAPSHOTS") == "write"
+
+
+def compare(name: str, answers: Mapping[str, Any]) -> list[str]:
+    """What differs from the snapshot, which is written instead when that is asked for."""
+    file = SNAPSHOTS / f"{name}.json"
+    if WRITE:
+        SNAPSHOTS.mkdir(exist_ok=True)
+        file.write_text(json.dumps(answers, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        return []
+    known: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    problems = [f"{case}: in the snapshot, not asked" for case in known if case not in answers]
+    for case, value in answers.items():
+        if known.get(case) != value:
+            problems.append(f"{case}:\n    snapshot {json.dumps(known.get(case))}\n    now      {json.dumps(value)}")
+    return problems
+
+
+__all__ = ["ERAS", "LEGACY", "MODERN", "Answer", "Client", "Example", "Process", "compare", "opened", "talking"]
