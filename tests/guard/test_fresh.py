@@ -160,7 +160,44 @@ HOLES = {
     "every text of an object": '"credentials": {"first": "abc1", "second": "§"}',
     "a change": 'password = "abc1" -> "§"',
     "once named, everywhere": "'§' is too short: password='§'",
+    "said in a sentence": "the password is §",
+    "said in a sentence, of the past": "The password was: '§'.",
+    "behind a user": r"net use Z: \\srv\share /user:ada §",
+    "behind a share": r"System error 86: net use \\srv\share § /user:CORP\ada /persistent:no",
+    "behind a port's flag": "snowsql -a acme -u ada -p §",
+    "the body of a secret": "gh secret set NAME --repo a/b --body §",
+    "the body of a secret, in short": "gh secret set NAME -b='§'",
+    "beside a user": "Invalid login: ada / §",
+    "beside a user, close": "bad credentials for ada@example.com:§",
+    "behind an account's name": '"fs.azure.account.key.acme.dfs.core.windows.net", "§§=="',
+    "behind a prompt for a key": "Enter passphrase for key '/home/a/.ssh/id': §",
+    "behind a prompt for a user": "Password for user postgres: §",
+    "behind a prompt for an address": "Password for 'https://ada@git.example.com': §",
+    "a short token behind its scheme": "Bearer token § was refused",
 }
+# Said of a password: only a word with a digit or a symbol inside can be one.
+TOLD = ("hunter2", "P@ssword", "Pa$$w0rd", "sharky99", "abc1")
+NOT_TOLD = [
+    *(f"the password is {word}" for word in ("required", "wrong", "expired.", "too short", "*required*", "<hidden>")),
+    *(f"the password is {rule}" for rule in ("8-64 characters", "12-character minimum", ">=8 long", "8+ characters")),
+    *(f"the password was {form}" for form in ("sha256-hashed", "SHA-512", "base64", "min_length=12", "$PASSWORD")),
+    "Enter passphrase for key '/home/a/.ssh/id': Permission denied",
+    "Failed password for ada: 3 attempts left",
+    "[sudo] password for ada:\nHTTP/1.1 401",
+    "Bearer token is missing",
+    "The bearer token expired/was revoked",
+    "Bearer token v2 required",
+    "Invalid login: 535-5.7.8 Username and Password not accepted",
+    "Invalid login for ada: req_8f3kD9",
+    "Invalid login: ada / Berlin",
+    r"net use Z: \\srv\share /user:ada failed with error 5",
+    r"net use Z: \\srv\share /user:ada *",
+    r"net use Z: \\srv\share /user:ada /persistent:yes",
+    "snowsql -h acme -p 443",
+    "gh secret set NAME --body-file body.txt",
+    "fs.azure.account.key.acme.dfs.core.windows.net is not set",
+    "Duplicate entry 'ada@example.com' for key 'users.email'",
+]
 
 
 @pytest.mark.parametrize("hole", HOLES)
@@ -170,6 +207,16 @@ def test_a_hole_is_closed(hole: str) -> None:
     assert WORD not in clean
     assert DEFAULT.text(clean) == clean
     assert leaks(fw.ToolError(text, details={"log": text}), WORD) == []
+
+
+@pytest.mark.parametrize("word", TOLD)
+def test_a_password_that_is_said_is_masked(word: str) -> None:
+    assert fw.guard(fw.ToolError(f"the password is {word}.")).message == f"the password is {MASK}."
+
+
+@pytest.mark.parametrize("text", NOT_TOLD)
+def test_what_is_only_said_about_a_password_stays(text: str) -> None:
+    assert DEFAULT.text(text) == text
 
 
 def test_what_stands_around_a_closed_hole_stays() -> None:
@@ -484,6 +531,16 @@ HOSTILE = [
         "--token -aaaaaaaaaaaaaaaaaa ",
     ),
     *("a=wfKf8cFlq11ISHJixf9Jr7ImTdSls9s4%2B", "password is " + "a1." * 900),
+    *(
+        "net use ",
+        r"net use \\a\b ",
+        "net use /user:",
+        "gh secret set -b",
+        "snowsql -p",
+        "password for key 'a",
+        "passphrase for ",
+    ),
+    *("invalid login: a", "invalid login: a/", "bearer token ", "fs.azure.account.key.", "fs.azure.account.key.a.b "),
 ]
 
 

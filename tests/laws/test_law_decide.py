@@ -8,9 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from strategies import CLASSES, EVERY_CODE, FORMATS, WIRE_TEXTS, errors, moments, noted, outcomes, texts, values
+from strategies import CLASSES, EVERY_CODE, FORMATS, WIRE_TEXTS, Laws, errors, moments, noted, outcomes, texts, values
 
 import failwell as fw
 from failwell import Effect, Next, Policy, Traits
@@ -187,6 +187,9 @@ def test_what_came_over_a_wire_is_no_safer(format: str, error: fw.ToolError, too
 
 
 @given(errors, traits, deliveries)
+# What only repeats the code and the kind is no statement, since no wire could tell it from one.
+@example(fw.NotFound("m", effect="none"), Traits(), "unanswered")
+@example(Laws.LawsFlaky("m", strategy="report_and_abort"), Traits(), None)
 def test_carrying_an_error_over_a_wire_changes_no_decision(error: fw.ToolError, tool: Traits, delivery: Any) -> None:
     # A peer that says no where the catalogue says yes is believed, but that is its word, and what we write has ours.
     assume("wire_retryable" not in error._given)

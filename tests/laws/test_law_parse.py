@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from strategies import (
     BIG,
@@ -344,6 +344,7 @@ class Holding(Exception):
 
 
 @given(wire_objects())
+@example({"failwell": 1, "outcome": "needs_input", "message": "m", "fields": "9" * 5000})
 def test_any_object_of_an_sdk(source: dict[str, Any]) -> None:
     read(Dumping(source))
     fw.parse(Holding(Dumping(source)))

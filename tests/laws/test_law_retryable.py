@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from strategies import (
     CLASSES,
@@ -23,6 +23,7 @@ from strategies import (
     codes,
     errors,
     field_maps,
+    nested,
     texts,
 )
 
@@ -139,6 +140,7 @@ doors = st.tuples(
 
 
 @given(errors, st.lists(doors, min_size=1, max_size=5))
+@example(fw.NotFound("m", meta=nested(41)), [("text", "typed", ERAS[0])])
 def test_no_chain_of_formats_changes_it(error: fw.ToolError, chain: list[tuple[str, str, str]]) -> None:
     back = error
     for how in chain:

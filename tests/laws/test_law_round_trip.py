@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from strategies import (
     BARE,
@@ -19,6 +19,7 @@ from strategies import (
     Point,
     differing,
     errors,
+    nested,
     questions,
     title_follows,
 )
@@ -26,6 +27,12 @@ from strategies import (
 import failwell as fw
 
 GATES = (None, "markdown", "json", "both")
+
+
+class Titled(fw.Catalog, name="titled", register=False):
+    """Not declared, so that a reader does not know its titles."""
+
+    ODD = fw.Code("not_found", "Odd.", title="Quite Odd")
 
 
 def check(error: fw.ToolError, back: Any, lost: tuple[str, ...]) -> None:
@@ -67,6 +74,9 @@ def test_what_is_not_named_comes_back(error: fw.ToolError) -> None:
 
 
 @given(errors)
+# Titles that follow in one of the two only, and read the same in both.
+@example(fw.NotFound("m", code=" "))
+@example(fw.NotFound("m", code="X", title="Not Found"))
 def test_only_what_is_lost_is_named(error: fw.ToolError) -> None:
     for format in FORMATS:
         back = fw.parse(fw.render(error, format, **BARE), format)
@@ -84,6 +94,8 @@ def test_what_is_parsed_needs_no_more_than_one_round(error: fw.ToolError) -> Non
 
 
 @given(errors)
+@example(fw.ToolError("m", details=nested(41)))
+@example(Titled.ODD("m"))
 def test_carried_nothing_is_lost(error: fw.ToolError) -> None:
     for format in OPEN:
         wire = fw.render(error, format, carry=True, **BARE)
@@ -150,6 +162,7 @@ def test_responses(error: fw.ToolError, era: str, id: Any) -> None:
 
 
 @given(questions)
+@example(fw.NeedsInput("m", suggestions={"k": nested(60)}))
 def test_questions(question: fw.NeedsInput) -> None:
     for format in ("v1", "canonical"):
         lost = fw.losses(question, format, **BARE)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from strategies import FORMATS, SENSIBLE, errors, questions, texts
 
@@ -196,6 +196,7 @@ def test_the_budget_holds(error: fw.ToolError, chars: int, tokens: int) -> None:
 
 
 @given(errors)
+@example(fw.Transient("m", code="TIMEOUT", verify={"tool": "t", "arguments": {"a": "x" * 300}}))
 def test_no_decision_depends_on_the_guard(error: fw.ToolError) -> None:
     clean = Guard.make(max_chars=200)(error)
     for name in ("kind", "retryable", "recoverable", "strategy", "effect", "is_error"):

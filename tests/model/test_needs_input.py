@@ -127,6 +127,12 @@ def test_changing_a_deep_copy_leaves_the_original_alone() -> None:
     assert question == whole()
 
 
+def test_no_suggestions_for_a_field_are_as_good_as_none() -> None:
+    question = fw.NeedsInput("Which?", fields=["id"], suggestions={"id": [], "category": ["errors"]})
+    assert question.suggestions == {"category": ["errors"]}
+    assert "id can be" not in fw.render(question)
+
+
 def test_a_question_can_be_raised() -> None:
     with pytest.raises(fw.NeedsInput, match="Which pattern") as raised:
         raise whole()

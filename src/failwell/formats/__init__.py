@@ -24,6 +24,8 @@ FORMATS: Final[Mapping[str, Format]] = MappingProxyType(
     }
 )
 
+_UNSAID: Final = frozenset({"failwell", "outcome", "notes"})
+_TITLING: Final = frozenset({"code", "kind"})
 Gate = Literal["markdown", "json", "both"]
 GATES: Final = ("markdown", "json", "both")
 
@@ -213,7 +215,10 @@ def _lost(outcome: Outcome, back: Outcome | None) -> list[str]:
         mine = outcome._says()
         theirs = back._says() if isinstance(back, ToolError) else {}
     names = [name for name in mine if mine[name] != theirs.get(name)] + [name for name in theirs if name not in mine]
-    return [name for name in names if name not in ("failwell", "outcome", "notes")]
+    # A title nobody stated is the code's own, or the kind's, and goes with it.
+    follows = isinstance(outcome, ToolError) and outcome.title == ToolError.title.derive(outcome)
+    unsaid = _UNSAID | {"title"} if follows and not _TITLING.isdisjoint(names) else _UNSAID
+    return [name for name in names if name not in unsaid]
 
 
 __all__ = [

@@ -164,11 +164,7 @@ def path_from(name: str) -> Path:
 
 def read_field(name: str, sentence: str) -> FieldError:
     """The argument a sentence of `field_text` speaks of, as far as it can be told from the sentence."""
-    path = (
-        ()
-        if name == "(root)"
-        else tuple(int(part) if part.isdecimal() and part.isascii() else part for part in name.split("."))
-    )
+    path = path_from(name)
     message, said, rest = sentence.partition("You sent: ")
     sent: Json = UNSET
     rule: str | None = None

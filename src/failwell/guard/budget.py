@@ -136,7 +136,8 @@ def _cut(error: ToolError, plan: _Plan) -> ToolError:
         _count(said, name, parts, kept)
         changes[name] = [_short_field(part.to_dict(), texts, items) for part in kept] if name == "fields" else kept
     if error.verify is not None and len(_encode(error.verify.to_dict())) > max(texts, 60) + 80:
-        changes["verify"] = None
+        # That the effect is not known followed from there being a call that tells.
+        changes |= {"verify": None, "effect": error.effect}
         said.append("verify")
     if plan.message is not None:
         changes["message"] = shorten(error.message, plan.message)

@@ -174,10 +174,17 @@ PLACED: Final[dict[str, str]] = {
     r"[^\r\n|;]{0,60}?\slogin\b"
     r"[^\r\n|;]{0,200}?\s-p|(?:twine|mongo(?:sh|dump|restore|import|export)?)\b[^\r\n|;]{0,200}?\s-p"
     r"|redis-cli\b[^\r\n|;]{0,200}?\s(?:-a|--pass)|ldap[a-z]{2,8}\b[^\r\n|;]{0,200}?\s-w"
-    r"|(?:sqlcmd|bcp)\b[^\r\n|;]{0,200}?\s(?-i:-P))[ ]{1,3}[\"']?)[^\s\"'-][^\s\"']{0,200}",
+    r"|gh\s{1,3}secret\s{1,3}set\b[^\r\n|;]{0,200}?\s(?:-b|--body)"
+    # Here the flag is the port's, so a number stays.
+    r"|snowsql\b[^\r\n|;]{0,200}?\s-p(?![ =]{1,3}[0-9]{1,5}(?:\s|$))"
+    r"|(?:sqlcmd|bcp)\b[^\r\n|;]{0,200}?\s(?-i:-P))[ =]{1,3}[\"']?)[^\s\"'-][^\s\"']{0,200}",
     "login_pair": r"(?P<keep>\b(?:sqlplus|sqlldr|expdp|impdp)\s{1,3}(?:-\w{1,10}\s{1,3}){0,3}[^\s/@\"'-]{1,60}/)"
     r"[^\s@\"']{1,4000}"
     r"(?=[@\s\"']|$)",
+    # The password stands behind the user or behind the share.
+    "net_use": r"(?P<keep>\bnet\s{1,3}use\s[^\r\n|;]{0,200}?(?:\s/u(?:ser)?:\S{1,100}\s{1,3}"
+    r"|\\{2,4}[^\s\\]{1,100}\\{1,2}\S{1,100}\s{1,3}(?=\S{1,200}\s{1,3}/u)))"
+    r"(?!(?:fail(?:s|ed)|returned|exited|gave|with|and|on|is|was|in|at|error)\b)[^\s\"'/*][^\s\"']{0,200}",
     "samba": r"(?P<keep>(?<![\w-])-U[ =]?[\"']?[A-Za-z][\w.\\-]{0,60}%)[^\s\"']{1,200}",
     "piped": r"(?P<keep>\b(?:echo|printf)\s{1,3}(?:-n\s{1,3})?[\"']?)[^\s\"'|]{1,4000}"
     r"(?=[\"']?\s{0,3}\|[^\r\n]{0,200}(?:-stdin|--with-token|sudo\s{1,3}-S))",
@@ -206,9 +213,16 @@ PLACED: Final[dict[str, str]] = {
     "told": r"(?P<keep>\b(?:password|passphrase|passcode|passwort|kennwort)\s(?:(?:is|was|to|set to|is set to):?\s)?"
     r"[\"'“]?)"
     r"(?P<drawn>[^\s\"'”]{5,4000}[^\s\"'”.,;:!?)])",
-    "told_password": r"(?P<keep>\b(?:temporary|initial|default|generated|one-time|new)\s(?:password|passcode|pin)\s"
-    r"(?:is|:)\s[\"'“]?)"
-    r"(?=[^\s\"'”]{0,60}[0-9])(?![0-9-]{1,7}\s[a-z]|base64|sha|utf|pbkdf|argon|md5|ipv)[^\s\"'”]{3,4000}[^\s\"'”.,;:!?)]",
+    # Only a word with a digit or a symbol inside: any other may be a word about it.
+    "told_password": r"(?P<keep>\b(?:(?:temporary|initial|default|generated|one-time|new)\s(?:password|passcode|pin)\s"
+    r"(?:is|:)\s|(?:password|passphrase|passcode|passwort|kennwort)(?:\s(?:is|was|ist):?\s"
+    r"|\sfor\s(?:(?:key|user)\s)?(?:'[^'\r\n]{1,200}'|\"[^\"\r\n]{1,200}\"|[^\s:\"']{1,100}):[ ]{1,3}))[\"'“]?)"
+    r"(?=[^\s\"'”]{0,60}(?:[0-9]|\w[@#$%^&!+~][\w@#$%^&!+~]))"
+    r"(?![0-9+-]{1,7}\s[a-z]|[0-9]{1,3}-(?:char|digit|letter|bit|byte|day|month|year)|[<>=({$*]|[a-z_]{2,40}[<>=(]"
+    r"|base64|(?:sha|utf|pbkdf|argon|md|ipv|rfc)[ _-]?[0-9])"
+    r"[^\s\"'”]{3,4000}[^\s\"'”.,;:!?)]",
+    "told_login": r"(?P<keep>\b(?:invalid|incorrect|bad|wrong|failed|rejected)\s(?:login|credentials)(?::|\sfor:?)\s"
+    r"[\"'(]?[\w.@+\\-]{1,100}(?:\s?/\s?|:))(?P<drawn>[^\s\"')/\\][^\s\"')]{5,200})",
     "told_key": r"(?P<keep>(?:(?:api|access|secret|auth|license|subscription)[ _-]?key|token)[\"']?\s"
     r"(?:(?:is|was)\s)?"
     r"(?:(?:not\s)?(?:valid|invalid|rejected|expired|revoked|refused|unknown|wrong))?[:=]?\s{0,2}[\"'(]?)"
@@ -238,6 +252,9 @@ PLACED: Final[dict[str, str]] = {
     r"(?!(?:samesite|path|domain|expires|max-age|secure|httponly)\b)(?=[^\s=;\"']{1,100}=)[^\r\n\"']{1,4000}",
     "scheme": r"(?P<keep>(?<![A-Za-z0-9])(?:bearer|basic)\s{1,3})"
     r"(?=[A-Za-z0-9._~+/-]{0,60}[0-9=+/]|dXN|YWR|cm9|YXBp|Z3V)[A-Za-z0-9._~+/-]{8,4000}={0,2}(?![A-Za-z0-9=])",
+    "scheme_token": r"(?P<keep>(?<![A-Za-z0-9])bearer\stoken\s[\"']?)(?P<drawn>[A-Za-z0-9._~+/-]{6,4000}={0,2})",
+    "azure_account": r"(?P<keep>\bfs\.azure\.account\.key(?:\.[\w-]{1,60}){0,8}[\"']?\s{0,3}[=:,\s]\s{0,3}[\"']?)"
+    r"[A-Za-z0-9+/]{16,200}={0,2}",
     "user_flag": r"(?P<keep>(?<![\w-])(?:-u|--user|--proxy-user|--cert)[ =][\"']?[^\s:\"'<]{1,100}:)"
     r"(?!\$[A-Z_{(]|[<{]|[0-9]{1,6}(?:[\s\"']|$))[^\s\"']{1,400}",
     "netrc": r"(?P<keep>\b(?:login|user)\s{1,3}\S{1,100}\s{1,3}password\s{1,3})\S{1,400}",
@@ -325,6 +342,8 @@ WORDS_OF: Final[dict[str, tuple[str, ...]]] = {
     "header": ("authorization",),
     "cookie": ("cookie",),
     "scheme": ("bearer", "basic"),
+    "scheme_token": ("bearer",),
+    "azure_account": ("account.key",),
     "user_flag": ("-u", "-user", "--cert"),
     "netrc": ("password",),
     "sql": ("password", "identified"),
@@ -332,8 +351,9 @@ WORDS_OF: Final[dict[str, tuple[str, ...]]] = {
     "wifi": ("wifi:",),
     "dsn": ("@tcp(", "@unix("),
     "client_flag": ("mysql", "sshpass"),
-    "login_flag": ("login", "twine", "mongo", "redis-cli", "ldap", "sqlcmd", "bcp "),
+    "login_flag": ("login", "twine", "mongo", "redis-cli", "ldap", "sqlcmd", "bcp ", "secret set", "snowsql"),
     "login_pair": ("sqlplus", "sqlldr", "expdp", "impdp"),
+    "net_use": ("/user:", "/u:"),
     "samba": ("-u",),
     "piped": ("-stdin", "--with-token", "sudo -s"),
     "registry": (":_auth", ":_password"),
@@ -348,7 +368,8 @@ WORDS_OF: Final[dict[str, tuple[str, ...]]] = {
     "mail_login": (" login ",),
     "pass_command": ("pass ",),
     "told": ("password", "passphrase", "passcode", "passwort", "kennwort"),
-    "told_password": ("password", "passcode", " pin "),
+    "told_password": ("password", "passphrase", "passcode", "passwort", "kennwort", " pin "),
+    "told_login": ("login:", "login for", "credentials:", "credentials for"),
     "told_key": ("token", *(f"{what}{apart}key" for what in _KEYS_OF for apart in ("", " ", "_", "-"))),
     "told_code": ("code is ", "code: "),
     "your_code": (" is your ",),
@@ -441,7 +462,7 @@ PLACEHOLDER: Final = pattern(
 # What a text must hold before any of the rows can apply, by a character without which none of the words can be there.
 PLACE_WORDS: Final = {
     ":": ("://", ":\\/\\/", "jdbc:oracle", "wifi:", "::add-mask", "::set-output", "::save-state", "code: ", "scrypt:",
-          ":5432:", ":*:", ":5433:", ":6432:"),
+          ":5432:", ":*:", ":5433:", ":6432:", "/user:", "/u:", "login:"),
     "%": ("%3a", "%3d", "%2f", "%40", "%253a", "%252f", "%2540"),
     "$": ("$1", "$2", "$5$", "$6$", "$7$", "$y$", "$apr1$", "$argon2"),
     "@": ("@tcp(", "@unix("),
@@ -451,7 +472,8 @@ PLACE_WORDS: Final = {
     "-": ("-u", "private-", "scram-sha-"),
     "/": ("sqlplus", "sqlldr", "expdp", "impdp"),
     "": ("pass", "secret", "token", "key", "auth", "cookie", "bearer", "basic", "identified", " pin ", "code is ",
-         " is your ", "mnemonic", "seed", "phrase", "kennwort", "pbkdf2", "ssws", "login ", "rabbitmqctl"),
+         " is your ", "mnemonic", "seed", "phrase", "kennwort", "pbkdf2", "ssws", "login ", "rabbitmqctl",
+         "credentials"),
 }  # fmt: skip
 # Without one of these nothing is set to anything.
 OPERATORS: Final = (

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from .error import ToolError
+from .fields import Derived
 from .kinds import STRATEGY_OF_KIND, Effect, Kind, Strategy
 from .needs import NeedsInput
 from .parts import Action, Patch
@@ -182,7 +183,7 @@ def _wanted(error: ToolError) -> Next:
         wanted = _plain_conflict(error)
     else:
         wanted = _BY_KIND[error.kind]
-    if error.retryable and wanted is Next.GIVE_UP and not error.given("strategy"):
+    if error.retryable and wanted is Next.GIVE_UP and not _insists(error, ToolError.strategy):
         wanted = Next.RETRY
     if wanted is Next.RETRY and error.kind is Kind.TRANSIENT and not error.retryable:
         # TLS_ERROR and the like: of the passing kind, but the catalogue says that waiting does not help.
@@ -197,6 +198,14 @@ def _wanted(error: ToolError) -> Next:
         # Contract 001 says of such errors that the user has to act, without exception.
         return Next.ASK
     return wanted
+
+
+def _insists(error: ToolError, field: Derived[Any]) -> bool:
+    """Whether a field says something else than what follows from the code and the kind.
+
+    To repeat what follows is no statement: over a wire nobody could tell it from saying nothing.
+    """
+    return field.__get__(error, ToolError) is not field.derive(error)
 
 
 def _plain_conflict(error: ToolError) -> Next:
@@ -216,7 +225,7 @@ def _doubt(error: ToolError, tool: Traits, delivery: Delivery | None, policy: Po
     if delivery == "never_sent":
         return None
     # Without an answer nobody refused the call: then only an effect that somebody stated proves anything.
-    if error.effect is Effect.NONE and (delivery != "unanswered" or error.given("effect")):
+    if error.effect is Effect.NONE and (delivery != "unanswered" or _insists(error, ToolError.effect)):
         return None
     if policy.trust_annotations and tool.repeatable:
         return None

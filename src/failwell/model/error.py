@@ -74,6 +74,8 @@ class ToolError(Exception):
     _new: ClassVar[Callable[..., Any]] = Exception.__new__
     _given: dict[str, Any]
     _info: Code | None
+    # Whether a row of somebody's own table read it from an exception: then its words were chosen for the caller.
+    _authored: bool = False
 
     message = Field(text, "")
     code = Field(label, cast("str | None", None))
@@ -317,12 +319,10 @@ class ToolError(Exception):
         return data
 
     def _says(self) -> dict[str, Json]:
+        """What the error says, stated or not. The title comes last, as it mostly follows from the rest."""
         data = self.to_dict(provenance=False)
-        data["severity"] = self.severity.value
         data.pop("title", None)
-        if self.title != _default_title(self):
-            data["title"] = self.title
-        return data
+        return data | {"severity": self.severity.value, "title": self.title}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ToolError):

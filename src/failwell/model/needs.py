@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from .error import CANONICAL_VERSION, Invalid, ToolError
 from .parts import FieldError, Option, all_of
@@ -95,6 +95,8 @@ def _restore(cls: type[NeedsInput], state: dict[str, Any]) -> NeedsInput:
 def _choices(suggestions: object) -> dict[str, list[Json]]:
     try:
         known = plain(suggestions) if isinstance(suggestions, Mapping) else {}
-        return {name: each(values) for name, values in known.items()}
+        # Looked at again: a value that was no list lies one level deeper in one.
+        chosen = {name: found for name, values in known.items() if (found := each(values))}
+        return cast("dict[str, list[Json]]", plain(chosen))
     except Exception:
         return {}

@@ -117,7 +117,8 @@ def plain_map(value: object) -> dict[str, Json]:
     data = plain(value)
     if isinstance(data, dict):
         return data
-    return {} if data in (None, "", [], False) else {"value": data}
+    # Looked at again: in the map it lies one level deeper, and a reader of the map would cut there.
+    return {} if data in (None, "", [], False) else dict(plain({"value": data}))
 
 
 def _describe(value: object) -> str:
