@@ -105,11 +105,12 @@ def _data(result: CallToolResult, texts: list[TextContent]) -> Any:
     return read if isinstance(read, (dict, list)) else text or None
 
 
-def remarked(call: Call, result: CallToolResult, guard: Guard) -> CallToolResult:
-    """The result with what there is to say about the call beside it."""
+def remarked(call: Call, result: CallToolResult, guard: Guard, format: str) -> CallToolResult:
+    """The result with what there is to say about the call beside it: in words, or as contract 002 has remarks."""
+    format = format if format == "xml" else "text"
     remarks = [guard(remark) for remark in call.remarks]
     # Nothing about how to call again: the call worked.
-    texts = [render(remark.replace(fields=(), patch=()), "text", guard=None) for remark in remarks]
+    texts = [render(remark.replace(fields=(), patch=()), format, guard=None) for remark in remarks]
     content = [*result.content, *(TextContent(type="text", text=text) for text in texts)]
     meta = {**(result.meta or {}), META_KEY: remarks[0].to_dict()}
     return result.model_copy(update={"content": content, "meta": meta})
