@@ -58,6 +58,17 @@ def test_the_other_statuses_are_validation_or_internal_and_can_be_changed() -> N
     assert code_for(418, mine) == "INTERNAL_ERROR"
 
 
+def test_a_table_of_your_own_says_what_too_many_requests_are() -> None:
+    mine = {403: "x_forbidden", 429: "x_rate_limited"}
+    assert from_http(403, {"x-ratelimit-remaining": "0"}, statuses=mine).code == "x_rate_limited"
+    assert from_http(403, {"x-ratelimit-remaining": "0"}, statuses={403: "x_forbidden"}).code == "RATE_LIMITED"
+
+
+def test_the_service_can_have_a_name() -> None:
+    assert from_http(403, service="X").message == "X answered 403 Forbidden."
+    assert from_http(403, body="not yours", service="X").message == "X answered 403 Forbidden: not yours"
+
+
 @pytest.mark.checklist(66)
 def test_v1_calls_every_5xx_a_server_error() -> None:
     found = [v1(status) for status in range(500, 600)]

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from .batch import partial_failure
-from .http import STATUSES, code_for, from_http, retry_after
+from .http import STATUSES, body_message, code_for, from_http, retry_after
 from .reading import classify, from_error, is_order, wrap
 from .table import DEFAULT, Row, Table
 
@@ -23,6 +23,7 @@ __all__ = [
     "STATUSES",
     "Row",
     "Table",
+    "body_message",
     "classify",
     "code_for",
     "from_error",

@@ -66,10 +66,11 @@ def from_http(
     *,
     method: str | None = None,
     statuses: Mapping[int, str] = STATUSES,
+    service: str = "The upstream service",
 ) -> ToolError:
     """What an upstream's answer means for the caller of the tool.
 
-    `headers` is a mapping or pairs, `body` the bytes or the text, `method` the request's.
+    `headers` is a mapping or pairs, `body` the bytes or the text, `method` the request's, `service` who answered.
 
     >>> error = from_http(429, {"Retry-After": "7"}, b'{"message": "slow down"}')
     >>> error.code, error.message, error.retry_after
@@ -79,11 +80,11 @@ def from_http(
     code = code_for(status, statuses)
     if status == 403 and fields.get("x-ratelimit-remaining") == "0":
         # What some large services answer instead of 429.
-        code = "RATE_LIMITED"
+        code = statuses.get(429, "RATE_LIMITED")
     content = _decoded(body)
     more = _problem(content) if "problem+json" in fields.get("content-type", "") else {}
     said = more.pop("message", None) or body_message(content)
-    answer = f"The upstream service answered {status}{_phrase(status)}"
+    answer = f"{service} answered {status}{_phrase(status)}"
     error = ToolError(f"{answer}: {said}" if said else f"{answer}.", code=code, http_status=status, **more)
     if error.kind is Kind.TRANSIENT and (delay := retry_after(fields)) is not None:
         error = error.wait(delay)

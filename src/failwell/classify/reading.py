@@ -11,7 +11,7 @@ from failwell.model.needs import NeedsInput
 from .builtin import broken
 from .chain import LONGEST_CHAIN, attribute, cause, chain, class_name, is_a, leaves, members, origin
 from .http import from_response
-from .table import DEFAULT, Table
+from .table import DEFAULT, SHIPPED, Table
 from .telling import named
 
 
@@ -107,6 +107,8 @@ def _read(exc: BaseException, table: Table) -> ToolError | None:
             _warn("The mapping %s failed with %s.", attribute(row, "__qualname__"), class_name(failure))
             continue
         if is_a(found, ToolError):
+            if row not in SHIPPED:
+                found._authored = True  # type: ignore[union-attr]
             return found
     return _by_status(exc)
 

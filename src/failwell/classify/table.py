@@ -71,6 +71,9 @@ class Table:
             known = self._found[exception] = (state, tuple(self._search(exception)))
         return known[1]
 
+    def __contains__(self, row: object) -> bool:
+        return any(row is own for own in self._rows.values())
+
     def _load(self) -> None:
         for module in self._modules:
             import_module(module, __package__)
