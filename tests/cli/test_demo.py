@@ -22,8 +22,50 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[byte
     )
 
 
-def test_it_shows_the_same_failures_before_and_after() -> None:
+WITHOUT_SDK = "import sys; sys.modules['mcp'] = None; from failwell.cli import main; sys.exit(main(['demo']))"
+
+
+def without_sdk() -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-c", WITHOUT_SDK],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"},
+        check=False,
+        timeout=60,
+    )
+
+
+def test_an_agent_gets_through_with_failwell_and_not_without() -> None:
     done = run()
+    assert (done.returncode, done.stderr) == (0, b"")
+    first, *obstacles, counts, last = done.stdout.decode().split("\n\n")
+    assert first == "One agent, one server, twice: as the plain SDK runs it, and with one line of Failwell."
+    assert counts == "plain: 0 of 4 got through\nwith Failwell: 4 of 4 got through"
+    assert last.startswith("Next: failwell example")
+    titles, texts = zip(*(obstacle.split("\n", 1) for obstacle in obstacles), strict=True)
+    assert titles == (
+        "1. An argument with a typo",
+        "2. A step that was left out",
+        "3. Somebody else holds the file",
+        "4. A database that is busy",
+    )
+    for text in texts:
+        plain, ours = text.split("   with Failwell\n")
+        assert "agent: It is unstructured, so nothing tells how to go on" in plain
+        assert "reserved" not in plain
+        assert ours.endswith('agent: reserve(agent_id="bob", pattern="src/app.py"): reserved')
+    assert "agent: Ask ada to release it." in texts[2]
+
+
+def test_on_a_terminal_they_stand_side_by_side() -> None:
+    done = run(TTY_COMPATIBLE="1", FORCE_COLOR="1", COLUMNS="140")
+    assert done.returncode == 0
+    assert any("plain" in line and "with Failwell" in line for line in done.stdout.decode().splitlines()[2:])
+
+
+def test_without_the_sdk_it_shows_the_same_failures_before_and_after() -> None:
+    done = without_sdk()
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.decode().split("\n\n") == [
         "What a model is told when a tool fails, today and with Failwell.",
@@ -78,18 +120,14 @@ Unexpected keyword argument [type=unexpected_keyword_argument, input_value=5, in
      The bank did not answer in time. It is not known whether the call took effect; do not repeat it. \
 Check with get_invoice(id="inv_1") first.
      agent: The server cannot tell whether the call took effect; get_invoice tells.""",
-        "Next: failwell explain --help, failwell convert --help, failwell codes\n",
+        "Next, on a real server: pip install 'failwell[mcp]', then failwell demo\n",
     ]
-
-
-def test_it_is_the_same_each_time_and_whatever_the_terminal_is_called() -> None:
-    assert run().stdout == run(TERM="dumb", COLUMNS="20", NO_COLOR="1").stdout
 
 
 def test_it_needs_no_utf_8() -> None:
     done = run(PYTHONIOENCODING="ascii", PYTHONUTF8="0", LC_ALL="C")
     assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.decode("ascii").endswith("failwell codes\n")
+    assert done.stdout.decode("ascii").endswith("failwell explain --help\n")
 
 
 def test_it_takes_no_arguments() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace, RawDescriptionHelpFormatter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import indent
 from typing import Any
@@ -97,8 +98,9 @@ CASES = (
 def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "demo",
-        help="the same failures before and after, and what an agent should do with each",
-        description="Shows failures as servers send them today and with Failwell, and what an agent makes of both.",
+        help="one agent on a real server, without Failwell and with it",
+        description="Starts an example server twice, without Failwell and with it, and lets the same agent meet the "
+        "same obstacles on both. Without the MCP SDK it shows the failures from a table.",
         epilog="examples:\n  failwell demo\n  failwell demo | less",
         formatter_class=RawDescriptionHelpFormatter,
     )
@@ -106,6 +108,60 @@ def register(commands: Commands) -> None:
 
 
 def run(options: Namespace) -> int:
+    try:
+        import anyio
+
+        from .demo_live import compare
+    except ModuleNotFoundError:
+        return _told()
+    return _shown(anyio.run(compare))
+
+
+_SIDES = (("plain", "red"), ("with Failwell", "green"))
+
+
+def _shown(runs: Sequence[Any]) -> int:
+    """The real thing: what a server said, and how far an agent came with it."""
+    from rich.text import Text
+
+    out = console()
+    out.print(Text("One agent, one server, twice: as the plain SDK runs it, and with one line of Failwell.\n", "bold"))
+    for number, (obstacle, *both) in enumerate(runs, 1):
+        out.print(Text(f"{number}. {obstacle.title}", style="bold cyan"))
+        out.print(_beside(both) if out.is_terminal else _below(both))
+        out.print()
+    for (label, style), column in zip(_SIDES, zip(*(both for _, *both in runs), strict=True), strict=True):
+        count = sum(side.through for side in column)
+        out.print(Text(f"{label}: {count} of {len(runs)} got through", style=f"bold {style}"))
+    out.print(Text("\nNext: failwell example, failwell manifest reservations, failwell explain --help", style="dim"))
+    return 0
+
+
+def _beside(both: Sequence[Any]) -> Any:
+    """Two columns, for a terminal."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 0, 3), expand=True)
+    for label, style in _SIDES:
+        table.add_column(label, style=style, header_style=f"bold {style}", ratio=1)
+    table.add_row(*(Text(side.said, style="default") for side in both))
+    table.add_row(*(Text("".join(f"\nagent: {step}" for step in side.steps)) for side in both))
+    return table
+
+
+def _below(both: Sequence[Any]) -> Any:
+    """One below the other, for a file."""
+    from rich.text import Text
+
+    lines = []
+    for (label, _), side in zip(_SIDES, both, strict=True):
+        lines += [f"   {label}", indent(side.said, " " * 5), *(f"     agent: {step}" for step in side.steps)]
+    return Text("\n".join(lines))
+
+
+def _told() -> int:
+    """Without the SDK: the same failures before and after, from a table."""
     from rich.text import Text
 
     out = console()
@@ -121,5 +177,5 @@ def run(options: Namespace) -> int:
             if read is not None:
                 out.print(Text.assemble(("     agent: ", f"bold {style}"), decide(read, tool=case.tool).reason))
         out.print()
-    out.print(Text("Next: failwell explain --help, failwell convert --help, failwell codes", style="dim"))
+    out.print(Text("Next, on a real server: pip install 'failwell[mcp]', then failwell demo", style="dim"))
     return 0

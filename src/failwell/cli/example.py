@@ -27,6 +27,7 @@ def register(commands: Commands) -> None:
     )
     parser.add_argument("name", nargs="?", metavar="NAME", help=", ".join(EXAMPLES))
     parser.add_argument("--http", type=int, metavar="PORT", help="serve over HTTP instead, at /mcp")
+    parser.add_argument("--plain", action="store_true", help="the same server without Failwell, to compare with")
     parser.set_defaults(run=run)
 
 
@@ -43,7 +44,7 @@ def run(options: Namespace) -> int:
     try:
         if options.http is not None:
             print(f"{options.name}: http://127.0.0.1:{options.http}/mcp", file=sys.stderr)
-        examples.run(options.name, port=options.http)
+        examples.run(options.name, port=options.http, plain=options.plain)
     except ModuleNotFoundError as problem:
         if (problem.name or "").split(".")[0] in ("mcp", "mcp_types", "fastmcp", "jsonschema_rs"):
             raise Stop("the examples need a framework; try: pip install 'failwell[fastmcp]'") from None

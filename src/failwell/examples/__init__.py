@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from typing import Any, Final
+from unittest.mock import patch
 
 EXAMPLES: Final = {
     "reservations": "agents reserve files, and negotiate who holds them (contract 000)",
@@ -18,16 +19,20 @@ EXAMPLES: Final = {
 }
 
 
-def build(name: str) -> Any:
-    """The server of an example, ready to run."""
+def build(name: str, *, plain: bool = False) -> Any:
+    """The server of an example, ready to run; `plain` is the same one without Failwell, to compare with."""
     if name not in EXAMPLES:
         raise ValueError(f"There is no example {name!r}; use one of: {', '.join(EXAMPLES)}.")
-    return import_module(f"{__name__}.{name}").build()
+    module = import_module(f"{__name__}.{name}")
+    if not plain:
+        return module.build()
+    with patch("failwell.server.install", lambda server, **options: server):
+        return module.build()
 
 
-def run(name: str, *, port: int | None = None, host: str = "127.0.0.1") -> None:
+def run(name: str, *, port: int | None = None, host: str = "127.0.0.1", plain: bool = False) -> None:
     """Serve an example on stdio, or over HTTP at `/mcp`."""
-    server = build(name)
+    server = build(name, plain=plain)
     own = type(server).__module__.startswith("fastmcp")
     if port is None:
         server.run(**({"show_banner": False} if own else {}))
