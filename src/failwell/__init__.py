@@ -23,8 +23,8 @@ from .model.plain import UNSET
 
 if TYPE_CHECKING:
     from .model import catalogs
-    from .model.declared import raises
     from .model.decide import Decision, Next, Policy, Traits, decide
+    from .model.declared import raises
     from .model.result import Err, Ok, Result
     from .model.template import Template
 

@@ -243,7 +243,7 @@ def test_question_without_extras_has_no_empty_keys() -> None:
 def test_question_is_no_error(gate: Any) -> None:
     people = {
         "type": "text",
-        "text": "Which pattern? id can be: retry, stream. Options: Retry. Ask the user for id, then call again with the answer.",
+        "text": "Which pattern? id can be: retry, stream. Options: retry (Retry). Ask the user for id, then call again with the answer.",
         "annotations": {"priority": 1, "audience": ["user"]},
     }
     programs = {"type": "text", "text": fw.render(QUESTION, "v1"), "mimeType": "application/json"}

@@ -174,6 +174,34 @@ def test_rows_of_one_server(framework: Any) -> None:
     assert fw.wrap(OutOfStock()).code == "INTERNAL_ERROR"
 
 
+@pytest.mark.parametrize(
+    ("raised", "message"),
+    [
+        (ConnectionResetError(), "Network error: Connection lost"),
+        # The row leaves it to the shipped ones, whose words are made for no format in particular.
+        (
+            ConnectionRefusedError(),
+            "A service the tool needs cannot be reached: the connection was refused. "
+            "Wait 5 seconds, then make the same call again.",
+        ),
+    ],
+)
+def test_the_words_of_a_row_of_ones_own_stay_as_they_are(framework: Any, raised: Exception, message: str) -> None:
+    table = fw.classify.Table(fw.classify.DEFAULT)
+
+    @table.maps(ConnectionError)
+    def lost(exc: ConnectionError) -> fw.ToolError | None:
+        known = isinstance(exc, ConnectionResetError)
+        return fw.ToolError("Network error: Connection lost", code="NETWORK_ERROR") if known else None
+
+    @framework.tool()
+    def look() -> mcp_types.CallToolResult:
+        raise raised
+
+    server = failwell.server.install(framework, table=table, format="v1", client=None)
+    assert call(server, "look").content[0].text == message
+
+
 def test_cancellation_is_never_swallowed(framework: Any) -> None:
     seen: list[str] = []
 

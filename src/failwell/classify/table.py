@@ -71,6 +71,11 @@ class Table:
             known = self._found[exception] = (state, tuple(self._search(exception)))
         return known[1]
 
+    def own_rows(self) -> tuple[Row, ...]:
+        """The functions of rows that the package did not come with."""
+        rows = () if self is SHIPPED else tuple(dict.fromkeys(self._rows.values()))
+        return rows if self._below is None else (*rows, *self._below.own_rows())
+
     def __contains__(self, row: object) -> bool:
         return any(row is own for own in self._rows.values())
 

@@ -10,11 +10,12 @@ from typing import Any, Final
 
 from failwell.model.codes import Code, find
 from failwell.model.error import ToolError
-from failwell.model.kinds import Kind, Strategy
+from failwell.model.kinds import Effect, Kind, Strategy
 from failwell.model.parts import FieldError, read_problem
 from failwell.model.plain import MAX_ITEMS, UNSET, Json, text
 
 from .crosswalk import default_code, number_of
+from .text import about_effect
 from .wire import (
     OBJECT,
     RESERVED,
@@ -48,6 +49,7 @@ _SUGGESTIONS: Final = {
     Strategy.FIX: "Fix the input parameters based on the validation errors below, then retry the request.",
     Strategy.ABORT: "This error cannot be resolved automatically. Report to system administrator.",
 }
+_TOUCHED: Final = frozenset({Effect.UNKNOWN, Effect.PARTIAL, Effect.DONE})
 _SUGGESTION_ENDS: Final = tuple(suggestion.rpartition("}")[2] for suggestion in _SUGGESTIONS.values())
 
 # The contract's keys that are fields of the model under another name or the same, and what must stand there.
@@ -235,6 +237,9 @@ def _load(data: Mapping[str, Any], clean: bool) -> ToolError:
 
 
 def _default_suggestion(error: ToolError) -> str:
+    if error.strategy is Strategy.RETRY and error.effect in _TOUCHED:
+        # The contract's sentence would have a payment made twice.
+        return about_effect(error)
     wait = whole(error.retry_after) if error.retry_after is not None else DEFAULT_WAIT
     return _SUGGESTIONS[error.strategy].replace("{wait}", str(wait))
 

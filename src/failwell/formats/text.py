@@ -12,10 +12,10 @@ from typing import Final
 from failwell.model.error import ToolError
 from failwell.model.kinds import Effect, Kind, Strategy
 from failwell.model.needs import NeedsInput
-from failwell.model.parts import Action, Patch, Path
+from failwell.model.parts import Action, Option, Patch, Path
 from failwell.model.plain import UNSET, Json, rfc3339
 
-from .wire import Format, build, compact
+from .wire import Format, build, compact, whole
 from .xml_writing import field_text
 
 _BY_STRATEGY: Final = {
@@ -55,9 +55,9 @@ def next_action(error: ToolError) -> list[str]:
     said += map(_sentence, error.next_steps)
     told = " ".join(said)
     if effect in _ABOUT_EFFECT:
-        said.append(_about_effect(error))
-    elif error.retry_after is not None and f"{error.retry_after} second" not in told:
-        said.append(f"Wait {error.retry_after} seconds, then make the same call again.")
+        said.append(about_effect(error))
+    elif error.retry_after is not None and f"{(wait := _seconds(error.retry_after))} second" not in told:
+        said.append(f"Wait {wait} seconds, then make the same call again.")
     elif error.reset_at is not None and error.retry_after is None:
         said.append(f"Wait until {rfc3339(error.reset_at)}, then make the same call again.")
     if effect not in _TOUCHED and (changes := [_change(change) for change in error.patch if _is_whole(change)]):
@@ -68,6 +68,11 @@ def next_action(error: ToolError) -> list[str]:
     if not said:
         said = [_default(error)]
     return [sentence for sentence in said if sentence]
+
+
+def _seconds(delay: float) -> str:
+    """A delay as people say it, never shorter than it is."""
+    return str(whole(delay)) if delay >= 10 else f"{whole(delay * 10) / 10:g}"
 
 
 def _default(error: ToolError) -> str:
@@ -87,7 +92,8 @@ def _default(error: ToolError) -> str:
     return _BY_STRATEGY.get(error.strategy) or _BY_KIND.get(error.kind, "")
 
 
-def _about_effect(error: ToolError) -> str:
+def about_effect(error: ToolError) -> str:
+    """What an agent has to know about a call that may have done something."""
     check = f" Check with {_call(error.verify)} first." if error.verify else ""
     return _ABOUT_EFFECT.get(error.effect or Effect.NONE, "") + check
 
@@ -146,10 +152,16 @@ def ask(question: NeedsInput) -> str:
     for name, values in question.suggestions.items():
         sentences.append(f"{name} can be: {', '.join(str(value) for value in values)}.")
     if question.options:
-        sentences.append(f"Options: {', '.join(option.label for option in question.options)}.")
+        sentences.append(f"Options: {', '.join(_option(option) for option in question.options)}.")
     if question.fields:
         sentences.append(f"Ask the user for {', '.join(question.fields)}, then call again with the answer.")
     return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _option(option: Option) -> str:
+    """What to send, and what it is called where that is something else."""
+    value = option.value if isinstance(option.value, str) else _written(option.value)
+    return value if option.label in ("", value) else f"{value} ({option.label})"
 
 
 def load(text: str) -> ToolError | None:

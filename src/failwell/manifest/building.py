@@ -25,8 +25,9 @@ def build(source: Source, seen: Seen | None = None) -> Manifest:
     """The manifest of what was listed. Its notes say where the three sources of codes do not agree."""
     seen = seen or {}
     entries, notes = [], []
+    rows = {code for row in source.table.own_rows() for code in codes_in(row, source.table)}
     for listed in source.tools:
-        entry, remarks = _entry(listed, source, tuple(seen.get(listed.tool.name, ())))
+        entry, remarks = _entry(listed, source, tuple(seen.get(listed.tool.name, ())), rows)
         entries.append(entry)
         notes += remarks
     flags = sorted({flag for entry in entries for flag in entry.requires})
@@ -40,7 +41,7 @@ def build(source: Source, seen: Seen | None = None) -> Manifest:
     )
 
 
-def _entry(listed: Listed, source: Source, seen: tuple[str, ...]) -> tuple[ToolEntry, list[str]]:
+def _entry(listed: Listed, source: Source, seen: tuple[str, ...], rows: set[str]) -> tuple[ToolEntry, list[str]]:
     tool, said = listed.tool, listed.said
     found = {code for function in listed.functions for code in codes_in(function, source.table)} | set(listed.ruled)
     declared = set(said.codes)
@@ -60,6 +61,7 @@ def _entry(listed: Listed, source: Source, seen: tuple[str, ...]) -> tuple[ToolE
         annotations=hints,
         formats=GATES if gated else (source.format,) if source.format is not None else (),
     )
+    sources["in a row of the table"] = rows
     return entry, _disagreements(tool.name, sources, set(listed.ruled), bool(listed.functions))
 
 
@@ -73,8 +75,10 @@ def _disagreements(name: str, sources: Mapping[str, set[str]], ruled: set[str], 
         missing = sorted(code for code in sources[where] - ruled if upper_snake(code) not in declared | _COMMON)
         notes += [f"{name}: {code} is {where}, but not declared" for code in missing]
     if readable:
-        known = {upper_snake(code) for code in (*sources["in the source"], *sources["seen"])}
-        idle = sorted(code for code in sources["declared"] if upper_snake(code) not in known)
+        # Which exceptions reach a row of the author's own table is not to be seen in the source.
+        found = (code for where in ("in the source", "seen", "in a row of the table") for code in sources[where])
+        known = {upper_snake(code) for code in found}
+        idle = sorted(code for code in sources["declared"] if upper_snake(code) not in known | _COMMON)
         notes += [f"{name}: {code} is declared, but neither in the source nor seen" for code in idle]
     return notes
 

@@ -14,12 +14,13 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
 from failwell.classify import DEFAULT, Table, classify, partial_failure
-from failwell.model.codes import Code
+from failwell.model.codes import Code, find
 from failwell.model.error import ToolError, error, required
 from failwell.model.needs import NeedsInput
 from failwell.model.template import Template
 
 _DEEPEST: Final = 12
+_LARGEST: Final = 1000
 _UNKNOWN: Final = object()
 
 
@@ -91,6 +92,16 @@ class _Reader:
                 self._called(_find(node.func, scope), node, scope, depth)
             elif isinstance(node, ast.Raise) and isinstance(node.exc, (ast.Name, ast.Attribute)):
                 self._called(_find(node.exc, scope), None, scope, depth)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                self._looked_up(scope.get(node.id))
+
+    def _looked_up(self, held: Any) -> None:
+        """The codes in a table that the function looks things up in."""
+        if isinstance(held, Mapping) and len(held) <= _LARGEST:
+            for value in held.values():
+                name = value.name if isinstance(value, Code) else value
+                if isinstance(name, str) and find(name, exact=True) is not None:
+                    self.codes.add(name)
 
     def _made(self, node: ast.expr, scope: Mapping[str, Any]) -> Any:
         """What a variable holds: an object of the class that is called, or the thing itself."""

@@ -43,7 +43,8 @@ def log_failure(
     Nothing is put into words when nobody listens, no secret is printed, and a logger that raises is not felt.
     """
     with suppress(Exception):
-        crash = exc is not None and error.kind is Kind.INTERNAL and not isinstance(exc, ToolError)
+        planned = isinstance(exc, ToolError) or error._authored
+        crash = exc is not None and error.kind is Kind.INTERNAL and not planned
         level = _level(error, crash)
         standard = isinstance(logger, (logging.Logger, logging.LoggerAdapter))
         if not standard:

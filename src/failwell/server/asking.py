@@ -159,10 +159,13 @@ def form_for(question: NeedsInput, schema: Mapping[str, Any] | None, guard: Guar
             for option in question.options
             if option.field == name or (not option.field and len(question.fields) == 1)
         ]
-        if choices and entry["type"] == "string" and all(isinstance(option.value, str) for option in choices):
+        suggestions = question.suggestions.get(name)
+        # Suggestions are examples: who gives some leaves room for another answer.
+        closed = choices and not suggestions and all(isinstance(option.value, str) for option in choices)
+        if closed and entry["type"] == "string":
             entry = {key: entry[key] for key in ("type", "title", "description") if key in entry}
             entry["oneOf"] = [{"const": option.value, "title": option.label} for option in choices]
-        elif suggestions := question.suggestions.get(name):
+        elif suggestions:
             hint = f"For example: {', '.join(str(value) for value in suggestions[:5])}."
             entry["description"] = f"{entry['description']} {hint}" if entry.get("description") else hint
         properties[name] = entry

@@ -215,7 +215,9 @@ class Boundary:
                     # The rule may have stumbled over arguments that the tool does not take either.
                     schema = None if isinstance(exc, ToolError) else (await _now(facts())).schema
                     problem = None if schema is None else Checker(schema).problems(call.arguments, call.tool)
-                    raise exc if problem is None else problem
+                    if problem is None:
+                        raise
+                    raise problem from None
             return await run(call.arguments)
 
     async def _asked(
@@ -251,7 +253,7 @@ class Boundary:
         if self._envelope is not None and call.wanted() in (None, "envelope"):
             whole = enveloped(call, whole, self._envelope, (await _now(facts())).structured)
         if call.remarks:
-            whole = remarked(call, whole, self.options.guard)
+            whole = remarked(call, whole, self.options.guard, self._format(call))
         return closed(whole)
 
     def refused(self, call: Call, raised: BaseException, tool: Facts) -> CallToolResult:
@@ -274,7 +276,7 @@ class Boundary:
         """The failure with the id by which the log knows it."""
         outcome, tool = failed.outcome, failed.tool
         if isinstance(outcome, ToolError):
-            outcome = _identified(outcome)
+            outcome = _identified(outcome if outcome.tool else outcome.replace(tool=tool.name, action=tool.action))
             guard = self._knowing(arguments, tool.schema)
             where: dict[str, Any] = {"tool": tool.name, "action": tool.action, "request_id": request_id}
             log_failure(self.options.logger or log, outcome, exc=failed.raised, guard=guard, **where)
@@ -296,7 +298,6 @@ class Boundary:
     def _emit(
         self, call: Call, error: ToolError | None, *, ok: bool, asked: bool = False, action: str | None = None
     ) -> None:
-        format = self.options.format
         event = CallEvent(
             tool=call.counted,
             action=action,
@@ -309,7 +310,7 @@ class Boundary:
             correlation_id=None if error is None else error.correlation_id,
             client=call.client_name,
             era=call.era,
-            format=call.wanted() or (format if isinstance(format, str) else "envelope"),
+            format=self._format(call),
         )
         emit(self.options.hooks, event)
 
@@ -363,7 +364,12 @@ class Boundary:
     def _meaning(self, exc: BaseException, tool: Facts, arguments: Mapping[str, Any], rejected: bool) -> Outcome:
         own = from_error(exc, context=False)
         if own is not None:
-            return own if own.tool else own.replace(tool=tool.name, action=own.action or tool.action)
+            changes: dict[str, Any] = {}
+            if not own.tool:
+                changes = {"tool": tool.name, "action": own.action or tool.action}
+            if tool.read_only and own.effect is None:
+                changes["effect"] = Effect.NONE
+            return own.replace(**changes) if changes else own
         error = None
         if rejected:
             problem = exc if _is_pydantic(exc) else exc.__cause__
@@ -379,7 +385,7 @@ class Boundary:
             )
         if error is None:
             error = classify(exc, table=self.options.table)
-        changes: dict[str, Any] = {
+        changes = {
             "tool": tool.name,
             "action": tool.action,
             "debug": _debug(exc, error),
@@ -402,6 +408,7 @@ class Boundary:
         name, call.counted = call.tool, UNKNOWN
         error = _identified(unknown_tool(name, list(names)))
         if self.options.unknown_tool == "protocol":
+            self.write_down(Failed(error, Facts(name), error), call.arguments, call.request_id)
             raise self.attached(error, {"name": name[:100]})
         return Failed(error, Facts(name), raised or error)
 
@@ -469,6 +476,10 @@ class Boundary:
             return False
         log.warning("%s sends %s, which it does not declare; add it to raises(…).", tool.label, error.code)
         return True
+
+    def _format(self, call: Call) -> str:
+        """The format of an answer to this call: what the client asked for, or the author's."""
+        return call.wanted() or ("envelope" if isinstance(self.options.format, Envelope) else self.options.format)
 
     def _client(self, call: Call) -> Client | None:
         named = self.options.client

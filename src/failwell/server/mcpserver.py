@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError, UnexpectedToolError
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, UnexpectedResourceError, UnexpectedToolError
 from mcp.server.mcpserver.exceptions import ToolError as DeliberateError
 from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from pydantic import ValidationError
@@ -153,6 +153,9 @@ def _read_resource(server: MCPServer[Any], boundary: Boundary) -> Callable[..., 
             failed: BaseException = no_such("resource", str(uri), uris)
         except BaseException as exc:
             failed = taken(exc)
+        # A crash, wrapped; the server's own table is to see what crashed.
+        while isinstance(failed, UnexpectedResourceError) and failed.__cause__ is not None:
+            failed = failed.__cause__
         raise boundary.request_error(failed, str(uri), {"uri": str(uri)})
 
     return read_resource

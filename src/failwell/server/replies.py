@@ -94,15 +94,23 @@ def enveloped(call: Call, result: CallToolResult, envelope: Envelope, structured
 def _data(result: CallToolResult, texts: list[TextContent]) -> Any:
     held = result.structured_content
     text = "\n".join(block.text for block in texts)
-    try:
-        read = json.loads(text)
-    except (ValueError, RecursionError):
-        read = None
+    read = _value(text)
     if held is not None:
         # A framework puts what is no object under this key; the text shows whether it did.
         return held["result"] if held.keys() == _WRAPPED and read != held else held
+    # A framework makes a block of each item of a list.
+    items = [_value(block.text) for block in texts] if read is None else []
+    if items and all(isinstance(item, (dict, list)) for item in items):
+        return items
     # A text is a text, and "1.10" no number.
     return read if isinstance(read, (dict, list)) else text or None
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def remarked(call: Call, result: CallToolResult, guard: Guard, format: str) -> CallToolResult:

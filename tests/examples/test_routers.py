@@ -1,0 +1,538 @@
+"""The example `routers`: every code of contract 004 over the wire, in both eras, as protocol errors and as results.
+
+The snapshots hold whole answers, without their ids. `FAILWELL_SNAPSHOTS=write` writes them anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.server import MCPServer
+from routers_wire import ANN, BEN, ERAS, LEGACY, LONG, MODERN, OTHER, PASSWORD, Web, fixed, running, spoken
+
+import failwell as fw
+from failwell.examples.routers import device_tools, plan_tools, registry_tools
+from failwell.examples.routers.callers import Callers
+from failwell.examples.routers.devices import Devices
+from failwell.examples.routers.server import Parts
+from failwell.examples.routers.store import Store
+from failwell.model.declared import declared
+
+SNAPSHOTS = Path(__file__).with_name("snapshots")
+WRITE = os.environ.get("FAILWELL_SNAPSHOTS") == "write"
+MODES = ("protocol", "result")
+NEW_DEVICE = {"device_id": "dev-new", "address": "192.0.2.7:443", "environment": "lab", "username": "admin"}
+
+# In this order: plans are made, approved and applied.
+CALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    "overview": ("system/get-overview", {"device_id": "dev-lab-01"}),
+    "list": ("registry/list", {"environment": "lab", "filter": "allow_advanced_writes=true"}),
+    "ntp": ("system/get-ntp-status", {"device_id": "dev-lab-01"}),
+    "no such device": ("system/get-overview", {"device_id": "dev-lab-99"}),
+    "no such plan": ("plan/apply", {"plan_id": "plan-99"}),
+    "no such interface": (
+        "ip/add-address",
+        {"device_id": "dev-lab-01", "address": "192.0.2.1/24", "interface": "ether9"},
+    ),
+    "name is taken": ("registry/add", {**NEW_DEVICE, "name": "router-lab-01", "password": OTHER}),
+    "not an address": ("dns/set-servers", {"device_id": "dev-lab-01", "servers": ["192.168.1.999"]}),
+    "two bad fields": ("dns/set-servers", {"servers": "192.0.2.1"}),
+    "a wrong name": ("system/get-overview", {"devcie_id": "dev-lab-01"}),
+    "a bad password": ("registry/rotate-credentials", {"device_id": "dev-lab-01", "username": 7, "password": OTHER}),
+    "a bad value": ("registry/list", {"filter": "allow_advanced_writes"}),
+    "nothing to change": ("registry/update", {"device_id": "dev-lab-01"}),
+    "a plan for no device": ("plan/create", {"device_ids": ["dev-lab-01", "dev-lab-99"], "servers": ["192.0.2.1"]}),
+    "no flag": ("dns/set-servers", {"device_id": "dev-lab-02", "servers": ["192.0.2.1"]}),
+    "no flag to plan": ("plan/create", {"device_ids": ["dev-lab-02"], "servers": ["192.0.2.1"]}),
+    "another environment": ("system/get-overview", {"device_id": "dev-prod-01"}),
+    "management interface": (
+        "ip/add-address",
+        {"device_id": "dev-lab-01", "address": "192.0.2.1/24", "interface": "ether1"},
+    ),
+    "disabled interface": (
+        "ip/add-address",
+        {"device_id": "dev-lab-01", "address": "192.0.2.1/24", "interface": "ether3"},
+    ),
+    "address added": ("ip/add-address", {"device_id": "dev-lab-01", "address": "192.0.2.1/24", "interface": "ether2"}),
+    "address is there": (
+        "ip/add-address",
+        {"device_id": "dev-lab-01", "address": "192.0.2.1/24", "interface": "ether2"},
+    ),
+    "unreachable": ("system/get-overview", {"device_id": "dev-down"}),
+    "wrong credentials": ("system/get-overview", {"device_id": "dev-auth"}),
+    "too old": ("system/get-ntp-status", {"device_id": "dev-old"}),
+    "silent": ("system/get-overview", {"device_id": "dev-slow"}),
+    "silent while writing": (
+        "ip/add-address",
+        {"device_id": "dev-stuck", "address": "192.0.2.1/24", "interface": "ether2"},
+    ),
+    "a long error with secrets": ("system/get-overview", {"device_id": "dev-broken"}),
+    "an error while writing": ("dns/set-servers", {"device_id": "dev-broken", "servers": ["192.0.2.1"]}),
+    "garbled": ("system/get-overview", {"device_id": "dev-garbled"}),
+    "expired": ("plan/apply", {"plan_id": "plan-1"}),
+    "stopped in the middle": ("plan/apply", {"plan_id": "plan-2"}),
+    "planned": ("plan/create", {"device_ids": ["dev-lab-01", "dev-old"], "servers": ["192.0.2.1"]}),
+    "not approved": ("plan/apply", {"plan_id": "plan-3"}),
+    "approved": ("plan/approve", {"plan_id": "plan-3"}),
+    "applied": ("plan/apply", {"plan_id": "plan-3", "stream_progress": True}),
+    "applied before": ("plan/apply", {"plan_id": "plan-3"}),
+    "no such tool": ("system/get-overveiw", {"device_id": "dev-lab-01"}),
+}
+REQUESTS: dict[str, tuple[str, dict[str, Any] | None]] = {
+    "no such method": ("routers/reboot", {}),
+    "bad params": ("tools/call", {"name": "registry/list", "arguments": []}),
+    "no such resource": ("resources/read", {"uri": "device://dev-lab-99/addresses"}),
+    "a resource out of reach": ("resources/read", {"uri": "device://dev-down/addresses"}),
+}
+OWN_CODES = [code.name for code in fw.catalogs.JsonRpc if -32099 <= (code.number or 0) <= -32000]
+
+
+def asked(client: Any) -> dict[str, Any]:
+    """The answers by case, and the notifications that came on the way."""
+    answers: dict[str, Any] = {}
+    for case, (tool, arguments) in CALLS.items():
+        answers[case] = client.call(tool, arguments, meta={"progressToken": case}, id=case).value
+    for case, (method, params) in REQUESTS.items():
+        answers[case] = client.ask(method, params, id=case).value
+    for _ in range(20):
+        answers["too often"] = client.call("system/get-overview", {"device_id": "dev-busy"}, id="too often").value
+        if "code" in json.dumps(answers["too often"]):
+            break
+    answers["progress"] = [each for each in client.passed if each.get("method") == "notifications/progress"]
+    return answers
+
+
+def asked_by_others(process: Any, era: str) -> dict[str, Any]:
+    """What callers without a token, and with one for less, are answered; and what is no request at all."""
+    answers: dict[str, Any] = {}
+    for case, token, name in (
+        ("no token", "", "no such device"),
+        ("a wrong token", "token-of-nobody", "no such device"),
+        ("a tier too high", BEN, "not approved"),
+        ("the lowest tier", BEN, "overview"),
+    ):
+        client = spoken(process, era, http=True, token=token)
+        tool, arguments = CALLS[name]
+        answers[case] = client.call(tool, arguments, id=case).value
+        client.close()
+    client = spoken(process, era, http=True)
+    assert isinstance(client, Web)
+    session = client.headers()
+    strangers = {**session, "mcp-session-id": ""} if era == LEGACY else session
+    for case, body, headers in (
+        ("no JSON", '{"jsonrpc": "2.0", "id": 1,', session),
+        # The older era has another number for a body that is no request, but this one for a request out of nowhere.
+        (
+            "no request",
+            '[{"jsonrpc": "2.0"}]' if era == MODERN else '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+            strangers,
+        ),
+    ):
+        status, value = client.post(body, headers)
+        # The words are the SDK's.
+        answers[case] = {"status": status, "id": value["id"], "code": value["error"]["code"]}
+    client.close()
+    return answers
+
+
+def compare(name: str, answers: Any) -> list[str]:
+    """What differs from the snapshot, which is written instead when that is asked for."""
+    path = SNAPSHOTS / f"routers-{name}.json"
+    if WRITE:
+        SNAPSHOTS.mkdir(exist_ok=True)
+        path.write_text(json.dumps(answers, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        return []
+    known = snapshot(name)
+    keys = known.keys() | answers.keys()
+    return [
+        f"{name}, {key}:\n    snapshot {json.dumps(known.get(key))}\n    now      {json.dumps(answers.get(key))}"
+        for key in sorted(keys)
+        if known.get(key) != answers.get(key)
+    ]
+
+
+def snapshot(name: str) -> dict[str, Any]:
+    known: dict[str, Any] = json.loads((SNAPSHOTS / f"routers-{name}.json").read_text(encoding="utf-8"))
+    return known
+
+
+def logged(process: Any) -> dict[str, Any]:
+    """The lines of the log by the id of the request; where several have the same, the last."""
+    lines = [json.loads(line) for line in process.log.read_text(encoding="utf-8").splitlines()]
+    found = {}
+    for line in lines:
+        line["correlation_id"] = "0" * 12 if line["correlation_id"] else None
+        if "way" in line:
+            line["way"] = "(frames)"
+        found[line["request_id"]] = line
+    return found
+
+
+def on_stdio(mode: str, folder: Path, era: str) -> tuple[dict[str, Any], dict[str, Any], str]:
+    """The answers, the log by request, and everything that was written but the answers."""
+    with running(folder, era, http=False, ROUTERS_ERRORS=mode) as (process, _):
+        client = spoken(process, era, http=False)
+        answers = asked(client)
+        client.close()
+        return fixed(answers), fixed(logged(process)), process.complaint() + process.log.read_text(encoding="utf-8")
+
+
+def on_http(mode: str, folder: Path) -> tuple[dict[str, Any], dict[str, Any], str]:
+    """The answers by era, those to others, and everything that was written."""
+    answers, others = {}, {}
+    with running(folder, "http", http=True, ROUTERS_ERRORS=mode) as (process, world):
+        for era in ERAS:
+            world.furnish()
+            client = spoken(process, era, http=True)
+            answers[era] = fixed(asked(client))
+            client.close()
+            others[era] = fixed(asked_by_others(process, era))
+        return answers, others, process.complaint() + process.log.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.checklist(220, 221, 222, 223, 224, 225, 226, 227, 228, *range(229, 245), 277, 280, 286, 287, 288)
+def test_every_code_on_the_wire(mode: str, tmp_path: Path) -> None:
+    problems: list[str] = []
+    with ThreadPoolExecutor() as pool:
+        web = pool.submit(on_http, mode, tmp_path)
+        stdio = {era: pool.submit(on_stdio, mode, tmp_path, era) for era in ERAS}
+        over_http, others, written = web.result()
+    for era in ERAS:
+        answers, log, more = stdio[era].result()
+        problems += [
+            f"{era}, {case}: over HTTP it is {over_http[era][case]}, not {answers[case]}"
+            for case in answers
+            if over_http[era][case] != answers[case]
+        ]
+        problems += compare(f"{mode}-{era}", answers | others[era])
+        if mode == "result":
+            problems += compare(f"log-{era}", log)
+        if not more.startswith("{"):
+            problems.append(f"{era}: standard error is not empty: {more}")
+        written += more + json.dumps([answers, others[era]])
+    problems += [f"a secret was told: {secret}" for secret in (PASSWORD, OTHER, ANN, BEN) if secret in written]
+    assert not problems, "\n".join(problems)
+
+
+def called(client: Any, tool: str, **arguments: Any) -> str:
+    """The code that a call fails with, or what it says."""
+    result = client.call(tool, arguments).value["result"]
+    if result["isError"]:
+        code: str = result["structuredContent"]["data"]["mcp_error_code"]
+        return code
+    text: str = result["content"][0]["text"]
+    return text
+
+
+@pytest.mark.checklist(264, 280)
+def test_who_follows_the_advice_gets_through(tmp_path: Path) -> None:
+    overview = "RouterOS 7.15.2, up 86400 seconds, CPU at 5.0 %"
+    with running(tmp_path, "advice", http=False) as (process, world):
+        client = spoken(process, LEGACY, http=False)
+        device = world.routers["dev-lab-01"]
+        assert called(client, "system/get-overview", device_id="dev-lab-01") == overview
+        device.faults["GET"] = (400, b'{"error":400,"message":"Bad Request","detail":"failure: no such item (4)"}')
+        assert called(client, "system/get-overview", device_id="dev-lab-01") == "DEVICE_ERROR"
+        device.faults.clear()
+        assert called(client, "system/get-overview", device_id="dev-lab-01") == overview
+        # registry/rotate-credentials, as DEVICE_AUTH_FAILED says.
+        assert called(client, "system/get-overview", device_id="dev-auth") == "DEVICE_AUTH_FAILED"
+        called(client, "registry/rotate-credentials", device_id="dev-auth", username="admin", password=PASSWORD)
+        assert called(client, "system/get-overview", device_id="dev-auth") == overview
+        # registry/update, as FORBIDDEN says.
+        dns = {"device_id": "dev-lab-02", "servers": ["192.0.2.1"]}
+        assert called(client, "dns/set-servers", **dns) == "FORBIDDEN"
+        called(client, "registry/update", device_id="dev-lab-02", flags=["allow_advanced_writes"])
+        assert called(client, "dns/set-servers", **dns) == "DNS servers of 'dev-lab-02' set"
+        assert world.routers["dev-lab-02"].dns == "192.0.2.1"
+        # ip/list-addresses, as the timeout of a write says.
+        new = {"device_id": "dev-stuck", "address": "192.0.2.1/24", "interface": "ether2"}
+        assert called(client, "ip/add-address", **new) == "TIMEOUT"
+        assert called(client, "ip/list-addresses", device_id="dev-stuck") == "127.0.0.1/8 on ether1"
+        # registry/update of the address, and plan/apply again, which goes on where it stopped.
+        assert called(client, "plan/apply", plan_id="plan-2") == "DEVICE_UNREACHABLE"
+        device.dns = "not set a second time"
+        called(client, "registry/update", device_id="dev-down", address=world.routers["dev-old"].address)
+        world.routers["dev-old"].version = "7.15.2"
+        assert called(client, "plan/apply", plan_id="plan-2") == "Plan 'plan-2' applied to dev-lab-01, dev-down"
+        assert (device.dns, world.routers["dev-old"].dns) == ("not set a second time", "192.0.2.9")
+        # registry/add, as NOT_FOUND says.
+        assert called(client, "system/get-overview", device_id="dev-new") == "NOT_FOUND"
+        called(client, "registry/add", **{**NEW_DEVICE, "address": device.address}, name="new", password=PASSWORD)
+        assert called(client, "system/get-overview", device_id="dev-new") == overview
+        client.close()
+
+
+@pytest.mark.checklist(230, 266, 267, 268, 280)
+def test_a_token_on_stdio_and_the_whole_of_what_a_device_said(tmp_path: Path) -> None:
+    tool, arguments = CALLS["a long error with secrets"]
+    found = {}
+    for mode in MODES:
+        settings = {"ROUTERS_ERRORS": mode, "ROUTERS_DEBUG": "1", "ROUTERS_TOKEN": ANN if mode == "protocol" else ""}
+        with running(tmp_path, mode, http=False, **settings) as (process, _):
+            client = spoken(process, MODERN, http=False)
+            found[mode] = client.call(tool, arguments).value
+            client.close()
+    whole = LONG.replace(PASSWORD, "[redacted]").replace(OTHER, "[redacted]")
+    assert len(whole) > 100
+    data = found["protocol"]["error"]["data"]
+    assert data["_debug_details"] == whole
+    assert data["details"] == f"RouterOS error on device 'dev-broken': {whole[:100]}"
+    assert found["result"]["result"]["structuredContent"] == {
+        "code": -31001,
+        "message": "Unauthorized",
+        "data": {
+            "mcp_error_code": "UNAUTHORIZED",
+            "details": "No valid authentication found",
+            "recovery_strategy": "user_action_required",
+            "tool_name": "system/get-overview",
+            "suggestion": "Ask the user for a token: a bearer token over HTTP, ROUTERS_TOKEN on stdio.",
+        },
+    }
+
+
+# --- what the snapshots say, which the servers have been held against ------------------------------------------------
+
+
+def failures(mode: str, era: str) -> dict[str, Any]:
+    """The error objects by case: protocol errors, or those in results."""
+    objects = {}
+    for case, answer in snapshot(f"{mode}-{era}").items():
+        if isinstance(answer, dict) and "error" in answer:
+            objects[case] = answer["error"]
+        elif isinstance(answer, dict) and answer.get("result", {}).get("isError"):
+            objects[case] = answer["result"]["structuredContent"]
+    return objects
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.checklist(*range(224, 245), 246, 287)
+def test_all_codes_of_the_taxonomy_have_been_provoked(mode: str, era: str) -> None:
+    seen: dict[str, int] = {}
+    for case, error in failures(mode, era).items():
+        if case not in REQUESTS and case != "no such tool":
+            assert isinstance(error["data"]["details"], str), case
+            seen[error["data"]["mcp_error_code"]] = error["code"]
+    shift = 1000 if era == MODERN else 0
+    own = {code.name: code.number + shift for code in fw.catalogs.JsonRpc if code.name in OWN_CODES and code.number}
+    assert len(own) == 16
+    assert {name: number for name, number in seen.items() if name in own} == own
+    # The contract's templates are cases of a validation error.
+    assert {name: number for name, number in seen.items() if name not in own} == dict.fromkeys(
+        ("INVALID_IP_ADDRESS", "INVALID_DEVICE_ID", "REQUIRED_FIELD_MISSING"), -32005 + shift
+    )
+    answers = snapshot(f"{mode}-{era}")
+    standard = {case: answers[case]["error"]["code"] for case in REQUESTS}
+    standard |= {case: answers[case]["code"] for case in ("no JSON", "no request")}
+    assert standard == {
+        "no such method": -32601,
+        "bad params": -32602,
+        "no such resource": -32602,
+        "a resource out of reach": -32603,
+        "no JSON": -32700,
+        "no request": -32600,
+    }
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.checklist(226, 287, 288)
+def test_both_ways_say_the_same(era: str) -> None:
+    protocol, result = failures("protocol", era), failures("result", era)
+    assert protocol.keys() == result.keys()
+    for case in protocol.keys() - REQUESTS.keys() - {"no such tool"}:
+        protocol[case]["data"].pop("failwell")
+        assert protocol[case] == result[case], case
+    # The specification's number where the protocol answers, the contract's where a result does.
+    assert (protocol["no such tool"]["code"], result["no such tool"]["code"]) == (-32602, -32601)
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.checklist(281, 288, 291)
+def test_what_is_sent_is_legal_and_can_be_read(mode: str, era: str) -> None:
+    reserved = {-32020, -32021, -32022}
+    for case, error in failures(mode, era).items():
+        if era == MODERN:
+            assert not -32099 <= error["code"] <= -32000 or error["code"] in reserved, case
+        if isinstance(error.get("data"), dict):
+            read = fw.parse(error)
+            assert read is not None
+            assert read.code == error["data"]["mcp_error_code"], case
+
+
+@pytest.mark.checklist(231, 264)
+def test_forbidden_is_the_contracts_complete_example() -> None:
+    error = failures("result", LEGACY)["no flag"]
+    assert error["data"].pop("tool_name") == "dns/set-servers"
+    assert error == {
+        "code": -32002,
+        "message": "Forbidden",
+        "data": {
+            "mcp_error_code": "FORBIDDEN",
+            "details": "Device 'dev-lab-02' does not allow advanced tier operations",
+            "device_id": "dev-lab-02",
+            "tool_tier": "advanced",
+            "required_flag": "allow_advanced_writes",
+            "recovery_strategy": "user_action_required",
+            "suggestion": "Enable advanced operations by setting device flag 'allow_advanced_writes=true', "
+            "or use a different device.",
+            "next_steps": [
+                "Use registry/update to enable allow_advanced_writes flag",
+                "Use registry/list with environment filter to find devices with advanced tier enabled",
+                "Contact administrator to enable advanced tier for this device",
+            ],
+            "alternatives": [
+                {
+                    "tool": "registry/list",
+                    "description": "List devices with advanced tier enabled",
+                    "arguments": {"environment": "lab", "filter": "allow_advanced_writes=true"},
+                }
+            ],
+        },
+    }
+
+
+@pytest.mark.checklist(232, 265)
+def test_a_device_that_is_not_there_is_answered_with_those_that_are() -> None:
+    data = failures("result", LEGACY)["no such device"]["data"]
+    named = data["details"].partition("Available devices: ")[2].partition(". ")[0].split(", ")
+    assert named == ["dev-auth", "dev-broken", "dev-busy", "dev-down", "dev-garbled"]
+    assert data["available_device_count"] == 11
+    assert data["next_steps"] == [
+        "Use registry/list to see all available devices",
+        "Check device_id spelling and try again",
+        "Use registry/add to add 'dev-lab-99' to the registry",
+    ]
+
+
+@pytest.mark.checklist(267, 268, 280)
+def test_a_device_is_quoted_briefly_and_without_its_secrets() -> None:
+    for mode in MODES:
+        data = failures(mode, LEGACY)["a long error with secrets"]["data"]
+        quoted = data["details"].removeprefix("RouterOS error on device 'dev-broken': ")
+        assert quoted == data["routeros_error"]
+        assert len(quoted) == 100
+        assert "secret '[redacted]'" in quoted
+        assert "password=[redacted]" in quoted
+        assert "_debug_details" not in data
+
+
+# What the contract's own examples say, beside what differs: the names.
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "expired": {
+        "details": "Plan expired 2 hours ago",
+        "created_at": "2024-01-15T10:00:00Z",
+        "expires_at": "2024-01-15T12:00:00Z",
+        "current_time": "2024-01-15T14:00:00Z",
+    },
+    "not approved": {
+        "details": "Plan requires approval before execution",
+        "plan_status": "draft",
+        "required_status": "approved",
+    },
+    "management interface": {
+        "details": "Cannot modify management interface IP address",
+        "interface": "ether1",
+        "reason": "Management interface protection",
+        "safety_rule": "PROTECT_MANAGEMENT_PATH",
+    },
+    "disabled interface": {
+        "details": "Cannot add IP address: interface is disabled",
+        "interface_status": "disabled",
+    },
+    "too old": {
+        "details": "RouterOS version too old for this operation",
+        "routeros_version": "7.8",
+        "required_version": "7.10+",
+        "tool": "system/get-ntp-status",
+    },
+    "silent": {
+        "details": "REST call to device timed out after 1.0 seconds",
+        "timeout_seconds": 1.0,
+        "operation": "GET /rest/system/resource",
+    },
+    "another environment": {
+        "details": "Device environment 'prod' does not match service environment 'lab'",
+        "device_environment": "prod",
+        "service_environment": "lab",
+    },
+    "name is taken": {
+        "details": "Device with name 'router-lab-01' already exists",
+        "device_name": "router-lab-01",
+        "existing_device_id": "dev-lab-01",
+    },
+    "no such plan": {"details": "Plan 'plan-99' not found", "plan_id": "plan-99", "resource_type": "plan"},
+    "too often": {"details": "Too many requests to device 'dev-busy'", "device_id": "dev-busy", "retry_after": 60},
+}
+
+
+@pytest.mark.parametrize("case", EXAMPLES)
+@pytest.mark.checklist(247, 251, 252, 253)
+def test_the_contracts_examples_come_from_a_real_server(case: str) -> None:
+    data = failures("protocol", LEGACY)[case]["data"]
+    assert {name: data.get(name) for name in EXAMPLES[case]} == EXAMPLES[case]
+
+
+@pytest.mark.checklist(249, 250, 274, 275)
+def test_templates_and_fields() -> None:
+    found = failures("protocol", LEGACY)
+    one = found["not an address"]["data"]
+    assert (one["field"], one["value"]) == ("servers", "192.168.1.999")
+    assert one["expected"] == "Valid IPv4 or IPv6 address (e.g., 192.168.1.1 or 2001:db8::1)"
+    assert [each["field"] for each in found["two bad fields"]["data"]["errors"]] == ["device_id", "servers"]
+    assert found["unreachable"]["data"]["next_steps"][0] == "Wait 60 seconds and retry"
+    assert found["wrong credentials"]["data"]["recovery_strategy"] == "user_action_required"
+    assert found["address is there"]["data"]["recovery_strategy"] == "report_and_abort"
+
+
+@pytest.mark.checklist(286)
+def test_progress_is_told_to_those_who_asked() -> None:
+    told = [each["params"] for each in snapshot(f"result-{MODERN}")["progress"]]
+    # Another plan was applied with a token, but without stream_progress.
+    assert {each["progressToken"] for each in told} == {"applied"}
+    assert [(each["progress"], each["message"]) for each in told] == [
+        (0, "Setting DNS servers of dev-lab-01"),
+        (50, "Setting DNS servers of dev-old"),
+        (100, "Plan applied"),
+    ]
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.checklist(266, 277)
+def test_each_failure_is_one_line_of_the_log(era: str) -> None:
+    log = snapshot(f"log-{era}")
+    numbers = {code.name: code.number for code in fw.catalogs.JsonRpc}
+    for case, error in failures("result", era).items():
+        if case in CALLS:
+            line, data = log[case], error["data"]
+            assert line["event"] == "tool_error"
+            assert line["tool_name"] == CALLS[case][0]
+            assert line["mcp_error_code"] == data["mcp_error_code"], case
+            assert line["error_code"] == numbers.get(data["mcp_error_code"], line["error_code"]), case
+            assert line["context"].get("device_id") == data.get("device_id"), case
+            assert line["correlation_id"] is not None
+    assert log["a long error with secrets"]["details"].endswith("see the log of the device")
+    assert log["garbled"]["level"] == "ERROR"
+
+
+@pytest.mark.checklist(220)
+def test_the_tools_declare_what_they_fail_with() -> None:
+    store = Store(":memory:")
+    server: MCPServer[Any] = MCPServer("routers", log_level="ERROR")
+    parts = Parts(store, Devices(1), "lab", Callers("", ""), 30)
+    for topic in (registry_tools, device_tools, plan_tools):
+        topic.add(server, parts)
+    store.close()
+    tools = {tool.name: declared(tool.fn) for tool in server._tool_manager.list_tools()}
+    assert all("/" in name and tool.category == name.partition("/")[0] for name, tool in tools.items())
+    for case, error in failures("result", LEGACY).items():
+        if case in CALLS and case != "no such tool":
+            code, tool = error["data"]["mcp_error_code"], tools[CALLS[case][0]]
+            assert code in (*tool.codes, "VALIDATION_ERROR"), case

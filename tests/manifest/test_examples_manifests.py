@@ -1,0 +1,53 @@
+"""The examples have manifests, and the social server's is kept in a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+
+import failwell.manifest
+from failwell import examples
+
+SOCIAL = Path(examples.__file__).parent / "social"
+
+
+def manifest(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "failwell", "manifest", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, **environment},
+    )
+
+
+@pytest.mark.checklist(203, 208, 211, 216)
+@pytest.mark.parametrize("profile", ["workflow", "api"])
+def test_the_social_servers_manifest_is_up_to_date(profile: str) -> None:
+    kept = SOCIAL / f"manifest.{profile}.json"
+    done = manifest("social", "--check", str(kept), SOCIAL_PROFILE=profile)
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
+    tools = json.loads(kept.read_text(encoding="utf-8"))["tools"]
+    assert all(profile in tool["profiles"] for tool in tools)
+
+
+@pytest.mark.parametrize("name", examples.EXAMPLES)
+def test_every_tool_of_every_example_declares_itself(name: str) -> None:
+    made = failwell.manifest.build(anyio.run(failwell.manifest.of_server, examples.build(name)))
+    assert made.tools
+    assert failwell.manifest.problems(made) == []
+    assert all(tool.annotations for tool in made.tools)
+
+
+def test_an_unknown_example_is_one_clear_line() -> None:
+    for arguments in (["example", "nothing"], ["example", "social", "--http", "0"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "failwell", *arguments], capture_output=True, text=True, timeout=60
+        )
+        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
