@@ -31,7 +31,7 @@ $(NODE)/.ready: $(dir $(NODE))package.json $(dir $(NODE))package-lock.json | $(V
 
 setup: $(VENV)/.ready  ## make .venv with every extra and the failwell command
 
-demo: setup  ## two minutes: the same failures before and after
+demo: setup  ## one agent on a real server, without Failwell and with it
 	$(BIN)/failwell demo
 
 test: check unit  ## everything that must hold
@@ -45,6 +45,7 @@ check: setup  ## format, lint, types, layering, docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports --config pyproject.toml > .layers.log || { cat .layers.log; exit 1; }
 	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python tools/checklist.py --check
 
 format: setup  ## rewrite the code the way check wants it
 	$(BIN)/ruff format .
@@ -56,14 +57,15 @@ docs: setup  ## the site, in site/
 bench: setup  ## ratios against the standard library, measured in one run
 	@failed=0; for part in bench bench_server; do $(BIN)/python tools/$$part.py || failed=1; done; exit $$failed
 
-soak: setup  ## a hundred calls at a time for a minute: no lost answer, no wrong one, no growth
+soak: setup  ## a hundred calls at a time for a minute: no lost answer, no wrong one, no growth; fifty agents that reserve
 	$(BIN)/python tools/soak.py
+	$(BIN)/python tools/soak_reservations.py
 
 fuzz: setup  ## the laws, on many more examples than make test tries
 	FAILWELL_EXAMPLES=4000 $(BIN)/pytest -n auto -m hypothesis tests/laws
 	$(UV) run --quiet --frozen --all-extras --group fuzz python tools/fuzz.py
 
-checklist: setup  ## each line of the contracts' checklist with the tests that prove it
+checklist: setup  ## docs/contracts.md: each line of the contracts' checklist with the tests that prove it
 	$(BIN)/python tools/checklist.py
 
 clean:

@@ -1,16 +1,24 @@
-"""Each line of the contracts' checklist with the tests that prove it, and those without one.
+"""Writes docs/contracts.md: each line of the contracts' checklist with the tests that prove it.
 
-Exits 1 when a line that should have a test has none.
+Exits 1 when a line has no test; with `--check` writes nothing, and exits 1 also when the page differs.
 """
 
 from __future__ import annotations
 
+import argparse
 import tomllib
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "contracts.md"
+HEAD = """\
+# The contracts, line by line
+
+Five public contracts describe how tools fail. This page lists what they ask for, in our own words, with the tests that
+prove it here. `make checklist` writes it.
+"""
 
 
 class Collected:
@@ -40,27 +48,43 @@ def collect() -> dict[int, list[str]]:
     return found.tests
 
 
+def page(contracts: dict[str, dict[str, dict[str, str]]], tests: dict[int, list[str]]) -> tuple[str, list[int]]:
+    """The page, and the lines without a test."""
+    parts, missing = [HEAD], []
+    for number, contract in contracts.items():
+        title = contract["title"]
+        heading = title if number == "all" else f"Contract {number}: {title}"
+        parts.append(f"\n## {heading}\n\n| | what holds | proven by |\n|---|---|---|\n")
+        for key, text in contract["lines"].items():
+            proofs = tests.get(int(key), [])
+            later = contract.get("delivered_later", {}).get(key)
+            if not proofs and later is None:
+                missing.append(int(key))
+            told = ", ".join(f"`{_short(test)}`" for test in proofs) or (f"comes with: {later}" if later else "NO TEST")
+            parts.append(f"| {key} | {text.replace('|', chr(92) + '|')} | {told} |\n")
+    return "".join(parts), missing
+
+
+def _short(test: str) -> str:
+    file, _, name = test.partition("::")
+    return f"{file.removeprefix('tests/')}::{name}"
+
+
 def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when the page differs")
+    options = parser.parse_args()
     with redirect_stdout(StringIO()):
         tests = collect()
     contracts = tomllib.loads((ROOT / "tests" / "checklist.toml").read_text(encoding="utf-8"))
-    proven = later = 0
-    missing: list[int] = []
-    for number, contract in contracts.items():
-        print(f"\n{number}  {contract['title']}")
-        for key, text in contract["lines"].items():
-            line = int(key)
-            area = contract.get("delivered_later", {}).get(key)
-            if line in tests:
-                proven += 1
-                print(f"  {line:>3}  {text}\n       {', '.join(tests[line])}")
-            elif area:
-                later += 1
-                print(f"  {line:>3}  {text}\n       comes with: {area}")
-            else:
-                missing.append(line)
-                print(f"  {line:>3}  {text}\n       NO TEST")
-    print(f"\n{proven} proven, {later} come later, {len(missing)} without a test: {missing}")
+    text, missing = page(contracts, tests)
+    lines = sum(len(contract["lines"]) for contract in contracts.values())
+    print(f"{lines} lines, {len(missing)} without a test{': ' if missing else ''}{', '.join(map(str, missing))}")
+    if not options.check:
+        PAGE.write_text(text, encoding="utf-8")
+    elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
+        print(f"{PAGE.relative_to(ROOT)} is out of date; run: make checklist")
+        return 1
     return 1 if missing else 0
 
 
