@@ -173,18 +173,19 @@ class Boundary:
                     call.remarks.clear()
                 try:
                     result = await (self._ruled(call, run, facts) if self.options.rules else run(call.arguments))
-                    is_error = getattr(result, "is_error", False) is True
-                    if is_error:
-                        self._told(call, Facts(call.tool), None, in_span=in_span)
-                    else:
-                        self.stats.add(call.counted, call.seconds)
-                        if self.options.hooks:
-                            self._emit(call, None, ok=True)
-                    if is_error or not (self._dresses or call.remarks):
-                        return result
-                    return await self._dressed(call, result, facts, opened, closed)
                 except BaseException as exc:
                     raised = taken(exc)
+                else:
+                    # Out here, where nothing that goes wrong could be taken for a failure of the tool.
+                    if getattr(result, "is_error", False) is True:
+                        self._told(call, Facts(call.tool), None, in_span=in_span)
+                        return result
+                    self.stats.add(call.counted, call.seconds)
+                    if self.options.hooks:
+                        self._emit(call, None, ok=True)
+                    if self._dresses or call.remarks:
+                        return await self._dressed(call, result, facts, opened, closed)
+                    return result
                 try:
                     failed = await _now(read(raised))
                 except BaseException:
@@ -244,17 +245,22 @@ class Boundary:
         closed: Callable[[Any], Any],
     ) -> Any:
         """A success in the server's envelope, not too long, and with what there is to say beside it."""
-        whole = opened(result)
-        if not isinstance(whole, CallToolResult):
-            return result
-        if self.options.max_output is not None:
+        try:
+            whole = opened(result)
+            if not isinstance(whole, CallToolResult):
+                return result
             tool = await _now(facts())
-            whole = fitted(call, whole, self.options.max_output, tool.schema, tool.structured)
-        if self._envelope is not None and call.wanted() in (None, "envelope"):
-            whole = enveloped(call, whole, self._envelope, (await _now(facts())).structured)
-        if call.remarks:
-            whole = remarked(call, whole, self.options.guard, self._format(call))
-        return closed(whole)
+            if self.options.max_output is not None:
+                whole = fitted(call, whole, self.options.max_output, tool.schema, tool.structured)
+            if self._envelope is not None and call.wanted() in (None, "envelope"):
+                whole = enveloped(call, whole, self._envelope, tool.structured)
+            if call.remarks:
+                whole = remarked(call, whole, self.options.guard, self._format(call))
+            return closed(whole)
+        except Exception as exc:
+            # The tool did its work, and whoever called it must know; how it looks comes second.
+            log.error("A result of %s was sent as it was: %s.", call.tool[:200], type(exc).__name__)
+            return result
 
     def refused(self, call: Call, raised: BaseException, tool: Facts) -> CallToolResult:
         """The answer to a call that never reached its tool."""
