@@ -513,6 +513,7 @@ SENSIBLE: dict[str, st.SearchStrategy[Any]] = {
     "correlation_id": texts,
     "meta": st.dictionaries(keys, values, max_size=3),
     "origin": st.sampled_from(("peer", "local", "moon")),
+    "delivery": st.sampled_from(("never_sent", "unanswered", "answered", "lost")),
     "format": st.one_of(st.sampled_from(FORMATS), texts),
     "confidence": floats,
     "legacy": st.booleans(),

@@ -1,9 +1,11 @@
 """One table of tools, resources and prompts that work and fail, served by each framework over each transport.
 
     python app.py {mcpserver|lowlevel|fastmcp} {stdio|http PORT} [--bare] [--options JSON]
+                  [--features] [--setting NAME] [--notes PATH]
     python app.py nursery PATH
 
-`--bare` leaves Failwell out. With port 0 the system chooses one; the port is the first line printed. The HTTP server
+`--bare` leaves Failwell out. `--features` serves the tools of features.py instead, `--setting` names options that are no
+JSON, which stand there too, and `--notes` is a file for what happens. With port 0 the system chooses one; the port is the first line printed. The HTTP server
 ends when its standard input does, so that it never outlives the test that started it.
 
 A nursery has imported everything, and forks a server for each connection to its socket: the connection becomes the
@@ -33,7 +35,14 @@ from mcp.server.mcpserver.exceptions import ResourceError as SdkResourceError
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError as SdkResourceNotFoundError
 from mcp.server.mcpserver.exceptions import ToolError as SdkToolError
 from mcp.shared.exceptions import MCPError, UrlElicitationRequiredError
-from mcp_types import CallToolResult, Completion, ElicitRequestURLParams, TextContent, ToolAnnotations
+from mcp_types import (
+    CallToolResult,
+    Completion,
+    ElicitRequestURLParams,
+    InputRequiredResult,
+    TextContent,
+    ToolAnnotations,
+)
 from pydantic import BaseModel, Field, TypeAdapter
 
 import failwell as fw
@@ -821,13 +830,17 @@ def _input_schema(fn: Callable[..., Any]) -> dict[str, Any]:
 @functools.cache
 def _output_schema(fn: Callable[..., Any]) -> dict[str, Any] | None:
     promised = get_type_hints(fn, include_extras=True).get("return")
-    model = next((each for each in (promised, *getattr(promised, "__metadata__", ())) if each is Weather), None)
-    return None if model is None else Weather.model_json_schema()
+    for each in (promised, *getattr(promised, "__metadata__", ())):
+        if isinstance(each, type) and issubclass(each, BaseModel):
+            return each.model_json_schema()
+    return None
 
 
-def _result(value: Any) -> CallToolResult:
-    if isinstance(value, CallToolResult):
+def _result(value: Any) -> CallToolResult | InputRequiredResult:
+    if isinstance(value, (CallToolResult, InputRequiredResult)):
         return value
+    if value is None:
+        return CallToolResult(content=[])
     structured = value.model_dump() if isinstance(value, BaseModel) else value if isinstance(value, dict) else None
     shown = value if isinstance(value, str) else json.dumps(structured if structured is not None else value)
     return CallToolResult(content=[TextContent(type="text", text=shown)], structured_content=structured)
@@ -862,7 +875,7 @@ def run_http(framework: str, server: Any, port: int) -> None:
     # From here on connections wait until they are taken.
     print(listening.getsockname()[1], flush=True)
     threading.Thread(target=_end_with_stdin, daemon=True).start()
-    config = uvicorn.Config(app, log_level="warning", timeout_keep_alive=600, timeout_graceful_shutdown=1)
+    config = uvicorn.Config(app, log_level="warning", ws="none", timeout_keep_alive=600, timeout_graceful_shutdown=1)
     uvicorn.Server(config).run(sockets=[listening])
 
 
@@ -878,8 +891,20 @@ def serve(arguments: list[str]) -> None:
     parser.add_argument("port", type=int, nargs="?", default=0)
     parser.add_argument("--bare", action="store_true")
     parser.add_argument("--options", type=json.loads, default={})
+    parser.add_argument("--features", action="store_true")
+    parser.add_argument("--setting", default="none")
+    parser.add_argument("--notes")
     chosen = parser.parse_args(arguments)
+    more: dict[str, Any] = {}
+    if chosen.features:
+        import features
+
+        TOOLS.clear()
+        TOOLS.update({fn.__name__: Tool(fn) for fn in features.TOOLS})
+        more = features.SETTINGS[chosen.setting](chosen.notes)
     server = SERVERS[chosen.framework]()
+    if chosen.features:
+        features.started(server)
     if not chosen.bare:
         import failwell.server
 
@@ -887,7 +912,7 @@ def serve(arguments: list[str]) -> None:
         def misreading(exc: Misread) -> fw.ToolError:
             raise LookupError(f"no reading of {exc}")
 
-        failwell.server.install(server, **chosen.options)
+        failwell.server.install(server, **chosen.options, **more)
     if chosen.transport == "stdio":
         asyncio.run(run_stdio(chosen.framework, server))
     else:
@@ -895,14 +920,17 @@ def serve(arguments: list[str]) -> None:
 
 
 def nurse(path: str) -> None:
-    import fastmcp
-    import fastmcp.server.middleware  # noqa: F401
-    import uvicorn  # noqa: F401
-    from mcp.server.mcpserver import MCPServer  # noqa: F401
+    import uvicorn.lifespan.on
+    import uvicorn.protocols.http.h11_impl  # noqa: F401
 
     import failwell.server.fastmcp
+    import failwell.server.logs
     import failwell.server.lowlevel
     import failwell.server.mcpserver  # noqa: F401
+
+    for make in SERVERS.values():
+        # They import more while they are made.
+        make()
 
     # Nobody waits for the children.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)

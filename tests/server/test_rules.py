@@ -943,6 +943,20 @@ def test_each_key_has_its_own_budget() -> None:
     assert tool("a") == "a"
 
 
+def test_a_refusal_can_name_what_its_budget_is_for() -> None:
+    message = "Too many requests to device '{device_id}' of {owner}, { } {device_id"
+
+    @rate(1, key=lambda arguments: arguments["device_id"], message=message, clock=Clock())
+    def tool(device_id: str, force: bool = False) -> str:
+        return device_id
+
+    tool("{force}")
+    error = refused(lambda: tool("{force}"))
+    assert error.message == "Too many requests to device '{force}' of (unknown), { } {device_id"
+    assert error.details == {"device_id": "{force}", "limit": "1 call in 60 seconds"}
+    assert error.retry_after == 60
+
+
 def test_a_key_that_breaks_lets_nothing_through() -> None:
     rule = rate(1, key=lambda arguments: arguments["device"])
     with pytest.raises(KeyError):

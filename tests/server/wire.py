@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
@@ -39,12 +39,13 @@ class Answer(NamedTuple):
     status: int = 200
 
 
-_ID: Final = re.compile(r"(correlation_?[iI]d\\*\":\s*\\*\")[0-9a-f]{12}")
+_ID: Final = re.compile(r"(correlation_?[iI]d\\*\":\s*\\*\"|Reference: )[0-9a-f]{12}")
+_TIME: Final = re.compile(r"(elapsed_ms\\*\":\s*)\d+")
 
 
 def settled(line: str) -> str:
-    """An answer with what differs each time made the same: the id by which the log knows a failure."""
-    return _ID.sub(r"\g<1>000000000000", line)
+    """An answer with what differs each time made the same: the id by which the log knows a failure, and the time."""
+    return _TIME.sub(r"\g<1>0", _ID.sub(r"\g<1>000000000000", line))
 
 
 class NoAnswer(Exception):
@@ -60,6 +61,17 @@ class Process:
     reader: IO[bytes]
     writer: IO[bytes]
     errors: Path
+    _port = 0
+
+    @property
+    def port(self) -> int:
+        """Where it listens: the first line it prints."""
+        if not self._port:
+            line = self.reader.readline().strip()
+            if not line:
+                raise NoAnswer(f"The server did not start.\n{self.complaint()}")
+            self._port = int(line)
+        return self._port
 
     def complaint(self) -> str:
         return self.errors.read_text(errors="replace")[-3_000:]
@@ -155,22 +167,51 @@ class Nursery:
 # --- clients --------------------------------------------------------------------------------------------------------
 
 
+Json = dict[str, Any]
+User = Callable[[Json], Json]
+"""Answers a question: from its parameters to the result of `elicitation/create`."""
+
+
+def nobody(question: Json) -> Json:
+    raise AssertionError(f"Nobody expected to be asked: {question}")
+
+
 class Client:
-    """Speaks one era. `ask` gives the answer to a request; the handshake has been made."""
+    """Speaks one era. `ask` gives the answer to a request; the handshake has been made.
+
+    `user` answers the questions that come up in a call, which are kept as they came.
+    """
 
     opening: Answer
 
-    def __init__(self, process: Process, era: str) -> None:
+    def __init__(
+        self,
+        process: Process,
+        era: str,
+        info: Json | None = None,
+        capabilities: Json | None = None,
+        user: User = nobody,
+    ) -> None:
         self.process = process
         self.era = era
+        self.info = info or CLIENT
+        self.capabilities = capabilities or {}
+        self.user = user
+        self.questions: list[Json] = []
+        self.settled: Callable[[str], str] = settled
 
     def open(self) -> None:
         if self.era == LEGACY:
-            params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": CLIENT}
+            params = {"protocolVersion": LEGACY, "capabilities": self.capabilities, "clientInfo": self.info}
             self.opening = self.ask("initialize", params, id="opening")
             self.notify("notifications/initialized")
         else:
             self.opening = self.ask("server/discover", {}, id="opening")
+
+    def reopen(self, *, info: Json | None = None, capabilities: Json | None = None) -> None:
+        """Connect again as somebody else."""
+        self.info, self.capabilities = info or CLIENT, capabilities or {}
+        self.open()
 
     def ask(self, method: str, params: dict[str, Any] | None, *, id: str, patience: float = PATIENCE) -> Answer:
         return self.exchange(json.dumps(self.request(method, params, id)), id, patience=patience)
@@ -180,13 +221,34 @@ class Client:
         if self.era == MODERN:
             envelope = {
                 "io.modelcontextprotocol/protocolVersion": MODERN,
-                "io.modelcontextprotocol/clientInfo": CLIENT,
-                "io.modelcontextprotocol/clientCapabilities": {},
+                "io.modelcontextprotocol/clientInfo": self.info,
+                "io.modelcontextprotocol/clientCapabilities": self.capabilities,
             }
-            params = {**(params or {}), "_meta": envelope}
+            params = {**(params or {}), "_meta": {**(params or {}).get("_meta", {}), **envelope}}
         if params is not None:
             frame["params"] = params
         return frame
+
+    def call(self, name: str, arguments: Json | None = None, *, meta: Json | None = None, id: str = "call") -> Answer:
+        """The answer to a call, after all questions have been answered."""
+        params: Json = {"name": name, "arguments": arguments or {}}
+        if meta is not None:
+            params["_meta"] = meta
+        while True:
+            answer = self.ask("tools/call", params, id=id)
+            result = answer.value.get("result", {})
+            if result.get("resultType") != "input_required":
+                return answer
+            self.questions.append(result)
+            answered = {key: self.user(asked["params"]) for key, asked in result.get("inputRequests", {}).items()}
+            params = {**params, "inputResponses": answered}
+            if "requestState" in result:
+                params["requestState"] = result["requestState"]
+
+    def answered(self, asked: Json) -> str:
+        """The frame that answers a question which came in the middle of a call."""
+        self.questions.append({name: value for name, value in asked.items() if name != "id"})
+        return json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": self.user(asked["params"])})
 
     def notify(self, method: str) -> None:
         raise NotImplementedError
@@ -200,8 +262,8 @@ class Client:
 
 
 class Stdio(Client):
-    def __init__(self, process: Process, era: str) -> None:
-        super().__init__(process, era)
+    def __init__(self, process: Process, era: str, *more: Any) -> None:
+        super().__init__(process, era, *more)
         self.passed: list[dict[str, Any]] = []
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -233,11 +295,14 @@ class Stdio(Client):
             if line is None:
                 self._lines.put(None)
                 raise NoAnswer(f"The server ended at {id!r}.\n{self.process.complaint()}")
-            told = settled(line.decode().strip())
+            told = self.settled(line.decode().strip())
             value = json.loads(told)
             if value.get("id") == id and "method" not in value:
                 del value["id"]
                 return Answer(told, value)
+            if value.get("method") == "elicitation/create":
+                self.send(self.answered(value))
+                continue
             # A notification, or the late answer to a request that was given up.
             self.passed.append(value)
 
@@ -248,25 +313,25 @@ class Stdio(Client):
 
 
 class Http(Client):
-    def __init__(self, process: Process, era: str) -> None:
-        super().__init__(process, era)
-        port = process.reader.readline()
-        if not port.strip():
-            raise NoAnswer(f"The server did not start.\n{process.complaint()}")
-        self._connection = HTTPConnection("127.0.0.1", int(port), timeout=PATIENCE)
+    def __init__(self, process: Process, era: str, *more: Any) -> None:
+        super().__init__(process, era, *more)
+        self._connection = HTTPConnection("127.0.0.1", process.port, timeout=PATIENCE)
         self._session: str | None = None
+
+    def open(self) -> None:
+        self._session = None
+        super().open()
 
     def notify(self, method: str) -> None:
         self._post({"method": method}, json.dumps({"jsonrpc": "2.0", "method": method}))
 
     def exchange(self, text: str, id: str, *, patience: float = PATIENCE) -> Answer:
         response, body = self._post(json.loads(text), text)
-        self._session = response.headers.get("mcp-session-id", self._session)
         lines = body.splitlines()
         if response.headers.get_content_type() == "text/event-stream":
             lines = [line.removeprefix("data:").strip() for line in lines if line.startswith("data:")]
         for line in lines:
-            told = settled(line)
+            told = self.settled(line)
             value = json.loads(told) if told else {}
             if value.get("id") == id and "method" not in value:
                 del value["id"]
@@ -274,6 +339,29 @@ class Http(Client):
         raise NoAnswer(f"No answer to {id!r}: {response.status} {body[:500]}\n{self.process.complaint()}")
 
     def _post(self, frame: dict[str, Any], text: str) -> tuple[HTTPResponse, str]:
+        try:
+            self._connection.request("POST", "/mcp", text.encode(), self._headers(frame))
+            response = self._connection.getresponse()
+            self._session = response.headers.get("mcp-session-id", self._session)
+            body = ""
+            for line in response:
+                body += line.decode()
+                if b'"elicitation/create"' in line and self.era == LEGACY:
+                    self._reply(self.answered(json.loads(line.removeprefix(b"data:"))))
+            # The end of it, without which the connection takes no other request.
+            body += response.read().decode()
+            return response, body
+        except OSError as exc:
+            raise NoAnswer(f"{exc!r}\n{self.process.complaint()}") from exc
+
+    def _reply(self, text: str) -> None:
+        """Beside the stream on which the question came, which is still open."""
+        connection = HTTPConnection("127.0.0.1", self.process.port, timeout=PATIENCE)
+        connection.request("POST", "/mcp", text.encode(), self._headers({}))
+        connection.getresponse().read()
+        connection.close()
+
+    def _headers(self, frame: dict[str, Any]) -> dict[str, str]:
         headers = {
             "content-type": "application/json",
             "accept": "application/json, text/event-stream",
@@ -286,12 +374,7 @@ class Http(Client):
                 headers["mcp-name"] = _header(name)
         elif self._session:
             headers["mcp-session-id"] = self._session
-        try:
-            self._connection.request("POST", "/mcp", text.encode(), headers)
-            response = self._connection.getresponse()
-            return response, response.read().decode()
-        except OSError as exc:
-            raise NoAnswer(f"{exc!r}\n{self.process.complaint()}") from exc
+        return headers
 
     def close(self) -> None:
         self._connection.close()
@@ -304,30 +387,48 @@ def _header(value: str) -> str:
 
 
 class Wanted(NamedTuple):
-    """A server to talk to, and how."""
+    """A server to talk to, and how. With a `setting` it serves the tools of features.py, with that setting there."""
 
     server: str
     transport: str
     era: str
     bare: bool = False
     options: dict[str, Any] | None = None
+    setting: str | None = None
+    notes: Path | None = None
+    info: dict[str, Any] | None = None
+    capabilities: dict[str, Any] | None = None
+    user: User = nobody
+
+
+def started(nursery: Nursery, wanted: Wanted, *, fresh: bool = False) -> Process:
+    more = ["0"] if wanted.transport == "http" else []
+    more += ["--bare"] if wanted.bare else ["--options", json.dumps(wanted.options or {})]
+    more += ["--features", "--setting", wanted.setting] if wanted.setting is not None else []
+    more += ["--notes", str(wanted.notes)] if wanted.notes is not None else []
+    return nursery.start(wanted.server, wanted.transport, *more, fresh=fresh)
+
+
+def client_of(process: Process, wanted: Wanted) -> Client:
+    """A client that has made its handshake. A server that listens may have many."""
+    kind = Stdio if wanted.transport == "stdio" else Http
+    client = kind(process, wanted.era, wanted.info, wanted.capabilities, wanted.user)
+    client.open()
+    return client
 
 
 @contextmanager
 def connected(nursery: Nursery, *wanted: Wanted, fresh: bool = False) -> Iterator[list[Client]]:
     """Clients of servers that are started together."""
     with ExitStack() as stack:
-        started = []
+        processes = []
         for each in wanted:
-            more = ["0"] if each.transport == "http" else []
-            more += ["--bare"] if each.bare else ["--options", json.dumps(each.options or {})]
-            process = nursery.start(each.server, each.transport, *more, fresh=fresh)
+            process = started(nursery, each, fresh=fresh)
             stack.callback(process.close)
-            started.append((each, process))
+            processes.append(process)
         clients = []
-        for each, process in started:
-            client = (Stdio if each.transport == "stdio" else Http)(process, each.era)
+        for each, process in zip(wanted, processes, strict=True):
+            client = client_of(process, each)
             stack.callback(client.close)
-            client.open()
             clients.append(client)
         yield clients

@@ -372,7 +372,7 @@ def test_every_kind_and_every_field_is_in_the_vectors() -> None:
     }
     from failwell.model.fields import Fields
 
-    local = {"origin", "format", "confidence", "legacy", "notes", "debug", "cause"}
+    local = {"origin", "delivery", "format", "confidence", "legacy", "notes", "debug", "cause"}
     assert set(Fields.__annotations__) - local <= {name for error in given for name in error}
 
 

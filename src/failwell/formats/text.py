@@ -56,8 +56,8 @@ def next_action(error: ToolError) -> list[str]:
     told = " ".join(said)
     if effect in _ABOUT_EFFECT:
         said.append(about_effect(error))
-    elif error.retry_after is not None and f"{(wait := _seconds(error.retry_after))} second" not in told:
-        said.append(f"Wait {wait} seconds, then make the same call again.")
+    elif error.retry_after is not None and (wait := _seconds(error.retry_after)) not in told:
+        said.append(f"Wait {wait}, then make the same call again.")
     elif error.reset_at is not None and error.retry_after is None:
         said.append(f"Wait until {rfc3339(error.reset_at)}, then make the same call again.")
     if effect not in _TOUCHED and (changes := [_change(change) for change in error.patch if _is_whole(change)]):
@@ -72,7 +72,8 @@ def next_action(error: ToolError) -> list[str]:
 
 def _seconds(delay: float) -> str:
     """A delay as people say it, never shorter than it is."""
-    return str(whole(delay)) if delay >= 10 else f"{whole(delay * 10) / 10:g}"
+    number = whole(delay) if delay >= 10 else whole(delay * 10) / 10
+    return "1 second" if number == 1 else f"{number:g} seconds"
 
 
 def _default(error: ToolError) -> str:

@@ -11,16 +11,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from .error import ToolError
-from .fields import Derived
+from .fields import DELIVERIES, Delivery, Derived
 from .kinds import STRATEGY_OF_KIND, Effect, Kind, Strategy
 from .needs import NeedsInput
 from .parts import Action, Patch
 from .plain import instant
-
-Delivery = Literal["never_sent", "unanswered", "answered"]
 
 
 class Next(StrEnum):
@@ -153,8 +151,10 @@ def decide(
     >>> decide(ToolError("Too many requests.", code="RATE_LIMITED", retry_after=30)).delay
     30
     """
-    if delivery not in (None, "never_sent", "unanswered", "answered"):
+    if delivery not in (None, *DELIVERIES):
         raise ValueError(f"There is no delivery {delivery!r}; use 'never_sent', 'unanswered' or 'answered'.")
+    if delivery is None and isinstance(error, ToolError):
+        delivery = error.delivery
     rules = policy or Policy()
     if isinstance(error, NeedsInput):
         return Decision(Next.ASK, f"The call needs an answer from the user: {_sentence(error.message)}")

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal, Self, TypeVar, Unpack, cast
 
 from .codes import Code, find, humanize
-from .fields import Derived, Field, Fields, flag, origin_of, severity_of, share, status
+from .fields import Delivery, Derived, Field, Fields, delivery_of, flag, origin_of, severity_of, share, status
 from .kinds import EFFECT_OF_KIND, STRATEGY_OF_KIND, Effect, Kind, Severity, Strategy
 from .parts import Action, Conflicting, FieldError, Patch, all_of, apply_patch
 from .plain import Json, instant, label, lines, plain, plain_map, rfc3339, seconds, text
@@ -103,6 +103,7 @@ class ToolError(Exception):
     meta = Field(plain_map, _EMPTY)
 
     origin = Field(origin_of, cast("Literal['peer', 'local'] | None", None))
+    delivery = Field(delivery_of, cast("Delivery | None", None))
     format = Field(label, cast("str | None", None))
     confidence = Field(share, cast("float | None", None))
     legacy = Field(flag, False)
@@ -366,7 +367,7 @@ _NORMAL: Final[dict[str, Callable[[Any], Any]]] = {
 # said about retrying.
 _NORMAL.update({"kind": Kind.of, "wire_retryable": flag})
 
-PROVENANCE: Final = ("origin", "format", "confidence", "legacy", "notes")
+PROVENANCE: Final = ("origin", "delivery", "format", "confidence", "legacy", "notes")
 _PLAIN_FIELDS: Final = (
     "retry_after",
     "suggestion",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypedDict, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypedDict, TypeVar, overload
 
 from .kinds import Effect, Kind, Severity, Strategy
 from .parts import Action, Conflicting, FieldError, Patch
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from .error import ToolError
 
 T = TypeVar("T")
+
+
+Delivery = Literal["never_sent", "unanswered", "answered"]
 
 
 class Fields(TypedDict, total=False):
@@ -44,12 +47,17 @@ class Fields(TypedDict, total=False):
     correlation_id: str | None
     meta: Mapping[str, Any] | None
     origin: Literal["peer", "local"] | None
+    delivery: Delivery | None
     format: str | None
     confidence: float | None
     legacy: bool | None
     notes: Iterable[str] | None
     debug: object
     cause: BaseException | None
+
+
+DELIVERIES: Final = ("never_sent", "unanswered", "answered")
+"""What became of a call, as the caller knows it."""
 
 
 class Field(Generic[T]):
@@ -109,6 +117,10 @@ def status(value: object) -> int | None:
 def share(value: object) -> float | None:
     number = positive(value)
     return None if number is None or number > 1 else float(number)
+
+
+def delivery_of(value: object) -> Delivery | None:
+    return value if isinstance(value, str) and value in DELIVERIES else None  # type: ignore[return-value]
 
 
 def origin_of(value: object) -> Literal["peer", "local"] | None:

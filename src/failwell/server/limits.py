@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from failwell.formats.wire import is_number, whole
 from failwell.model.error import ToolError
+from failwell.model.template import fill
 
 from .rules import Rule
 
@@ -136,10 +137,12 @@ class _Rate(Rule):
         self,
         windows: tuple[tuple[int, float], ...],
         key: Callable[[Mapping[str, Any]], Hashable] | None,
+        message: str | None,
         clock: Callable[[], float],
     ) -> None:
         self.windows = windows
         self._key = key
+        self._message = message
         self._clock = clock
         self._lock = threading.Lock()
         self._calls: OrderedDict[Hashable, deque[float]] = OrderedDict()
@@ -153,11 +156,22 @@ class _Rate(Rule):
             waits = ((span - (now - calls[-count]), count, span) for count, span in self.windows if len(calls) >= count)
             wait, count, span = max(waits, default=(0.0, 0, 0.0))
             if wait > _EARLY:
-                raise _too_many(count, span, wait)
+                raise self._too_many(arguments, count, span, wait)
             calls.append(now)
             self._calls[key] = calls
             self._calls.move_to_end(key)
             self._forget(now - longest)
+
+    def _too_many(self, arguments: Mapping[str, Any], count: int, span: float, wait: float) -> ToolError:
+        message = self._message
+        named = {} if message is None else {name: arguments[name] for name in arguments if f"{{{name}}}" in message}
+        calls = "call" if count == 1 else "calls"
+        return ToolError(
+            f"Too many calls: at most {count} in {_seconds(span)}." if message is None else fill(message, arguments),
+            code="RATE_LIMITED",
+            retry_after=whole(wait),
+            details={**named, "limit": f"{count} {calls} in {_seconds(span)}"},
+        )
 
     def _forget(self, before: float) -> None:
         """Drop the keys whose calls do not count any more; too many keys, and the oldest go."""
@@ -171,13 +185,15 @@ def rate(
     burst: int | None = None,
     *,
     key: Callable[[Mapping[str, Any]], Hashable] | None = None,
+    message: str | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Rule:
     """At most `calls` in any `seconds`, and at most `burst` of them at once; `key` gives each device its own budget.
 
     A sliding window: a bucket would let nearly twice as many through as it says. A burst is a shorter window of the
     same rate: 60 in 60 seconds with a burst of 5 are at most 5 in any 5 seconds. All others get `RATE_LIMITED`, with
-    the `retry_after` at which the call is let through; being refused costs nothing.
+    the `retry_after` at which the call is let through; being refused costs nothing. A `message` of your own may name
+    arguments, `"Too many requests to {device}"`; those it names are among the details.
 
     >>> @rate(1, seconds=30, key=lambda arguments: arguments["device"])
     ... def ping(device: str) -> str:
@@ -200,17 +216,7 @@ def rate(
         if burst > calls:
             raise ValueError(f"burst is a part of the {calls} calls, so it cannot be {burst}.")
         windows += ((burst, seconds * burst / calls),)
-    return _Rate(windows, key, clock)
-
-
-def _too_many(count: int, span: float, wait: float) -> ToolError:
-    calls = "call" if count == 1 else "calls"
-    return ToolError(
-        f"Too many calls: at most {count} in {_seconds(span)}.",
-        code="RATE_LIMITED",
-        retry_after=whole(wait),
-        details={"limit": f"{count} {calls} in {_seconds(span)}"},
-    )
+    return _Rate(windows, key, message, clock)
 
 
 def _seconds(number: float) -> str:

@@ -32,7 +32,7 @@ LEVELS: Final = (*FORMATS, "decide")
 TIMEOUT: Final = 10.0
 _LONGEST_LINE: Final = 4_000_000
 # Where an error came from and what was noted on the way is the reader's own business.
-_NOT_COMPARED: Final = ("origin", "format", "confidence", "notes")
+_NOT_COMPARED: Final = ("origin", "delivery", "format", "confidence", "notes")
 
 
 @dataclass(frozen=True, slots=True)
