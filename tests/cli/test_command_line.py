@@ -331,7 +331,7 @@ def test_a_terminal_gets_colour_where_people_read() -> None:
     assert re.search(r"\x1b\[1;32mdo next +\x1b\[0m Do something else\.", shown)
     code, shown = on_terminal("demo")
     assert code == 0
-    assert "\x1b[1;36m1. A record that does not exist\x1b[0m" in shown
+    assert "\x1b[1;36m1. An argument with a typo\x1b[0m" in shown
 
 
 @pytest.mark.parametrize("arguments", [("explain", "--json"), ("convert", "--to", "xml"), ("codes", "typed", "--json")])
