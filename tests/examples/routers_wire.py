@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import socket
-import subprocess
-import sys
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import Any, Final
 
-# The clients are those of the tests of the adapters.
-sys.path.append(str(Path(__file__).parents[1] / "server"))
-
-from wire import ERAS, LEGACY, MODERN, PATIENCE, Http, NoAnswer, Process, Stdio
+from running import ERAS, LEGACY, MODERN, Example, Process
+from wire import PATIENCE, Http, Stdio
 
 from failwell.examples.routers.service import Router
-from failwell.examples.routers.store import Device, Store
+from failwell.examples.routers.store import Device, Plan, Store
 
-COMMAND: Final = Path(sys.executable).with_name("failwell")
 ANN: Final = "token-of-ann-7Qx2"
 BEN: Final = "token-of-ben-9Rz4"
 PASSWORD: Final = "correct-horse-battery"
@@ -36,7 +28,7 @@ LONG: Final = (
     + "see the log of the device"
 )
 NOW: Final = "2024-01-15T14:00:00+00:00"
-FLAGS: Final = frozenset({"allow_advanced_writes", "allow_professional_workflows"})
+FLAGS: Final = ("allow_advanced_writes", "allow_professional_workflows")
 _PORT: Final = re.compile(r"127\.0\.0\.1:\d{4,5}")
 # Of a rate limit, which depends on how fast the test is: how long to wait, in the data and in the words.
 _WAIT: Final = re.compile(r"(retry_after\\*\": |retry_after\\*\":|Wait )(\d\d?)(?=\D)")
@@ -47,11 +39,13 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "routers.db"
+        self.log = folder / "routers.log"
         names = "lab-01 lab-02 auth broken busy garbled old prod-01 slow stuck".split()
         self.routers = {f"dev-{name}": Router(password=PASSWORD) for name in names}
         self.routers["dev-old"].version = "7.8 (stable)"
         said = json.dumps({"error": 500, "message": "Internal Server Error", "detail": LONG}).encode()
-        self.routers["dev-broken"].faults = {"GET": (500, said), "POST": (500, said)}
+        self.routers["dev-broken"].faults = {"GET": (500, said)}
+        self.routers["dev-old"].faults = {"PUT": (500, said)}
         self.routers["dev-garbled"].faults = {"GET": (200, b'{"version": "7.15')}
         self.routers["dev-slow"].faults = {"GET": "silent"}
         self.routers["dev-stuck"].faults = {"PUT": "silent"}
@@ -64,68 +58,25 @@ class World:
         """Everything as it was in the beginning."""
         addresses = {name: router.address for name, router in self.routers.items()}
         addresses["dev-down"] = f"127.0.0.1:{self._closed.getsockname()[1]}"
-        store = Store(str(self.path), clock=lambda: datetime(2024, 1, 15, 10, tzinfo=UTC))
-        store._db.executescript("DELETE FROM devices; DELETE FROM plans;")
+        store = Store(str(self.path))
+        store._db.execute("DELETE FROM kept")
         for name, address in addresses.items():
             environment = "prod" if "prod" in name else "lab"
             password = "wrong-password" if name == "dev-auth" else PASSWORD
-            flags = frozenset[str]() if name == "dev-lab-02" else FLAGS
-            store.add(Device(name, name.replace("dev-", "router-"), address, environment, "admin", password, flags))
+            flags = () if name == "dev-lab-02" else FLAGS
+            store.save(Device(name, name.replace("dev-", "router-"), address, environment, "admin", password, flags))
         for router in self.routers.values():
             del router.addresses[1:]
         # One that expired two hours ago, and one that will stop in the middle.
-        store.mark(store.create_plan(["dev-lab-01"], ["192.0.2.9"]), "approved")
-        store.clock = lambda: datetime.fromisoformat(NOW)
-        store.mark(store.create_plan(["dev-lab-01", "dev-down"], ["192.0.2.9"]), "approved")
-        store.close()
+        early, noon, late = (f"2024-01-15T{hour}:00:00Z" for hour in (10, 12, 16))
+        store.save(Plan("plan-1", ["dev-lab-01"], ["192.0.2.9"], early, noon, "approved"))
+        store.save(Plan("plan-2", ["dev-lab-01", "dev-down"], ["192.0.2.9"], NOW, late, "approved"))
+        store._db.close()
 
     def close(self) -> None:
         for router in self.routers.values():
             router.close()
         self._closed.close()
-
-
-class Example(Process):
-    """`failwell example routers`, on stdio or over HTTP."""
-
-    def __init__(self, folder: Path, name: str, settings: Mapping[str, str], *, http: bool) -> None:
-        self.errors = folder / f"{name}.err"
-        self.log = folder / f"{name}.log"
-        self._at = _free_port() if http else 0
-        kept = {key: value for key, value in os.environ.items() if not key.startswith("ROUTERS_")}
-        with self.errors.open("wb") as file:
-            self._child = subprocess.Popen(
-                [str(COMMAND), "example", "routers", *(["--http", str(self._at)] if http else [])],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=file,
-                env={**kept, "ROUTERS_LOG": str(self.log), **settings},
-            )
-        assert self._child.stdin is not None
-        assert self._child.stdout is not None
-        self.reader, self.writer = self._child.stdout, self._child.stdin
-
-    @property
-    def port(self) -> int:
-        """Where it listens, once it does."""
-        last = time.monotonic() + PATIENCE
-        while True:
-            with suppress(OSError), socket.create_connection(("127.0.0.1", self._at), timeout=1):
-                return self._at
-            if self._child.poll() is not None or time.monotonic() > last:
-                raise NoAnswer(f"The server did not start.\n{self.complaint()}")
-            time.sleep(0.05)
-
-    def end(self) -> None:
-        with suppress(OSError):
-            self.writer.close()
-        if self._at:
-            self._child.terminate()
-        try:
-            self._child.wait(10)
-        except subprocess.TimeoutExpired:
-            self._child.kill()
-            self._child.wait()
 
 
 class Web(Http):
@@ -174,17 +125,16 @@ SETTINGS: Final = {
     "ROUTERS_TOKEN": ANN,
     "ROUTERS_NOW": NOW,
     "ROUTERS_TIMEOUT": "1",
-    "ROUTERS_RATE": "18",
 }
 
 
 @contextmanager
-def running(folder: Path, name: str, *, http: bool, **settings: str) -> Iterator[tuple[Example, World]]:
+def serving(folder: Path, *, http: bool, **settings: str) -> Iterator[tuple[Process, World]]:
     """A server, and a world of its own around it."""
-    folder.mkdir(exist_ok=True)
-    (folder / name).mkdir()
-    world = World(folder / name)
-    process = Example(folder, name, {"ROUTERS_DB": str(world.path), **SETTINGS, **settings}, http=http)
+    folder.mkdir()
+    world = World(folder)
+    files = {"ROUTERS_DB": str(world.path), "ROUTERS_LOG": str(world.log)}
+    process = Example("routers", folder / "errors", {**files, **SETTINGS, **settings}, http=http)
     try:
         yield process, world
     finally:
@@ -198,11 +148,4 @@ def spoken(process: Process, era: str, *, http: bool, token: str = ANN) -> Stdio
     return client
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-__all__ = ["ANN", "BEN", "ERAS", "LEGACY", "LONG", "MODERN", "OTHER", "PASSWORD", "Web", "fixed", "running", "spoken"]
+__all__ = ["ANN", "BEN", "ERAS", "LEGACY", "LONG", "MODERN", "OTHER", "PASSWORD", "Web", "fixed", "serving", "spoken"]

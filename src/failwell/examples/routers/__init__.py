@@ -1,7 +1,7 @@
 """Routers: devices in tiers and environments, with plans to approve, by contract 004's error codes.
 
-Shows protocol errors or results (`ROUTERS_ERRORS`), a table that reads what devices answer, templates, tiers and flags
-checked before a tool runs, a rate for each device, progress, callers with tokens, and one JSON line for each failure.
+`tools` and `plans` are the tools, `access` says who may use them, `devices` reads what devices answer, `store` keeps
+the registry, and `server` puts it together. `service` is only there to try it: devices on loopback.
 """
 
 from __future__ import annotations
