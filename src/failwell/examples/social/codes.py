@@ -8,20 +8,21 @@ from typing import Final
 import failwell as fw
 
 S = fw.catalogs.Social
+SOON: Final = 5
 
-# Wrong arguments, and a crash, for which the closed set has no better word.
-ANY: Final = (S.validation_error, S.serialization_error)
-DB: Final = (S.db_error,)
-LLM: Final = (S.llm_error, S.llm_not_configured)
-X: Final = (
-    *(S.x_rate_limited, S.x_auth_expired, S.x_forbidden, S.x_account_restricted),
-    *(S.x_network_error, S.x_not_configured, S.x_api_error, S.invalid_input),
-)
-POLICY: Final = (
-    *(S.policy_error, S.policy_denied_blocked, S.policy_denied_rate_limited),
-    *(S.policy_denied_hard_rule, S.policy_denied_user_rule),
-)
-MEDIA: Final = (S.unsupported_media_type, S.file_read_error, S.media_upload_error)
+
+def _of(category: str) -> tuple[fw.Code, ...]:
+    return tuple(code for code in S if code.category == category)
+
+
+POLICY: Final = _of("Policy")
+MEDIA: Final = _of("Media")
+# What a tool can fail with because of what it needs.
+NEEDS: Final = {
+    "x_client": (*_of("X API"), S.invalid_input, S.not_found),
+    "db": _of("Database"),
+    "llm": _of("LLM"),
+}
 
 
 def x_not_configured() -> fw.ToolError:
@@ -40,13 +41,10 @@ def validation_error(**problems: str) -> fw.ToolError:
 
 def db_error(exc: sqlite3.Error) -> fw.ToolError:
     """Nothing of the database's own text, which quotes statements and values; but whether it may have written."""
-    return S.db_error(
-        "The database did not do what it was asked.",
-        suggestion="Wait a few seconds, then make the same call again.",
-        effect=fw.wrap(exc).effect,
-        cause=exc,
-    )
+    effect = fw.wrap(exc).effect
+    return S.db_error("The database did not do what it was asked.", retry_after=SOON, effect=effect, cause=exc)
 
 
+# Tools let the exceptions of the database pass; the server reads them by this row.
 TABLE: Final = fw.classify.Table(fw.classify.DEFAULT)
 TABLE.maps(sqlite3.Error)(db_error)

@@ -10,7 +10,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 import failwell as fw
 from failwell.server import Rule
@@ -25,10 +25,8 @@ HARD_RULES: Final = {
 }
 
 
-class Settings(BaseModel):
+class Policy(BaseModel, extra="forbid"):
     """The policy file, which the user may change while the server runs."""
-
-    model_config = ConfigDict(extra="forbid")
 
     mode: Literal["autopilot", "composer"] = "autopilot"
     approval: bool = False
@@ -36,56 +34,35 @@ class Settings(BaseModel):
     posts_per_hour: int = 20
     user_rules: dict[str, re.Pattern[str]] = {}
 
-
-class Policy:
-    def __init__(self, path: str | None, mode: str, approval: bool, store: Store) -> None:
-        self._path, self._store = path, store
-        self._default = Settings.model_validate({"mode": mode, "approval": approval})
-
-    def settings(self) -> Settings:
-        if self._path is None:
-            return self._default
+    @classmethod
+    def read(cls, path: str | None) -> Policy:
         try:
-            said = Settings.model_validate_json(Path(self._path).read_bytes())
+            return cls.model_validate_json(Path(path).read_bytes()) if path else cls()
         except (OSError, ValueError) as exc:
-            raise S.policy_error(
-                "The policy cannot be read, so nothing is posted.",
-                suggestion="Ask the user to mend the policy file.",
-                effect="none",
-                cause=exc,
-            ) from None
-        return self._default.model_copy(update=said.model_dump(exclude_unset=True))
+            text = "The policy cannot be read, so nothing is posted."
+            raise S.policy_error(text, suggestion="Ask the user to mend the policy file.", effect="none") from exc
 
-    def mode(self) -> str:
-        return self.settings().mode
+    def asks(self) -> bool:
+        """Whether somebody looks at a post first; in the composer mode always."""
+        return self.mode == "composer" or self.approval
 
-    def approval(self) -> bool:
-        """In the composer mode somebody always looks first."""
-        settings = self.settings()
-        return settings.mode == "composer" or settings.approval
-
-    def check(self, texts: Sequence[str]) -> None:
-        settings, whole = self.settings(), "\n".join(texts)
-        for word in settings.blocked_words:
-            if word.casefold() in whole.casefold():
-                raise _denied(S.policy_denied_blocked, f"The policy blocks posts that say {word!r}.")
-        for name, pattern in HARD_RULES.items():
-            if any(pattern.search(text) for text in texts):
-                raise _denied(S.policy_denied_hard_rule, f"It breaks a rule that always holds: {name}.")
-        for name, pattern in settings.user_rules.items():
-            if pattern.search(whole):
-                raise _denied(S.policy_denied_user_rule, f"It breaks a rule that the user made: {name}.")
-        times = self._store.times_since(self._store.clock() - HOUR)
-        over = len(times) + len(texts) - settings.posts_per_hour
+    def check(self, texts: Sequence[str], store: Store) -> None:
+        blocked = {word: re.compile(re.escape(word), re.IGNORECASE) for word in self.blocked_words}
+        for code, words, rules in (
+            (S.policy_denied_blocked, "The policy blocks posts that say", blocked),
+            (S.policy_denied_hard_rule, "It breaks a rule that always holds", HARD_RULES),
+            (S.policy_denied_user_rule, "It breaks a rule that the user made", self.user_rules),
+        ):
+            for name, pattern in rules.items():
+                if any(pattern.search(text) for text in texts):
+                    raise code(f"{words}: {name}.", policy_decision="denied")
+        times = [at for at in store.posts().values() if at > store.clock() - HOUR]
+        over = len(times) + len(texts) - self.posts_per_hour
         if over > 0:
             # Free as soon as enough of them are an hour old; never, where the call alone is too much.
             reset = times[over - 1] + HOUR if over <= len(times) else None
-            words = f"The policy allows {settings.posts_per_hour} posts an hour, and {len(times)} are out."
-            raise _denied(S.policy_denied_rate_limited, words, reset_at=reset)
-
-
-def _denied(code: fw.Code, message: str, **more: Any) -> fw.ToolError:
-    return code(message, policy_decision="denied", **more)
+            text = f"The policy allows {self.posts_per_hour} posts an hour, and {len(times)} are out."
+            raise S.policy_denied_rate_limited(text, policy_decision="denied", reset_at=reset)
 
 
 class Once(Rule):
@@ -100,15 +77,13 @@ class Once(Rule):
     @contextmanager
     def held_sync(self, arguments: Mapping[str, Any]) -> Iterator[None]:
         key = json.dumps([self._tool, dict(arguments)], sort_keys=True)
-        if wait := self._store.claim(key, self.SECONDS):
-            raise S.validation_error(
-                f"{self._tool} was called with the same arguments less than {self.SECONDS} seconds ago.",
-                suggestion=f"If it is meant twice, wait {ceil(wait)} seconds, then make the same call again.",
-                retry_after=ceil(wait),
-            )
+        if wait := ceil(self._store.claim(key, self.SECONDS)):
+            text = f"{self._tool} was called with the same arguments less than {self.SECONDS} seconds ago."
+            advice = f"If it is meant twice, wait {wait} seconds, then make the same call again."
+            raise S.validation_error(text, suggestion=advice, retry_after=wait)
         try:
             yield
-        except fw.ToolError as error:
-            if error.effect in (fw.Effect.NONE, fw.Effect.PARTIAL):
+        except Exception as exc:
+            if fw.wrap(exc).effect in (fw.Effect.NONE, fw.Effect.PARTIAL):
                 self._store.forget(key)
             raise

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Sequence
-from typing import Any
 
 import failwell as fw
 
@@ -13,65 +11,53 @@ from .api import Api
 from .codes import S, db_error
 from .store import Store, Thread
 
+_alone = threading.Lock()
 
-class Publisher:
-    def __init__(self, x: Api, store: Store) -> None:
-        self._x, self._store = x, store
-        self._alone = threading.Lock()
 
-    def publish(self, texts: Sequence[str], media: str | None = None) -> dict[str, Any]:
-        thread, new = self._store.begin(texts, media)
-        return self.resume(thread, look_first=not new)
+def publish(x: Api, store: Store, id: int) -> list[str]:
+    """Post what is missing of a thread. What went out without our hearing of it is found, not posted again."""
+    with _alone:
+        thread = store.thread(id, "open")
+        missing = thread.texts[len(thread.posted) :]
+        try:
+            out = _out(x, store) if missing else {}
+            for text in missing:
+                before = thread.posted[-1] if thread.posted else None
+                post = out.get((before, text)) or _send(x, text, before, thread.media)
+                store.add_post(id, len(thread.posted), post)
+                thread.posted.append(post)
+        except fw.ToolError as error:
+            raise _stopped(thread, error) from None
+        except sqlite3.Error as exc:
+            raise _stopped(thread, db_error(exc).replace(effect="unknown")) from None
+        return thread.posted
 
-    def resume(self, id: int, *, look_first: bool = True) -> dict[str, Any]:
-        """Post what is missing of a thread. What went out without our hearing of it is found, not posted again."""
-        with self._alone:
-            return self._resumed(id, look_first)
 
-    def _resumed(self, id: int, look_first: bool) -> dict[str, Any]:
-        thread = self._store.thread(id)
-        if thread is None:
-            raise S.not_found(f"There is no thread {id} to go on with.", actions=["list_posts"])
-        out = self._out() if look_first and len(thread.posted) < len(thread.texts) else {}
-        for text in thread.texts[len(thread.posted) :]:
-            before = thread.posted[-1] if thread.posted else None
-            try:
-                post = out.get((before, text)) or self._send(text, before, thread.media)
-                self._store.posted(id, len(thread.posted), post)
-            except fw.ToolError as error:
-                raise _stopped(thread, error) from None
-            except sqlite3.Error as exc:
-                raise _stopped(thread, db_error(exc).replace(effect="unknown")) from None
-            thread.posted.append(post)
-        return {"thread_id": id, "posts": thread.posted}
+def _send(x: Api, text: str, before: str | None, media: str | None) -> str:
+    reply = {"reply": {"in_reply_to_tweet_id": before}} if before else {}
+    picture = {"media": {"media_ids": [media]}} if media and not before else {}
+    return str(x.ask("POST", "/2/tweets", "data", "id", json={"text": text, **reply, **picture}))
 
-    def _send(self, text: str, before: str | None, media: str | None) -> str:
-        post: dict[str, Any] = {"text": text}
-        if before is not None:
-            post["reply"] = {"in_reply_to_tweet_id": before}
-        elif media is not None:
-            post["media"] = {"media_ids": [media]}
-        return str(self._x.ask("POST", "/2/tweets", "data", "id", json=post))
 
-    def _out(self) -> dict[tuple[str | None, str], str]:
-        """The latest posts that we know nothing of, by what they answer and say."""
-        posts = self._x.ask("GET", "/2/users/me/tweets", "data", params={"max_results": 100})
-        return {(each["reply_to"], each["text"]): each["id"] for each in posts if not self._store.knows(each["id"])}
+def _out(x: Api, store: Store) -> dict[tuple[str | None, str], str]:
+    """The latest posts that we know nothing of, by what they answer and say."""
+    posts = x.ask("GET", "/2/users/me/tweets", "data", params={"max_results": 100})
+    known = store.posts()
+    return {(each["reply_to"], each["text"]): each["id"] for each in posts if each["id"] not in known}
 
 
 def _stopped(thread: Thread, error: fw.ToolError) -> fw.ToolError:
     rest = fw.Action("resume_thread", "Posts what is missing.", {"thread_id": thread.id})
-    unclear = error.effect is not fw.Effect.NONE
-    if not thread.posted:
-        return error.replace(verify=fw.Action("list_posts"), actions=[rest]) if unclear else error
-    count, size = len(thread.posted), len(thread.texts)
-    wait = f"Wait {error.retry_after} seconds before you post the rest." if error.retry_after else None
-    return S.thread_partial_failure(
-        f"{count} of {size} posts are out ({', '.join(thread.posted)}), then it failed: {error.message}",
-        suggestion=wait,
-        retry_after=error.retry_after,
-        reset_at=error.reset_at,
-        actions=[rest],
-        details={"thread_id": thread.id, "posted": thread.posted, "missing": size - count, "cause": error.code},
-        cause=error,
-    )
+    if thread.posted:
+        count, size, wait = len(thread.posted), len(thread.texts), error.retry_after
+        return S.thread_partial_failure(
+            f"{count} of {size} posts are out ({', '.join(thread.posted)}), then it failed: {error.message}",
+            suggestion=f"Wait {wait} seconds before you post the rest." if wait else None,
+            retry_after=wait,
+            actions=[rest],
+            details={"thread_id": thread.id, "posted": thread.posted, "missing": size - count, "cause": error.code},
+            cause=error,
+        )
+    if error.effect is fw.Effect.NONE:
+        return error
+    return error.replace(verify=fw.Action("list_posts"), actions=[rest])

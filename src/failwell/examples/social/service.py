@@ -73,8 +73,6 @@ class Service:
                     return 201, {"data": self._post(json.loads(body))}
                 case ["DELETE", "2", "tweets", id] if self.posts.pop(id, None):
                     return 200, {"data": {"deleted": True}}
-                case ["GET", "2", "tweets", id] if id in self.posts:
-                    return 200, {"data": self.posts[id]}
                 case ["GET", "2", "users", "me", "tweets"]:
                     return 200, self._page(int(query["max_results"][0]), int(query.get("pagination_token", ["0"])[0]))
                 case ["GET", "2", "users", "by", "username", name] if name in USERS:

@@ -1,25 +1,29 @@
-"""What the server remembers, in SQLite: threads and how far they got, drafts, and the mutations of the last seconds."""
+"""What the server remembers, in SQLite: threads and how far they got, and the mutations of the last seconds."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
+import failwell as fw
+
+from .codes import S
+
+State = Literal["waiting", "open", "rejected"]
 SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS threads (id INTEGER PRIMARY KEY, texts TEXT, media TEXT, size INTEGER, state TEXT);
+CREATE TABLE IF NOT EXISTS threads (id INTEGER PRIMARY KEY, texts TEXT, media TEXT, state TEXT);
 CREATE TABLE IF NOT EXISTS posts (thread INTEGER, place INTEGER, post TEXT, at REAL, PRIMARY KEY (thread, place));
-CREATE TABLE IF NOT EXISTS drafts (id INTEGER PRIMARY KEY, text TEXT);
 CREATE TABLE IF NOT EXISTS calls (key TEXT PRIMARY KEY, at REAL);
 """
 
 
 @dataclass(frozen=True)
 class Thread:
-    """Posts that belong together; a single post is a thread of one. Its state: `waiting`, `open` or `rejected`."""
+    """Posts that belong together; a single post is a thread of one."""
 
     id: int
     texts: list[str]
@@ -29,8 +33,7 @@ class Thread:
 
 class Store:
     def __init__(self, path: str, clock: Callable[[], float]) -> None:
-        self._path = path
-        self.clock = clock
+        self._path, self.clock = path, clock
         with self._open() as db:
             db.executescript(SCHEMA)
 
@@ -43,56 +46,53 @@ class Store:
         with self._open() as db:
             return db.execute(sql, values).fetchall()
 
-    def _added(self, sql: str, *values: Any) -> int:
+    def begin(self, texts: list[str], media: str | None, state: State) -> int:
+        """A thread of these texts; the one of the same texts that waits or stopped half way is taken up again."""
+        known = (json.dumps(texts), media)
+        same = "SELECT id FROM threads WHERE texts = ? AND media IS ? AND state != 'rejected'"
+        missing = "json_array_length(texts) > (SELECT count(*) FROM posts WHERE thread = threads.id)"
         with self._open() as db:
-            return db.execute(sql, values).lastrowid or 0
+            if row := db.execute(f"{same} AND {missing}", known).fetchone():
+                db.execute("UPDATE threads SET state = ? WHERE id = ?", (state, row[0]))
+                return int(row[0])
+            return (
+                db.execute("INSERT INTO threads (texts, media, state) VALUES (?, ?, ?)", (*known, state)).lastrowid or 0
+            )
 
-    def begin(self, texts: Sequence[str], media: str | None, state: str = "open") -> tuple[int, bool]:
-        """A thread for these texts, and whether it is new: one that stopped half way is taken up again."""
-        written = json.dumps(texts)
-        unfinished = "size > (SELECT count(*) FROM posts WHERE thread = threads.id)"
-        same = f"SELECT id FROM threads WHERE state = ? AND texts = ? AND media IS ? AND {unfinished}"
-        if rows := self._rows(same, state, written, media):
-            return rows[0][0], False
-        add = "INSERT INTO threads (texts, media, size, state) VALUES (?, ?, ?, ?)"
-        return self._added(add, written, media, len(texts), state), True
+    def threads(self, *states: State, id: int | None = None) -> list[Thread]:
+        """All threads in these states, or the one with the id."""
+        marks = ", ".join("?" * len(states))
+        chosen = f"SELECT id, texts, media FROM threads WHERE state IN ({marks}) AND id = ifnull(?, id) ORDER BY id"
+        posted = "SELECT post FROM posts WHERE thread = ? ORDER BY place"
+        return [
+            Thread(found, json.loads(texts), media, [post for (post,) in self._rows(posted, found)])
+            for found, texts, media in self._rows(chosen, *states, id)
+        ]
 
-    def thread(self, id: int, state: str = "open") -> Thread | None:
-        posted = [row[0] for row in self._rows("SELECT post FROM posts WHERE thread = ? ORDER BY place", id)]
-        rows = self._rows("SELECT texts, media FROM threads WHERE id = ? AND state = ?", id, state)
-        return Thread(id, json.loads(rows[0][0]), rows[0][1], posted) if rows else None
+    def thread(self, id: int, *states: State) -> Thread:
+        if found := self.threads(*states, id=id):
+            return found[0]
+        others = fw.Action("list_threads", arguments={"state": states[0]})
+        raise S.not_found(f"There is no thread {id} that is {' or '.join(states)}.", actions=[others])
 
-    def waiting(self) -> list[dict[str, Any]]:
-        rows = self._rows("SELECT id, texts FROM threads WHERE state = 'waiting' ORDER BY id")
-        return [{"approval_id": id, "texts": json.loads(texts)} for id, texts in rows]
-
-    def decide(self, thread: int, state: str) -> None:
+    def move(self, thread: int, state: State) -> None:
         self._rows("UPDATE threads SET state = ? WHERE id = ?", state, thread)
 
-    def posted(self, thread: int, place: int, post: str) -> None:
+    def add_post(self, thread: int, place: int, post: str) -> None:
         self._rows("INSERT INTO posts VALUES (?, ?, ?, ?)", thread, place, post, self.clock())
 
-    def knows(self, post: str) -> bool:
-        return bool(self._rows("SELECT 1 FROM posts WHERE post = ?", post))
-
-    def times_since(self, moment: float) -> list[float]:
-        return [row[0] for row in self._rows("SELECT at FROM posts WHERE at > ? ORDER BY at", moment)]
-
-    def add_draft(self, text: str) -> int:
-        return self._added("INSERT INTO drafts (text) VALUES (?)", text)
-
-    def drafts(self) -> dict[int, str]:
-        return dict(self._rows("SELECT id, text FROM drafts ORDER BY id"))
+    def posts(self) -> dict[str, float]:
+        """All posts that went out from here, and when."""
+        return dict(self._rows("SELECT post, at FROM posts ORDER BY at"))
 
     def claim(self, key: str, seconds: float) -> float:
         """Zero if nobody made this call in the last `seconds`; otherwise how long it takes until that is so."""
         now = self.clock()
         with self._open() as db:
             db.execute("DELETE FROM calls WHERE at <= ?", (now - seconds,))
-            if row := db.execute("SELECT at FROM calls WHERE key = ?", (key,)).fetchone():
-                return float(row[0]) + seconds - now
-            db.execute("INSERT INTO calls VALUES (?, ?)", (key, now))
-            return 0.0
+            row = db.execute("SELECT at FROM calls WHERE key = ?", (key,)).fetchone()
+            db.execute("INSERT OR IGNORE INTO calls VALUES (?, ?)", (key, now))
+            return float(row[0]) + seconds - now if row else 0
 
     def forget(self, key: str) -> None:
         self._rows("DELETE FROM calls WHERE key = ?", key)

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Final
 
-from .codes import S
+from .codes import S, validation_error
 
 LIMIT: Final = 280
 _URL: Final = re.compile(r"https?://\S+")
@@ -30,12 +30,12 @@ def weight(text: str) -> int:
     return 23 * urls + 2 * emoji + single + 2 * (len(rest) - single)
 
 
-def check_length(*texts: str) -> None:
+def checked(texts: list[str]) -> list[str]:
+    """The texts, if the network takes them."""
     for place, text in enumerate(texts):
+        if not text.strip():
+            raise validation_error(texts=f"Post {place + 1} must not be empty.")
         if (length := weight(text)) > LIMIT:
-            which = f"Post {place + 1} of {len(texts)}" if len(texts) > 1 else "The post"
-            raise S.tweet_too_long(
-                f"{which} counts {length} characters, and {LIMIT} are allowed.",
-                suggestion=f"Shorten it by {length - LIMIT}, then call again.",
-                details={"place": place, "length": length, "limit": LIMIT},
-            )
+            text = f"Post {place + 1} counts {length} characters, and {LIMIT} are allowed."
+            raise S.tweet_too_long(text, suggestion=f"Shorten it by {length - LIMIT}, then call again.")
+    return texts
