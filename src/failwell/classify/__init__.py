@@ -1,4 +1,4 @@
-"""Foreign failures to ToolErrors: exceptions by one table, HTTP answers by another, arguments that break a schema.
+"""Foreign failures to ToolErrors: exceptions by one table, HTTP answers by another, bad arguments, foreign texts.
 
 >>> import failwell
 >>> class OutOfStock(Exception): ...
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from .batch import partial_failure
 from .http import STATUSES, body_message, code_for, from_http, retry_after
+from .prose import from_text
 from .reading import classify, from_error, is_order, wrap
 from .table import DEFAULT, Row, Table
 
@@ -28,6 +29,7 @@ __all__ = [
     "code_for",
     "from_error",
     "from_http",
+    "from_text",
     "is_order",
     "maps",
     "partial_failure",

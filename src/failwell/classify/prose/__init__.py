@@ -1,0 +1,30 @@
+"""The error texts that servers send, read into ToolErrors: exact shapes first, then what the words say.
+
+A text is unwrapped (`wraps`), looked at by one small parser for each well-known shape (`shapes`), and if none knows it,
+by rules over its words (`words`). Whether it is an error at all, where nobody said so, is decided in `announcing`.
+"""
+
+from __future__ import annotations
+
+from failwell.model.error import ToolError
+
+
+def from_text(text: str, *, is_error: bool | None = None, number: int | None = None) -> ToolError | None:
+    """What an error text means; None for a text that is no error.
+
+    `is_error` is what the result says about itself: unless it is True, only a text that shows plainly that it is an
+    error counts as one. `number` is the code of a JSON-RPC error; it decides only where the text says nothing.
+
+    >>> error = from_text("MCP error -32603: Failed to draw: Request failed with status code 429")
+    >>> error.code, error.message, error.http_status
+    ('RATE_LIMITED', 'Failed to draw: Request failed with status code 429', 429)
+    >>> from_text("3 files were written.") is None
+    True
+    """
+    # The tables are large, and most programs never read a foreign text.
+    from .reading import read
+
+    return read(text, is_error, number)
+
+
+__all__ = ["from_text"]

@@ -1,0 +1,232 @@
+"""Any outcome of a call, read: what it means, who said it, and what became of the call."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from fastmcp.exceptions import ToolError as FastMCPToolError
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, TextContent
+
+import failwell as fw
+from failwell.client import Http, read
+
+
+def result(text: str, *, is_error: bool = True) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=is_error)
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        result("42", is_error=False),
+        result("No errors were found.", is_error=False),
+        {"content": [{"type": "text", "text": "all fine"}]},
+        {"jsonrpc": "2.0", "id": 1, "result": {"content": [], "structuredContent": {"ok": True}}},
+        None,
+    ],
+    ids=str,
+)
+def test_what_worked_is_none(outcome: object) -> None:
+    assert read(outcome) is None
+
+
+@pytest.mark.parametrize("format", fw.FORMATS)
+def test_every_format_is_read_from_a_result(format: str) -> None:
+    error = fw.ToolError("Too many requests.", code="RATE_LIMITED", retry_after=30)
+    found = read(fw.to_result(error, format))
+    assert isinstance(found, fw.ToolError)
+    assert (found, found.origin, found.delivery) == (error, "peer", "answered")
+
+
+def test_a_question_stays_one() -> None:
+    question = fw.NeedsInput("Which?", fields=["id"])
+    assert read(fw.to_result(question, "v1")) == question
+    assert read(question) is question
+
+
+def test_an_error_that_is_one_already_is_itself() -> None:
+    error = fw.NotFound("gone")
+    assert read(error) is error
+
+
+LOCAL = [
+    (MCPError(code=-32001, message="Request 'tools/call' timed out"), "TIMEOUT", "unanswered", "unknown"),
+    (MCPError(code=-32000, message="Connection closed"), "NETWORK_ERROR", "unanswered", "unknown"),
+    (MCPError(code=-32600, message="Session terminated"), "UNAVAILABLE", "never_sent", "none"),
+    (TimeoutError(), "TIMEOUT", "unanswered", "unknown"),
+    (httpx2.ConnectError("All connection attempts failed"), "NETWORK_ERROR", "never_sent", "none"),
+    (httpx2.ReadTimeout("slow"), "TIMEOUT", "unanswered", "unknown"),
+    (
+        ExceptionGroup("g", [ExceptionGroup("h", [httpx2.ConnectError("refused")])]),
+        "NETWORK_ERROR",
+        "never_sent",
+        "none",
+    ),
+    (ConnectionRefusedError(), "NETWORK_ERROR", "never_sent", "none"),
+    (asyncio.CancelledError(), "NETWORK_ERROR", "unanswered", "unknown"),
+]
+
+
+@pytest.mark.parametrize(("exc", "code", "delivery", "effect"), LOCAL, ids=lambda each: type(each).__name__)
+def test_what_this_side_noticed(exc: BaseException, code: str, delivery: str, effect: str) -> None:
+    error = read(exc)
+    assert isinstance(error, fw.ToolError)
+    assert (error.code, error.origin, error.delivery, error.effect) == (code, "local", delivery, fw.Effect(effect))
+
+
+@pytest.mark.parametrize("exc", [KeyboardInterrupt(), SystemExit(1)], ids=repr)
+def test_an_order_to_stop_is_no_outcome(exc: BaseException) -> None:
+    if isinstance(exc, SystemExit):
+        # A tool's exit is a failure of the tool; here nobody but the caller can have meant it.
+        assert isinstance(read(exc), fw.ToolError)
+        return
+    with pytest.raises(type(exc)):
+        read(exc)
+
+
+def test_the_same_number_from_a_peer_is_the_peers() -> None:
+    error = read(MCPError(code=-32000, message="quota exhausted", data={"retry_after": 7}))
+    assert isinstance(error, fw.ToolError)
+    assert (error.origin, error.delivery, error.retry_after) == ("peer", "answered", 7)
+
+
+def test_what_http_saw_counts_where_the_sdk_says_nothing() -> None:
+    vague = MCPError(code=-32603, message="Server returned an error response")
+    error = read(vague, http=Http(429, {"Retry-After": "12"}))
+    assert isinstance(error, fw.ToolError)
+    assert (error.code, error.retry_after, error.origin, error.delivery) == ("RATE_LIMITED", 12, "peer", "answered")
+    denied = read(vague, http=Http(401, {"WWW-Authenticate": "Bearer"}))
+    assert isinstance(denied, fw.ToolError)
+    assert denied.kind is fw.Kind.PERMISSION
+
+
+def test_a_fastmcp_exception_is_the_text_of_a_result() -> None:
+    error = read(FastMCPToolError("Error calling tool 'get': Client error '404 Not Found' for url 'http://x'"))
+    assert isinstance(error, fw.ToolError)
+    assert (error.kind, error.origin) == (fw.Kind.NOT_FOUND, "peer")
+
+
+@given(st.one_of(st.text(), st.dictionaries(st.text(), st.text()), st.binary(), st.integers(), st.none()))
+def test_nothing_it_is_given_makes_it_raise(outcome: object) -> None:
+    found = read(outcome)
+    assert found is None or isinstance(found, (fw.ToolError, fw.NeedsInput))
+
+
+APP = """
+import sys, time, os
+from mcp.server import MCPServer
+server = MCPServer("plain", log_level="CRITICAL")
+
+@server.tool()
+def count(n: int) -> int:
+    "Count."
+    return n
+
+@server.tool()
+def crash() -> str:
+    "Crash."
+    raise KeyError("user_id")
+
+@server.tool()
+def die() -> str:
+    "Die."
+    os._exit(3)
+
+@server.tool()
+async def hang() -> str:
+    "Hang."
+    import anyio
+    await anyio.sleep(60)
+    return ""
+
+if len(sys.argv) > 1:
+    server.run("streamable-http", port=int(sys.argv[1]))
+else:
+    server.run()
+"""
+
+
+@contextmanager
+def listening() -> Iterator[str]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    child = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(APP), str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        for _ in range(600):
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=0.2).close()
+                break
+            except OSError:
+                anyio.run(anyio.sleep, 0.05)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        child.kill()
+        child.wait()
+
+
+STDIO = StdioServerParameters(command=sys.executable, args=["-c", textwrap.dedent(APP)])
+
+
+async def outcome_of(server: Any, tool: str, arguments: dict[str, Any], era: str, timeout: float | None = 20) -> Any:
+    try:
+        async with Client(server, mode=era) as client:
+            try:
+                return await client.call_tool(tool, arguments, read_timeout_seconds=timeout)
+            except BaseException as exc:
+                caught = exc
+    except BaseException as late:
+        return late
+    return caught
+
+
+@pytest.mark.parametrize("era", ["legacy", "auto"])
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+def test_real_outcomes_of_a_plain_server(transport: str, era: str) -> None:
+    cases: list[tuple[str, dict[str, Any], str | None, str, float | None]] = [
+        ("count", {"n": 1}, None, "", 20),
+        ("count", {"n": "x"}, "validation", "answered", 20),
+        ("count", {}, "validation", "answered", 20),
+        ("counted", {"n": 1}, "not_found", "answered", 20),
+        ("crash", {}, "internal", "answered", 20),
+        ("hang", {}, "transient", "unanswered", 0.5),
+        ("die", {}, "transient", "unanswered", 20),
+    ]
+
+    def seen(server: Any) -> list[tuple[str | None, str]]:
+        found = []
+        for tool, arguments, _, _, timeout in cases:
+            error = read(anyio.run(outcome_of, server, tool, arguments, era, timeout))
+            assert error is None or isinstance(error, fw.ToolError)
+            found.append((None, "") if error is None else (error.kind.value, str(error.delivery)))
+        return found
+
+    expected = [(kind, delivery) for _, _, kind, delivery, _ in cases]
+    if transport == "stdio":
+        assert seen(STDIO) == expected
+    else:
+        with listening() as url:
+            assert seen(url) == expected
+
+
+def test_a_server_that_is_not_there() -> None:
+    error = read(anyio.run(outcome_of, "http://127.0.0.1:9/mcp", "count", {}, "auto"))
+    assert isinstance(error, fw.ToolError)
+    assert (error.kind, error.origin, error.delivery) == (fw.Kind.TRANSIENT, "local", "never_sent")
