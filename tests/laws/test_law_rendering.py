@@ -150,7 +150,8 @@ def test_results_are_well_formed(error: fw.ToolError, carry: bool, schema: bool,
     for format in FORMATS:
         result = fw.to_result(error, format, gate=gate, era=era, carry=carry, output_schema=schema)
         as_json(result)
-        assert result["isError"] is error.is_error
+        # Contract 003 knows no remark: what is no success is an error.
+        assert result["isError"] is (error.is_error or format == "envelope")
         assert all(block["type"] == "text" and isinstance(block["text"], str) for block in result["content"])
         assert as_json(result) == as_json(
             fw.to_result(error, format, gate=gate, era=era, carry=carry, output_schema=schema)

@@ -258,9 +258,11 @@ class Conflicting:
             own = {}
             extra = {}
             for key, item in value.items():
-                # A holder that is not a text (an object, say) is kept as it is rather than flattened.
-                if key in ("agent_id", "pattern", "held_by") and isinstance(item, str) and item:
-                    own[key] = item
+                # A holder that is not a text (an object, say) is kept as it is rather than flattened; what JSON writes
+                # as a text (a date, say) is one.
+                told = plain(item)
+                if key in ("agent_id", "pattern", "held_by") and isinstance(told, str) and told:
+                    own[key] = told
                 else:
                     extra[key] = item
             return cls(**own, extra=extra)
