@@ -37,7 +37,7 @@ demo: setup  ## one agent on a real server, without Failwell and with it
 test: check unit  ## everything that must hold
 
 unit: setup $(NODE)/.ready  ## the tests alone
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist worksteal
 
 check: setup  ## format, lint, types, layering, docs
 	$(BIN)/ruff format --check --quiet .

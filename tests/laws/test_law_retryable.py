@@ -157,6 +157,13 @@ def test_no_chain_through_the_guard_changes_it(error: fw.ToolError, chain: list[
         assert back.retryable is error.retryable, how
 
 
+@example(fw.parse({"kind": "toolError:v1", "code": "x" * 20_000, "message": "", "retryable": True}), ["typed"])
+@example(
+    fw.parse({"kind": "toolError:v1", "code": "x" * 20_000, "message": "", "retryable": False}).replace(
+        kind="transient"
+    ),
+    ["typed"],
+)
 @given(errors, st.lists(st.sampled_from(FORMATS), min_size=1, max_size=4))
 def test_without_carrying_it_changes_only_where_that_is_said(error: fw.ToolError, chain: list[str]) -> None:
     here = error

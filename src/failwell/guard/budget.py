@@ -147,9 +147,9 @@ def _cut(error: ToolError, plan: _Plan) -> ToolError:
         changes["suggestion"] = shorten(error.suggestion or "", 6000) or None
     if said and (plan.message is None or plan.message >= 60):
         changes["details"] = {**(changes.get("details") or {}), "cut": ", ".join(said)}
-    return error.replace(**{name: value or None for name, value in changes.items() if name != "message"}).replace(
-        message=changes["message"]
-    )
+    # An answer of no is an answer; anything else that is empty is not there.
+    stated = {name: value if value or value is False else None for name, value in changes.items()}
+    return error.replace(**{**stated, "message": changes["message"]})
 
 
 def _names(error: ToolError) -> dict[str, Any]:
