@@ -582,12 +582,14 @@ JSON = st.recursive(
 
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=20), max_size=4), st.sampled_from([None, True]))
 def test_any_mixture_is_read(pieces: list[str], is_error: bool | None) -> None:
-    from_text("".join(pieces), is_error=is_error)
+    found = from_text("".join(pieces), is_error=is_error)
+    assert isinstance(found, fw.ToolError) or (found is None and is_error is None)
 
 
 @given(JSON, st.sampled_from(["", "Error: ", "Invalid arguments for x: "]), st.sampled_from([None, True]))
 def test_any_json_is_read(data: object, lead: str, is_error: bool | None) -> None:
-    from_text(lead + json.dumps(data), is_error=is_error)
+    found = from_text(lead + json.dumps(data), is_error=is_error)
+    assert isinstance(found, fw.ToolError) or (found is None and is_error is None)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -45,9 +46,29 @@ def test_every_tool_of_every_example_declares_itself(name: str) -> None:
     assert all(tool.annotations for tool in made.tools)
 
 
-def test_an_unknown_example_is_one_clear_line() -> None:
-    for arguments in (["example", "nothing"], ["example", "social", "--http", "0"]):
+@pytest.mark.parametrize(
+    ("arguments", "settings"),
+    [
+        (["nothing"], {}),
+        (["social", "--http", "0"], {}),
+        (["reservations"], {"RESERVATIONS_DB": "/nowhere/at/all.db"}),
+        (["social"], {"SOCIAL_PROFILE": "zzz"}),
+        (["patterns"], {"PATTERNS_TIMEOUT": "soon"}),
+        (["reservations", "--http", "{taken}"], {}),
+    ],
+    ids=str,
+)
+def test_what_cannot_start_is_one_clear_line(arguments: list[str], settings: dict[str, str]) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        taken = str(other.getsockname()[1])
         done = subprocess.run(
-            [sys.executable, "-m", "failwell", *arguments], capture_output=True, text=True, timeout=60
+            [sys.executable, "-m", "failwell", "example", *(each.format(taken=taken) for each in arguments)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={**os.environ, **settings},
         )
-        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr

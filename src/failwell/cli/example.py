@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import sqlite3
 import sys
 from argparse import Namespace, RawDescriptionHelpFormatter
 
@@ -42,11 +44,26 @@ def run(options: Namespace) -> int:
     from failwell import examples
 
     try:
-        if options.http is not None:
-            print(f"{options.name}: http://127.0.0.1:{options.http}/mcp", file=sys.stderr)
-        examples.run(options.name, port=options.http, plain=options.plain)
+        server = examples.build(options.name, plain=options.plain)
     except ModuleNotFoundError as problem:
         if (problem.name or "").split(".")[0] in ("mcp", "mcp_types", "fastmcp", "jsonschema_rs"):
             raise Stop("the examples need a framework; try: pip install 'failwell[fastmcp]'") from None
         raise
+    except (ValueError, OSError, sqlite3.Error) as problem:
+        # What an example is told, it is told by environment variables.
+        raise Stop(f"{options.name} cannot start with these settings: {problem}") from None
+    if options.http is not None:
+        _check_free(options.http)
+        print(f"{options.name}: http://127.0.0.1:{options.http}/mcp", file=sys.stderr)
+    examples.serve(server, port=options.http)
     return 0
+
+
+def _check_free(port: int) -> None:
+    """The server's own log, which would say it, is off."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as problem:
+            raise Stop(f"cannot listen on port {port}: {problem.strerror}; try another one") from None

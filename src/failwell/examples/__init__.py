@@ -30,9 +30,8 @@ def build(name: str, *, plain: bool = False) -> Any:
         return module.build()
 
 
-def run(name: str, *, port: int | None = None, host: str = "127.0.0.1", plain: bool = False) -> None:
-    """Serve an example on stdio, or over HTTP at `/mcp`."""
-    server = build(name, plain=plain)
+def serve(server: Any, *, port: int | None = None, host: str = "127.0.0.1") -> None:
+    """Serve what `build` gave on stdio, or over HTTP at `/mcp`."""
     own = type(server).__module__.startswith("fastmcp")
     if port is None:
         server.run(**({"show_banner": False} if own else {}))
