@@ -197,6 +197,8 @@ def test_each_shipped_effect_is_the_one_decided(code: fw.Code) -> None:
     refused = code.kind in ("validation", "not_found", "permission", "conflict")
     if code.name in ("thread_partial_failure", "PARTIAL_FAILURE"):
         assert code.effect is fw.Effect.PARTIAL
+    elif code.name == "IDEMPOTENCY_UNFINISHED":
+        assert code.effect is fw.Effect.UNKNOWN
     elif refused or code.name in ("RATE_LIMITED", "x_rate_limited", "SERVER_BUSY"):
         assert code.effect is fw.Effect.NONE
     else:

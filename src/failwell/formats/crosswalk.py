@@ -12,6 +12,8 @@ from failwell.model.kinds import Kind
 ROWS: Final[dict[str, tuple[str, str]]] = {
     "NOT_FOUND": ("NOT_FOUND", "not_found"),
     "CONFLICT": ("CLIENT_ERROR", "invalid_input"),
+    "IDEMPOTENCY_CONFLICT": ("CLIENT_ERROR", "invalid_input"),
+    "IDEMPOTENCY_UNFINISHED": ("UNKNOWN_ERROR", "serialization_error"),
     "VALIDATION_ERROR": ("CLIENT_ERROR", "validation_error"),
     "MISSING_REQUIRED_FIELD": ("CLIENT_ERROR", "validation_error"),
     "MISSING_DISCRIMINATOR": ("CLIENT_ERROR", "validation_error"),

@@ -22,6 +22,8 @@ class Core(Catalog, name="core", register=False):
 
     NOT_FOUND = Code("not_found", "The thing asked for does not exist.", http_status=404, number=-32003)
     CONFLICT = Code("conflict", "It exists already, is held by someone, or changed.", http_status=409, number=-32004)
+    IDEMPOTENCY_CONFLICT = Code("conflict", "The idempotency key was used for another call.", http_status=409, number=-32004)
+    IDEMPOTENCY_UNFINISHED = Code("internal", "A call with the key has begun, and nobody knows how it ended.", effect=Effect.UNKNOWN, http_status=500, number=-32000)
     VALIDATION_ERROR = Code("validation", "The arguments break a rule.", http_status=422, number=-32005)
     MISSING_REQUIRED_FIELD = Code("validation", "A required argument was not sent.", http_status=400, number=-32005)
     MISSING_DISCRIMINATOR = Code("validation", "A grouped tool was called without its action.", http_status=400, number=-32602)

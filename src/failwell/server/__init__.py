@@ -16,6 +16,7 @@ from failwell.classify.nearest import nearest
 from .decorator import tool_errors
 from .envelopes import Envelope
 from .groups import Group
+from .keys import Kept, KeysInMemory, KeysOnDisk, KeyStore
 from .limits import limit, rate
 from .options import PROTOCOL_NUMBERS, Options, untouched
 from .rules import Rule, deprecated
@@ -117,4 +118,9 @@ __all__ = [
     "Safety",
     "Target",
     "deprecated",
+    # calls that are made again
+    "KeysInMemory",
+    "KeysOnDisk",
+    "KeyStore",
+    "Kept",
 ]

@@ -6,8 +6,10 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -32,7 +34,8 @@ from .asking import Answers, ask, can_ask, missing, resumed
 from .call import FORMAT_KEY, Call, current, gate_of
 from .declaring import UNDECLARED_KEY, is_undeclared, ruled, said_of
 from .envelopes import Envelope
-from .options import Options
+from .idempotency import CODES, Once, key_of
+from .options import Options, is_untouched
 from .outputs import fitted
 from .replies import enveloped, remarked
 from .schemas import Checker
@@ -137,6 +140,7 @@ class Boundary:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.stats = Stats()
+        self.once = Once.of(options.idempotency)
         self._envelope = options.format if isinstance(options.format, Envelope) else None
         self._dresses = self._envelope is not None or options.max_output is not None
         self._guards: dict[int, tuple[Any, Guard]] = {}
@@ -157,6 +161,23 @@ class Boundary:
         `run` and `read` are the framework's part: to run the tool, and to read what it raised. `opened` and `closed`
         turn its results into the SDK's, and back. `in_span` says that the framework's span is still open out here.
         """
+        if self.once is not None and (key := key_of(call)) is not None:
+            tool = await _now(facts())
+            if not (tool.read_only or call.tool in self.options.skip or is_untouched(tool.function)):
+                work = partial(self._handle, call, run, read, facts, opened, closed, in_span)
+                return await self.once.answer(self, call, key, tool, work, opened, closed, in_span)
+        return await self._handle(call, run, read, facts, opened, closed, in_span)
+
+    async def _handle(
+        self,
+        call: Call,
+        run: Callable[[dict[str, Any]], Awaitable[Any]],
+        read: Callable[[BaseException], Failed | Awaitable[Failed]],
+        facts: Callable[[], Facts | Awaitable[Facts]],
+        opened: Callable[[Any], Any],
+        closed: Callable[[Any], Any],
+        in_span: bool,
+    ) -> Any:
         token = current.set(call)
         try:
             sent = call.arguments
@@ -262,15 +283,24 @@ class Boundary:
             log.error("A result of %s was sent as it was: %s.", call.tool[:200], type(exc).__name__)
             return result
 
-    def refused(self, call: Call, raised: BaseException, tool: Facts) -> CallToolResult:
+    def refused(self, call: Call, raised: BaseException, tool: Facts, *, in_span: bool = True) -> CallToolResult:
         """The answer to a call that never reached its tool."""
         outcome = self.failure(raised, tool, call.arguments, era=call.era)
-        answer: CallToolResult = self._answer(call, Failed(outcome, tool, raised), _same, True)
+        answer: CallToolResult = self._answer(call, Failed(outcome, tool, raised), _same, in_span)
         return answer
+
+    def replayed(self, call: Call, tool: Facts, error: ToolError | None, *, failed: bool, in_span: bool) -> None:
+        """Tell everybody who watches that a call was answered as it had been before."""
+        if failed:
+            self._told(call, tool, error, in_span=in_span)
+            return
+        self.stats.add(call.counted, call.seconds)
+        if self.options.hooks:
+            self._emit(call, None, ok=True)
 
     def _answer(self, call: Call, failed: Failed, closed: Callable[[Any], Any], in_span: bool) -> Any:
         """A failure as the result of the call, counted and written down."""
-        outcome = self.write_down(failed, call.arguments, call.request_id)
+        outcome = call.outcome = self.write_down(failed, call.arguments, call.request_id)
         error = outcome if isinstance(outcome, ToolError) else None
         self._told(call, failed.tool, error, asked=error is None, in_span=in_span)
         as_written = isinstance(failed.raised, ToolError) or (error is not None and error._authored)
@@ -283,7 +313,7 @@ class Boundary:
         outcome, tool = failed.outcome, failed.tool
         if isinstance(outcome, ToolError):
             outcome = _identified(outcome if outcome.tool else outcome.replace(tool=tool.name, action=tool.action))
-            guard = self._knowing(arguments, tool.schema)
+            guard = self._known(arguments, tool.schema)
             where: dict[str, Any] = {"tool": tool.name, "action": tool.action, "request_id": request_id}
             log_failure(self.options.logger or log, outcome, exc=failed.raised, guard=guard, **where)
         return outcome
@@ -347,6 +377,7 @@ class Boundary:
         if isinstance(outcome, ToolError):
             outcome = _identified(outcome)
         guard = self._knowing(arguments, tool.schema)
+        _looked.set((self, arguments, tool.schema, guard))
         return outcome if guard is self.options.guard else guard(outcome)
 
     def _knowing(self, arguments: Mapping[str, Any] | None, schema: Mapping[str, Any] | None) -> Guard:
@@ -354,6 +385,15 @@ class Boundary:
         guard = self.options.guard
         secrets = secret_values(arguments, self._guard(schema)) if arguments else ()
         return guard.knowing(secrets) if secrets else guard
+
+    def _known(self, arguments: Mapping[str, Any] | None, schema: Mapping[str, Any] | None) -> Guard:
+        """The same guard, for a failure that has just been read: who writes it down need not look again."""
+        before = _looked.get()
+        _looked.set(None)
+        # The same objects, not equal ones: what a tool was given may be less than what was sent.
+        if before is not None and before[0] is self and before[1] is arguments and before[2] is schema:
+            return before[3]
+        return self._knowing(arguments, schema)
 
     def safe(self, exc: MCPError) -> MCPError:
         """A protocol error without secrets; itself if it has none."""
@@ -476,7 +516,7 @@ class Boundary:
 
     def _is_undeclared(self, error: ToolError, tool: Facts) -> bool:
         named = (*self.options.rules.get("*", ()), *self.options.rules.get(tool.name, ()))
-        codes = (*ruled((tool.function,)), *(code for rule in named for code in rule.codes))
+        codes = (*ruled((tool.function,)), *(code for rule in named for code in rule.codes), *CODES)
         said = said_of(tool.function)
         if not is_undeclared(error, said, codes):
             return False
@@ -545,6 +585,11 @@ class Boundary:
                 self._guards.clear()
             known = self._guards[id(schema)] = (schema, guard if paths else self.options.guard)
         return known[1]
+
+
+# Who read the failure at hand, with which arguments of which schema, and the guard that came of it.
+_Looked = tuple[Boundary, Mapping[str, Any] | None, Mapping[str, Any] | None, Guard]
+_looked: ContextVar[_Looked | None] = ContextVar("_looked", default=None)
 
 
 def _debug(exc: BaseException, error: ToolError) -> str | None:

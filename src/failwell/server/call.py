@@ -10,6 +10,7 @@ from typing import Any, Final
 from failwell.formats import FORMATS, GATES, META_KEY, Client
 from failwell.formats.clients import UNKNOWN, find_client
 from failwell.model.error import ToolError
+from failwell.model.needs import NeedsInput
 
 EXTENSION: Final = META_KEY
 """The extension by which a client says which formats it reads: `{"formats": ["v1", "text"]}`, the best first."""
@@ -20,7 +21,7 @@ FORMAT_KEY: Final = "io.github.failwell/format"
 class Call:
     """What is known of a call while it is answered. Nothing is read of the request before somebody needs it."""
 
-    __slots__ = ("arguments", "counted", "data", "meta", "remarks", "request", "started", "tool")
+    __slots__ = ("arguments", "counted", "data", "meta", "outcome", "remarks", "request", "started", "tool")
 
     def __init__(self, tool: str, arguments: dict[str, Any], request: Any) -> None:
         self.tool = self.counted = tool
@@ -32,6 +33,8 @@ class Call:
         self.data: tuple[Any, ...] = ()
         """What the tool replied with, if it said so by `reply`."""
         self.meta: dict[str, Any] = {}
+        self.outcome: ToolError | NeedsInput | None = None
+        """How it ended, where that was no success and no result of the tool's own."""
 
     @property
     def seconds(self) -> float:

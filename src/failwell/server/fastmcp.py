@@ -285,8 +285,10 @@ def _advertised(result: Any, boundary: Boundary) -> Any:
 
 
 def _opened(result: Any) -> Any:
-    """FastMCP's result as the SDK's; None for one that is neither a success nor a failure yet."""
-    if not isinstance(result, ToolResult) or isinstance(result, InputRequiredToolResult):
+    """FastMCP's result as the SDK's; None for what is no result of a tool."""
+    if isinstance(result, InputRequiredToolResult):
+        return result.input_required
+    if not isinstance(result, ToolResult):
         return None
     whole = result.to_mcp_result()
     if isinstance(whole, CallToolResult):

@@ -82,9 +82,11 @@ def requests(boundary: Boundary) -> dict[str, Wrapper]:
 
 
 def settings(boundary: Boundary) -> dict[str, Any]:
-    """What the server says about the extension: the formats it can answer in, and the one it does answer in."""
+    """What the server says about the extension: the formats it can answer in, the one it does, and its keys."""
     format = boundary.options.format
-    return {"version": "1", "formats": list(FORMATS), "default": format if isinstance(format, str) else "envelope"}
+    default = format if isinstance(format, str) else "envelope"
+    keys = {} if boundary.once is None else {"idempotency": boundary.once.settings}
+    return {"version": "1", "formats": list(FORMATS), "default": default, **keys}
 
 
 def advertised(result: Any, boundary: Boundary) -> Any:

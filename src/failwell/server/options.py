@@ -13,6 +13,7 @@ from failwell.guard import DEFAULT as GUARD
 from failwell.guard import Guard
 
 from .envelopes import Envelope
+from .keys import KeyStore
 from .rules import Rule
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -38,6 +39,8 @@ class Options:
         client connects by, None is nobody in particular.
     on_missing: missing required arguments are an error, or a question to the user where the client can ask.
     rules: rules for tools by name, such as `{"search": [limit(concurrency=2)]}`; `"*"` stands for all.
+    idempotency: whether a call with an idempotency key is done once, however often it is made: True keeps the keys in
+        memory, a store such as `KeysOnDisk("keys.db")` where you say.
     publish: list with each tool, under `_meta`, what `failwell.raises` declares about it.
     check_declared: for tests: a code that a tool sends and does not declare is logged, and marked in `_meta`.
     max_output: how many characters a successful result may have; longer ones are cut, and say so.
@@ -61,6 +64,7 @@ class Options:
     client: str | None = "auto"
     on_missing: OnMissing = "error"
     rules: Mapping[str, Sequence[Rule]] = field(default_factory=dict)
+    idempotency: bool | KeyStore = False
     publish: bool = False
     check_declared: bool = False
     max_output: int | None = None
@@ -88,6 +92,8 @@ class Options:
         for name, rules in self.rules.items():
             if not isinstance(rules, Sequence) or not all(isinstance(rule, Rule) for rule in rules):
                 raise ValueError(f"rules[{name!r}] is a list of rules, such as [limit(concurrency=2)].")
+        if not isinstance(self.idempotency, (bool, KeyStore)):
+            raise ValueError("idempotency is True, or a store of keys, such as KeysOnDisk('keys.db').")
         if not all(callable(hook) for hook in self.hooks):
             raise ValueError("hooks are functions of one argument, the event.")
         _one_of("extra", self.extra, get_args(Extra))
