@@ -1,1 +1,53 @@
-"""For everyone's tests: the conformance vectors, the command that runs them, and the adapter for Failwell itself."""
+"""For everyone's tests: servers that fail as a script says, a clock that does not wait, assertions, and the conformance
+vectors with the command that runs them.
+
+    async with scripted(Script(Tool("pay", effect=True, faults=[Fault.crash(at="after")]))) as server:
+        ...
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .asserting import assert_effects, assert_error
+    from .clock import FakeClock
+    from .hosting import ScriptedServer, scripted
+    from .ledger import Call, Effect
+    from .script import Fault, Script, Tool
+
+# The conformance runner and the pytest plugin import this package too, and need none of it.
+_LATER = {
+    **dict.fromkeys(("Fault", "Script", "Tool"), ".script"),
+    **dict.fromkeys(("Call", "Effect"), ".ledger"),
+    **dict.fromkeys(("ScriptedServer", "scripted"), ".hosting"),
+    **dict.fromkeys(("assert_effects", "assert_error"), ".asserting"),
+    "FakeClock": ".clock",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'failwell.testing' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+__all__ = [
+    "scripted",
+    "ScriptedServer",
+    "Script",
+    "Tool",
+    "Fault",
+    "Call",
+    "Effect",
+    "FakeClock",
+    "assert_error",
+    "assert_effects",
+]
