@@ -210,6 +210,7 @@ def test_where_a_call_can_tell_the_agent_is_sent_there() -> None:
         Next.VERIFY,
         "The server cannot tell whether the call took effect; get tells.",
         calls=(fw.Action("get", arguments={"id": 1}),),
+        doubtful=True,
     )
     assert fw.decide(error, tool=IDEMPOTENT).next is Next.RETRY
 

@@ -19,14 +19,22 @@ from failwell.model.fields import Delivery
 from failwell.model.kinds import Effect
 from failwell.model.needs import NeedsInput
 
-# What the Python SDK says about its own side, with the numbers it says it with. A peer may use the same numbers, but
-# not with these words and without data.
+# What the Python SDK says about its own side, and we about frames that are none, with the numbers that go with it. A
+# peer may use the same numbers, but not with these words and without data.
+BAD_ANSWER: Final = "The server's answer is no valid result."
+_UNREADABLE: Final = "The server answered, but its answer cannot be read."
 _LOCAL: Final = (
     (-32001, "timed out", "TIMEOUT", "The server did not answer in time.", "unanswered"),
     (-32000, "Connection closed", "NETWORK_ERROR", "The connection to the server was closed.", "unanswered"),
     (-32000, "SSE stream ended", "NETWORK_ERROR", "The connection to the server broke off.", "unanswered"),
     (-32600, "Session terminated", "UNAVAILABLE", "The server has forgotten the session.", "never_sent"),
+    (-32600, "Session not found", "UNAVAILABLE", "The server has forgotten the session.", "never_sent"),
+    (-32600, "Redirect to", "NOT_CONFIGURED", "The address of the server leads elsewhere.", "never_sent"),
+    (-32600, "with 202 Accepted", "UPSTREAM_ERROR", "The server says that no answer will come.", "unanswered"),
     (-32600, "not supported", "UNSUPPORTED", "This client cannot do what the server asks of it.", "answered"),
+    (-32600, "Unexpected content type", "UPSTREAM_ERROR", _UNREADABLE, "unreadable"),
+    (-32700, "Failed to parse", "UPSTREAM_ERROR", _UNREADABLE, "unreadable"),
+    (-32603, BAD_ANSWER, "UPSTREAM_ERROR", _UNREADABLE, "unreadable"),
 )
 _UNHELPFUL: Final = "Server returned an error response"
 
@@ -47,12 +55,17 @@ def read(outcome: object, *, http: Http | None = None) -> Outcome | None:
     """
     if isinstance(outcome, BaseException):
         return _raised(outcome, http)
-    found = parse(outcome)
+    told = _told(outcome)
+    found = parse(told)
     if isinstance(found, NeedsInput):
         return found
     if isinstance(found, ToolError) and not found.legacy:
+        # `{"success": false, "error": "User 7 not found"}`: the form says that it failed, the words say how.
+        if found.format == "envelope" and found.code is None:
+            worded = _prose(told, found)
+            return worded if worded is not None and worded.code is not None else _from_peer(found)
         return _from_peer(found)
-    return _prose(outcome, found)
+    return _prose(told, found)
 
 
 def _from_peer(error: ToolError) -> ToolError:
@@ -74,7 +87,7 @@ def _text_of(outcome: object) -> tuple[str, bool]:
     """The text of a result, and whether it says that it is an error."""
     if isinstance(outcome, str):
         return outcome, False
-    data = outcome if isinstance(outcome, Mapping) else _dumped(outcome)
+    data = outcome if isinstance(outcome, Mapping) else {}
     result = data.get("result") if "jsonrpc" in data and isinstance(data.get("result"), Mapping) else data
     assert isinstance(result, Mapping)
     content = result.get("content")
@@ -83,13 +96,31 @@ def _text_of(outcome: object) -> tuple[str, bool]:
     return "\n".join(texts), result.get("isError", result.get("is_error")) is True
 
 
-def _dumped(outcome: object) -> Mapping[str, Any]:
-    dump = getattr(outcome, "model_dump", None)
+def _told(outcome: object) -> object:
+    """An object of an SDK as its JSON. A result is taken apart by hand, since most of them are successes, and short."""
+    if isinstance(outcome, (str, Mapping)):
+        return outcome
     try:
-        data = dump(by_alias=True, mode="json", exclude_none=True) if callable(dump) else None
+        content = getattr(outcome, "content", None)
+        if isinstance(content, list) and hasattr(outcome, "is_error"):
+            return {
+                "content": [_block(block) for block in content],
+                "structuredContent": getattr(outcome, "structured_content", None),
+                "_meta": getattr(outcome, "meta", None),
+                "isError": outcome.is_error,
+            }
+        return _dumped(outcome)
     except Exception:
-        data = None
-    return data if isinstance(data, Mapping) else {}
+        return {}
+
+
+def _block(block: Any) -> object:
+    return {"type": "text", "text": block.text} if getattr(block, "type", None) == "text" else _dumped(block)
+
+
+def _dumped(outcome: object) -> object:
+    dump = getattr(outcome, "model_dump", None)
+    return dump(by_alias=True, mode="json", exclude_none=True) if callable(dump) else outcome
 
 
 def _raised(exc: BaseException, http: Http | None) -> Outcome:
@@ -107,7 +138,9 @@ def _raised(exc: BaseException, http: Http | None) -> Outcome:
     if isinstance(exc, asyncio.CancelledError):
         return _local("NETWORK_ERROR", "The connection to the server broke off.", "unanswered")
     error = classify(exc)
-    return error.replace(origin="local", delivery=_delivery(error), debug=error.debug)
+    delivery = _delivery(error)
+    message = _OF_SERVER.get((error.code, delivery)) or error.message.replace(*_WHOSE)
+    return error.replace(message=message, origin="local", delivery=delivery, debug=error.debug)
 
 
 def _leaves(exc: BaseException) -> list[BaseException]:
@@ -123,6 +156,15 @@ def _known(exc: BaseException, http: Http | None) -> Outcome | None:
     name = type(exc).__name__
     if name == "MCPError" and isinstance(getattr(exc, "code", None), int):
         return _protocol(exc, http)
+    if name == "ValidationError" and type(exc).__module__.startswith("pydantic"):
+        # The arguments were checked on the other side, if at all: what a client checks is the answer.
+        return _local("UPSTREAM_ERROR", _UNREADABLE, "unreadable")
+    if name in _BROKEN and type(exc).__module__.startswith("anyio"):
+        return _local("NETWORK_ERROR", "The connection to the server was closed.", "unanswered")
+    if isinstance(exc, RuntimeError):
+        for words, local in _RUNTIME:
+            if words in said(exc):
+                return _local(*local)
     if name == "ToolError" and type(exc).__module__.startswith("fastmcp"):
         return _prose({"content": [{"type": "text", "text": said(exc)}], "isError": True}, None)
     return None
@@ -132,9 +174,9 @@ def _protocol(exc: Any, http: Http | None) -> Outcome:
     """A JSON-RPC error: the peer's, or what the SDK says in the peer's words about its own side."""
     message = said(exc)
     if exc.data is None:
-        for number, words, code, text, delivery in _LOCAL:
+        for number, words, code, text, became in _LOCAL:
             if exc.code == number and words in message:
-                return _local(code, text, delivery)  # type: ignore[arg-type]
+                return _local(code, text, became)
         if http is not None and (message == _UNHELPFUL or http.status >= 400):
             return _from_peer(_answered(http))
     found = parse({"code": exc.code, "message": message, "data": exc.data}, format="jsonrpc")
@@ -146,11 +188,38 @@ def _protocol(exc: Any, http: Http | None) -> Outcome:
 
 
 def _answered(http: Http) -> ToolError:
-    return from_http(http.status, dict(http.headers), http.body)
+    # A call is a POST: a status that says that something broke does not say before what.
+    return from_http(http.status, dict(http.headers), http.body, method="POST")
 
 
-def _local(code: str, message: str, delivery: Delivery) -> ToolError:
-    effect = Effect.UNKNOWN if delivery == "unanswered" else Effect.NONE
+# What a transport's exceptions mean to a tool is said of the services behind it; here they are the server's.
+_WHOSE: Final = ("A service the tool needs", "The MCP server")
+_OF_SERVER: Final[dict[tuple[str | None, str], str]] = {
+    ("TIMEOUT", "unanswered"): "The MCP server did not answer in time.",
+    ("TIMEOUT", "never_sent"): "The MCP server could not be reached in time.",
+}
+_BROKEN: Final = frozenset({"ClosedResourceError", "BrokenResourceError", "EndOfStream"})
+# What the SDKs say by a bare RuntimeError.
+_RUNTIME: Final = (
+    ("Client is not connected", ("NETWORK_ERROR", "There is no connection to the server.", "never_sent")),
+    ("must be used within an async context", ("NETWORK_ERROR", "There is no connection to the server.", "never_sent")),
+    ("session was closed unexpectedly", ("NETWORK_ERROR", "The connection to the server was closed.", "unanswered")),
+    ("Session task completed", ("NETWORK_ERROR", "The connection to the server was closed.", "unanswered")),
+    ("Invalid structured content", ("UPSTREAM_ERROR", "It worked, but its result breaks the tool's schema.", "worked")),
+    ("has an output schema but did not", ("UPSTREAM_ERROR", "It worked, but its result is missing.", "worked")),
+)
+# What became of a call, and what that says about its effect.
+_BECAME: Final[dict[str, tuple[Delivery, Effect]]] = {
+    "never_sent": ("never_sent", Effect.NONE),
+    "unanswered": ("unanswered", Effect.UNKNOWN),
+    "answered": ("answered", Effect.NONE),
+    "unreadable": ("answered", Effect.UNKNOWN),
+    "worked": ("answered", Effect.DONE),
+}
+
+
+def _local(code: str, message: str, became: str) -> ToolError:
+    delivery, effect = _BECAME[became]
     return ToolError(message, code=code, effect=effect, origin="local", delivery=delivery)
 
 

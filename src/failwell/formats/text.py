@@ -38,6 +38,9 @@ _TOUCHED: Final = frozenset({Effect.UNKNOWN, Effect.DONE})
 def dump(error: ToolError) -> str:
     sentences = [_sentence(as_prose(error.message)) or _sentence(error.title)]
     sentences += [f"{problem.name}: {_sentence(field_text(problem))}" for problem in error.fields]
+    if len(sentences) == 2 and sentences[1].startswith(sentences[0].rstrip(".")):
+        # A message that is its one problem in other people's words would say it twice.
+        del sentences[0]
     sentences += next_action(error)
     return " ".join(sentence for sentence in sentences if sentence)
 
@@ -61,7 +64,7 @@ def next_action(error: ToolError) -> list[str]:
     elif error.reset_at is not None and error.retry_after is None:
         said.append(f"Wait until {rfc3339(error.reset_at)}, then make the same call again.")
     if effect not in _TOUCHED and (changes := [_change(change) for change in error.patch if _is_whole(change)]):
-        lead = "Call again with" if _mends_all(error) else "Certain so far:"
+        lead = "Call again with" if mends_all(error) else "Certain so far:"
         said.append(f"{lead} {', '.join(changes)}.")
     if error.actions and (calls := [call for call in map(_call, error.actions) if call and not _names(told, call)]):
         said.append(f"Call {' or '.join(calls)}.")
@@ -110,7 +113,7 @@ def _names(told: str, call: str) -> bool:
     return call in told and re.search(rf"(?<![\w.]){re.escape(call)}(?!\w)", told) is not None
 
 
-def _mends_all(error: ToolError) -> bool:
+def mends_all(error: ToolError) -> bool:
     """Whether the known changes are enough: one for each problem, or for the unknown name that caused it."""
     reached: set[Path] = set()
     for change in error.patch:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
+from math import inf
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -60,8 +61,8 @@ class Traits:
         hints = tool if annotations is None else annotations
 
         def hint(wire: str, attribute: str) -> bool | None:
-            # The attribute first: the SDKs warn about the name on the wire.
-            value = _get(hints, attribute, wire)
+            # Where the attribute is, the SDKs warn about the name on the wire.
+            value = _get(hints, attribute) if hasattr(hints, attribute) else _get(hints, attribute, wire)
             return value if isinstance(value, bool) else None
 
         return cls(
@@ -95,6 +96,38 @@ class Policy:
     """Whether the tool's own word on being read-only or idempotent counts. It is a hint, not a proof: say False for
     servers you do not run yourself."""
 
+    timeout: float = 60.0
+    """How many seconds one call may take. There is always a limit: a call without one can wait for ever."""
+
+    deadline: float = 600.0
+    """How many seconds a call may take in all, with its repetitions, its waits and the questions it leads to."""
+
+    retry_budget: float = 20.0
+    """How many repetitions a server is worth while it does not work; a success gives a tenth of one back. It is what
+    keeps many agents from making an overload worse."""
+
+    break_after: int = 5
+    """How many failures in a row, for which the server is to blame, stop a tool from being called for a while."""
+
+    break_for: float = 30.0
+    """How many seconds it is then left alone, before one call tries it; twice as long each time that call fails."""
+
+    loop_after: int = 2
+    """How often the same call may fail in the same way before it is not made any more."""
+
+    loop_window: float = 300.0
+    """After how many seconds it may be made again."""
+
+    def __post_init__(self) -> None:
+        for name in ("timeout", "deadline", "break_for", "loop_window"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < inf:
+                raise ValueError(f"{name} is a number of seconds above zero, not {value!r}.")
+        for name in ("break_after", "loop_after"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name} is a whole number, at least 1, not {value!r}.")
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -108,6 +141,8 @@ class Decision:
     calls: tuple[Action, ...] = ()
     holders: tuple[str, ...] = ()
     log: str = ""
+    doubtful: bool = False
+    """Whether the call may have done something already: then it is not to be made again, by anybody, unseen."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reason", " ".join(self.reason.split()))
@@ -142,11 +177,13 @@ def decide(
     history: Sequence[ToolError] = (),
     policy: Policy | None = None,
     now: datetime | None = None,
+    keyed: bool = False,
 ) -> Decision:
     """What to do about `error`.
 
     `tool` is what is known of the tool that was called, `delivery` whether the call was sent and answered (answered
     unless the error was made on this side), `history` the failures of earlier attempts at the same call, oldest first.
+    `keyed` says that the call carries an idempotency key which the server honours: it can be repeated safely.
 
     >>> decide(ToolError("Too many requests.", code="RATE_LIMITED", retry_after=30)).delay
     30
@@ -162,13 +199,17 @@ def decide(
         return Decision(Next.PROCEED, "It is an advisory: the call itself worked.", calls=error.actions)
     if error.effect is Effect.DONE:
         return Decision(
-            Next.GIVE_UP, "The call took effect before it failed, so it must not be made again.", calls=_checks(error)
+            Next.GIVE_UP,
+            "The call took effect before it failed, so it must not be made again.",
+            calls=_checks(error),
+            doubtful=True,
         )
     if error.effect is Effect.PARTIAL:
         return _resume(error)
 
     wanted = _wanted(error)
-    doubt = _doubt(error, Traits.of(tool), delivery, rules)
+    # The same key gets the same answer: that helps where there was none, or none that could be read.
+    doubt = None if keyed and error.origin == "local" else _doubt(error, Traits.of(tool), delivery, rules)
     # A corrected call is another call, yet it does the same thing a second time if the first one did it.
     if doubt and (wanted is Next.RETRY or delivery == "unanswered" or error.effect is Effect.UNKNOWN):
         return _verify(error, doubt)
@@ -224,8 +265,10 @@ def _doubt(error: ToolError, tool: Traits, delivery: Delivery | None, policy: Po
     """Why the same call must not be made again, or None when it may be."""
     if delivery == "never_sent":
         return None
-    # Without an answer nobody refused the call: then only an effect that somebody stated proves anything.
-    if error.effect is Effect.NONE and (delivery != "unanswered" or _insists(error, ToolError.effect)):
+    # Without an answer nobody refused the call, and a sentence may come from anywhere inside the tool: then only an
+    # effect that somebody stated proves anything.
+    proven = delivery != "unanswered" and not error.legacy
+    if error.effect is Effect.NONE and (proven or _insists(error, ToolError.effect)):
         return None
     if policy.trust_annotations and tool.repeatable:
         return None
@@ -319,8 +362,10 @@ _TAKE: Final[dict[Next, Callable[[ToolError, Sequence[ToolError], Policy, dateti
 def _verify(error: ToolError, doubt: str) -> Decision:
     checks = _checks(error)
     if checks:
-        return Decision(Next.VERIFY, f"{doubt}; {checks[0].tool} tells.", calls=checks)
-    return Decision(Next.ASK, f"{doubt}, and no call is known that would tell; ask before making it again.")
+        return Decision(Next.VERIFY, f"{doubt}; {checks[0].tool} tells.", calls=checks, doubtful=True)
+    return Decision(
+        Next.ASK, f"{doubt}, and no call is known that would tell; ask before making it again.", doubtful=True
+    )
 
 
 def _resume(error: ToolError) -> Decision:
@@ -329,12 +374,13 @@ def _resume(error: ToolError) -> Decision:
             Next.VERIFY,
             "Part of it was done; find out which, and do only the rest.",
             calls=_checks(error) + error.actions,
+            doubtful=True,
         )
     if error.patch:
         return Decision(Next.FIX, "Part of it was done; the patch asks only for the rest.", patch=error.patch)
     if error.actions:
         return Decision(Next.ALTERNATIVE, "Part of it was done; go on from there.", calls=error.actions)
-    return Decision(Next.ASK, "Part of it was done, so the call must not be made again as it is.")
+    return Decision(Next.ASK, "Part of it was done, so the call must not be made again as it is.", doubtful=True)
 
 
 def _checks(error: ToolError) -> tuple[Action, ...]:

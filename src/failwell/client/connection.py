@@ -1,0 +1,171 @@
+"""A connection that is owned: opened when it is needed, in a task of its own, and opened again when it is lost.
+
+A client of the SDK belongs to the task that entered it: when its server dies, that task is cancelled, whatever it was
+doing. Here that is a task which does nothing else, so a dead server is an error of the calls that were under way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, TypeVar
+
+import anyio
+from anyio.abc import TaskGroup
+
+from .drivers import Driver
+from .witness import Seen, watching
+
+T = TypeVar("T")
+# How long the SDK may take to notice by itself that a call's time is up.
+_GRACE: Final = 5.0
+
+
+class Live:
+    """One connection, from its opening to its end."""
+
+    def __init__(self) -> None:
+        self.client: Any = None
+        self.ready = anyio.Event()
+        self.failure: Exception | None = None
+        self.ended = False
+        """Nothing can be sent over it any more."""
+        self.seen = Seen()
+        self.calls: set[anyio.CancelScope] = set()
+        self.done = anyio.Event()
+        self._retired = False
+        self._scope = anyio.CancelScope()
+        self._stop = anyio.Event()
+
+    def hang_up(self) -> None:
+        """The server has gone. What is under way gets its own error from the SDK."""
+        self.ended = True
+
+    async def hold(self, driver: Driver) -> None:
+        """Open it, and keep it open until somebody closes it or it breaks."""
+        try:
+            with self._scope:
+                watching.set(self.seen)
+                self.client = driver.fresh(self.hang_up)
+                async with self.client:
+                    self.ready.set()
+                    # From here on nothing that this task sends belongs to a call.
+                    watching.set(None)
+                    await self._stop.wait()
+        except Exception as failure:
+            self.failure = failure
+        finally:
+            self.ended = True
+            self.ready.set()
+            self.done.set()
+            for call in self.calls:
+                call.cancel()
+
+    def honours_keys(self, extension: str) -> object:
+        """Which store of the server knows the idempotency keys that are sent over it; None if there is none."""
+        capabilities = getattr(self.client, "server_capabilities", None)
+        for place in ("extensions", "experimental"):
+            settings = (getattr(capabilities, place, None) or {}).get(extension)
+            keys = settings.get("idempotency") if isinstance(settings, Mapping) else None
+            if isinstance(keys, Mapping):
+                return keys.get("instance")
+        return None
+
+    def retire(self) -> None:
+        """Take no more calls, and close when the last one that is under way has ended."""
+        self.ended = self._retired = True
+        if not self.calls:
+            self._stop.set()
+
+    def call_ended(self, call: anyio.CancelScope) -> None:
+        self.calls.discard(call)
+        if self._retired and not self.calls:
+            self._stop.set()
+
+    def abandon(self) -> None:
+        self.ended = True
+        self._scope.cancel()
+
+
+class Connection:
+    """The way to one server."""
+
+    def __init__(self, driver: Driver, group: TaskGroup) -> None:
+        self._driver = driver
+        self._group = group
+        self._opening = anyio.Lock()
+        self.live: Live | None = None
+        self.opened = 0
+
+    def _usable(self) -> Live | None:
+        live = self.live
+        if live is None or live.ended or not live.ready.is_set() or not self._driver.is_alive(live.client):
+            return None
+        return live
+
+    async def open(self, timeout: float) -> Live:
+        """The connection, opened if there is none. Raises what kept it from opening."""
+        live = self._usable()
+        if live is not None:
+            return live
+        async with self._opening:
+            live = self._usable()
+            if live is not None:
+                return live
+            self.drop()
+            live = Live()
+            self._group.start_soon(live.hold, self._driver)
+            try:
+                with anyio.fail_after(timeout):
+                    await live.ready.wait()
+            except BaseException:
+                live.abandon()
+                raise
+            if live.ended:
+                raise NotConnected(live)
+            self.live = live
+            self.opened += 1
+            return live
+
+    async def call(self, live: Live, send: Callable[[Any], Awaitable[T]], timeout: float) -> T:
+        """Make a call over it. When the connection breaks meanwhile, that is raised, and not a cancellation."""
+        scope = anyio.CancelScope(deadline=anyio.current_time() + timeout + _GRACE)
+        live.calls.add(scope)
+        try:
+            with scope:
+                return await send(live.client)
+        finally:
+            live.call_ended(scope)
+        if live.done.is_set():
+            raise Broken(live)
+        raise TimeoutError
+
+    def drop(self, live: Live | None = None) -> None:
+        """Give a connection up, the present one unless it is said; the next call opens another one."""
+        live = live or self.live
+        if live is not None:
+            live.retire()
+
+    async def close(self, patience: float = 5.0) -> None:
+        """Close it, in good order if that can be had soon."""
+        self.drop()
+        if self.live is not None:
+            with anyio.move_on_after(patience):
+                await self.live.done.wait()
+        self._group.cancel_scope.cancel()
+
+
+class NotConnected(ConnectionError):
+    """A connection could not be opened."""
+
+    def __init__(self, live: Live) -> None:
+        super().__init__("The server cannot be reached.")
+        self.__cause__ = live.seen.failure or live.failure
+        self.seen = live.seen
+
+
+class Broken(ConnectionError):
+    """A connection broke while calls were under way. Any of them may have been done."""
+
+    def __init__(self, live: Live) -> None:
+        super().__init__("The connection to the server broke off.")
+        self.__cause__ = live.failure

@@ -1,0 +1,291 @@
+"""How to use each kind of client: make a fresh one, call, list, and answer in its own words.
+
+One class per SDK, with the same methods. Only what the SDKs publish is used, so that a newer one has little to break.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any, Protocol, cast
+
+from failwell.formats import META_KEY, Outcome, to_result
+from failwell.formats.jsonrpc import MODERN_ERA
+from failwell.model.error import ToolError
+
+from .witness import watched, witnessed
+
+Options = Mapping[str, Any]
+
+
+class Driver(Protocol):
+    """What recovering needs of a client."""
+
+    timeout: float | None
+    """The client's own limit for one call."""
+    interactive: bool
+    """Whether a call may wait for a person in its middle."""
+    timeout_option: str
+    """What the client calls the limit of one call."""
+    positional: tuple[str, ...]
+    """The options of `call_tool` that may be given without their names."""
+
+    def fresh(self, ended: Callable[[], None]) -> Any:
+        """A client that was never connected; `ended` is called when its server hangs up."""
+
+    def is_alive(self, client: Any) -> bool:
+        """Whether the connection still stands, as far as the client knows."""
+
+    def send(
+        self, client: Any, tool: str, arguments: dict[str, Any], timeout: float, meta: dict[str, Any], options: Options
+    ) -> Awaitable[Any]:
+        """Make the call; the result, or the error as a result, in the client's own type."""
+
+    async def tools(self, client: Any) -> list[Any]:
+        """All the tools that the server lists."""
+
+    def failure(self, outcome: Outcome, era: str) -> Any:
+        """An error as a result of the client's own type."""
+
+    def with_meta(self, result: Any, outcome: Outcome, note: str) -> Any:
+        """The server's own result, marked as the error it is, with the error in `_meta` and a note after its text."""
+
+    def give(self, result: Any, options: Options) -> Any:
+        """What `call_tool` returns, or raises, as the client itself does."""
+
+
+def driver_for(client: Any) -> Driver:
+    """The way to use a client, or a function that makes one."""
+    sample, make = (client(), client) if _makes_clients(client) else (client, None)
+    module = type(sample).__module__.partition(".")[0]
+    bases = {base.__module__.partition(".")[0] for base in type(sample).__mro__}
+    if module == "fastmcp" or "fastmcp" in bases:
+        return _FastMCP(sample, make)
+    if "mcp" in bases and hasattr(sample, "server"):
+        return _MCP(sample, make)
+    raise TypeError(
+        f"Recovering takes an mcp.Client, a fastmcp.Client, or a function that makes one, not {type(sample).__name__}."
+    )
+
+
+def _makes_clients(client: Any) -> bool:
+    return callable(client) and not hasattr(client, "call_tool")
+
+
+class _Base:
+    def __init__(self, sample: Any, make: Callable[[], Any] | None) -> None:
+        self._sample: Any = sample
+        self._make = make
+        self._used = False
+
+    def _template(self) -> Any:
+        """What a fresh client is made from: the first time what was given, later what the function makes."""
+        first, self._used = not self._used, True
+        return self._sample if first or self._make is None else self._make()
+
+
+class _MCP(_Base):
+    """mcp.Client."""
+
+    timeout_option = "read_timeout_seconds"
+    positional: tuple[str, ...] = ("read_timeout_seconds", "progress_callback")
+
+    def __init__(self, sample: Any, make: Callable[[], Any] | None) -> None:
+        super().__init__(sample, make)
+        if sample._entered:
+            raise ValueError("Recovering opens the connection itself: give it a client that is not connected yet.")
+        self.timeout = sample.read_timeout_seconds
+        self.interactive = bool(sample.elicitation_callback or sample.sampling_callback)
+
+    def fresh(self, ended: Callable[[], None]) -> Any:
+        from mcp.client.stdio import StdioServerParameters, stdio_client
+        from mcp.server import Server
+        from mcp.server.mcpserver import MCPServer
+
+        used = self._used
+        template = self._template()
+        server = template.server
+        if isinstance(server, (Server, MCPServer)):
+            return replace(template)
+        cache = template.cache
+        if isinstance(server, str):
+            transport: Any = _over_http(server)
+            if cache is not None and cache.target_id is None:
+                cache = replace(cache, target_id=server.partition("?")[0].rpartition("@")[2] or server)
+        elif isinstance(server, StdioServerParameters):
+            transport = stdio_client(server)
+        elif used and self._make is None:
+            raise ToolError(
+                "This transport connects only once; give Recovering a function that makes the client.",
+                code="NOT_CONFIGURED",
+            )
+        else:
+            transport = server
+        return replace(template, server=watched(transport, ended), cache=cache)
+
+    def is_alive(self, client: Any) -> bool:
+        return True
+
+    def send(
+        self, client: Any, tool: str, arguments: dict[str, Any], timeout: float, meta: dict[str, Any], options: Options
+    ) -> Awaitable[Any]:
+        return cast(
+            "Awaitable[Any]",
+            client.call_tool(tool, arguments, read_timeout_seconds=timeout, meta=meta or None, **options),
+        )
+
+    async def tools(self, client: Any) -> list[Any]:
+        found: list[Any] = []
+        cursor = None
+        for _ in range(100):
+            page = await client.list_tools(cursor=cursor)
+            found += page.tools
+            cursor = page.next_cursor
+            if not cursor:
+                break
+        return found
+
+    def failure(self, outcome: Outcome, era: str) -> Any:
+        from mcp_types import CallToolResult
+
+        return CallToolResult.model_validate(_wire(outcome, era))
+
+    def with_meta(self, result: Any, outcome: Outcome, note: str) -> Any:
+        return result.model_copy(
+            update={"meta": _marked(result.meta, outcome), "content": _noted(result.content, note), "is_error": True}
+        )
+
+    def give(self, result: Any, options: Options) -> Any:
+        return result
+
+
+class _FastMCP(_Base):
+    """fastmcp.Client."""
+
+    timeout_option = "timeout"
+    positional: tuple[str, ...] = ()
+
+    def __init__(self, sample: Any, make: Callable[[], Any] | None) -> None:
+        super().__init__(sample, make)
+        if sample.is_connected():
+            raise ValueError("Recovering opens the connection itself: give it a client that is not connected yet.")
+        kwargs = sample._session_kwargs
+        self.timeout = kwargs.get("read_timeout_seconds")
+        self.interactive = bool(kwargs.get("elicitation_callback") or kwargs.get("sampling_callback"))
+
+    def fresh(self, ended: Callable[[], None]) -> Any:
+        from fastmcp.client.transports import StdioTransport
+
+        client = self._template().new()
+        if hasattr(client.transport, "httpx_client_factory"):
+            client.transport = _witnessed_transport(client.transport)
+        elif isinstance(client.transport, StdioTransport):
+            client.transport = _own_process(client.transport)
+        return client
+
+    def is_alive(self, client: Any) -> bool:
+        if not client.is_connected():
+            return False
+        # Nothing public tells that the server has hung up. Where the SDK hides it elsewhere, the next call tells.
+        return not getattr(getattr(client.session, "_dispatcher", None), "_closed", False)
+
+    def send(
+        self, client: Any, tool: str, arguments: dict[str, Any], timeout: float, meta: dict[str, Any], options: Options
+    ) -> Awaitable[Any]:
+        plain = {name: value for name, value in options.items() if name != "raise_on_error"}
+        return cast(
+            "Awaitable[Any]",
+            client.call_tool(tool, arguments, timeout=timeout, meta=meta or None, raise_on_error=False, **plain),
+        )
+
+    async def tools(self, client: Any) -> list[Any]:
+        return list(await client.list_tools())
+
+    def failure(self, outcome: Outcome, era: str) -> Any:
+        from fastmcp.client.client import CallToolResult
+        from mcp_types import CallToolResult as Wire
+
+        wire = Wire.model_validate(_wire(outcome, era))
+        return CallToolResult(wire.content, wire.structured_content, wire.meta, None, bool(wire.is_error))
+
+    def with_meta(self, result: Any, outcome: Outcome, note: str) -> Any:
+        return replace(
+            result, meta=_marked(result.meta, outcome), content=_noted(result.content, note), is_error=True, data=None
+        )
+
+    def give(self, result: Any, options: Options) -> Any:
+        if not result.is_error or not options.get("raise_on_error", True):
+            return result
+        from fastmcp.exceptions import ToolError as Failed
+
+        raise Failed(next((block.text for block in result.content if block.type == "text"), "The call failed."))
+
+
+def _wire(outcome: Outcome, era: str) -> dict[str, Any]:
+    wire = to_result(outcome, era=era)
+    if era < MODERN_ERA:
+        wire.pop("resultType", None)
+    wire["isError"] = wire.get("isError", True)
+    return wire
+
+
+def _marked(meta: Mapping[str, Any] | None, outcome: Outcome) -> dict[str, Any]:
+    from failwell.guard import DEFAULT
+
+    return {**(meta or {}), META_KEY: DEFAULT(outcome).to_dict()}
+
+
+def _noted(content: list[Any], note: str) -> list[Any]:
+    """The blocks, with the note at the end of the first text: some agents show their model nothing else."""
+    if not note:
+        return content
+    for place, block in enumerate(content):
+        if block.type == "text":
+            told = block.model_copy(update={"text": f"{block.text.rstrip()}\n\n{note}"})
+            return [*content[:place], told, *content[place + 1 :]]
+    from mcp_types import TextContent
+
+    return [TextContent(type="text", text=note), *content]
+
+
+@asynccontextmanager
+async def _over_http(url: str) -> Any:
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp.shared._httpx_utils import create_mcp_http_client
+
+    async with witnessed(create_mcp_http_client()) as http, streamable_http_client(url, http_client=http) as streams:
+        yield streams
+
+
+def _own_process(transport: Any) -> Any:
+    """A FastMCP transport like this one, with a process that ends with its connection.
+
+    `new()` shares the transport. A connection that is closed while the next one opens would then close that one too.
+    """
+    from fastmcp.client.transports import StdioTransport
+
+    if not type(transport).__module__.startswith("fastmcp."):
+        # Somebody's own may do more than start a command.
+        return transport
+    given = (transport.command, transport.args, transport.env, transport.cwd)
+    return StdioTransport(*given, keep_alive=False, log_file=transport.log_file)
+
+
+def _witnessed_transport(transport: Any) -> Any:
+    """A copy of a FastMCP transport whose HTTP clients are witnessed."""
+    from mcp.shared._httpx_utils import create_mcp_http_client
+
+    given = transport.httpx_client_factory
+    made = copy.copy(transport)
+    checked = None if given is not None else getattr(transport, "_make_verify_factory", lambda: None)()
+
+    def factory(**options: Any) -> Any:
+        if given is None:
+            # Neither of the two takes it; both leave redirects to the SDK, as it wants them.
+            options.pop("follow_redirects", None)
+        return witnessed((given or checked or create_mcp_http_client)(**options))
+
+    made.httpx_client_factory = factory
+    return made

@@ -1,0 +1,515 @@
+"""A client that recovers: it waits, repeats, corrects, asks and reconnects, and never does a thing twice.
+
+    async with Recovering(Client("http://localhost:8000/mcp")) as agent:
+        result = await agent.call_tool("pay", {"invoice": "inv_1"})
+
+Every failure is read, and `decide` says what to do about it. What is done twice is decided in one place only: there.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import random
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, Final
+from uuid import uuid4
+
+import anyio
+
+from failwell.formats import META_KEY, Outcome
+from failwell.formats.text import about_effect, next_action
+from failwell.model.decide import Decision, Next, Policy, Traits, decide
+from failwell.model.error import ToolError
+from failwell.model.kinds import Effect
+from failwell.model.needs import NeedsInput
+
+from .checking import find_check
+from .clock import SYSTEM, Clock
+from .connection import Connection, Live, NotConnected
+from .drivers import driver_for
+from .reading import read
+from .report import Attempt, Report
+from .restraint import Breaker, Budget, LoopGuard, is_to_blame
+from .witness import Seen, watching
+from .wording import beyond_effect, effect_of, is_broken, is_repeated, not_connected, sharper, times_of, too_late
+
+log = logging.getLogger("failwell.client")
+
+IDEMPOTENCY_KEY: Final = "io.github.failwell/idempotency-key"
+"""The key in the `_meta` of a call under which its idempotency key travels."""
+IDEMPOTENCY_STORE: Final = "io.github.failwell/idempotency-instance"
+"""The key in the `_meta` of a repeated call under which goes which store of the server has to know it."""
+# A server that answers every answer with another question is not going to be content.
+_MOST_QUESTIONS: Final = 5
+_LISTING_TIMEOUT: Final = 10.0
+_REPORTS_KEPT: Final = 100
+_IN_DOUBT: Final = frozenset({Effect.UNKNOWN, Effect.PARTIAL})
+_WORST_FIRST: Final = (Effect.DONE, Effect.PARTIAL, Effect.UNKNOWN)
+# Failures after which the connection is of no more use.
+_LOST: Final = frozenset({"NETWORK_ERROR", "UNAVAILABLE"})
+
+Fix = Callable[[ToolError, dict[str, Any]], "Mapping[str, Any] | Awaitable[Mapping[str, Any] | None] | None"]
+Ask = Callable[[Outcome], "Mapping[str, Any] | bool | Awaitable[Mapping[str, Any] | bool | None] | None"]
+Negotiate = Callable[[ToolError, tuple[str, ...]], "bool | Awaitable[bool | None] | None"]
+
+
+@dataclass(slots=True)
+class _Run:
+    """One call of the agent while it is under way."""
+
+    report: Report
+    options: dict[str, Any]
+    meta: dict[str, Any]
+    timeout: float | None
+    started: float
+    key: str | None = None
+    key_at: object = None
+    """The store of the server that knows the key."""
+    was_keyed: bool = True
+    """Whether every call so far carried the key to that store."""
+    sent: bool = False
+    questions: int = 0
+    connected: Live | None = None
+
+    @property
+    def failures(self) -> list[ToolError]:
+        return [attempt.error for attempt in self.report.attempts if isinstance(attempt.error, ToolError)]
+
+
+class _KeyForgotten(Exception):
+    """The server that would know the key of this call is no more."""
+
+
+class Recovering:
+    """Around an `mcp.Client` or a `fastmcp.Client`, or a function that makes one; the same `call_tool`.
+
+    policy: how patient to be.
+    fix: `fix(error, arguments)` gives better arguments, or None. `patched` is one: it applies what the server proposes.
+    ask: `ask(question)` gives the user's answers as arguments, True to make the call again (something was granted), or
+        None. It gets a `NeedsInput`, or an error that only the user can do something about.
+    negotiate: `negotiate(error, holders)` talks to those who hold what the call needs; True to make the call again.
+    on_decision: called with an `Attempt` after each failure.
+
+    All four may be async. One that raises, or takes longer than the call's deadline, counts as None.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        *,
+        policy: Policy | None = None,
+        fix: Fix | None = None,
+        ask: Ask | None = None,
+        negotiate: Negotiate | None = None,
+        on_decision: Callable[[Attempt], object] | None = None,
+        clock: Clock = SYSTEM,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self.policy = policy or Policy()
+        self.reports: deque[Report] = deque(maxlen=_REPORTS_KEPT)
+        """What was tried for the latest calls, the last one last."""
+        self._driver = driver_for(client)
+        self._fix, self._ask, self._negotiate, self._on_decision = fix, ask, negotiate, on_decision
+        self._clock = clock
+        self._jitter = jitter
+        self._budget = Budget(self.policy.retry_budget)
+        self._breakers: dict[str, Breaker] = {}
+        self._loops = LoopGuard(self.policy)
+        self._tools: dict[str, Any] | None = None
+        self._asked_for_tools: Live | None = None
+        self._blamed: Live | None = None
+        self._connection: Connection | None = None
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Recovering:
+        if self._connection is not None:
+            raise RuntimeError("This client is open already.")
+        group = await self._stack.enter_async_context(anyio.create_task_group())
+        self._connection = Connection(self._driver, group)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close(0.0 if exc is not None else 5.0)
+        await self._stack.aclose()
+
+    @property
+    def client(self) -> Any:
+        """The client of the present connection."""
+        live = self._open.live
+        if live is None:
+            raise RuntimeError("There is no connection yet: it is opened by the first call.")
+        return live.client
+
+    @property
+    def _open(self) -> Connection:
+        if self._connection is None:
+            raise RuntimeError("Use it as `async with Recovering(client) as agent:`.")
+        return self._connection
+
+    async def list_tools(self) -> list[Any]:
+        """All the tools of the server. Listing changes nothing, so it is simply tried again."""
+        for left in reversed(range(self.policy.max_attempts)):
+            try:
+                return list((await self._list()).values())
+            except Exception as exc:
+                if left <= 0:
+                    failure = self._read_failure(exc, Seen(), None)
+                    raise failure from exc
+                await self._clock.sleep(self.policy.base_delay * self._jitter())
+        raise AssertionError("unreachable")
+
+    async def call_tool(self, name: str, arguments: dict[str, Any] | None = None, *more: Any, **options: Any) -> Any:
+        """Call a tool as the client itself does, with the same options. A failure that is left is a result too, unless
+        the client raises for those."""
+        report = await self.call(name, arguments, *more, **options)
+        return self._driver.give(report.result, options)
+
+    async def call(self, name: str, arguments: dict[str, Any] | None = None, *more: Any, **options: Any) -> Report:
+        """Call a tool, and tell what was tried. It raises only when it is cancelled."""
+        options |= dict(zip(self._driver.positional, more, strict=False))
+        run = self._begin(name, dict(arguments or {}), options)
+        report = run.report
+        try:
+            result, outcome = await self._recover(run)
+        finally:
+            report.seconds = self._clock.monotonic() - run.started
+        if outcome is None:
+            report.result = result
+        else:
+            report.error, report.result = await self._final(run, result, outcome)
+        self.reports.append(report)
+        return report
+
+    def _begin(self, name: str, arguments: dict[str, Any], options: dict[str, Any]) -> _Run:
+        meta = dict(options.pop("meta", None) or {})
+        given = options.pop(self._driver.timeout_option, None)
+        timeout = given.total_seconds() if isinstance(given, timedelta) else given
+        key = meta.get(IDEMPOTENCY_KEY)
+        return _Run(
+            Report(name, arguments),
+            options,
+            meta,
+            timeout or self._driver.timeout,
+            self._clock.monotonic(),
+            key if isinstance(key, str) else None,
+        )
+
+    async def _recover(self, run: _Run) -> tuple[Any, Outcome | None]:
+        """Call until it works or nothing more can be done; the last result there was, and the failure that is left."""
+        report = run.report
+        while True:
+            refusal = self._refusal(report)
+            if refusal is not None:
+                self._tell(run, refusal, Decision(Next.GIVE_UP, refusal.message), 0.0, made=False)
+                return None, refusal
+            began = self._clock.monotonic()
+            try:
+                result, outcome = await self._attempt(run)
+            except _KeyForgotten:
+                return None, run.failures[-1]
+            except BaseException:
+                self._abandoned(report.tool)
+                raise
+            if outcome is None or (isinstance(outcome, ToolError) and not outcome.is_error):
+                self._worked(report)
+                return result, None
+            self._count(run, outcome)
+            outcome = await self._with_check(run, outcome)
+            decision = await self._decide(run, outcome)
+            wait = self._wait(run, outcome, decision)
+            self._tell(run, outcome, decision, self._clock.monotonic() - began, wait=wait)
+            await self._listen(run, report.attempts[-1])
+            if not await self._again(run, outcome, decision, wait):
+                return result, outcome
+
+    # One attempt
+
+    async def _attempt(self, run: _Run) -> tuple[Any, Outcome | None]:
+        report = run.report
+        timeout = self._timeout(run)
+        seen = Seen()
+        token = watching.set(seen)
+        live: Live | None = None
+        try:
+            run.connected = None
+            run.connected = live = await self._open.open(timeout)
+            if self._tools is None and live is not self._asked_for_tools:
+                # Now, since what is read-only must be known when the server is gone. The SDK would list them anyway.
+                self._asked_for_tools = live
+                await self._listed()
+            self._use_key(run, live)
+            report.calls += 1
+            run.sent = True
+            result = await self._open.call(
+                live,
+                lambda client: self._driver.send(client, report.tool, report.arguments, timeout, run.meta, run.options),
+                timeout,
+            )
+        except _KeyForgotten:
+            raise
+        except Exception as exc:
+            return None, self._read_failure(exc, seen, live)
+        finally:
+            watching.reset(token)
+        return result, read(result)
+
+    def _timeout(self, run: _Run) -> float:
+        left = max(0.001, run.started + self.policy.deadline - self._clock.monotonic())
+        if run.timeout is None and self._driver.interactive:
+            return left
+        return min(run.timeout or self.policy.timeout, left)
+
+    def _use_key(self, run: _Run, live: Live) -> None:
+        """Put the idempotency key on the call where the server honours one."""
+        store = live.honours_keys(META_KEY)
+        if store is None:
+            if run.sent and run.was_keyed and run.key_at is not None:
+                raise _KeyForgotten
+            run.was_keyed = False
+            return
+        if not run.sent:
+            run.key = run.key or uuid4().hex
+            run.key_at = store
+            run.meta[IDEMPOTENCY_KEY] = run.key
+        elif run.was_keyed and run.key_at != store:
+            raise _KeyForgotten
+        elif run.was_keyed:
+            # A server behind the same address may be another one by now; then it must not take this for a first call.
+            run.meta[IDEMPOTENCY_STORE] = store
+
+    def _read_failure(self, exc: Exception, seen: Seen, live: Live | None) -> ToolError:
+        """What an exception means for this call."""
+        if isinstance(exc, NotConnected):
+            return not_connected(exc)
+        if live is None and isinstance(exc, TimeoutError):
+            return too_late()
+        outcome = read(seen.failure) if seen.failure is not None else read(exc, http=seen.http)
+        error = outcome if isinstance(outcome, ToolError) else ToolError("The call failed.", origin="local")
+        if live is not None and error.origin == "local" and error.code in _LOST:
+            self._open.drop(live)
+        return error
+
+    # What to do about a failure
+
+    async def _decide(self, run: _Run, outcome: Outcome) -> Decision:
+        keyed = run.was_keyed and run.key_at is not None
+        return decide(
+            outcome,
+            tool=await self._traits(run.report.tool),
+            history=run.failures,
+            policy=self.policy,
+            now=self._clock.now(),
+            keyed=keyed,
+        )
+
+    def _wait(self, run: _Run, outcome: Outcome, decision: Decision) -> float | None:
+        """How long to wait before the same call is made again; None if it is not."""
+        if not decision.repeats or decision.delay is None:
+            return None
+        named = isinstance(outcome, ToolError) and (outcome.retry_after is not None or outcome.reset_at is not None)
+        # Not earlier than the server says, and not all at the same time; where it says nothing, anywhere up to then.
+        wait = decision.delay * (1 + self._jitter() / 10 if named else self._jitter())
+        return max(0.0, min(wait, self.policy.max_delay))
+
+    async def _again(self, run: _Run, outcome: Outcome, decision: Decision, wait: float | None) -> bool:
+        """Whether the call is to be made again, after having done what has to be done before."""
+        if decision.doubtful:
+            return False
+        left = run.started + self.policy.deadline - self._clock.monotonic()
+        if wait is not None:
+            if wait >= left or not self._budget.take():
+                return False
+            await self._clock.sleep(wait)
+            return True
+        if left <= 0:
+            return False
+        if isinstance(outcome, NeedsInput) or decision.next is Next.ASK:
+            return await self._asked(run, outcome, left)
+        if decision.next is Next.FIX and self._fix is not None:
+            return await self._fixed(run, outcome, left)
+        if decision.next is Next.NEGOTIATE and self._negotiate is not None and self._may_repeat(run):
+            return bool(await self._use(left, self._negotiate, outcome, decision.holders)) and self._budget.take()
+        return False
+
+    async def _asked(self, run: _Run, outcome: Outcome, left: float) -> bool:
+        # What only the user can change is asked once; a question may lead to another.
+        most = _MOST_QUESTIONS if isinstance(outcome, NeedsInput) else 1
+        if self._ask is None or run.questions >= most:
+            return False
+        run.questions += 1
+        answer = await self._use(left, self._ask, outcome)
+        if isinstance(answer, Mapping):
+            run.report.arguments = {**run.report.arguments, **answer}
+            return True
+        return answer is True and isinstance(outcome, ToolError)
+
+    async def _fixed(self, run: _Run, error: Outcome, left: float) -> bool:
+        assert self._fix is not None
+        better = await self._use(left, self._fix, error, dict(run.report.arguments))
+        if not isinstance(better, Mapping) or better == run.report.arguments:
+            return False
+        run.report.arguments = dict(better)
+        return True
+
+    def _may_repeat(self, run: _Run) -> bool:
+        return len(run.report.attempts) < self.policy.max_attempts
+
+    async def _use(self, left: float, callback: Callable[..., Any], *arguments: Any) -> Any:
+        """What a callback answers; None if it raises or takes too long. It never brings the call down."""
+        try:
+            with anyio.move_on_after(left):
+                answer = callback(*arguments)
+                return await answer if inspect.isawaitable(answer) else answer
+        except Exception:
+            log.exception("A callback of Recovering raised; the call goes on without its answer.")
+        return None
+
+    async def _listen(self, run: _Run, attempt: Attempt) -> None:
+        if self._on_decision is not None:
+            left = run.started + self.policy.deadline - self._clock.monotonic()
+            await self._use(max(left, 0.001), self._on_decision, attempt)
+
+    # What is known of the server
+
+    async def _list(self) -> dict[str, Any]:
+        token = watching.set(Seen())
+        try:
+            live = await self._open.open(_LISTING_TIMEOUT)
+            listed = await self._open.call(live, self._driver.tools, _LISTING_TIMEOUT)
+        finally:
+            watching.reset(token)
+        self._tools = {tool.name: tool for tool in listed}
+        return self._tools
+
+    async def _listed(self) -> dict[str, Any]:
+        """The tools, listed once, when the first failure makes them interesting; none if that fails too."""
+        if self._tools is None:
+            try:
+                await self._list()
+            except Exception:
+                log.debug("The tools could not be listed.", exc_info=True)
+        return self._tools or {}
+
+    async def _traits(self, tool: str) -> Traits:
+        return Traits.of((await self._listed()).get(tool, tool))
+
+    # What had better not be called
+
+    def _refusal(self, report: Report) -> ToolError | None:
+        now = self._clock.monotonic()
+        known = self._loops.refuses(report.tool, report.arguments, now) if not report.attempts else None
+        if known is not None:
+            return is_repeated(*known)
+        breaker = self._breakers.get(report.tool)
+        wait = breaker.wait(now) if breaker is not None else None
+        if breaker is None or wait is None:
+            return None
+        return is_broken(report.tool, breaker.failures, wait)
+
+    def _worked(self, report: Report) -> None:
+        self._budget.earn()
+        if self._breakers:
+            self._breakers.pop(report.tool, None)
+        if self._loops:
+            self._loops.worked(report.tool, report.arguments)
+            # What only reads changes nothing, so what failed before would fail again.
+            if Traits.of((self._tools or {}).get(report.tool, report.tool)).read_only is not True:
+                self._loops.changed()
+
+    def _count(self, run: _Run, outcome: Outcome) -> None:
+        tool, policy = run.report.tool, self.policy
+        if isinstance(outcome, ToolError) and is_to_blame(outcome):
+            if outcome.origin == "local" and outcome.code in _LOST:
+                # A connection that breaks fails all the calls on it, and is still one failure.
+                if run.connected is not None and run.connected is self._blamed:
+                    return
+                self._blamed = run.connected
+            breaker = self._breakers.setdefault(
+                tool, Breaker(policy.break_after, policy.break_for, max(policy.break_for, policy.max_delay))
+            )
+            breaker.failed(self._clock.monotonic())
+        elif self._breakers:
+            self._breakers.pop(tool, None)
+
+    def _abandoned(self, tool: str) -> None:
+        breaker = self._breakers.get(tool)
+        if breaker is not None:
+            breaker.let_go()
+
+    # The end
+
+    def _tell(
+        self,
+        run: _Run,
+        outcome: Outcome,
+        decision: Decision,
+        seconds: float,
+        *,
+        made: bool = True,
+        wait: float | None = None,
+    ) -> None:
+        report = run.report
+        number = len(report.attempts) + 1
+        report.attempts.append(
+            Attempt(number, report.tool, dict(report.arguments), outcome, decision, seconds, made, wait)
+        )
+
+    async def _final(self, run: _Run, result: Any, outcome: Outcome) -> tuple[Outcome, Any]:
+        """The failure that is left, with what is known by now, and the result that shows it to a model."""
+        era = self._era()
+        if isinstance(outcome, NeedsInput):
+            return outcome, result if result is not None else self._driver.failure(outcome, era)
+        report = run.report
+        notes: list[str] = []
+        error = await self._truthful(run, outcome)
+        if error.effect is not outcome.effect or error.verify != outcome.verify:
+            notes.append(about_effect(error))
+        if report.calls > 1:
+            notes.append(f"It was tried {times_of(report.calls)}.")
+        if report.calls:
+            times = self._loops.failed(report.tool, report.arguments, outcome, self._clock.monotonic())
+            if times > 1:
+                notes.append(sharper(error, times))
+        if result is None:
+            return error, self._driver.failure(
+                error.replace(next_steps=(*error.next_steps, *beyond_effect(notes))), era
+            )
+        if error.legacy:
+            notes = [*next_action(error), *[note for note in notes if note != about_effect(error)]]
+        elif not notes and getattr(result, "is_error", False):
+            return error, result
+        return error, self._driver.with_meta(result, error, " ".join(notes))
+
+    async def _truthful(self, run: _Run, error: ToolError) -> ToolError:
+        """The last failure, with what all the calls together may have done, and the call that would tell."""
+        listed = await self._listed()
+        traits = Traits.of(listed.get(run.report.tool, run.report.tool))
+        if traits.read_only is True and self.policy.trust_annotations:
+            return error if error.effect in (None, Effect.NONE) else error.replace(effect=Effect.NONE, verify=None)
+        keyed = run.was_keyed and run.key_at is not None
+        effects = [effect_of(error)] if keyed else [effect_of(failure) for failure in (*run.failures, error)]
+        effect = next((worst for worst in _WORST_FIRST if worst in effects), Effect.NONE)
+        return error if effect is error.effect else await self._with_check(run, error.replace(effect=effect))
+
+    async def _with_check(self, run: _Run, outcome: Outcome) -> Any:
+        """A failure that may have done something, with the call that would tell."""
+        if not isinstance(outcome, ToolError) or outcome.effect not in _IN_DOUBT or outcome.verify is not None:
+            return outcome
+        report, trusted = run.report, self.policy.trust_annotations
+        check = find_check(report.tool, report.arguments, (await self._listed()).values(), trusted=trusted)
+        return outcome if check is None else outcome.replace(verify=check)
+
+    def _era(self) -> str:
+        live = self._connection.live if self._connection is not None else None
+        version = None if live is None or live.ended else getattr(live.client, "protocol_version", None)
+        return version if isinstance(version, str) else "2025-11-25"

@@ -1,0 +1,147 @@
+"""What the transports know about a call and the SDKs do not pass on.
+
+Over HTTP that is the status, the headers and which POST failed: the SDK turns any error status into the same sentence,
+and one failed POST ends the connection for every call on it. Over a pipe it is an answer that is no JSON-RPC: the SDK
+drops it, and the call it belongs to waits until its time is up.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from typing import Any, Final
+
+import httpx2
+from mcp.shared.message import SessionMessage
+from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError
+
+from .reading import BAD_ANSWER, Http
+
+_LARGEST_BODY: Final = 65_536
+_LONGEST_FRAME: Final = 1_000_000
+
+
+class Seen:
+    """What was seen of one call."""
+
+    __slots__ = ("failure", "http")
+
+    def __init__(self) -> None:
+        self.http: Http | None = None
+        self.failure: Exception | None = None
+
+
+watching: ContextVar[Seen | None] = ContextVar("failwell_watching", default=None)
+"""Set around a call. The SDK sends in the context of whoever calls."""
+
+
+def witnessed(client: httpx2.AsyncClient) -> httpx2.AsyncClient:
+    """The client, told to note what it sees of the calls that are watched.
+
+    A POST of a watched call that fails is answered as if a gateway had said so, and the failure itself is noted. That
+    way it is the failure of one call, and the connection lives on.
+    """
+    send = client.send
+
+    async def noting(request: httpx2.Request, **options: Any) -> httpx2.Response:
+        seen = watching.get()
+        if seen is None or request.method != "POST":
+            return await send(request, **options)
+        try:
+            response = await send(request, **options)
+            if response.headers.get("content-type", "").lower().startswith("application/json"):
+                # Read here, where it is known whose it is when it breaks off.
+                await response.aread()
+        except httpx2.TransportError as failure:
+            seen.failure = failure
+            return httpx2.Response(502, request=request)
+        if response.status_code >= 400:
+            body = await response.aread() if _is_short(response) else b""
+            seen.http = Http(response.status_code, dict(response.headers), body)
+        return response
+
+    client.send = noting  # type: ignore[method-assign]
+    return client
+
+
+def _is_short(response: httpx2.Response) -> bool:
+    length = response.headers.get("content-length", "")
+    return length.isdigit() and int(length) <= _LARGEST_BODY
+
+
+class _Repairing:
+    """A stream of messages in which an answer that is no JSON-RPC becomes the error answer of its call."""
+
+    def __init__(self, stream: Any, ended: Callable[[], None]) -> None:
+        self._stream = stream
+        self._ended = ended
+
+    async def receive(self) -> Any:
+        return repaired(await self._stream.receive())
+
+    async def __anext__(self) -> Any:
+        try:
+            return repaired(await self._stream.__anext__())
+        except StopAsyncIteration:
+            self._ended()
+            raise
+
+    def __aiter__(self) -> _Repairing:
+        return self
+
+    async def __aenter__(self) -> _Repairing:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc: Any) -> Any:
+        return await self._stream.__aexit__(*exc)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@asynccontextmanager
+async def watched(transport: Any, ended: Callable[[], None]) -> AsyncIterator[tuple[Any, Any]]:
+    """A transport of the SDK, with its broken answers repaired; `ended` is called when the server has hung up."""
+    async with transport as (read, write):
+        yield _Repairing(read, ended), write
+
+
+def repaired(item: Any) -> Any:
+    """What came from the server, or the error answer to the call that a broken frame was meant to answer."""
+    if not isinstance(item, Exception):
+        return item
+    frame = _frame_of(item)
+    number = frame.get("id") if frame is not None else None
+    if frame is None or "method" in frame or isinstance(number, bool) or not isinstance(number, (int, str)):
+        return item
+    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=number, error=_error_of(frame)))
+
+
+def _error_of(frame: dict[str, Any]) -> ErrorData:
+    """The error that a broken frame meant, as far as it can be read."""
+    meant = frame.get("error")
+    message = meant.get("message") if isinstance(meant, dict) else meant
+    if not isinstance(message, str) or not message:
+        return ErrorData(code=INTERNAL_ERROR, message=BAD_ANSWER)
+    # The number is ours, so it must not mean anything: what the server meant is in its words.
+    return ErrorData(code=0, message=message, data=meant.get("data") if isinstance(meant, dict) else None)
+
+
+def _frame_of(failure: Exception) -> dict[str, Any] | None:
+    """The object that could not be read as a message. Pydantic keeps it in its errors, in part or as the whole text."""
+    errors = getattr(failure, "errors", None)
+    if not callable(errors):
+        return None
+    for problem in errors(include_url=False, include_context=False):
+        found = problem.get("input")
+        if isinstance(found, str) and len(found) <= _LONGEST_FRAME:
+            try:
+                found = json.loads(found)
+            except (ValueError, RecursionError):
+                continue
+        if isinstance(found, dict) and "jsonrpc" in found:
+            return found
+    return None

@@ -1,0 +1,84 @@
+"""What a model is told about a call that failed in the end, beyond the error itself."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from failwell.model.error import ToolError
+from failwell.model.kinds import Effect, Kind
+
+from .connection import NotConnected
+from .reading import read
+
+_NO_REFUSAL: Final = frozenset({Kind.TRANSIENT, Kind.INTERNAL})
+_NEVER_SENT: Final[dict[str, Any]] = {"origin": "local", "delivery": "never_sent", "effect": Effect.NONE}
+
+_WAYS_OUT: Final = {
+    Kind.VALIDATION: "Change {what} before you call it again.",
+    Kind.NOT_FOUND: "Use another one, or look for it first.",
+    Kind.CONFLICT: "Look at how things stand first.",
+    Kind.PERMISSION: "Ask the user.",
+    Kind.TRANSIENT: "Do something else meanwhile, or tell the user.",
+    Kind.INTERNAL: "Do something else, or tell the user.",
+}
+
+
+def sharper(error: ToolError, times: int) -> str:
+    """What must change, for a model that makes the same call again."""
+    return (
+        f"The same call has now failed {times_of(times)} in the same way and will not be made again. {way_out(error)}"
+    )
+
+
+def way_out(error: ToolError) -> str:
+    what = ", ".join(problem.name for problem in error.fields if problem.name) or "the arguments"
+    return _WAYS_OUT[error.kind].format(what=what)
+
+
+def beyond_effect(notes: list[str]) -> list[str]:
+    """The notes without what the text says by itself about the effect."""
+    return [note for note in notes if not note.startswith(("It is not known", "Part of it", "The call took"))]
+
+
+def times_of(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def effect_of(error: ToolError) -> Effect:
+    """What a failure says of its call. Where nobody said that nothing was done, it is not known: a sentence may come
+    from anywhere inside the tool, after half of its work, unless it is a refusal by its meaning."""
+    if error.effect is None or (error.legacy and error.kind in _NO_REFUSAL and "effect" not in error._given):
+        return Effect.UNKNOWN
+    return error.effect
+
+
+def too_late() -> ToolError:
+    return ToolError("The MCP server could not be reached in time.", code="TIMEOUT", **_NEVER_SENT)
+
+
+def is_repeated(error: ToolError, times: int) -> ToolError:
+    """The answer to a call that is not made, because it would only fail as it did before."""
+    message = f"Not called: the same call failed {times_of(times)} in the same way. {error.message}"
+    return error.replace(message=message, origin="local", next_steps=(*error.next_steps, way_out(error)))
+
+
+def is_broken(tool: str, failures: int, wait: float) -> ToolError:
+    """The answer to a call that is not made, because the tool does not work at present."""
+    message = f"Not called: {tool} failed {times_of(failures)} in a row."
+    return ToolError(message, code="UNAVAILABLE", retry_after=max(0.1, round(wait, 1)), **_NEVER_SENT)
+
+
+def not_connected(exc: NotConnected) -> ToolError:
+    """Why there is no connection. Whatever it was, the call was never sent."""
+    cause = exc.__cause__
+    if cause is None:
+        return ToolError("The connection to the server was closed.", code="NETWORK_ERROR", **_NEVER_SENT)
+    if isinstance(cause, OSError) and not isinstance(cause, (ConnectionError, TimeoutError)):
+        return ToolError("The server could not be started.", code="NOT_CONFIGURED", cause=cause, **_NEVER_SENT)
+    outcome = read(cause, http=exc.seen.http)
+    if not isinstance(outcome, ToolError):
+        return ToolError("The server cannot be reached.", code="UNAVAILABLE", **_NEVER_SENT)
+    if outcome.kind in (Kind.VALIDATION, Kind.INTERNAL, Kind.NOT_FOUND, Kind.CONFLICT):
+        # Nothing is wrong with the arguments of a call that was never made.
+        return ToolError(f"The server cannot be reached. {outcome.message}", code="NOT_CONFIGURED", **_NEVER_SENT)
+    return outcome.replace(**_NEVER_SENT)

@@ -1,0 +1,37 @@
+"""A bank whose answers get lost: `python keyed_bank.py LEDGER STORE [PORT]`; STORE is `memory` or a path."""
+
+import os
+import sys
+from pathlib import Path
+
+from mcp.server import MCPServer
+
+import failwell.server
+from failwell.server import KeysOnDisk
+
+ledger, store = Path(sys.argv[1]), sys.argv[2]
+server = MCPServer("bank", log_level="ERROR")
+
+
+@server.tool()
+def pay(id: str, then: str = "") -> str:
+    """Pay, and then die the first time if that is asked for."""
+    first = id not in ledger.read_text().split()
+    with ledger.open("a") as file:
+        print(id, file=file, flush=True)
+    if first and then == "die":
+        os._exit(1)
+    return f"Paid {id}."
+
+
+@server.tool(annotations={"readOnlyHint": True})
+def get_payment(id: str) -> str:
+    """How often it was paid."""
+    return str(ledger.read_text().split().count(id))
+
+
+failwell.server.install(server, idempotency=True if store == "memory" else KeysOnDisk(store))
+if len(sys.argv) > 3:
+    server.run(transport="streamable-http", host="127.0.0.1", port=int(sys.argv[3]))
+else:
+    server.run()

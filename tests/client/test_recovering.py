@@ -1,0 +1,485 @@
+"""A recovering client on real servers that fail as a script says, over pipes and sockets, in both eras."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, StdioServerParameters
+
+import failwell as fw
+from failwell.client import IDEMPOTENCY_KEY, Attempt, Recovering, Report, patched, read
+from failwell.testing import FakeClock, Fault, Script, Tool, scripted
+
+BUSY = fw.Transient("Busy.", code="SERVER_BUSY")
+LIMITED = fw.Transient("Too many requests.", code="RATE_LIMITED", retry_after=30)
+QUICK = fw.Policy(base_delay=0.01, timeout=5.0)
+WIRES = [("stdio", "auto"), ("stdio", "legacy"), ("http", "auto"), ("http", "legacy")]
+KINDS = ["mcp", "fastmcp"]
+
+
+def client_of(kind: str, target: Any, mode: str = "auto") -> Any:
+    if kind == "mcp":
+        return Client(target, mode=mode)
+    import fastmcp
+    from fastmcp.client.transports import StdioTransport
+
+    if isinstance(target, StdioServerParameters):
+        target = StdioTransport(target.command, list(target.args), env=target.env)
+    return fastmcp.Client(target, mode=mode)
+
+
+@asynccontextmanager
+async def agent(*tools: Tool, kind: str = "mcp", transport: str = "stdio", mode: str = "auto", **options: Any) -> Any:
+    options.setdefault("policy", QUICK)
+    async with (
+        scripted(Script(*tools), transport=transport) as server,
+        Recovering(client_of(kind, server.target, mode), **options) as recovering,
+    ):
+        recovering.server = server
+        yield recovering
+
+
+def run(story: Callable[..., Any], *arguments: Any) -> None:
+    async def bounded() -> None:
+        with anyio.fail_after(60):
+            await story(*arguments)
+
+    anyio.run(bounded)
+
+
+def text_of(report: Report) -> str:
+    return "\n".join(block.text for block in report.result.content if block.type == "text")
+
+
+TAKES_ID = {"type": "object", "properties": {"id": {"type": "string"}}}
+PAY = {"effect": True, "key": "id", "input_schema": TAKES_ID}
+READ = {"read_only": True, "key": "id", "input_schema": TAKES_ID}
+# What strikes, what may be made again whatever it is, and what a write that is nothing special comes to.
+FAULTS: dict[str, tuple[Fault, str]] = {
+    "busy": (Fault.error(BUSY), "recovers"),
+    "busy over HTTP": (Fault.http(503, {"Retry-After": "0.05"}), "recovers"),
+    "too many": (Fault.http(429, {"Retry-After": "0.05"}), "recovers"),
+    "dead before": (Fault.crash(at="before"), "unknown"),
+    "dead after": (Fault.crash(at="after"), "unknown"),
+    "cut before": (Fault.cut(at="before"), "unknown"),
+    "cut after": (Fault.cut(at="after"), "unknown"),
+    "cut midway": (Fault.cut(at="after", midway=True), "unknown"),
+    "null": (Fault.malformed("null_result", at="after"), "unknown"),
+    "half an error": (Fault.malformed("no_message", at="after"), "unknown"),
+}
+
+
+@pytest.mark.parametrize(("transport", "mode"), WIRES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_fault_is_recovered_from_or_told_truthfully(kind: str, transport: str, mode: str) -> None:
+    # FastMCP's own connection does not hear of a frame that is none: there the timeout ends the wait.
+    silent = {"null", "half an error"} if kind == "fastmcp" and transport == "stdio" else set()
+    names = [name for name in FAULTS if name not in silent]
+    plan = {name: [FAULTS[name][0]] for name in names}
+
+    async def story() -> None:
+        async with agent(
+            Tool("pay", plan=plan, **PAY), Tool("get_payment", plan=plan, reads="pay", **READ),
+            kind=kind, transport=transport, mode=mode,
+            policy=fw.Policy(base_delay=0.05, max_attempts=6, timeout=5.0, break_after=100, retry_budget=100),
+        ) as it:  # fmt: skip
+            for name in names:
+                seen = await it.call("get_payment", {"id": name})
+                assert seen.ok, (name, str(seen))
+                assert seen.recovered, (name, str(seen))
+                paid = await it.call("pay", {"id": name})
+                done = [effect.arguments["id"] for effect in it.server.effects].count(name)
+                if FAULTS[name][1] == "recovers":
+                    assert paid.ok, (name, str(paid))
+                    assert done == 1, name
+                else:
+                    assert paid.error.effect == "unknown", (name, str(paid))
+                    assert paid.error.verify == fw.Action("get_payment", arguments={"id": name}), name
+                    assert paid.calls == 1, (name, str(paid))
+                    assert done <= 1, name
+                    assert "get_payment" in text_of(paid)
+
+    run(story)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_answer_that_never_comes_ends_by_itself(kind: str) -> None:
+    async def story() -> None:
+        policy = fw.Policy(timeout=0.5, base_delay=0.01)
+        async with agent(
+            Tool("pay", faults=[Fault.hang(at="after")], **PAY), Tool("get", faults=[Fault.hang()], **READ),
+            Tool("noisy", faults=[Fault.malformed("null_result")], **READ),
+            kind=kind, policy=policy,
+        ) as it:  # fmt: skip
+            paid = await it.call("pay", {"id": "1"})
+            assert (paid.error.code, paid.error.effect, paid.error.delivery) == ("TIMEOUT", "unknown", "unanswered")
+            assert (await it.call("get", {"id": "1"})).recovered
+            assert (await it.call("noisy", {"id": "1"})).recovered
+            assert len(it.server.effects) == 1
+
+    run(story)
+
+
+def test_what_the_server_says_comes_first_and_is_never_too_early() -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with agent(Tool("pay", faults=[Fault.error(LIMITED)], **PAY), clock=clock, jitter=lambda: 0.5) as it:
+            assert (await it.call("pay", {"id": "1"})).recovered
+        assert clock.slept == [31.5]
+
+    run(story)
+
+
+def test_where_it_says_nothing_the_waits_grow_and_are_spread() -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        policy = fw.Policy(base_delay=1.0, max_attempts=4)
+        async with agent(
+            Tool("get", faults=[Fault.error(BUSY)] * 3), clock=clock, jitter=lambda: 0.5, policy=policy
+        ) as it:
+            assert (await it.call("get")).recovered
+        assert clock.slept == [0.5, 1.0, 2.0]
+
+    run(story)
+
+
+@pytest.mark.parametrize("wait", [-1, 10**9, "soon", "NaN", None, True, [], 0])
+def test_no_wait_that_a_server_names_can_harm(wait: Any) -> None:
+    frame = {
+        "isError": True,
+        "content": [{"type": "text", "text": '{"type":"TRANSIENT","message":"m","recoverable":true}'}],
+        "_meta": {"io.github.failwell/tool-error": {"failwell": 1, "code": "RATE_LIMITED", "kind": "transient", "message": "m", "retry_after": wait}},
+    }  # fmt: skip
+
+    async def story() -> None:
+        clock = FakeClock()
+        async with agent(Tool("pay", faults=[Fault.raw(frame)] * 50, **PAY), clock=clock) as it:
+            report = await it.call("pay", {"id": "1"})
+            assert not report.ok
+            assert report.calls <= 3
+            assert sum(clock.slept) <= 600
+            assert it.server.effects == []
+
+    run(story)
+
+
+def test_the_deadline_ends_a_server_that_always_says_again() -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        policy = fw.Policy(max_attempts=1000, deadline=100, retry_budget=1000)
+        async with agent(
+            Tool("get", faults=[Fault.error(LIMITED)] * 50), clock=clock, jitter=lambda: 0, policy=policy
+        ) as it:
+            report = await it.call("get")
+        assert (report.calls, clock.slept, report.error.code) == (4, [30, 30, 30], "RATE_LIMITED")
+
+    run(story)
+
+
+def test_the_budget_of_a_server_ends_its_repetitions() -> None:
+    async def story() -> None:
+        policy = fw.Policy(base_delay=0.001, retry_budget=3, break_after=100, loop_after=100)
+        async with agent(Tool("get", key="id", faults=[Fault.error(BUSY)] * 50), policy=policy) as it:
+            calls = [(await it.call("get", {"id": str(number)})).calls for number in range(4)]
+        assert calls == [3, 2, 1, 1]
+
+    run(story)
+
+
+def test_the_same_call_is_not_made_for_ever() -> None:
+    missing = fw.NotFound("There is no invoice inv_9.", suggestion="Call list_invoices first.")
+
+    async def story() -> None:
+        clock = FakeClock()
+        async with agent(Tool("get", faults=[Fault.error(missing)] * 50), Tool("pay", effect=True), clock=clock) as it:
+            told = [await it.call("get", {"id": "inv_9"}) for _ in range(4)]
+            assert [report.calls for report in told] == [1, 1, 0, 0]
+            assert text_of(told[0]) == "There is no invoice inv_9. Call list_invoices first."
+            assert text_of(told[1]) == (
+                "There is no invoice inv_9. Call list_invoices first.\n\n"
+                "The same call has now failed twice in the same way and will not be made again. "
+                "Use another one, or look for it first."
+            )
+            assert text_of(told[2]) == (
+                "Not called: the same call failed twice in the same way. There is no invoice inv_9. "
+                "Call list_invoices first. Use another one, or look for it first."
+            )
+            assert (await it.call("get", {"id": "inv_8"})).calls == 1
+            # Something may have changed now.
+            assert (await it.call("pay")).ok
+            assert (await it.call("get", {"id": "inv_9"})).calls == 1
+            assert (await it.call("get", {"id": "inv_9"})).calls == 1
+            assert (await it.call("get", {"id": "inv_9"})).calls == 0
+            clock.advance(301)
+            assert (await it.call("get", {"id": "inv_9"})).calls == 1
+
+    run(story)
+
+
+def test_a_tool_that_does_not_work_is_left_alone_and_tried_again() -> None:
+    broken = fw.ToolError("It broke.", code="INTERNAL_ERROR")
+
+    async def story() -> None:
+        clock = FakeClock()
+        policy = fw.Policy(break_after=3, break_for=30)
+        async with agent(
+            Tool("get", faults=[Fault.error(broken)] * 4), Tool("other"), clock=clock, policy=policy
+        ) as it:
+            for number in range(3):
+                assert (await it.call("get", {"id": number})).calls == 1
+            refused = await it.call("get", {"id": 9})
+            assert (refused.calls, refused.error.code, refused.error.retry_after) == (0, "UNAVAILABLE", 30)
+            assert (refused.error.effect, refused.error.delivery) == ("none", "never_sent")
+            assert text_of(refused).startswith("Not called: get failed 3 times in a row.")
+            assert (await it.call("other")).ok
+            clock.advance(31)
+            assert (await it.call("get", {"id": 10})).calls == 1
+            assert (await it.call("get", {"id": 11})).error.retry_after == 60
+            clock.advance(61)
+            assert (await it.call("get", {"id": 12})).ok
+            assert (await it.call("get", {"id": 13})).ok
+
+    run(story)
+
+
+def test_arguments_are_corrected_as_the_server_proposes_once() -> None:
+    wrong = fw.Invalid(
+        "Unknown argument 'limt'.", fields=[("limt", "There is no such argument.")],
+        patch=[{"op": "rename", "path": ["limt"], "to": "limit"}],
+    )  # fmt: skip
+    seen: list[Attempt] = []
+
+    async def story() -> None:
+        async with agent(Tool("search", faults=[Fault.error(wrong)]), fix=patched, on_decision=seen.append) as it:
+            report = await it.call("search", {"limt": 5})
+            assert report.recovered
+            assert [call.arguments for call in it.server.calls] == [{"limt": 5}, {"limit": 5}]
+        async with agent(
+            Tool("search", faults=[Fault.error(wrong)] * 9), fix=lambda error, arguments: {"limit": 9, **arguments}
+        ) as it:
+            assert (await it.call("search", {"limt": 5})).calls == 2
+        async with agent(Tool("search", faults=[Fault.error(wrong)])) as it:
+            assert (await it.call("search", {"limt": 5})).calls == 1
+
+    run(story)
+    assert [(attempt.number, attempt.decision.next) for attempt in seen] == [(1, "fix")]
+
+
+def test_the_user_is_asked_and_the_answer_sent() -> None:
+    question = fw.NeedsInput("Which workspace?", fields=["workspace"])
+    forbidden = fw.Denied("Not without approval.", code="FORBIDDEN")
+
+    async def story() -> None:
+        async def ask(asked: Any) -> Any:
+            return {"workspace": "w_1"} if isinstance(asked, fw.NeedsInput) else True
+
+        async with agent(
+            Tool("add", faults=[Fault.error(question)]), Tool("open", faults=[Fault.error(forbidden)] * 3), ask=ask
+        ) as it:
+            assert (await it.call("add", {"name": "x"})).recovered
+            assert it.server.calls[-1].arguments == {"name": "x", "workspace": "w_1"}
+            # Granted once; a server that still says no is believed.
+            assert (await it.call("open")).calls == 2
+        async with agent(Tool("add", faults=[Fault.error(question)] * 99), ask=ask) as it:
+            report = await it.call("add")
+            assert report.calls == 6
+            assert isinstance(report.error, fw.NeedsInput)
+        async with agent(Tool("add", faults=[Fault.error(question)])) as it:
+            assert isinstance((await it.call("add")).error, fw.NeedsInput)
+
+    run(story)
+
+
+def test_holders_are_negotiated_with() -> None:
+    held = fw.Conflict("Held.", recoverable=True, conflicts=[{"agent_id": "a2", "pattern": "src/*", "held_by": "a2"}])
+    asked: list[Any] = []
+
+    async def story() -> None:
+        def negotiate(error: fw.ToolError, holders: tuple[str, ...]) -> bool:
+            asked.append(holders)
+            return True
+
+        async with agent(Tool("reserve", faults=[Fault.error(held)]), negotiate=negotiate) as it:
+            assert (await it.call("reserve")).recovered
+        async with agent(Tool("reserve", faults=[Fault.error(held)] * 99), negotiate=negotiate) as it:
+            assert (await it.call("reserve")).calls == 3
+
+    run(story)
+    assert asked[0] == ("a2",)
+
+
+@pytest.mark.parametrize("answer", [RuntimeError("boom"), 7, "yes", [], None])
+def test_callbacks_that_raise_or_answer_nonsense_change_nothing(answer: Any, caplog: pytest.LogCaptureFixture) -> None:
+    def odd(*_: Any) -> Any:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    faults = {
+        "fix": fw.Invalid("Wrong.", fields=[("a", "is wrong")]),
+        "ask": fw.Denied("No."),
+        "question": fw.NeedsInput("Which?", fields=["a"]),
+        "negotiate": fw.Conflict("Held.", conflicts=[{"held_by": "a"}]),
+    }
+
+    async def story() -> None:
+        tools = [Tool(name, faults=[Fault.error(error)]) for name, error in faults.items()]
+        async with agent(*tools, fix=odd, ask=odd, negotiate=odd, on_decision=odd) as it:
+            for name in faults:
+                report = await it.call(name)
+                made = 2 if name == "negotiate" and answer in (7, "yes") else 1
+                assert report.calls == made, name
+
+    run(story)
+
+
+def test_callbacks_that_hang_end_with_the_deadline() -> None:
+    async def story() -> None:
+        async def hang(*_: Any) -> None:
+            await anyio.sleep_forever()
+
+        policy = fw.Policy(deadline=2.0)
+        faults = [Fault.error(fw.Denied("No."))]
+        async with agent(Tool("get", faults=faults), ask=hang, policy=policy) as it:
+            report = await it.call("get")
+            assert (report.calls, report.error.kind) == (1, "permission")
+
+    run(story)
+
+
+def test_errors_as_successes_are_errors_and_prose_is_understood() -> None:
+    async def story() -> None:
+        async with agent(
+            Tool("a", faults=[Fault.text('{"success": false, "error": "User 7 not found"}', is_error=False)]),
+            Tool("b", faults=[Fault.text("Client error '429 Too Many Requests' for url 'https://x.example/y'")], read_only=True),
+            Tool("c", faults=[Fault.text("Client error '429 Too Many Requests' for url 'https://x.example/y'")], effect=True),
+        ) as it:  # fmt: skip
+            first = await it.call("a")
+            assert first.result.is_error is True
+            assert (first.error.kind, first.error.origin) == ("not_found", "peer")
+            assert read(first.result) == first.error
+            assert (await it.call("b")).recovered
+            # A server that only writes prose has not said that the call may be made twice.
+            assert (await it.call("c")).calls == 1
+
+    run(story)
+
+
+def test_many_tasks_share_one_client_and_one_reconnection() -> None:
+    async def story() -> None:
+        plan = {"7": [Fault.crash()]}
+        async with agent(Tool("get", plan=plan, **READ), policy=fw.Policy(base_delay=0.01, max_attempts=5)) as it:
+            reports: list[Report] = []
+
+            async def one(number: int) -> None:
+                reports.append(await it.call("get", {"id": str(number)}))
+
+            async with anyio.create_task_group() as group:
+                for number in range(20):
+                    group.start_soon(one, number)
+            assert [report.ok for report in reports] == [True] * 20, [str(report) for report in reports]
+            assert it._connection.opened == 2
+
+    run(story)
+
+
+def test_a_cancelled_call_is_not_made_again_and_leaves_nothing_behind() -> None:
+    async def story() -> None:
+        async with agent(Tool("get", faults=[Fault.error(LIMITED)] * 9), Tool("slow", faults=[Fault.late(5)])) as it:
+            for tool in ("get", "slow"):
+                with anyio.move_on_after(0.5) as scope:
+                    await it.call(tool)
+                assert scope.cancelled_caught
+            made = len(it.server.calls)
+            await anyio.sleep(0.2)
+            assert len(it.server.calls) == made == 2
+            assert not it._connection.live.calls
+
+    run(story)
+
+
+def test_a_server_that_cannot_be_started_is_an_error_and_no_traceback() -> None:
+    async def story() -> None:
+        for target, code in (
+            (StdioServerParameters(command="/nonexistent/server"), "NOT_CONFIGURED"),
+            (StdioServerParameters(command=sys.executable, args=["-c", "raise SystemExit(3)"]), "NETWORK_ERROR"),
+            ("http://127.0.0.1:9/mcp", "NETWORK_ERROR"),
+        ):
+            for kind in KINDS:
+                async with Recovering(client_of(kind, target), policy=QUICK) as it:
+                    report = await it.call("pay", {"id": "1"})
+                    error = report.error
+                    assert (error.code, error.effect, error.delivery, report.calls) == (
+                        code,
+                        "none",
+                        "never_sent",
+                        0,
+                    ), (kind, target, error)
+
+    run(story)
+
+
+def test_fastmcp_raises_for_errors_as_it_always_does() -> None:
+    from fastmcp.exceptions import ToolError
+
+    async def story() -> None:
+        missing = fw.NotFound("There is no invoice inv_9.")
+        async with agent(Tool("get", faults=[Fault.error(missing)] * 9), kind="fastmcp") as it:
+            with pytest.raises(ToolError, match="There is no invoice"):
+                await it.call_tool("get", {"id": 1})
+            result = await it.call_tool("get", {"id": 2}, raise_on_error=False)
+            assert result.is_error
+            assert read(result).kind == "not_found"
+
+    run(story)
+
+
+def test_call_tool_takes_what_the_client_takes() -> None:
+    async def story() -> None:
+        async def progress(*_: Any) -> None: ...
+
+        async with agent(Tool("get")) as it:
+            result = await it.call_tool("get", {"id": 1}, 3.0, progress, meta={"a": 1})
+            assert result.is_error is False
+            assert [tool.name for tool in await it.list_tools()] == ["get"]
+            assert [report.ok for report in it.reports] == [True]
+        async with agent(Tool("get"), kind="fastmcp") as it:
+            assert (await it.call_tool("get", {"id": 1}, timeout=3)).is_error is False
+
+    run(story)
+
+
+def test_a_transport_that_connects_once_says_so() -> None:
+    from mcp.client.stdio import stdio_client
+
+    async def story() -> None:
+        script = Script(Tool("get", faults=[Fault.crash()], **READ))
+        async with (
+            scripted(script) as server,
+            Recovering(Client(stdio_client(server.target)), policy=QUICK) as it,
+        ):
+            report = await it.call("get", {"id": "1"})
+            assert (report.error.code, report.calls) == ("NOT_CONFIGURED", 1)
+            assert "give Recovering a function that makes the client" in text_of(report)
+        async with (
+            scripted(script) as server,
+            Recovering(lambda: Client(stdio_client(server.target)), policy=QUICK) as it,
+        ):
+            assert (await it.call("get", {"id": "1"})).recovered
+
+    run(story)
+
+
+@pytest.mark.parametrize("wrong", [object(), "http://localhost", 7])
+def test_what_is_no_client_is_refused_in_one_line(wrong: Any) -> None:
+    with pytest.raises(TypeError, match=r"Recovering takes an mcp\.Client"):
+        Recovering(wrong)
+
+
+def test_keys_are_named_as_published() -> None:
+    assert IDEMPOTENCY_KEY == "io.github.failwell/idempotency-key"

@@ -1,0 +1,164 @@
+"""The three counters that keep a call from being made, with time from outside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import failwell as fw
+from failwell.client.restraint import Breaker, Budget, LoopGuard, is_to_blame
+
+
+def test_a_breaker_opens_after_so_many_failures_in_a_row_and_lets_one_call_try() -> None:
+    breaker = Breaker(after=3, pause=10, longest=25)
+    for _ in range(2):
+        breaker.failed(0)
+    assert breaker.wait(0) is None
+    breaker.failed(0)
+    assert breaker.wait(4) == 6
+    assert breaker.wait(10) is None, "one tries"
+    assert breaker.wait(10) == 1, "and only one"
+    breaker.failed(11)
+    assert breaker.wait(11) == 20, "twice as long"
+    assert breaker.wait(31) is None
+    breaker.failed(31)
+    assert breaker.wait(31) == 25, "but not for ever"
+    assert breaker.wait(56) is None
+    breaker.worked()
+    assert breaker.wait(56) is None
+    assert breaker.failures == 0
+
+
+def test_a_try_that_was_given_up_leaves_the_next_one_free() -> None:
+    breaker = Breaker(after=1, pause=10, longest=10)
+    breaker.failed(0)
+    assert breaker.wait(10) is None
+    breaker.let_go()
+    assert breaker.wait(10) is None
+
+
+@given(st.lists(st.tuples(st.sampled_from(["call", "worked", "failed"]), st.floats(0, 40))))
+def test_while_a_breaker_is_open_at_most_one_call_is_under_way(steps: list[tuple[str, float]]) -> None:
+    breaker, now, trying = Breaker(after=2, pause=10, longest=100), 0.0, 0
+    for step, passed in steps:
+        now += passed
+        if step == "call":
+            wait = breaker.wait(now)
+            if breaker.closed_at is not None and wait is None:
+                trying += 1
+            assert trying <= 1
+            assert wait is None or 0 < wait <= 100
+        elif step == "worked":
+            breaker.worked()
+            trying = 0
+        else:
+            breaker.failed(now)
+            trying = 0
+
+
+@given(st.floats(0, 10), st.lists(st.booleans()))
+def test_a_budget_is_never_overdrawn_nor_overfilled(most: float, steps: list[bool]) -> None:
+    budget, taken, earned = Budget(most), 0, 0
+    for takes in steps:
+        if takes:
+            taken += budget.take()
+        else:
+            budget.earn()
+            earned += 1
+        assert 0 <= budget.left <= most
+    assert taken <= most + earned / 10 + 1e-9
+
+
+def guard(**policy: Any) -> LoopGuard:
+    return LoopGuard(fw.Policy(**policy))
+
+
+MISSING = fw.NotFound("There is no user 7.")
+
+
+def test_the_same_call_counts_whatever_the_order_of_its_arguments() -> None:
+    loops = guard()
+    assert loops.failed("get", {"a": 1, "b": [1, {"c": None}]}, MISSING, 0) == 1
+    assert loops.failed("get", {"b": [1, {"c": None}], "a": 1}, MISSING, 0) == 2
+    assert loops.refuses("get", {"a": 1, "b": [1, {"c": None}]}, 0) == (MISSING, 2)
+    assert loops.refuses("get", {"a": 2, "b": [1, {"c": None}]}, 0) is None
+    assert loops.refuses("put", {"a": 1, "b": [1, {"c": None}]}, 0) is None
+
+
+def test_another_way_of_failing_begins_anew() -> None:
+    loops = guard()
+    loops.failed("get", {}, MISSING, 0)
+    assert loops.failed("get", {}, fw.Denied("No."), 0) == 1
+    loops.failed("get", {}, fw.Invalid("m", fields=[("a", "wrong")]), 0)
+    assert loops.failed("get", {}, fw.Invalid("m", fields=[("b", "wrong")]), 0) == 1
+    assert loops.failed("get", {}, fw.Invalid("other words", fields=[("b", "wrong")]), 0) == 2
+
+
+def test_what_passes_may_be_tried_again_when_its_time_has_come() -> None:
+    loops = guard()
+    busy = fw.Transient("m", code="RATE_LIMITED", retry_after=7)
+    for _ in range(2):
+        loops.failed("get", {}, busy, 0)
+    assert loops.refuses("get", {}, 6) is not None
+    assert loops.refuses("get", {}, 7) is None
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"a": float("nan")},
+        {"a": object()},
+        {"a": {1: 2, "b": 3}},
+        {"a": {(1, 2): 3}},
+        {"\ud800": "\ud800"},
+        {"a": b"x"},
+    ],
+    ids=str,
+)
+def test_any_arguments_can_be_remembered(arguments: Any) -> None:
+    loops = guard()
+    for _ in range(2):
+        loops.failed("get", arguments, MISSING, 0)
+    assert loops.refuses("get", arguments, 0) is not None
+    loops.worked("get", arguments)
+    assert loops.refuses("get", arguments, 0) is None
+
+
+def test_arguments_that_hold_themselves_can_be_remembered() -> None:
+    endless: dict[str, Any] = {}
+    endless["a"] = endless
+    assert guard().failed("get", endless, MISSING, 0) == 1
+
+
+def test_memory_is_bounded_and_holds_no_arguments() -> None:
+    loops = guard()
+    for number in range(3_000):
+        loops.failed("get", {"secret": f"hunter{number}"}, MISSING, 0)
+    assert len(loops._calls) == 1_000
+    assert "hunter" not in repr(loops._calls)
+
+
+@pytest.mark.parametrize(
+    ("error", "blamed"),
+    [
+        (fw.Internal("m"), True),
+        (fw.Transient("m", code="UNAVAILABLE"), True),
+        (fw.Transient("m", code="RATE_LIMITED", retry_after=3), False),
+        (fw.Invalid("m"), False),
+        (fw.NotFound("m"), False),
+        (fw.Denied("m"), False),
+        (fw.Conflict("m"), False),
+    ],
+)
+def test_only_the_servers_own_failures_count_against_it(error: fw.ToolError, blamed: bool) -> None:
+    assert is_to_blame(error) is blamed
+
+
+@pytest.mark.parametrize("field", ["timeout", "deadline", "break_for", "loop_window"])
+@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), "60", None, True])
+def test_a_policy_without_a_limit_is_refused(field: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"{field} is a number of seconds above zero"):
+        fw.Policy(**{field: value})

@@ -1,0 +1,83 @@
+"""What is seen behind the SDK's back: broken frames, HTTP answers, failed POSTs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp_types import jsonrpc_message_adapter
+
+from failwell.client import read
+from failwell.client.witness import Seen, repaired, watching, witnessed
+
+
+def unread(frame: str) -> Exception:
+    with pytest.raises(ValueError) as caught:
+        jsonrpc_message_adapter.validate_json(frame, by_name=False)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("frame", "number", "message"),
+    [
+        ('{"jsonrpc":"2.0","id":3,"result":null}', 3, "The server's answer is no valid result."),
+        ('{"jsonrpc":"2.0","id":"a","result":[1]}', "a", "The server's answer is no valid result."),
+        ('{"jsonrpc":"2.0","id":3}', 3, "The server's answer is no valid result."),
+        ('{"jsonrpc":"2.0","id":3,"error":{"code":"E","message":"Too busy."}}', 3, "Too busy."),
+        ('{"jsonrpc":"2.0","id":3,"error":"Too busy."}', 3, "Too busy."),
+        ('{"jsonrpc":"2.0","id":3,"error":{"code":1}}', 3, "The server's answer is no valid result."),
+    ],
+)
+def test_a_broken_answer_becomes_the_error_of_its_call(frame: str, number: Any, message: str) -> None:
+    answer = repaired(unread(frame)).message
+    assert (answer.id, answer.error.message) == (number, message)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    ["Connecting ...", "{}", "[]", "3", '{"jsonrpc":"2.0","id":true,"result":null}', '{"jsonrpc":"2.0","id":1.5}',
+     '{"id":3,"result":null}', '{"jsonrpc":"2.0","id":3,"method":7}', '{"level":"info","id":3}'],
+)  # fmt: skip
+def test_what_answers_nothing_stays_what_it_was(frame: str) -> None:
+    failure = unread(frame)
+    assert repaired(failure) is failure
+
+
+@given(st.one_of(st.none(), st.integers(), st.builds(Exception, st.text()), st.builds(ValueError)))
+def test_repairing_never_raises(item: Any) -> None:
+    assert repaired(item) is item
+
+
+def test_failed_posts_are_noted_and_answered_and_others_are_left_alone() -> None:
+    def handler(request: httpx2.Request) -> httpx2.Response:
+        if request.url.path == "/refused":
+            raise httpx2.ConnectError("refused", request=request)
+        if request.url.path == "/limited":
+            return httpx2.Response(429, headers={"Retry-After": "7"}, json={"error": "slow down"})
+        return httpx2.Response(200, json={})
+
+    async def story() -> None:
+        async with witnessed(
+            httpx2.AsyncClient(transport=httpx2.MockTransport(handler), base_url="http://x")
+        ) as client:
+            with pytest.raises(httpx2.ConnectError):
+                await client.post("/refused")
+            seen = Seen()
+            token = watching.set(seen)
+            assert (await client.post("/fine")).status_code == 200
+            assert (seen.http, seen.failure) == (None, None)
+            assert (await client.post("/refused")).status_code == 502
+            assert seen.failure is not None
+            assert read(seen.failure).delivery == "never_sent"
+            assert (await client.post("/limited")).json() == {"error": "slow down"}
+            assert seen.http is not None
+            assert seen.http.status == 429
+            with pytest.raises(httpx2.ConnectError):
+                await client.get("/refused")
+            watching.reset(token)
+
+    anyio.run(story)
