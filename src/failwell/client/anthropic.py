@@ -1,0 +1,110 @@
+"""For the Anthropic API: any outcome of a tool call as the block that answers a `tool_use`.
+
+try:
+    outcome = await client.call_tool(block.name, block.input)
+except Exception as exc:
+    outcome = exc
+messages.append({"role": "user", "content": [tool_result_block(block.id, outcome)]})
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from anthropic.types import ImageBlockParam, TextBlockParam, ToolResultBlockParam
+from anthropic.types.tool_result_block_param import Content
+
+from failwell.model.decide import Policy
+
+from .telling import failure, settle
+
+_IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+
+
+def tool_result_block(
+    tool_use_id: str, outcome: object, *, tool: object = None, policy: Policy | None = None
+) -> ToolResultBlockParam:
+    """The block for a result, a value or an exception: content where the call worked, one marked text where it failed.
+
+    `tool` is the tool as the server lists it: a failure is told differently if the call can be repeated safely.
+
+    >>> tool_result_block("toolu_1", ConnectionRefusedError())["is_error"]
+    True
+    """
+    block: ToolResultBlockParam = {"type": "tool_result", "tool_use_id": tool_use_id}
+    if found := failure(outcome):
+        told = settle(found, tool=tool, policy=policy)
+        block["content"] = [_text(told.text)]
+        if told.is_error:
+            block["is_error"] = True
+        return block
+    block["content"] = _content(outcome)
+    return block
+
+
+def _content(outcome: object) -> list[Content]:
+    data = _json(outcome)
+    result = data.get("result", data) if isinstance(data, Mapping) and "jsonrpc" in data else data
+    blocks = result.get("content") if isinstance(result, Mapping) else None
+    if not isinstance(blocks, Sequence) or isinstance(blocks, str):
+        return [] if result is None else [_text(_written(result))]
+    if not blocks and (structured := result.get("structuredContent", result.get("structured_content"))) is not None:
+        return [_text(_written(structured))]
+    made = [_block(_json(block)) for block in blocks]
+    # The API refuses a text that is empty.
+    return [block for block in made if block != _text("")]
+
+
+def _json(value: Any) -> Any:
+    """An object of an SDK as the JSON it stands for."""
+    if callable(dump := getattr(value, "model_dump", None)):
+        return dump(by_alias=True, mode="json", exclude_none=True)
+    # fastmcp's results are plain objects around the blocks of the SDK.
+    return vars(value) if hasattr(value, "structured_content") else value
+
+
+def _block(block: Any) -> Content:
+    make = _BLOCKS.get(block.get("type")) if isinstance(block, Mapping) else None
+    found = make(block) if make is not None else None
+    # What the API has no block for is shown as it is rather than dropped.
+    return found if found is not None else _text(_written(block))
+
+
+def _text(text: str) -> TextBlockParam:
+    return {"type": "text", "text": text}
+
+
+def _image(data: object, kind: object) -> ImageBlockParam | None:
+    if not isinstance(data, str) or kind not in _IMAGES:
+        return None
+    source: Any = {"type": "base64", "media_type": kind, "data": data}
+    return {"type": "image", "source": source}
+
+
+def _resource(resource: Mapping[str, Any]) -> Content | None:
+    kind, blob = resource.get("mimeType"), resource.get("blob")
+    if kind == "application/pdf" and isinstance(blob, str):
+        return {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": blob}}
+    if image := _image(blob, kind):
+        return image
+    text = resource.get("text")
+    if not isinstance(text, str) and isinstance(blob, str) and str(kind).startswith("text/"):
+        text = base64.b64decode(blob).decode("utf-8", "replace")
+    return _text(text) if isinstance(text, str) else None
+
+
+_BLOCKS: Final[dict[Any, Callable[[Mapping[str, Any]], Content | None]]] = {
+    "text": lambda block: _text(block["text"]),
+    "image": lambda block: _image(block.get("data"), block.get("mimeType")),
+    "resource": lambda block: _resource(block.get("resource", {})),
+}
+
+
+def _written(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+__all__ = ["tool_result_block"]

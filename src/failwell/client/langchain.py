@@ -1,0 +1,155 @@
+"""For LangChain: tools whose failures come back as a `ToolMessage` with `status="error"` that the model can act on.
+
+tools = [recovering(tool) for tool in tools]
+
+@tool
+def find_user(id: int) -> str: ...
+
+find_user.handle_tool_error = find_user.handle_validation_error = tell
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from langchain_core.messages import ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import ArgsSchema, BaseTool, ToolException
+from langchain_core.utils.pydantic import TypeBaseModel
+from pydantic import ValidationError
+
+from failwell.classify.chain import chain
+from failwell.classify.telling import said
+from failwell.classify.validation import from_pydantic
+from failwell.formats import Outcome
+from failwell.model.decide import Policy, Traits
+from failwell.model.error import ToolError
+from failwell.model.needs import NeedsInput
+
+from .reading import read
+from .telling import Told, attempted, attempted_sync, failure, raised, settle
+
+_COPIED: Final = frozenset(BaseTool.model_fields) - {"handle_tool_error", "handle_validation_error", "args_schema"}
+
+
+def recovering(tool: BaseTool, *, policy: Policy | None = None) -> BaseTool:
+    """The tool, with failures that are waited out where that is safe, and told to the model where it is not.
+
+    An exception, a result that says it failed, and a failure sent as a success all become one marked message. Artifacts
+    are kept. A tool of an MCP server may have the server's result as its artifact: then that is what is read.
+    """
+    fields = {name: getattr(tool, name) for name in _COPIED}
+    return _Recovering(**fields, args_schema=tool.args_schema, tool=tool, policy=policy)
+
+
+def tell(error: Exception) -> str:
+    """The text for a tool that raised, to be given as `handle_tool_error` and as `handle_validation_error`.
+
+    >>> print(tell(ToolException("User 7 not found")))
+    User 7 not found. Look for another one; the same call will fail again.
+    """
+    found = from_pydantic(error) if isinstance(error, ValidationError) else raised(_worded(error))
+    return settle(found).text
+
+
+class _Recovering(BaseTool):
+    tool: BaseTool
+    policy: Policy | None = None
+
+    @property
+    def tool_call_schema(self) -> ArgsSchema:
+        return self.tool.tool_call_schema
+
+    def get_input_schema(self, config: RunnableConfig | None = None) -> TypeBaseModel:
+        return self.tool.get_input_schema(config)
+
+    def run(self, tool_input: str | dict[str, Any], *args: Any, **options: Any) -> Any:
+        last: Any = None
+
+        def call() -> Any:
+            nonlocal last
+            last = None
+            try:
+                last = self.tool.run(tool_input, *args, **options)
+            except Exception as exc:
+                if (failed := self._failed(exc, tool_input)) is not exc:
+                    raise failed from exc
+                raise
+            return self._checked(last)
+
+        result = attempted_sync(call, tool=_traits(self.tool), policy=self.policy, passes=_is_no_failure)
+        return self._answer(result, last, options) if isinstance(result, Told) else result
+
+    async def arun(self, tool_input: str | dict[str, Any], *args: Any, **options: Any) -> Any:
+        last: Any = None
+
+        async def call() -> Any:
+            nonlocal last
+            last = None
+            try:
+                last = await self.tool.arun(tool_input, *args, **options)
+            except Exception as exc:
+                if (failed := self._failed(exc, tool_input)) is not exc:
+                    raise failed from exc
+                raise
+            return self._checked(last)
+
+        result = await attempted(call, tool=_traits(self.tool), policy=self.policy, passes=_is_no_failure)
+        return self._answer(result, last, options) if isinstance(result, Told) else result
+
+    def _run(self, *args: Any, **options: Any) -> Any:
+        return self.tool._run(*args, **options)
+
+    def _failed(self, exc: Exception, arguments: object) -> Exception:
+        schema = self.tool.args_schema
+        if isinstance(exc, ValidationError) and isinstance(schema, type) and exc.title == schema.__name__:
+            given = arguments if isinstance(arguments, Mapping) else None
+            return from_pydantic(exc, tool=self.name, arguments=given)
+        return _worded(exc)
+
+    def _checked(self, result: Any) -> Any:
+        if found := _returned(result):
+            raise found
+        return result
+
+    def _answer(self, told: Told, last: Any, options: Mapping[str, Any]) -> Any:
+        status = "error" if told.is_error else "success"
+        if isinstance(last, ToolMessage):
+            return last.model_copy(update={"content": told.text, "status": status})
+        call = options.get("tool_call_id")
+        # Without an id nobody called it as a model does, and there is no message to mark.
+        return told.text if call is None else ToolMessage(told.text, name=self.name, tool_call_id=call, status=status)
+
+
+def _is_no_failure(exc: Exception) -> bool:
+    """A tool that cannot be called this way, and what LangGraph says by exceptions: interrupts, and the like."""
+    return isinstance(exc, NotImplementedError) or any(base.__name__ == "GraphBubbleUp" for base in type(exc).__mro__)
+
+
+def _worded(exc: Exception) -> Exception:
+    """A `ToolException` as the words it is, of whoever wrote the tool, for the model; any other as it is."""
+    if not isinstance(exc, ToolException) or any(isinstance(each, (ToolError, NeedsInput)) for each in chain(exc)):
+        return exc
+    found = read({"content": [{"type": "text", "text": said(exc)}], "isError": True})
+    return found or ToolError(said(exc))
+
+
+def _returned(result: Any) -> Outcome | None:
+    """The failure in what a tool returned; None for what worked, and for what is no message."""
+    if not isinstance(result, ToolMessage):
+        return failure(result) if isinstance(result, (str, Mapping)) else None
+    if hasattr(result.artifact, "content") and (found := failure(result.artifact)):
+        return found
+    content = result.content if isinstance(result.content, list) else [{"type": "text", "text": result.content}]
+    blocks = [{"type": "text", "text": block} if isinstance(block, str) else block for block in content]
+    return failure({"content": blocks, "isError": result.status == "error"})
+
+
+def _traits(tool: BaseTool) -> Traits:
+    """What the tool's metadata say of it, where adapters put the annotations of MCP."""
+    metadata = tool.metadata or {}
+    return Traits.of({"name": tool.name, "annotations": metadata.get("annotations") or metadata})
+
+
+__all__ = ["recovering", "tell"]

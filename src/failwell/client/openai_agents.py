@@ -1,0 +1,141 @@
+"""For the OpenAI Agents SDK: failures that the model can act on, from MCP servers and from function tools.
+
+    async with MCPServerStdio(params={...}) as server:
+        agent = Agent(name="helper", mcp_servers=[recovering(server)])
+
+    @function_tool(failure_error_function=tell)
+    def find_user(id: int) -> str: ...
+
+The SDK marks no error, so the text does: it begins with "Error: ".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final, TypeVar
+
+from agents import RunContextWrapper
+from agents.exceptions import AgentsException, ModelBehaviorError, UserError
+from agents.mcp import MCPServer
+from mcp_types import CallToolResult, TextContent
+
+from failwell.classify import from_http
+from failwell.classify.telling import said
+from failwell.classify.validation import from_pydantic
+from failwell.formats import META_KEY, to_result
+from failwell.model.decide import Policy
+from failwell.model.error import ToolError
+from failwell.model.kinds import Effect
+from failwell.model.parts import FieldError
+
+from .telling import Told, attempted, failure, raised, settle
+
+S = TypeVar("S", bound=MCPServer)
+
+_MARK: Final = "Error: "
+_MISSING: Final = "missing required parameters: "
+_STATUS: Final = re.compile(r"HTTP error (\d{3})$")
+# What the SDK says in place of a transport's exception, which it does not keep.
+_SAID: Final = (
+    ("Connection lost", "NETWORK_ERROR", "The connection to the server is lost."),
+    ("Connection timeout", "TIMEOUT", "The server did not answer in time."),
+    ("Request failed", "NETWORK_ERROR", "The connection to the server broke off."),
+    ("was cancelled", "NETWORK_ERROR", "The call was broken off."),
+)
+
+
+def recovering(server: S, *, policy: Policy | None = None) -> S:
+    """The same server, which now waits failures out where that is safe, and answers the others with one clear text.
+
+    Its own `max_retry_attempts` are set to none: they repeat whatever fails, also a payment that may have gone through.
+    """
+    if hasattr(server, "max_retry_attempts"):
+        server.max_retry_attempts = 0
+    # Of the class: to ask again changes the policy and does not repeat the repetitions.
+    plain = type(server).call_tool
+
+    async def call_tool(
+        tool_name: str, arguments: dict[str, Any] | None, meta: dict[str, Any] | None = None
+    ) -> CallToolResult:
+        last: CallToolResult | None = None
+
+        async def call() -> CallToolResult:
+            nonlocal last
+            try:
+                # Without `meta` where there is none: servers of one's own need not take it.
+                last = await plain(server, tool_name, arguments, **({} if meta is None else {"meta": meta}))
+            except Exception as exc:
+                last = None
+                if (failed := _translated(exc)) is not exc:
+                    raise failed from exc
+                raise
+            if found := failure(last):
+                raise found
+            return last
+
+        listed = next((tool for tool in server.cached_tools or () if tool.name == tool_name), tool_name)
+        result = await attempted(call, tool=listed, policy=policy, passes=_is_misuse)
+        return _answer(result, last) if isinstance(result, Told) else result
+
+    server.call_tool = call_tool  # type: ignore[method-assign]
+    return server
+
+
+def tell(context: RunContextWrapper[Any], error: Exception) -> str:
+    """The text for a tool that raised: a `failure_error_function` for function tools, servers and agents.
+
+    >>> print(tell(RunContextWrapper(None), ToolError("Too many requests.", code="RATE_LIMITED", retry_after=30)))
+    Error: Too many requests. Wait 30 seconds, then make the same call again.
+    """
+    return _marked(settle(raised(_translated(error))))
+
+
+def _marked(told: Told) -> str:
+    return _MARK + told.text.removeprefix(_MARK) if told.is_error else told.text
+
+
+def _answer(told: Told, last: CallToolResult | None) -> CallToolResult:
+    """A result that says it once. What the server had to say to programs stays."""
+    outcome: Any = to_result(told.outcome, "text")["_meta"]
+    kept = dict(last.meta or {}) if last is not None else {}
+    return CallToolResult(
+        content=[TextContent(type="text", text=_marked(told))],
+        is_error=told.is_error,
+        _meta={**kept, META_KEY: outcome[META_KEY]},
+    )
+
+
+def _is_misuse(exc: Exception) -> bool:
+    """Whether it tells the developer to connect first, which is nothing for a model."""
+    return isinstance(exc, UserError) and "not initialized" in said(exc)
+
+
+def _translated(exc: Exception) -> Exception:
+    """The SDK's own exceptions, as what they say; any other as it is."""
+    if type(exc) is AgentsException and isinstance(exc.__cause__, Exception):
+        return _translated(exc.__cause__)
+    text = said(exc)
+    if isinstance(exc, ModelBehaviorError):
+        return _arguments(exc)
+    if isinstance(exc, UserError) and _MISSING in text:
+        names = text.partition(_MISSING)[2].split(", ")
+        fields = [FieldError([name], "Required", rule="required") for name in names]
+        return ToolError("Required arguments are missing.", code="VALIDATION_ERROR", fields=fields)
+    if isinstance(exc, UserError) and (status := _STATUS.search(text)):
+        return from_http(int(status[1]), {}, b"").replace(origin="peer", delivery="answered")
+    if isinstance(exc, AgentsException):
+        for words, code, message in _SAID:
+            if words in text:
+                return ToolError(message, code=code, effect=Effect.UNKNOWN, origin="local", delivery="unanswered")
+    return exc
+
+
+def _arguments(exc: ModelBehaviorError) -> ToolError:
+    cause = exc.__cause__
+    if hasattr(cause, "errors"):
+        return from_pydantic(cause)
+    # By default the SDK does not say what is wrong with them.
+    return ToolError("The arguments are no JSON object that fits the tool's schema.", code="VALIDATION_ERROR")
+
+
+__all__ = ["recovering", "tell"]

@@ -1,0 +1,109 @@
+"""What a model has to be told about each tool of `bridge_app.py`, whatever the framework between them."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+APP: Final = Path(__file__).with_name("bridge_app.py")
+STYLES: Final = ("plain", "failwell")
+
+
+LOST: Final = "The connection to the server was closed. It is not known whether the call took effect; do not repeat it."
+
+
+class Case(NamedTuple):
+    """One call: `fix` says that the model can correct it, `calls` how often the server is asked."""
+
+    tool: str
+    arguments: dict[str, Any]
+    plain: str
+    failwell: str
+    error: bool = True
+    fix: bool = False
+    calls: int | None = None
+
+    def text(self, style: str) -> str:
+        return self.plain if style == "plain" else self.failwell
+
+
+_NO_FILE: Final = "There is no such file. Look for another one; the same call will fail again."
+_GUARDED: Final = "It broke at postgres://admin:[redacted]@db.internal/prod."
+CASES: Final = {
+    "success": Case("add", {"count": 1}, "The sum is 2.", "The sum is 2.", error=False),
+    "validation": Case(
+        "add",
+        {"count": "many"},
+        "count: Input should be a valid integer, unable to parse string as an integer. count: Input should be a valid "
+        "integer, unable to parse string as an integer. Expected: integer. Correct these arguments and call again.",
+        "Invalid arguments for add: count. count: Expected integer, received string. You sent: 'many'. Expected type: "
+        "integer. Fix the fields above and call the tool again. Do not explain the error.",
+        fix=True,
+    ),
+    "not found": Case(
+        "find_user",
+        {"id": 7},
+        "User 7 not found. Look for another one; the same call will fail again.",
+        "User 7 does not exist. Call list_users.",
+    ),
+    "rate limit that passes": Case("quota", {}, "It took 2 calls.", "It took 2 calls.", error=False),
+    "rate limit that stays": Case(
+        "busy",
+        {},
+        "429 Too Many Requests. Retry after 0.01 seconds. It failed 3 times in a row; do not make the same call again "
+        "now.",
+        "Too many requests. It failed 3 times in a row; do not make the same call again now.",
+        calls=3,
+    ),
+    "write of unknown outcome": Case(
+        "pay",
+        {"amount": 5},
+        "503 Service Unavailable. It is not known whether the call took effect; do not repeat it.",
+        "The bank is busy. It is not known whether the call took effect; do not repeat it. Check with called first.",
+        calls=1,
+    ),
+    "crash": Case(
+        "crash",
+        {},
+        "Error: Error executing tool crash.",
+        "[crash] The tool failed unexpectedly. Do not call again; tell the user that it failed.",
+    ),
+    "secret": Case("leak", {}, _GUARDED, f"{_GUARDED} Do not call again; tell the user that it failed."),
+    "error as success": Case("pretend", {}, _NO_FILE, _NO_FILE),
+    "permission": Case(
+        "delete_user",
+        {"id": 7},
+        "403 Forbidden: only admins may delete users. Ask the user; do not call again before they have changed it.",
+        "Only admins may delete users. Ask the user; do not call again before they have changed it.",
+    ),
+}
+
+
+def command(style: str) -> list[str]:
+    return [sys.executable, str(APP), style]
+
+
+@contextmanager
+def serving(style: str) -> Iterator[str]:
+    """The address of a server in a process of its own."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    child = subprocess.Popen([*command(style), str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(600):
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=0.2).close()
+                break
+            except OSError:
+                time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        child.kill()
+        child.wait()

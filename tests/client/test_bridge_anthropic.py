@@ -1,0 +1,173 @@
+"""The Anthropic API: the blocks that answer a tool use, checked against the SDK's own types."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import anyio
+import pytest
+from anthropic.types import ToolResultBlockParam
+from bridge_cases import CASES, STYLES, command
+from fastmcp.client.client import CallToolResult as FastMCPResult
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp_types import (
+    AudioContent,
+    BlobResourceContents,
+    CallToolResult,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+    TextResourceContents,
+)
+from pydantic import ConfigDict, TypeAdapter, with_config
+
+import failwell as fw
+from failwell.client import Recovering
+from failwell.client.anthropic import tool_result_block
+
+PARAM: TypeAdapter[Any] = TypeAdapter(with_config(ConfigDict(extra="forbid"))(ToolResultBlockParam))
+
+
+def block_for(outcome: object, **options: Any) -> Any:
+    block = tool_result_block("toolu_1", outcome, **options)
+    checked = PARAM.validate_python(block, strict=True)
+    assert {**checked, "content": list(checked["content"])} == block
+    return block
+
+
+def text(*texts: str, error: bool = False) -> dict[str, Any]:
+    content = [{"type": "text", "text": each} for each in texts]
+    marked = {"is_error": True} if error else {}
+    return {"type": "tool_result", "tool_use_id": "toolu_1", "content": content, **marked}
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_the_model_sees_each_outcome_once_and_marked(style: str) -> None:
+    python, *args = command(style)
+
+    async def main() -> None:
+        async with Client(StdioServerParameters(command=python, args=args)) as client:
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            for name, case in CASES.items():
+                if name.startswith("rate limit"):
+                    continue  # the block waits for nobody
+                outcome = await client.call_tool(case.tool, case.arguments)
+                block = block_for(outcome, tool=tools[case.tool])
+                assert (name, block) == (name, text(case.text(style), error=case.error))
+
+    anyio.run(main)
+
+
+def test_with_a_recovering_client_the_waits_are_over() -> None:
+    python, *args = command("failwell")
+
+    async def main() -> None:
+        async with Recovering(Client(StdioServerParameters(command=python, args=args))) as agent:
+            assert block_for(await agent.call_tool("quota", {})) == text("It took 2 calls.")
+            assert block_for(await agent.call_tool("find_user", {"id": 7})) == text(
+                CASES["not found"].failwell, error=True
+            )
+
+    anyio.run(main)
+
+
+PIXEL = base64.b64encode(b"pixel").decode()
+NOTE = base64.b64encode("naïve".encode()).decode()
+
+
+def result(*content: Any, **more: Any) -> CallToolResult:
+    return CallToolResult(content=list(content), **more)
+
+
+def test_what_worked_becomes_content() -> None:
+    worked = result(
+        TextContent(type="text", text="Here:"),
+        TextContent(type="text", text=""),
+        ImageContent(type="image", data=PIXEL, mime_type="image/png"),
+        EmbeddedResource(type="resource", resource=TextResourceContents(uri="file:///a.txt", text="a")),
+        EmbeddedResource(
+            type="resource", resource=BlobResourceContents(uri="file:///b.pdf", blob=PIXEL, mime_type="application/pdf")
+        ),
+        EmbeddedResource(
+            type="resource", resource=BlobResourceContents(uri="file:///c.png", blob=PIXEL, mime_type="image/webp")
+        ),
+        EmbeddedResource(
+            type="resource", resource=BlobResourceContents(uri="file:///d.csv", blob=NOTE, mime_type="text/csv")
+        ),
+        ImageContent(type="image", data=PIXEL, mime_type="image/tiff"),
+        AudioContent(type="audio", data=PIXEL, mime_type="audio/wav"),
+        ResourceLink(type="resource_link", name="d", uri="file:///d.bin"),
+    )
+    source = {"type": "base64", "data": PIXEL}
+    assert block_for(worked) == {
+        "type": "tool_result",
+        "tool_use_id": "toolu_1",
+        "content": [
+            {"type": "text", "text": "Here:"},
+            {"type": "image", "source": {**source, "media_type": "image/png"}},
+            {"type": "text", "text": "a"},
+            {"type": "document", "source": {**source, "media_type": "application/pdf"}},
+            {"type": "image", "source": {**source, "media_type": "image/webp"}},
+            {"type": "text", "text": "naïve"},
+            {"type": "text", "text": f'{{"type": "image", "data": "{PIXEL}", "mimeType": "image/tiff"}}'},
+            {"type": "text", "text": f'{{"type": "audio", "data": "{PIXEL}", "mimeType": "audio/wav"}}'},
+            {"type": "text", "text": '{"name": "d", "uri": "file:///d.bin", "type": "resource_link"}'},
+        ],
+    }
+
+
+BLOCKS = [TextContent(type="text", text="fine")]
+FINE = [
+    (result(*BLOCKS), ["fine"]),
+    (FastMCPResult(content=BLOCKS, structured_content=None, meta=None), ["fine"]),
+    ({"content": [{"type": "text", "text": "fine"}]}, ["fine"]),
+    ({"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": "fine"}]}}, ["fine"]),
+    (result(structured_content={"n": 1}), ['{"n": 1}']),
+    (result(), []),
+    ("fine", ["fine"]),
+    ({"n": 1}, ['{"n": 1}']),
+    ([1, 2], ["[1, 2]"]),
+    (None, []),
+]
+
+
+@pytest.mark.parametrize(("outcome", "texts"), FINE)
+def test_any_success_has_its_content(outcome: object, texts: list[str]) -> None:
+    assert block_for(outcome) == text(*texts)
+
+
+FAILED = [
+    (fw.NotFound("Gone.", suggestion="Look elsewhere."), "Gone. Look elsewhere."),
+    (
+        TimeoutError(),
+        "The MCP server did not answer in time. It is not known whether the call took effect; do not repeat it.",
+    ),
+    (
+        {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "limit must be at most 100"}},
+        "limit must be at most 100. Correct the arguments, then call again.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("outcome", "told"), FAILED, ids=str)
+def test_any_failure_is_one_marked_text(outcome: object, told: str) -> None:
+    assert block_for(outcome) == text(told, error=True)
+
+
+def test_a_tool_that_only_reads_may_be_called_again() -> None:
+    lost = fw.Transient("The database is down.", effect="unknown", code="UNAVAILABLE")
+    reads = {"name": "find", "annotations": {"readOnlyHint": True}}
+    assert [block_for(lost), block_for(lost, tool=reads)] == [
+        text("The database is down. It is not known whether the call took effect; do not repeat it.", error=True),
+        text("The database is down. Wait 5 seconds, then make the same call again.", error=True),
+    ]
+
+
+def test_a_question_and_a_remark_are_no_errors() -> None:
+    asked = block_for(fw.NeedsInput("Which one?", fields=["id"]))
+    assert asked == text("Which one? Ask the user for id, then call again with the answer.")
+    remark = fw.to_result(fw.ToolError("It is slow today.", severity="warning"))
+    assert block_for(remark) == text("It is slow today.")

@@ -1,0 +1,200 @@
+"""LangChain: the messages that come back from tools that fail, alone and in front of real servers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import pytest
+from bridge_cases import CASES, STYLES, command
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import BaseTool, StructuredTool, ToolException, tool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters
+
+import failwell as fw
+from failwell.client import Recovering
+from failwell.client.langchain import recovering, tell
+
+
+def tools_of(client: Any, listed: list[Any]) -> list[BaseTool]:
+    """The tools of a server, as an adapter makes them: blocks for the model, the result as the artifact."""
+
+    def adapted(each: Any) -> BaseTool:
+        async def call(**arguments: Any) -> Any:
+            result = await client.call_tool(each.name, arguments)
+            return [block.model_dump(include={"type", "text"}) for block in result.content], result
+
+        return StructuredTool(
+            name=each.name,
+            description=each.description,
+            args_schema=each.input_schema,
+            coroutine=call,
+            response_format="content_and_artifact",
+            metadata=each.annotations.model_dump(by_alias=True),
+        )
+
+    return [adapted(each) for each in listed]
+
+
+async def answer(tools: list[BaseTool], name: str, arguments: dict[str, Any]) -> list[ToolMessage]:
+    """One turn of an agent's loop: what answers the calls in a model's message."""
+    by_name = {each.name: each for each in tools}
+    asked = AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": "c1"}])
+    return [await by_name[call["name"]].ainvoke({**call, "type": "tool_call"}) for call in asked.tool_calls]
+
+
+def shown(message: ToolMessage) -> tuple[object, ...]:
+    return message.name, message.tool_call_id, message.status, message.content
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_the_model_sees_each_outcome_once_and_marked(style: str) -> None:
+    python, *args = command(style)
+
+    async def main() -> None:
+        async with Client(StdioServerParameters(command=python, args=args)) as client:
+            tools = [recovering(each) for each in tools_of(client, (await client.list_tools()).tools)]
+            for name, case in CASES.items():
+                [message] = await answer(tools, case.tool, case.arguments)
+                content: object = case.text(style)
+                if not case.error:
+                    content = [{"type": "text", "text": content}]
+                status = "error" if case.error else "success"
+                assert (name, *shown(message)) == (name, case.tool, "c1", status, content)
+                assert message.artifact.content  # the server's own result
+                if case.calls is not None:
+                    counted = await client.call_tool("called", {"name": case.tool})
+                    assert (name, counted.structured_content) == (name, {"result": case.calls})
+
+    anyio.run(main)
+
+
+def test_a_recovering_client_waits_and_the_bridge_marks() -> None:
+    python, *args = command("failwell")
+
+    async def main() -> None:
+        async with Recovering(Client(StdioServerParameters(command=python, args=args))) as agent:
+            once = fw.Policy(max_attempts=1)
+            tools = [recovering(each, policy=once) for each in tools_of(agent, await agent.list_tools())]
+            [worked] = await answer(tools, "quota", {})
+            assert shown(worked)[2:] == ("success", [{"type": "text", "text": "It took 2 calls."}])
+            [failed] = await answer(tools, "find_user", {"id": 7})
+            assert shown(failed)[2:] == ("error", CASES["not found"].failwell)
+            await answer(tools, "pay", {"amount": 5})
+            assert (await agent.call_tool("called", {"name": "pay"})).structured_content == {"result": 1}
+
+    anyio.run(main)
+
+
+def raises(exc: BaseException) -> Callable[[], Any]:
+    def work() -> Any:
+        raise exc
+
+    return work
+
+
+def fails_once() -> Callable[[], str]:
+    calls: list[int] = []
+
+    def work() -> str:
+        calls.append(1)
+        if len(calls) == 1:
+            raise fw.Transient("Busy.", code="RATE_LIMITED", retry_after=0.01)
+        return f"{len(calls)} calls"
+
+    return work
+
+
+CRASHED = "The tool failed unexpectedly. It is not known whether the call took effect; do not repeat it."
+GONE = "User 7 not found. Look for another one; the same call will fail again."
+FUNCTIONS: list[tuple[Callable[[], Callable[[], Any]], str, Any]] = [
+    (lambda: lambda: "fine", "success", "fine"),
+    (lambda: lambda: {"a": 1}, "success", '{"a": 1}'),
+    (fails_once, "success", "2 calls"),
+    (lambda: raises(fw.NotFound("Gone.", suggestion="Look elsewhere.")), "error", "Gone. Look elsewhere."),
+    (lambda: raises(ToolException("User 7 not found")), "error", GONE),
+    (lambda: lambda: "Error: User 7 not found", "error", GONE),
+    (lambda: raises(KeyError("password is hunter2")), "error", CRASHED),
+    (
+        lambda: raises(fw.NeedsInput("Which one?", fields=["id"])),
+        "success",
+        "Which one? Ask the user for id, then call again with the answer.",
+    ),
+]
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+@pytest.mark.parametrize(("make", "status", "content"), FUNCTIONS)
+def test_functions_are_tools_too(make: Callable[[], Any], status: str, content: Any, way: str) -> None:
+    bridged = recovering(StructuredTool.from_function(make(), name="work", description="Work."))
+    if way == "sync":
+        message = bridged.invoke({"name": "work", "args": {}, "id": "c1", "type": "tool_call"})
+    else:
+        [message] = anyio.run(answer, [bridged], "work", {})
+    assert shown(message) == ("work", "c1", status, content)
+
+
+@tool
+def add(count: int) -> int:
+    """Add one."""
+    return count + 1
+
+
+def test_wrong_arguments_are_told_field_by_field() -> None:
+    [message] = anyio.run(answer, [recovering(add)], "add", {"count": "many"})
+    assert shown(message)[2:] == (
+        "error",
+        "Invalid arguments for add: count. count: Expected integer, received string. You sent: 'many'. Expected type: "
+        "integer. Fix the fields above and call the tool again. Do not explain the error.",
+    )
+
+
+def test_a_model_sees_the_same_tool() -> None:
+    assert convert_to_openai_tool(recovering(add)) == convert_to_openai_tool(add)
+    assert recovering(add).args == add.args
+
+
+def test_without_a_call_to_answer_the_text_comes_back() -> None:
+    lost = recovering(
+        StructuredTool.from_function(raises(ToolException("User 7 not found")), name="w", description="W.")
+    )
+    assert (recovering(add).invoke({"count": 1}), lost.invoke({})) == (2, GONE)
+
+
+def test_artifacts_are_kept() -> None:
+    bridged = recovering(
+        StructuredTool.from_function(
+            lambda: ("Error: User 7 not found", {"rows": 0}),
+            name="work",
+            description="Work.",
+            response_format="content_and_artifact",
+        )
+    )
+    message = bridged.invoke({"name": "work", "args": {}, "id": "c1", "type": "tool_call"})
+    assert (*shown(message), message.artifact) == ("work", "c1", "error", GONE, {"rows": 0})
+
+
+class GraphBubbleUp(Exception):
+    """By this name LangGraph interrupts a run."""
+
+
+@pytest.mark.parametrize("exc", [GraphBubbleUp(), NotImplementedError("not in sync"), KeyboardInterrupt()])
+def test_what_is_no_failure_passes(exc: BaseException) -> None:
+    bridged = recovering(StructuredTool.from_function(raises(exc), name="work", description="Work."))
+    with pytest.raises(type(exc)):
+        bridged.invoke({"name": "work", "args": {}, "id": "c1", "type": "tool_call"})
+
+
+def test_one_function_tells_what_langchain_handles() -> None:
+    lost = StructuredTool.from_function(
+        raises(ToolException("User 7 not found")), name="work", description="Work.", handle_tool_error=tell
+    )
+    strict = add.model_copy(update={"handle_validation_error": tell})
+    call = {"id": "c1", "type": "tool_call"}
+    assert shown(lost.invoke({**call, "name": "work", "args": {}})) == ("work", "c1", "error", GONE)
+    told = strict.invoke({**call, "name": "add", "args": {"count": "many"}})
+    assert shown(told)[2] == "error"
+    assert told.content.startswith("Invalid arguments: count. count: Expected integer, received string.")

@@ -1,0 +1,190 @@
+"""The OpenAI Agents SDK: what its model is told, in which items, about the failures of real servers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import pytest
+from agents import Agent, ModelResponse, RunConfig, Runner, Tool, Usage, function_tool
+from agents.exceptions import UserError
+from agents.mcp import MCPServer, MCPServerStdio, MCPServerStreamableHttp
+from agents.models.interface import Model
+from bridge_cases import CASES, LOST, STYLES, Case, command, serving
+from mcp_types import CallToolResult
+from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+
+import failwell as fw
+from failwell.client.openai_agents import recovering, tell
+
+
+class Asking(Model):
+    """A model that makes one call, keeps what it is shown, and stops."""
+
+    def __init__(self, tool: str, arguments: str) -> None:
+        self.call = ResponseFunctionToolCall(type="function_call", call_id="c", name=tool, arguments=arguments)
+        self.shown: list[Any] = []
+
+    async def get_response(self, system_instructions: Any, input: Any, *more: Any, **rest: Any) -> ModelResponse:
+        self.shown = [item for item in input if item.get("type") == "function_call_output"]
+        text = ResponseOutputText(type="output_text", text="done", annotations=[])
+        done = ResponseOutputMessage(id="m", type="message", role="assistant", status="completed", content=[text])
+        return ModelResponse(output=[done if self.shown else self.call], usage=Usage(), response_id=None)
+
+    def stream_response(self, *more: Any, **rest: Any) -> Any:
+        raise NotImplementedError
+
+
+async def shown(tool: str, arguments: object, *, servers: list[MCPServer] = [], tools: list[Tool] = []) -> list[Any]:  # noqa: B006
+    model = Asking(tool, arguments if isinstance(arguments, str) else json.dumps(arguments))
+    agent = Agent(name="a", model=model, mcp_servers=servers, tools=tools)
+    await Runner.run(agent, "Go.", run_config=RunConfig(tracing_disabled=True))
+    return model.shown
+
+
+def item(text: str) -> dict[str, Any]:
+    return {"call_id": "c", "type": "function_call_output", "output": [{"type": "input_text", "text": text}]}
+
+
+def marked(case: Case, style: str) -> str:
+    text = case.text(style)
+    return f"Error: {text.removeprefix('Error: ')}" if case.error else text
+
+
+def on_stdio(style: str, **options: Any) -> MCPServerStdio:
+    python, *args = command(style)
+    return MCPServerStdio({"command": python, "args": args}, client_session_timeout_seconds=30, **options)
+
+
+async def check(server: MCPServer, style: str) -> None:
+    for name, case in CASES.items():
+        assert (name, await shown(case.tool, case.arguments, servers=[server])) == (name, [item(marked(case, style))])
+        if case.calls is not None:
+            counted = await server.call_tool("called", {"name": case.tool})
+            assert (name, counted.structured_content) == (name, {"result": case.calls})
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_the_model_sees_each_outcome_once_and_marked(style: str) -> None:
+    async def main() -> None:
+        async with on_stdio(style) as server:
+            await check(recovering(server), style)
+
+    anyio.run(main)
+
+
+def test_it_is_the_same_over_http() -> None:
+    async def main(url: str) -> None:
+        async with MCPServerStreamableHttp({"url": url}, client_session_timeout_seconds=30) as server:
+            await check(recovering(server), "failwell")
+
+    with serving("failwell") as url:
+        anyio.run(main, url)
+
+
+def test_structured_content_and_a_second_recovering_change_nothing() -> None:
+    async def main() -> None:
+        async with on_stdio("failwell", use_structured_content=True) as server:
+            bridged = recovering(recovering(server), policy=fw.Policy(max_attempts=2))
+            assert bridged is server
+            [told] = await shown("busy", {}, servers=[bridged])
+            assert told == item(
+                "Error: Too many requests. It failed 2 times in a row; do not make the same call again now."
+            )
+            [worked] = await shown("add", {"count": 1}, servers=[bridged])
+            assert worked["output"] == '{"result": "The sum is 2."}'
+
+    anyio.run(main)
+
+
+def test_its_own_blind_repetitions_are_off() -> None:
+    async def main() -> None:
+        server = recovering(
+            on_stdio("plain", max_retry_attempts=-1, retry_backoff_seconds_base=0.01, cache_tools_list=True)
+        )
+        assert server.max_retry_attempts == 0
+        async with server:
+            assert await shown("die", {}, servers=[server]) == [item(f"Error: {LOST}")]
+
+    anyio.run(main)
+
+
+def test_programs_find_the_error_in_the_result() -> None:
+    async def main() -> CallToolResult:
+        async with on_stdio("plain") as server:
+            return await recovering(server).call_tool("find_user", {"id": 7})
+
+    result = anyio.run(main)
+    error = fw.parse(result)
+    assert isinstance(error, fw.ToolError)
+    assert (result.is_error, error.code, error.message) == (True, "NOT_FOUND", "User 7 not found")
+
+
+def test_what_the_sdk_checks_by_itself_is_told_as_well() -> None:
+    async def main() -> None:
+        async with on_stdio("failwell") as server:
+            assert await shown("add", {}, servers=[recovering(server)]) == [
+                item(
+                    "Error: Required arguments are missing. count: Required. You sent: (missing). Correct these arguments and call again."
+                )
+            ]
+        with pytest.raises(UserError, match="not initialized"):
+            await recovering(server).call_tool("add", {})
+
+    anyio.run(main)
+
+
+def raises(exc: Exception) -> Callable[[], str]:
+    def work() -> str:
+        raise exc
+
+    return work
+
+
+NO_FIT = "Error: The arguments are no JSON object that fits the tool's schema. Correct the arguments, then call again."
+FUNCTIONS: list[tuple[Callable[..., str], object, str]] = [
+    (lambda: "fine", {}, "fine"),
+    (raises(fw.NotFound("Gone.", suggestion="Look elsewhere.")), {}, "Error: Gone. Look elsewhere."),
+    (
+        raises(fw.NeedsInput("Which one?", fields=["id"])),
+        {},
+        "Which one? Ask the user for id, then call again with the answer.",
+    ),
+    (
+        raises(RuntimeError("password is hunter2")),
+        {},
+        "Error: The tool failed unexpectedly. It is not known whether the call took effect; do not repeat it.",
+    ),
+    (lambda count: "fine", "[", NO_FIT),
+    (lambda count: "fine", {"count": 1, "more": 2}, "fine"),
+]
+
+
+@pytest.mark.parametrize(("work", "arguments", "text"), FUNCTIONS)
+def test_functions_are_tools_too(work: Callable[..., str], arguments: object, text: str) -> None:
+    tool = function_tool(work, name_override="work", failure_error_function=tell, strict_mode=False)
+
+    async def main() -> list[Any]:
+        return await shown("work", arguments, tools=[tool])
+
+    assert anyio.run(main) == [{"call_id": "c", "type": "function_call_output", "output": text}]
+
+
+SAID = [
+    ("HTTP error 503", "Error: The upstream service answered 503"),
+    ("HTTP error 429", "Error: The upstream service answered 429"),
+    (
+        "Connection lost. The server may have disconnected.",
+        "Error: The connection to the server is lost. It is not known",
+    ),
+    ("Connection timeout.", "Error: The server did not answer in time. It is not known"),
+    ("Request failed.", "Error: The connection to the server broke off. It is not known"),
+]
+
+
+@pytest.mark.parametrize(("words", "text"), SAID, ids=[words for words, _ in SAID])
+def test_what_the_sdk_says_of_a_transport_is_understood(words: str, text: str) -> None:
+    exc = UserError(f"Failed to call tool 'pay' on MCP server 'bank': {words}")
+    assert tell(None, exc).startswith(text)  # type: ignore[arg-type]

@@ -1,0 +1,142 @@
+"""What the bridges share: the waits between attempts, and texts that invite nothing that the decision forbids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import anyio
+import pytest
+
+import failwell as fw
+from failwell.client.telling import Told, attempted, attempted_sync, settle, told
+
+READS = {"name": "find", "annotations": {"readOnlyHint": True}}
+KEEPS = {"name": "put", "annotations": {"idempotentHint": True}}
+
+
+class Watch:
+    """A clock that moves when somebody waits."""
+
+    def __init__(self) -> None:
+        self.waits: list[float] = []
+
+    def monotonic(self) -> float:
+        return sum(self.waits)
+
+    def now(self) -> datetime:
+        return datetime(2026, 1, 1, tzinfo=UTC)
+
+    async def sleep(self, seconds: float, /) -> None:
+        self.waits.append(seconds)
+
+
+def failing(*errors: Exception) -> tuple[Callable[[], Any], list[Exception]]:
+    left = list(errors)
+
+    async def call() -> str:
+        if left:
+            raise left.pop(0)
+        return "worked"
+
+    return call, left
+
+
+def tried(*errors: Exception, tool: object = None, policy: fw.Policy | None = None) -> tuple[Any, Watch, int]:
+    """What came of it, the waits, and how many of the failures were never met."""
+    call, left = failing(*errors)
+    clock = Watch()
+
+    async def main() -> Any:
+        return await attempted(call, tool=tool, policy=policy, clock=clock)
+
+    return anyio.run(main), clock, len(left)
+
+
+BUSY = fw.Transient("Busy.", code="RATE_LIMITED", retry_after=30)
+LOST = fw.Transient("Lost.", code="TIMEOUT", effect="unknown")
+
+
+def test_it_waits_at_least_as_long_as_the_server_says() -> None:
+    result, clock, _ = tried(BUSY, BUSY)
+    assert result == "worked"
+    assert [30 <= wait <= 33 for wait in clock.waits] == [True, True]
+
+
+def test_a_write_that_may_have_happened_is_made_once() -> None:
+    result, clock, left = tried(LOST, LOST)
+    assert (result.text, clock.waits, left) == (
+        "Lost. It is not known whether the call took effect; do not repeat it.",
+        [],
+        1,
+    )
+
+
+def test_what_only_reads_is_tried_and_then_told_without_a_warning() -> None:
+    result, clock, left = tried(LOST, LOST, LOST, tool=READS)
+    assert (result.text, len(clock.waits), left) == (
+        "Lost. It failed 3 times in a row; do not make the same call again now.",
+        2,
+        0,
+    )
+
+
+def test_what_an_earlier_attempt_may_have_done_is_not_forgotten() -> None:
+    result, _, _ = tried(LOST, fw.NotFound("Gone."), tool=KEEPS)
+    assert result.text == "Gone. It is not known whether the call took effect; do not repeat it."
+
+
+def test_a_wait_beyond_the_deadline_is_not_begun() -> None:
+    result, clock, _ = tried(BUSY, BUSY, policy=fw.Policy(deadline=40))
+    assert (result.text, len(clock.waits)) == (
+        "Busy. It failed 2 times in a row; do not make the same call again now.",
+        1,
+    )
+
+
+def test_a_wait_that_is_too_long_is_left_to_others() -> None:
+    result, clock, _ = tried(fw.Transient("Closed.", code="RATE_LIMITED", retry_after=3600))
+    assert (result.text, clock.waits) == ("Closed. Wait 3600 seconds, then make the same call again.", [])
+
+
+def test_what_the_author_proposes_is_kept_when_the_attempts_are_spent() -> None:
+    busy = fw.Transient("Busy.", code="RATE_LIMITED", retry_after=1, actions=["search_cached"])
+    result, _, _ = tried(busy, busy, busy)
+    assert result.text == ("Busy. It failed 3 times in a row; do not make the same call again now. Call search_cached.")
+
+
+def test_prose_that_invites_a_second_payment_is_not_passed_on() -> None:
+    error = fw.ToolError("503 Service Unavailable", code="UNAVAILABLE", legacy=True)
+    assert "make the same call again" in told(error)
+    assert (
+        settle(error).text == "503 Service Unavailable. It is not known whether the call took effect; do not repeat it."
+    )
+
+
+def test_blocking_calls_are_attempted_the_same_way() -> None:
+    left: list[Exception] = [fw.Transient("Busy.", code="RATE_LIMITED", retry_after=0.01)]
+
+    def call() -> str:
+        if left:
+            raise left.pop()
+        return "worked"
+
+    assert attempted_sync(call) == "worked"
+
+
+def test_a_text_is_guarded() -> None:
+    leak = settle(fw.Internal("It broke at postgres://admin:Tr0ub4dor-and-3@db/prod."))
+    assert isinstance(leak, Told)
+    assert "Tr0ub4dor" not in leak.text
+
+
+def test_what_is_no_failure_passes() -> None:
+    async def call() -> None:
+        raise LookupError("mine")
+
+    async def main() -> None:
+        await attempted(call, passes=lambda exc: isinstance(exc, LookupError))
+
+    with pytest.raises(LookupError, match="mine"):
+        anyio.run(main)
