@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 from collections.abc import Iterator
@@ -9,6 +10,8 @@ from typing import Any
 
 import pytest
 import structlog
+from rich.console import Console
+from rich.logging import RichHandler
 
 import failwell as fw
 from failwell.observe import log_failure
@@ -110,7 +113,35 @@ def test_the_record_has_every_field_and_a_readable_line(logger: logging.Logger) 
     record = only(logger)
     assert fields(record) == SAID
     assert (record.levelname, record.name) == ("INFO", "shop")
-    assert kept(logger).lines == ["tool_error orders/get failed: NOT_FOUND: Order o_1 does not exist. (1f0c2d3e4a5b)"]
+    assert kept(logger).lines == ["tool_error orders/get: NOT_FOUND: Order o_1 does not exist."]
+
+
+@pytest.mark.parametrize(
+    ("error", "raised", "line"),
+    [
+        pytest.param(fw.NotFound("Gone."), None, "tool_error t: NOT_FOUND: Gone.", id="expected"),
+        pytest.param(fw.Conflict("Two.").critical(), None, "tool_error t: CONFLICT: Two. (1f0c)", id="critical"),
+        pytest.param(fw.Internal("Oh."), KeyError(), "tool_error t: INTERNAL_ERROR: Oh. (1f0c)", id="crash"),
+    ],
+)
+def test_the_line_names_the_id_where_somebody_has_to_look_and_the_record_always(
+    error: fw.ToolError, raised: Exception | None, line: str, logger: logging.Logger
+) -> None:
+    log_failure(logger, error, tool="t", exc=raised, correlation_id="1f0c")
+    assert kept(logger).lines == [line]
+    assert only(logger).__dict__["correlation_id"] == "1f0c"
+
+
+def test_the_line_about_wrong_arguments_fits_a_terminal_with_a_column_for_time_and_level(
+    logger: logging.Logger,
+) -> None:
+    told = io.StringIO()
+    logger.handlers = [RichHandler(console=Console(file=told, width=80))]
+    error = fw.Invalid("Invalid arguments for add: a, b.", fields=[("a", "not a number"), ("b", "missing")])
+    log_failure(logger, error, tool="add", correlation_id="1f0c2d3e4a5b")
+    assert [line.split("INFO")[-1].strip() for line in told.getvalue().splitlines()] == [
+        "tool_error add: VALIDATION_ERROR: a, b"
+    ]
 
 
 @pytest.mark.checklist(277)
@@ -141,7 +172,7 @@ def test_without_a_number_or_a_code_they_follow_from_the_error(logger: logging.L
         "details": "Broken.",
         "context": {},
     }
-    assert kept(logger).lines == ["tool_error t failed: UNAVAILABLE: Broken."]
+    assert kept(logger).lines == ["tool_error t: UNAVAILABLE: Broken."]
 
 
 @pytest.mark.checklist(278)
@@ -151,7 +182,7 @@ def test_no_name_in_the_context_collides(name: str, logger: logging.Logger, stru
     log_failure(logger, error, tool="t", context={name: "ours"})
     log_failure(structlog.get_logger(), error, tool="t", context={name: "ours"})
     assert only(logger).__dict__["context"] == structured[0]["context"] == {name: "ours"}
-    assert kept(logger).lines == ["tool_error t failed: NOT_FOUND: no"]
+    assert kept(logger).lines == ["tool_error t: NOT_FOUND: no"]
 
 
 @pytest.mark.checklist(278)
@@ -179,7 +210,7 @@ def test_an_adapter_adds_its_own_and_takes_nothing_away(logger: logging.Logger) 
     record = only(logger)
     assert fields(record) == SAID
     assert (record.__dict__["tenant"], record.name) == ("acme", "shop")
-    assert record.getMessage().startswith("[shop] tool_error orders/get failed: NOT_FOUND")
+    assert record.getMessage().startswith("[shop] tool_error orders/get: NOT_FOUND")
 
 
 def test_a_crash_is_an_error_with_the_way_there(logger: logging.Logger, structured: list[dict[str, Any]]) -> None:
@@ -191,7 +222,7 @@ def test_a_crash_is_an_error_with_the_way_there(logger: logging.Logger, structur
     assert record.levelname == "ERROR"
     assert record.__dict__["details"] == "KeyError: 'stock'"
     first, *rest = kept(logger).lines[0].splitlines()
-    assert first == "tool_error t failed: INTERNAL_ERROR: KeyError: 'stock'"
+    assert first == "tool_error t: INTERNAL_ERROR: KeyError: 'stock'"
     assert rest[-1] == '    raise KeyError("stock")'
     assert (structured[0]["log_level"], structured[0]["exception"]) == ("error", "\n".join(rest))
 

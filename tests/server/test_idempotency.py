@@ -233,7 +233,7 @@ class Shop:
         def read(raised: BaseException) -> Failed:
             if self.knows is not None:
                 return self.boundary.no_such_tool(call, self.knows, raised)
-            return self.boundary.failure(raised, facts, call.arguments, era=LEGACY)
+            return Failed(self.boundary.failure(raised, facts, call.arguments, era=LEGACY), facts, raised)
 
         result = await self.boundary.handle(call, work, read, lambda: facts)
         if not isinstance(result, keyed_app.CallToolResult):

@@ -183,7 +183,7 @@ def test_each_call_is_an_event_and_each_failure_a_record(nursery: Nursery, serve
                     assert records[case] == expected
                     assert said["record"] == "tool_error"
                     assert said["line"].startswith("tool_error ")
-                    assert said["line"].endswith(f" ({mark})")
+                    assert said["line"].endswith(f" ({mark})") is (case == "crash")
                     assert ("features.py" in (said["way"] or "")) is (case == "crash")
     everything = notes.read_text() + "".join(answer.raw for answer in told.values())
     assert SECRET not in everything

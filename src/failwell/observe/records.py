@@ -51,16 +51,18 @@ def log_failure(
             logger = logger.bind()
         if not _listens(logger, level):
             return
+        names = {
+            "request_id": request_id,
+            "tool_name": tool,
+            "action": action,
+            "mcp_error_code": error.code or default_code(error),
+            "correlation_id": correlation_id or error.correlation_id,
+        }
         fields: dict[str, Json] = {
-            "request_id": _name(request_id, guard),
-            "tool_name": _name(tool, guard),
-            "action": _name(action, guard),
+            **_guarded(names, _told(error), error, guard),
             "error_code": number_of(error) if number is None else number,
-            "mcp_error_code": _name(error.code or default_code(error), guard),
             "kind": error.kind.value,
             "strategy": error.strategy.value,
-            "correlation_id": _name(correlation_id or error.correlation_id, guard),
-            "details": guard.text(_told(error)),
             "context": _context(error, context, guard),
         }
         led = guard.redact(way(exc)) if crash and exc is not None else None
@@ -100,8 +102,13 @@ def _told(error: ToolError) -> str:
     return ", ".join(problem.name for problem in error.fields[:_MOST_FIELDS]) or text(error.debug) or error.message
 
 
-def _name(value: str | int | None, guard: Guard) -> str | int | None:
-    return guard.redact(_line(text(value)[:_LONGEST_NAME])) if isinstance(value, str) else value
+def _guarded(names: dict[str, Any], details: str, error: ToolError, guard: Guard) -> dict[str, Json]:
+    """What is printed of a failure: the names on one line each, and no secret in any of it."""
+    lines = {name: _line(text(value)[:_LONGEST_NAME]) for name, value in names.items() if isinstance(value, str)}
+    # One look at everything together; most often there is nothing to mask.
+    if guard.passes(error, " ".join((*lines.values(), details))):
+        return {**names, **lines, "details": details}
+    return {**names, **{name: guard.redact(line) for name, line in lines.items()}, "details": guard.text(details)}
 
 
 def _line(told: str) -> str:
@@ -118,9 +125,10 @@ def _context(error: ToolError, more: Mapping[str, Any] | None, guard: Guard) -> 
 def _write(
     logger: logging.Logger | logging.LoggerAdapter[Any], level: int, fields: dict[str, Json], led: str | None
 ) -> None:
-    message: Any = f"{EVENT} %s failed: %s: %s%s"
+    message: Any = f"{EVENT} %s: %s: %s%s"
     label = fields["tool_name"] if fields["action"] is None else f"{fields['tool_name']}/{fields['action']}"
-    mark = fields["correlation_id"]
+    # What was to be expected stays short enough for one line of a terminal: a handler that wraps lines takes its time.
+    mark = fields["correlation_id"] if level > logging.INFO else None
     args = (label, fields["mcp_error_code"], _line(fields["details"]), "" if mark is None else f" ({mark})")
     more: dict[str, Any] = {}
     while isinstance(logger, logging.LoggerAdapter):
@@ -128,8 +136,9 @@ def _write(
         message, given = logger.process(message, {"extra": {}})
         more = {**(given.get("extra") or {}), **more}
         logger = logger.logger
-    # Made by hand: `extra` raises for names that the application's own record factory has given already.
-    record = logger.makeRecord(logger.name, level, __file__, 0, message, args, None, EVENT)
+    # Made by hand: `extra` raises for names that the application's own record factory has given already. It names no
+    # file: the failure is the tool's, and where this one is called says nothing.
+    record = logger.makeRecord(logger.name, level, "", 0, message, args, None, EVENT)
     for name, value in {**more, **fields}.items():
         record.__dict__.setdefault(name, value)
     record.exc_text = led

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
+from mcp.server import MCPServer
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp_types import ToolAnnotations
 
 import failwell as fw
 from failwell.server import Rule, Safety, Target, rate
 
 from .store import Store
 
-TIERS = ("fundamental", "advanced", "professional")
+CHANGE = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True)
+ADD = ToolAnnotations(read_only_hint=False, destructive_hint=False)
+HINTS = {"fundamental": ToolAnnotations(read_only_hint=True), "advanced": CHANGE, "professional": CHANGE}
+TIERS = tuple(HINTS)
+# What any tool that asks a device may fail with. What its rules refuse with, they declare themselves.
+DEVICE = ("NOT_FOUND", "TIMEOUT", "DEVICE_UNREACHABLE", "DEVICE_AUTH_FAILED", "DEVICE_ERROR")
+NEXT_STEPS = (
+    "Use registry/update to enable {flag} flag",
+    "Use registry/list with environment filter to find devices with {tier} tier enabled",
+    "Contact administrator to enable {tier} tier for this device",
+)
+Function = Callable[..., Any]
 
 
 class Access:
@@ -26,28 +39,31 @@ class Access:
         self._users = [user.split(":") for user in settings.get("ROUTERS_USERS", "").split()]
         self._token = settings.get("ROUTERS_TOKEN", "")
         self._tiers: ContextVar[tuple[str, ...]] = ContextVar("tiers", default=())
-        self.rate = rate(30, key=lambda sent: sent["device_id"], message="Too many requests to device '{device_id}'")
+        self._rate = rate(30, key=lambda sent: sent["device_id"], message="Too many requests to device '{device_id}'")
 
-    def tier(self, tier: str) -> Rule:
-        """For tools that touch no device."""
-        return Safety(tiers=lambda _: self._tiers.get()).requires(tier=tier)
+    def tool(
+        self, server: MCPServer[Any], name: str, tier: str, *codes: str, device: bool = False, flag: str | None = None
+    ) -> Callable[[Function], Function]:
+        """A tool of a tier. One that asks the `device` in `device_id` stands under the device's rules and rate, too."""
+        rule = self.rule(tier, device=device, flag=flag)
+        said = fw.raises("UNAUTHORIZED", *(DEVICE if device else ()), *codes)
 
-    def device(self, tier: str, flag: str | None = None) -> Rule:
-        """For tools that touch the device in `device_id`: it is in this environment, and has the flag."""
-        safety = Safety(environment=self._environment, tiers=lambda _: self._tiers.get(), target=self._target)
+        def add(function: Function) -> Function:
+            ruled = rule(self._rate(function) if device else function)
+            server.add_tool(said(ruled), name, annotations=ADD if flag else HINTS[tier], structured_output=False)
+            return ruled
+
+        return add
+
+    def rule(self, tier: str, *, device: bool = True, flag: str | None = None) -> Rule:
+        """The caller has the tier, and the device in `device_id` is in this environment and has the flag."""
+        target = self._target if device else None
+        safety = Safety(environment=self._environment, tiers=lambda _: self._tiers.get(), target=target)
         if flag is None:
             return safety.requires(tier=tier)
         others = {"environment": self._environment, "filter": f"{flag}=true"}
-        return safety.requires(
-            tier=tier,
-            flag=flag,
-            next_steps=[
-                "Use registry/update to enable {flag} flag",
-                "Use registry/list with environment filter to find devices with {tier} tier enabled",
-                "Contact administrator to enable {tier} tier for this device",
-            ],
-            actions=[fw.Action("registry/list", f"List devices with {tier} tier enabled", others)],
-        )
+        look = fw.Action("registry/list", f"List devices with {tier} tier enabled", others)
+        return safety.requires(tier=tier, flag=flag, next_steps=NEXT_STEPS, actions=[look])
 
     def _target(self, arguments: Mapping[str, Any]) -> Target:
         device = self._store.device(arguments["device_id"])
@@ -56,9 +72,8 @@ class Access:
     async def middleware(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Finds out who calls: over HTTP by the bearer's token, on stdio by the one in the environment."""
         if ctx.method in ("tools/call", "resources/read"):
-            sent = self._token
-            if ctx.request is not None:
-                sent = ctx.request.headers.get("authorization", "").removeprefix("Bearer ")
+            http = ctx.request
+            sent = self._token if http is None else http.headers.get("authorization", "").removeprefix("Bearer ")
             self._tiers.set(self._tiers_of(sent) if self._users else TIERS)
         return await call_next(ctx)
 
@@ -66,7 +81,5 @@ class Access:
         for _, tier, token in self._users:
             if hmac.compare_digest(token.encode(), sent.encode()):
                 return TIERS[: TIERS.index(tier) + 1]
-        raise fw.catalogs.JsonRpc.UNAUTHORIZED(
-            "No valid authentication found",
-            suggestion="Ask the user for a token: a bearer token over HTTP, ROUTERS_TOKEN on stdio.",
-        )
+        advice = "Ask the user for a token: a bearer token over HTTP, ROUTERS_TOKEN on stdio."
+        raise fw.catalogs.JsonRpc.UNAUTHORIZED("No valid authentication found", suggestion=advice)

@@ -9,29 +9,24 @@ import httpx2
 import failwell as fw
 from failwell.model.template import DEVICE
 
-from .store import Device
+from .store import Device, Store
 
 FAILURES = fw.classify.Table(fw.classify.DEFAULT)
 """Asked before the shared table: an HTTP failure is a device's here, and the request knows which device."""
 
-Failure = httpx2.RequestError | httpx2.HTTPStatusError
-
 
 class Devices:
-    def __init__(self, timeout: float) -> None:
+    def __init__(self, store: Store, timeout: float) -> None:
+        self._store = store
         self._http = httpx2.AsyncClient(timeout=timeout, trust_env=False)
 
-    async def ask(self, device: Device, method: str, path: str, body: Any = None, **about: Any) -> Any:
+    async def ask(self, device_id: str, method: str, path: str, body: Any = None, **about: Any) -> Any:
         """What the device answers. `verify` names the call that tells whether a lost request took effect."""
-        response = await self._http.request(
-            method,
-            f"http://{device.address}/rest/{path}",
-            auth=(device.username, device.password),
-            json=body,
-            extensions={"device": device, **about},
-        )
-        response.raise_for_status()
-        return response.json()
+        device = self._store.device(device_id)
+        url, login = f"http://{device.address}/rest/{path}", (device.username, device.password)
+        about |= {"device": device, "operation": f"{method} /rest/{path}"}
+        response = await self._http.request(method, url, auth=login, json=body, extensions=about)
+        return response.raise_for_status().json()
 
 
 @FAILURES.maps(httpx2.NetworkError, httpx2.ConnectTimeout, httpx2.RemoteProtocolError)
@@ -44,12 +39,9 @@ def unreachable(exc: httpx2.RequestError) -> fw.ToolError:
 @FAILURES.maps(httpx2.TimeoutException)
 def timed_out(exc: httpx2.TimeoutException) -> fw.ToolError:
     device_id, seconds = exc.request.extensions["device"].id, exc.request.extensions["timeout"]["read"]
-    error = fw.catalogs.JsonRpc.TIMEOUT(
-        f"REST call to device timed out after {seconds} seconds",
-        retry_after=60,
-        details={"device_id": device_id, "timeout_seconds": seconds, "operation": _operation(exc)},
-    )
-    return _with_effect(exc, error)
+    error = fw.catalogs.JsonRpc.TIMEOUT(f"REST call to device timed out after {seconds} seconds", retry_after=60)
+    details = {"device_id": device_id, "timeout_seconds": seconds, "operation": exc.request.extensions["operation"]}
+    return _with_effect(exc, error.with_details(details))
 
 
 @FAILURES.maps(httpx2.HTTPStatusError)
@@ -59,14 +51,9 @@ def refused(exc: httpx2.HTTPStatusError) -> fw.ToolError:
         return DEVICE["DEVICE_AUTH_FAILED"].error(device_id=device.id, credential_kind="routeros_rest")
     # Masked before it is cut to what the contract allows: half a password would not be known for one.
     said = fw.Guard().knowing([device.password]).text(_said(exc.response))
-    quoted = said[:100]
-    error = DEVICE["DEVICE_ERROR"].error(device_id=device.id, error_summary=quoted).replace(debug=said)
-    details = {"device_id": device.id, "routeros_error": quoted, "operation": _operation(exc)}
+    error = DEVICE["DEVICE_ERROR"].error(device_id=device.id, error_summary=said[:100]).replace(debug=said)
+    details = {"device_id": device.id, "routeros_error": said[:100], "operation": exc.request.extensions["operation"]}
     return _with_effect(exc, error.only_details(details))
-
-
-def _operation(exc: Failure) -> str:
-    return f"{exc.request.method} {exc.request.url.path}"
 
 
 def _said(response: httpx2.Response) -> str:
@@ -78,7 +65,7 @@ def _said(response: httpx2.Response) -> str:
     return str(body.get("detail") or body.get("message") or f"HTTP {response.status_code}")
 
 
-def _with_effect(exc: Failure, error: fw.ToolError) -> fw.ToolError:
+def _with_effect(exc: httpx2.RequestError | httpx2.HTTPStatusError, error: fw.ToolError) -> fw.ToolError:
     """The shared table knows whether such a request may have changed something; then looking comes before retrying."""
     error = error.replace(effect=fw.wrap(exc).effect)
     verify: fw.Action | None = exc.request.extensions.get("verify")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from ipaddress import ip_address
 from typing import Any
 
@@ -15,20 +16,20 @@ import failwell as fw
 from failwell.model.template import VALIDATION
 from failwell.server import progress, tool_result
 
-from .access import Access
+from .access import DEVICE, Access
 from .devices import FAILURES, Devices
 from .store import Device, Plan, Store
-from .tools import CHANGE, DEVICE, check_address
+from .tools import check_address
 
+JsonRpc = fw.catalogs.JsonRpc
 LIFE = timedelta(hours=2)
 
 
 def add_plans(server: MCPServer[Any], store: Store, devices: Devices, access: Access) -> None:
-    workflow = access.device("professional", "allow_professional_workflows")
+    tool = partial(access.tool, server)
+    workflow = access.rule("professional", flag="allow_professional_workflows")
 
-    @server.tool("plan/create", annotations=CHANGE)
-    @fw.raises("UNAUTHORIZED", *VALIDATION)
-    @access.tier("professional")
+    @tool("plan/create", "professional", *VALIDATION)
     async def create(device_ids: list[str], servers: list[str]) -> CallToolResult:
         """Plan the same DNS servers for several devices. The plan has to be approved within two hours."""
         if not servers:
@@ -43,33 +44,28 @@ def add_plans(server: MCPServer[Any], store: Store, devices: Devices, access: Ac
         plan = Plan(f"plan-{len(store.all(Plan)) + 1}", device_ids, servers, _iso(now), _iso(now + LIFE))
         return _saved(plan, "created; it needs approval: plan/approve")
 
-    @server.tool("plan/approve", annotations=CHANGE)
-    @fw.raises("UNAUTHORIZED", "NOT_FOUND", "PLAN_EXPIRED")
-    @access.tier("professional")
+    @tool("plan/approve", "professional", "NOT_FOUND", "PLAN_EXPIRED")
     async def approve(plan_id: str) -> CallToolResult:
         """Approve a plan. Ask the user first."""
         return _saved(replace(_valid(plan_id), status="approved"), "approved")
 
-    @server.tool("plan/apply", annotations=CHANGE)
-    @fw.raises(*DEVICE, "PLAN_NOT_APPROVED", "PLAN_EXPIRED")
-    @access.tier("professional")
+    @tool("plan/apply", "professional", *DEVICE, "PLAN_NOT_APPROVED", "PLAN_EXPIRED")
     async def apply(plan_id: str, stream_progress: bool = False) -> CallToolResult:
         """Apply an approved plan, device by device. If a device fails, apply it again: it goes on where it stopped."""
         plan = _valid(plan_id)
         if plan.status == "draft":
-            raise fw.catalogs.JsonRpc.PLAN_NOT_APPROVED(
-                "Plan requires approval before execution",
-                suggestion="Ask the user to approve the plan, then call plan/approve and plan/apply.",
-                actions=[fw.Action("plan/approve", "Approve the plan", {"plan_id": plan_id})],
-                details={"plan_id": plan_id, "plan_status": plan.status, "required_status": "approved"},
-            )
+            approval = fw.Action("plan/approve", "Approve the plan", {"plan_id": plan_id})
+            advice = "Ask the user to approve the plan, then call plan/approve and plan/apply."
+            about = {"plan_id": plan_id, "plan_status": plan.status, "required_status": "approved"}
+            error = JsonRpc.PLAN_NOT_APPROVED("Plan requires approval before execution", suggestion=advice)
+            raise error.replace(actions=[approval], details=about)
         applied = list(plan.applied)
         for device_id in (each for each in plan.devices if each not in plan.applied):
             # A flag may have been taken away since the plan was made.
             workflow.admit({"device_id": device_id})
             await progress(f"Setting DNS servers of {device_id}", percent=100 * len(applied) // len(plan.devices))
             try:
-                await devices.ask(store.device(device_id), "POST", "ip/dns/set", {"servers": ",".join(plan.servers)})
+                await devices.ask(device_id, "POST", "ip/dns/set", {"servers": ",".join(plan.servers)})
             except httpx2.HTTPError as exc:
                 error = fw.classify.classify(exc, table=FAILURES).with_details(plan_id=plan_id, applied_devices=applied)
                 raise error.replace(effect=fw.Effect.PARTIAL if applied else error.effect) from exc
@@ -89,12 +85,11 @@ def add_plans(server: MCPServer[Any], store: Store, devices: Devices, access: Ac
         gone = now - datetime.fromisoformat(plan.expires_at)
         if gone >= timedelta(0):
             again = {"device_ids": plan.devices, "servers": plan.servers}
-            raise fw.catalogs.JsonRpc.PLAN_EXPIRED(
-                f"Plan expired {_spelt(gone)} ago",
-                suggestion="Use plan/create to make the plan anew, and ask the user to approve it.",
-                actions=[fw.Action("plan/create", "Make the plan anew", again)],
-                details={"plan_id": plan_id, "created_at": plan.created_at, "expires_at": plan.expires_at},
-            ).with_details(current_time=_iso(now))
+            anew = fw.Action("plan/create", "Make the plan anew", again)
+            advice = "Use plan/create to make the plan anew, and ask the user to approve it."
+            about = {"plan_id": plan_id, "created_at": plan.created_at, "expires_at": plan.expires_at}
+            error = JsonRpc.PLAN_EXPIRED(f"Plan expired {_spelt(gone)} ago", suggestion=advice, actions=[anew])
+            raise error.with_details(about, current_time=_iso(now))
         return plan
 
 

@@ -39,15 +39,14 @@ def build(settings: Mapping[str, str] = os.environ) -> MCPServer[Any]:
     ROUTERS_NOW: the time it takes it to be, for tests.
     """
     now, log = settings.get("ROUTERS_NOW"), settings.get("ROUTERS_LOG")
-    store = Store(
-        settings.get("ROUTERS_DB", ":memory:"), lambda: datetime.fromisoformat(now) if now else datetime.now(UTC)
-    )
+    path = settings.get("ROUTERS_DB", ":memory:")
+    store = Store(path, lambda: datetime.fromisoformat(now) if now else datetime.now(UTC))
     if "ROUTERS_DB" not in settings:
         flags = ("allow_advanced_writes", "allow_professional_workflows")
         store.save(Device("dev-lab-01", "lab-router-01", Router().address, "lab", flags=flags))
         store.save(Device("dev-lab-02", "lab-router-02", Router(version="7.8 (stable)").address, "lab"))
         store.save(Device("dev-prod-01", "prod-router-01", Router().address, "prod", flags=flags))
-    access, devices = Access(store, settings), Devices(float(settings.get("ROUTERS_TIMEOUT", "5")))
+    access, devices = Access(store, settings), Devices(store, float(settings.get("ROUTERS_TIMEOUT", "5")))
     # The SDK logs a warning about each name with a slash in it; contract 004 wants them so.
     server = MCPServer[Any]("routers", log_level="ERROR", middleware=[access.middleware])
     add_tools(server, store, devices, access)

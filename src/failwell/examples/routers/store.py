@@ -74,11 +74,8 @@ class Store:
         )
 
     def plan(self, plan_id: str) -> Plan:
-        known = self.all(Plan)
-        if plan_id in known:
-            return known[plan_id]
-        raise fw.NotFound(
-            f"Plan '{plan_id}' not found",
-            suggestion="Use plan/create to make a plan, and the plan_id that it answers.",
-            details={"plan_id": plan_id, "resource_type": "plan"},
-        )
+        if plan := self.all(Plan).get(plan_id):
+            return plan
+        advice = "Use plan/create to make a plan, and the plan_id that it answers."
+        about = {"plan_id": plan_id, "resource_type": "plan"}
+        raise fw.NotFound(f"Plan '{plan_id}' not found", suggestion=advice, details=about)

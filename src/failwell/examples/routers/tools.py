@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from ipaddress import ip_interface
 from typing import Annotated, Any, Literal
 
 from mcp.server import MCPServer
-from mcp_types import CallToolResult, ToolAnnotations
+from mcp_types import CallToolResult
 from pydantic import Field
 
 import failwell as fw
@@ -18,50 +19,42 @@ from .access import Access
 from .devices import Devices
 from .store import Device, Store
 
+JsonRpc = fw.catalogs.JsonRpc
 Environment = Literal["lab", "staging", "prod"]
 Flag = Literal["allow_advanced_writes", "allow_professional_workflows"]
 Filter = Literal["allow_advanced_writes=true", "allow_professional_workflows=true"]
 Password = Annotated[str, Field(json_schema_extra={"format": "password"})]
-READ = ToolAnnotations(read_only_hint=True)
-CHANGE = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True)
-# What any tool that asks a device may fail with. What its rules refuse with, they declare themselves.
-DEVICE = ("UNAUTHORIZED", "NOT_FOUND", "TIMEOUT", "DEVICE_UNREACHABLE", "DEVICE_AUTH_FAILED", "DEVICE_ERROR")
+ADDRESS = ("INVALID_IP_ADDRESS", "INVALID_CONFIGURATION", "UNSAFE_OPERATION")
 
 
 def add_tools(server: MCPServer[Any], store: Store, devices: Devices, access: Access) -> None:
-    @server.tool("registry/list", annotations=READ)
-    @fw.raises("UNAUTHORIZED")
-    @access.tier("fundamental")
+    tool = partial(access.tool, server)
+
+    @tool("registry/list", "fundamental")
     async def list_devices(environment: Environment | None = None, filter: Filter | None = None) -> CallToolResult:
         """List devices, of one environment or with one flag."""
-        found = [
+        found: list[dict[str, Any]] = [
             {"device_id": each.id, "name": each.name, "environment": each.environment, "flags": each.flags}
             for each in store.all(Device).values()
             if environment in (None, each.environment) and (not filter or filter.removesuffix("=true") in each.flags)
         ]
-        names = ", ".join(str(each["device_id"]) for each in found)
+        names = ", ".join(each["device_id"] for each in found)
         return tool_result(f"{len(found)} devices: {names}", meta={"devices": found})
 
-    @server.tool("registry/add", annotations=CHANGE)
-    @fw.raises("UNAUTHORIZED", "CONFLICT")
-    @access.tier("advanced")
+    @tool("registry/add", "advanced", "CONFLICT")
     async def add_device(
         device_id: str, name: str, address: str, environment: Environment, username: str, password: Password
     ) -> CallToolResult:
         """Add a device by its management address, as host:port."""
         for known in store.all(Device).values():
             if device_id == known.id or name == known.name:
-                raise fw.Conflict(
-                    f"Device with name '{known.name}' already exists",
-                    suggestion="Use another name, or registry/update to change the device that has it.",
-                    details={"device_name": known.name, "existing_device_id": known.id},
-                )
+                advice = "Use another name, or registry/update to change the device that has it."
+                about = {"device_name": known.name, "existing_device_id": known.id}
+                raise fw.Conflict(f"Device with name '{known.name}' already exists", suggestion=advice, details=about)
         store.save(Device(device_id, name, address, environment, username, password))
         return tool_result(f"Device '{device_id}' added", meta={"device_id": device_id})
 
-    @server.tool("registry/update", annotations=CHANGE)
-    @fw.raises("UNAUTHORIZED", "NOT_FOUND")
-    @access.tier("advanced")
+    @tool("registry/update", "advanced", "NOT_FOUND")
     async def update(device_id: str, address: str | None = None, flags: list[Flag] | None = None) -> CallToolResult:
         """Change a device's management address, or what may be done to it."""
         device = store.device(device_id)
@@ -69,80 +62,60 @@ def add_tools(server: MCPServer[Any], store: Store, devices: Devices, access: Ac
         store.save(replace(device, address=address or device.address, flags=kept))
         return tool_result(f"Device '{device_id}' updated", meta={"device_id": device_id, "flags": kept})
 
-    @server.tool("registry/rotate-credentials", annotations=CHANGE)
-    @fw.raises("UNAUTHORIZED", "NOT_FOUND")
-    @access.tier("advanced")
+    @tool("registry/rotate-credentials", "advanced", "NOT_FOUND")
     async def rotate_credentials(device_id: str, username: str, password: Password) -> CallToolResult:
         """Change the credentials by which the service logs in to a device."""
         store.save(replace(store.device(device_id), username=username, password=password))
         return tool_result(f"Credentials of device '{device_id}' changed", meta={"device_id": device_id})
 
-    @server.tool("system/get-overview", annotations=READ)
-    @fw.raises(*DEVICE)
-    @access.device("fundamental")
-    @access.rate
+    @tool("system/get-overview", "fundamental", device=True)
     async def get_overview(device_id: str) -> CallToolResult:
         """The version and load of a device."""
-        found = await devices.ask(store.device(device_id), "GET", "system/resource")
+        found = await devices.ask(device_id, "GET", "system/resource")
         version, load = found["version"].split()[0], float(found["cpu-load"])
         facts = {"device_id": device_id, "routeros_version": version, "cpu_usage_percent": load}
         return tool_result(f"RouterOS {version}, CPU at {load} %", meta=facts)
 
-    @server.tool("system/get-ntp-status", annotations=READ)
-    @fw.raises(*DEVICE, "DEVICE_UNSUPPORTED")
-    @access.device("fundamental")
-    @access.rate
+    @tool("system/get-ntp-status", "fundamental", "DEVICE_UNSUPPORTED", device=True)
     async def get_ntp_status(device_id: str) -> CallToolResult:
         """Whether a device's clock is synchronised."""
-        device = store.device(device_id)
-        version = (await devices.ask(device, "GET", "system/resource"))["version"].split()[0]
+        version = (await devices.ask(device_id, "GET", "system/resource"))["version"].split()[0]
         if tuple(map(int, version.split(".")[:2])) < (7, 10):
-            raise fw.catalogs.JsonRpc.DEVICE_UNSUPPORTED(
-                "RouterOS version too old for this operation",
-                suggestion="Ask the user to upgrade RouterOS on the device, or use a different device.",
-                details={"device_id": device_id, "routeros_version": version, "required_version": "7.10+"},
-            ).with_details(tool="system/get-ntp-status")
-        found = await devices.ask(device, "GET", "system/ntp/client")
+            advice = "Ask the user to upgrade RouterOS on the device, or use a different device."
+            about = {"device_id": device_id, "routeros_version": version, "required_version": "7.10+"}
+            error = JsonRpc.DEVICE_UNSUPPORTED("RouterOS version too old for this operation", suggestion=advice)
+            raise error.with_details(about, tool="system/get-ntp-status")
+        found = await devices.ask(device_id, "GET", "system/ntp/client")
         return tool_result(f"NTP is {found['status']}", meta={"device_id": device_id, "status": found["status"]})
 
     @server.resource("device://{device_id}/addresses")
-    @server.tool("ip/list-addresses", annotations=READ, structured_output=False)
-    @fw.raises(*DEVICE)
-    @access.device("fundamental")
-    @access.rate
+    @tool("ip/list-addresses", "fundamental", device=True)
     async def list_addresses(device_id: str) -> str:
         """The addresses of a device, by interface."""
-        rows = await devices.ask(store.device(device_id), "GET", "ip/address")
+        rows = await devices.ask(device_id, "GET", "ip/address")
         return "\n".join(f"{row['address']} on {row['interface']}" for row in rows)
 
-    @server.tool("ip/add-address", annotations=ToolAnnotations(read_only_hint=False, destructive_hint=False))
-    @fw.raises(*DEVICE, "INVALID_IP_ADDRESS", "INVALID_CONFIGURATION", "UNSAFE_OPERATION")
-    @access.device("advanced", "allow_advanced_writes")
-    @access.rate
+    @tool("ip/add-address", "advanced", *ADDRESS, device=True, flag="allow_advanced_writes")
     async def add_address(device_id: str, address: str, interface: str) -> CallToolResult:
         """Give an interface of a device another address, such as 192.0.2.1/24."""
         check_address("address", address, ip_interface)
-        device = store.device(device_id)
         about = {"device_id": device_id, "interface": interface}
-        managed = device.address.rpartition(":")[0]
-        rows = await devices.ask(device, "GET", "ip/address")
+        managed = store.device(device_id).address.rpartition(":")[0]
+        rows = await devices.ask(device_id, "GET", "ip/address")
         if any(row["interface"] == interface and row["address"].split("/")[0] == managed for row in rows):
-            raise fw.catalogs.JsonRpc.UNSAFE_OPERATION(
-                "Cannot modify management interface IP address",
-                suggestion="Use another interface; the service would lock itself out of the device.",
-                details={**about, "reason": "Management interface protection"},
-            ).with_details(safety_rule="PROTECT_MANAGEMENT_PATH")
-        disabled = {row["name"]: row["disabled"] == "true" for row in await devices.ask(device, "GET", "interface")}
+            advice = "Use another interface; the service would lock itself out of the device."
+            error = JsonRpc.UNSAFE_OPERATION("Cannot modify management interface IP address", suggestion=advice)
+            about["reason"] = "Management interface protection"
+            raise error.with_details(about, safety_rule="PROTECT_MANAGEMENT_PATH")
+        disabled = {row["name"]: row["disabled"] == "true" for row in await devices.ask(device_id, "GET", "interface")}
         if disabled.get(interface, True):
             status = "disabled" if interface in disabled else "missing"
             others = ", ".join(name for name, off in disabled.items() if not off)
-            raise fw.catalogs.JsonRpc.INVALID_CONFIGURATION(
-                f"Cannot add IP address: interface is {status}",
-                suggestion=f"Use one that is enabled ({others}), or ask the user to change the device.",
-                details={**about, "interface_status": status},
-            )
+            advice = f"Use one that is enabled ({others}), or ask the user to change the device."
+            error = JsonRpc.INVALID_CONFIGURATION(f"Cannot add IP address: interface is {status}", suggestion=advice)
+            raise error.with_details(about, interface_status=status)
         look = fw.Action("ip/list-addresses", "See whether the address was added", {"device_id": device_id})
-        await devices.ask(device, "PUT", "ip/address", {"address": address, "interface": interface}, verify=look)
+        await devices.ask(device_id, "PUT", "ip/address", {"address": address, "interface": interface}, verify=look)
         return tool_result(f"{address} added to {interface} of '{device_id}'", meta={**about, "address": address})
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import getitem
 from typing import Any, Final
 
 import httpx2
@@ -49,10 +51,7 @@ class Api:
         untouched = self.only_reads or method == "GET"
         try:
             answer = self.http.request(method, path, headers={"authorization": f"Bearer {self.token}"}, **request)
-            found = answer.raise_for_status().json()
-            for key in place:
-                found = found[key]
-            return found
+            return reduce(getitem, place, answer.raise_for_status().json())
         except httpx2.HTTPStatusError:
             status, headers, body = answer.status_code, answer.headers, answer.content
             error = fw.classify.from_http(status, headers, body, method=method, statuses=statuses, service=self.name)

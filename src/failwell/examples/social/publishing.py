@@ -50,14 +50,11 @@ def _stopped(thread: Thread, error: fw.ToolError) -> fw.ToolError:
     rest = fw.Action("resume_thread", "Posts what is missing.", {"thread_id": thread.id})
     if thread.posted:
         count, size, wait = len(thread.posted), len(thread.texts), error.retry_after
-        return S.thread_partial_failure(
-            f"{count} of {size} posts are out ({', '.join(thread.posted)}), then it failed: {error.message}",
-            suggestion=f"Wait {wait} seconds before you post the rest." if wait else None,
-            retry_after=wait,
-            actions=[rest],
-            details={"thread_id": thread.id, "posted": thread.posted, "missing": size - count, "cause": error.code},
-            cause=error,
-        )
+        text = f"{count} of {size} posts are out ({', '.join(thread.posted)}), then it failed: {error.message}"
+        advice = f"Wait {wait} seconds before you post the rest." if wait else None
+        about = {"thread_id": thread.id, "posted": thread.posted, "missing": size - count, "cause": error.code}
+        stopped = S.thread_partial_failure(text, suggestion=advice, retry_after=wait, actions=[rest], cause=error)
+        return stopped.with_details(about)
     if error.effect is fw.Effect.NONE:
         return error
     return error.replace(verify=fw.Action("list_posts"), actions=[rest])

@@ -36,7 +36,6 @@ Texts = Annotated[list[str], Field(min_length=1, max_length=25, description="A p
 PostId = Annotated[str, Field(pattern=r"^\d{1,20}$")]
 Words = tuple[str, ...]
 Function = Callable[..., Any]
-Decorator = Callable[[Function], Function]
 
 
 def build(environment: Mapping[str, str] = os.environ) -> MCPServer[Any]:
@@ -54,7 +53,7 @@ def build(environment: Mapping[str, str] = os.environ) -> MCPServer[Any]:
     media = Path(get("SOCIAL_MEDIA", ".")).resolve()
     server = MCPServer[Any]("social", log_level="ERROR")
 
-    def tool(category: str, needs: Words, profiles: Words, *codes: fw.Code, changes: bool = True) -> Decorator:
+    def tool(category: str, needs: Words, profiles: Words, *codes: fw.Code, changes: bool = True) -> Function:
         """A tool of some profiles: what it may fail with is what it needs, what is its own, and what any tool may."""
         every = (S.validation_error, S.serialization_error, *codes, *(code for need in needs for code in NEEDS[need]))
         raises = fw.raises(*every, category=category, mutation=changes, requires=needs, profiles=profiles)

@@ -48,16 +48,13 @@ class Store:
 
     def begin(self, texts: list[str], media: str | None, state: State) -> int:
         """A thread of these texts; the one of the same texts that waits or stopped half way is taken up again."""
-        known = (json.dumps(texts), media)
-        same = "SELECT id FROM threads WHERE texts = ? AND media IS ? AND state != 'rejected'"
         missing = "json_array_length(texts) > (SELECT count(*) FROM posts WHERE thread = threads.id)"
+        same = f"texts = ? AND media IS ? AND state != 'rejected' AND {missing}"
+        new = "INSERT INTO threads (state, texts, media) VALUES (?, ?, ?) RETURNING id"
+        values = (state, json.dumps(texts), media)
         with self._open() as db:
-            if row := db.execute(f"{same} AND {missing}", known).fetchone():
-                db.execute("UPDATE threads SET state = ? WHERE id = ?", (state, row[0]))
-                return int(row[0])
-            return (
-                db.execute("INSERT INTO threads (texts, media, state) VALUES (?, ?, ?)", (*known, state)).lastrowid or 0
-            )
+            again = db.execute(f"UPDATE threads SET state = ? WHERE {same} RETURNING id", values).fetchall()
+            return int((again or db.execute(new, values).fetchall())[0][0])
 
     def threads(self, *states: State, id: int | None = None) -> list[Thread]:
         """All threads in these states, or the one with the id."""
