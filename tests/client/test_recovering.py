@@ -424,6 +424,41 @@ def test_a_server_that_cannot_be_started_is_an_error_and_no_traceback() -> None:
     run(story)
 
 
+ENDLESS: dict[str, Any] = {}
+ENDLESS["a"] = ENDLESS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_arguments_that_cannot_be_sent_are_not_and_harm_nobody_else(kind: str) -> None:
+    async def story() -> None:
+        async with agent(Tool("put", effect=True), Tool("slow", faults=[Fault.late(0.5)]), kind=kind) as it:
+            slow: list[Report] = []
+
+            async def under_way() -> None:
+                slow.append(await it.call("slow"))
+
+            async with anyio.create_task_group() as group:
+                group.start_soon(under_way)
+                await anyio.sleep(0.2)
+                for arguments in ({"a": "\ud800"}, {"a": ["\udfff"]}, {1: 2}, {"a": object()}, {"a": b"\xff"}, ENDLESS):
+                    report = await it.call("put", arguments)
+                    error = report.error
+                    assert (error.code, error.effect, error.delivery) == ("VALIDATION_ERROR", "none", "never_sent")
+            assert slow[0].ok
+            assert [call.tool for call in it.server.calls] == ["slow"]
+
+    run(story)
+
+
+def test_an_option_that_the_client_does_not_have_is_a_mistake_and_no_failure() -> None:
+    async def story() -> None:
+        async with agent(Tool("get")) as it:
+            with pytest.raises(TypeError, match="has no option 'timeot'"):
+                await it.call_tool("get", {}, timeot=3)
+
+    run(story)
+
+
 def test_fastmcp_raises_for_errors_as_it_always_does() -> None:
     from fastmcp.exceptions import ToolError
 

@@ -56,6 +56,7 @@ class Wire:
     interactive = False
     timeout_option = "read_timeout_seconds"
     positional = ()
+    options = ()
 
     def fresh(self, ended: Any) -> Any:
         wire = self

@@ -29,6 +29,8 @@ class Driver(Protocol):
     """Whether a call may wait for a person in its middle."""
     timeout_option: str
     """What the client calls the limit of one call."""
+    options: tuple[str, ...]
+    """The options of its `call_tool`."""
     positional: tuple[str, ...]
     """The options of `call_tool` that may be given without their names."""
 
@@ -91,6 +93,7 @@ class _MCP(_Base):
 
     timeout_option = "read_timeout_seconds"
     positional: tuple[str, ...] = ("read_timeout_seconds", "progress_callback")
+    options: tuple[str, ...] = (*positional, "input_responses", "request_state", "meta")
 
     def __init__(self, sample: Any, make: Callable[[], Any] | None) -> None:
         super().__init__(sample, make)
@@ -166,6 +169,7 @@ class _FastMCP(_Base):
 
     timeout_option = "timeout"
     positional: tuple[str, ...] = ()
+    options: tuple[str, ...] = ("version", "timeout", "progress_handler", "raise_on_error", "meta")
 
     def __init__(self, sample: Any, make: Callable[[], Any] | None) -> None:
         super().__init__(sample, make)

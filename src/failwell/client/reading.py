@@ -13,10 +13,12 @@ from typing import Any, Final, NamedTuple
 from failwell.classify import classify, from_http, is_order
 from failwell.classify.chain import chain
 from failwell.classify.telling import said
-from failwell.formats import Outcome, parse
+from failwell.formats import META_KEY, Outcome, parse
+from failwell.formats.toolfailure import META_KEY as PROPOSED_KEY
 from failwell.model.error import ToolError
 from failwell.model.fields import Delivery
 from failwell.model.kinds import Effect
+from failwell.model.lazily import pattern
 from failwell.model.needs import NeedsInput
 
 # What the Python SDK says about its own side, and we about frames that are none, with the numbers that go with it. A
@@ -55,6 +57,8 @@ def read(outcome: object, *, http: Http | None = None) -> Outcome | None:
     """
     if isinstance(outcome, BaseException):
         return _raised(outcome, http)
+    if _is_fine(outcome):
+        return None
     told = _told(outcome)
     found = parse(told)
     if isinstance(found, NeedsInput):
@@ -66,6 +70,30 @@ def read(outcome: object, *, http: Http | None = None) -> Outcome | None:
             return worded if worded is not None and worded.code is not None else _from_peer(found)
         return _from_peer(found)
     return _prose(told, found)
+
+
+# Whatever counts as an error without being marked as one has one of these in it: a bracket, a code, or a word.
+_SUSPECT: Final = pattern(
+    r"[\[{<_✖]|err|exce|fail|fault|unab|could|cannot|can't|violat|denied|unauth|requ|need|bad|forbid|not|n't|conflict"
+    r"|unproc|too|rate|internal|gateway|unavail|valid|missing|unknown|unsup|unrec|exist|found|time|must|should|direct"
+    r"|refus|reject|such|traceback|expected|less|greater|json|argument|parameter|propert|strconv|duplicate"
+)
+_SHORT: Final = 200
+
+
+def _is_fine(outcome: object) -> bool:
+    """Whether a result is beyond doubt one of a call that worked, told by as little as that takes: most are."""
+    content = getattr(outcome, "content", None)
+    if type(content) is not list or len(content) != 1 or getattr(outcome, "is_error", None) is not False:
+        return False
+    meta, structured = getattr(outcome, "meta", None), getattr(outcome, "structured_content", None)
+    if meta and (META_KEY in meta or PROPOSED_KEY in meta):
+        return False
+    # What the SDKs put around a value that is no object.
+    if structured is not None and (type(structured) is not dict or structured.keys() != {"result"}):
+        return False
+    text = getattr(content[0], "text", None)
+    return type(text) is str and len(text) <= _SHORT and _SUSPECT.search(text.lower()) is None
 
 
 def _from_peer(error: ToolError) -> ToolError:
@@ -161,6 +189,8 @@ def _known(exc: BaseException, http: Http | None) -> Outcome | None:
         return _local("UPSTREAM_ERROR", _UNREADABLE, "unreadable")
     if name in _BROKEN and type(exc).__module__.startswith("anyio"):
         return _local("NETWORK_ERROR", "The connection to the server was closed.", "unanswered")
+    if isinstance(exc, UnicodeError):
+        return _local("VALIDATION_ERROR", "The arguments cannot be sent: they hold broken text.", "never_sent")
     if isinstance(exc, RuntimeError):
         for words, local in _RUNTIME:
             if words in said(exc):

@@ -29,6 +29,7 @@ from failwell.model.error import ToolError
 from failwell.model.kinds import Effect
 from failwell.model.needs import NeedsInput
 
+from .attempts import in_all, spread
 from .checking import find_check
 from .clock import SYSTEM, Clock
 from .connection import Connection, Live, NotConnected
@@ -37,7 +38,7 @@ from .reading import read
 from .report import Attempt, Report
 from .restraint import Breaker, Budget, LoopGuard, is_to_blame
 from .witness import Seen, watching
-from .wording import beyond_effect, effect_of, is_broken, is_repeated, not_connected, sharper, times_of, too_late
+from .wording import beyond_effect, is_broken, is_repeated, not_connected, sharper, times_of, too_late, unsendable
 
 log = logging.getLogger("failwell.client")
 
@@ -50,7 +51,6 @@ _MOST_QUESTIONS: Final = 5
 _LISTING_TIMEOUT: Final = 10.0
 _REPORTS_KEPT: Final = 100
 _IN_DOUBT: Final = frozenset({Effect.UNKNOWN, Effect.PARTIAL})
-_WORST_FIRST: Final = (Effect.DONE, Effect.PARTIAL, Effect.UNKNOWN)
 # Failures after which the connection is of no more use.
 _LOST: Final = frozenset({"NETWORK_ERROR", "UNAVAILABLE"})
 
@@ -177,6 +177,8 @@ class Recovering:
     async def call(self, name: str, arguments: dict[str, Any] | None = None, *more: Any, **options: Any) -> Report:
         """Call a tool, and tell what was tried. It raises only when it is cancelled."""
         options |= dict(zip(self._driver.positional, more, strict=False))
+        if unknown := [option for option in options if option not in self._driver.options]:
+            raise TypeError(f"call_tool() has no option {unknown[0]!r}; it has {', '.join(self._driver.options)}.")
         run = self._begin(name, dict(arguments or {}), options)
         report = run.report
         try:
@@ -207,8 +209,13 @@ class Recovering:
     async def _recover(self, run: _Run) -> tuple[Any, Outcome | None]:
         """Call until it works or nothing more can be done; the last result there was, and the failure that is left."""
         report = run.report
+        result: Any = None
+        outcome: Outcome | None = None
         while True:
             refusal = self._refusal(report)
+            if refusal is not None and outcome is not None:
+                # There is something better to tell than why it is not called once more.
+                return result, outcome
             if refusal is not None:
                 self._tell(run, refusal, Decision(Next.GIVE_UP, refusal.message), 0.0, made=False)
                 return None, refusal
@@ -314,12 +321,9 @@ class Recovering:
 
     def _wait(self, run: _Run, outcome: Outcome, decision: Decision) -> float | None:
         """How long to wait before the same call is made again; None if it is not."""
-        if not decision.repeats or decision.delay is None:
+        if not decision.repeats or decision.delay is None or not isinstance(outcome, ToolError):
             return None
-        named = isinstance(outcome, ToolError) and (outcome.retry_after is not None or outcome.reset_at is not None)
-        # Not earlier than the server says, and not all at the same time; where it says nothing, anywhere up to then.
-        wait = decision.delay * (1 + self._jitter() / 10 if named else self._jitter())
-        return max(0.0, min(wait, self.policy.max_delay))
+        return max(0.0, min(spread(decision.delay, outcome, self._jitter()), self.policy.max_delay))
 
     async def _again(self, run: _Run, outcome: Outcome, decision: Decision, wait: float | None) -> bool:
         """Whether the call is to be made again, after having done what has to be done before."""
@@ -406,6 +410,8 @@ class Recovering:
     # What had better not be called
 
     def _refusal(self, report: Report) -> ToolError | None:
+        if (problem := unsendable(report.arguments)) is not None:
+            return problem
         now = self._clock.monotonic()
         known = self._loops.refuses(report.tool, report.arguments, now) if not report.attempts else None
         if known is not None:
@@ -492,14 +498,13 @@ class Recovering:
 
     async def _truthful(self, run: _Run, error: ToolError) -> ToolError:
         """The last failure, with what all the calls together may have done, and the call that would tell."""
-        listed = await self._listed()
-        traits = Traits.of(listed.get(run.report.tool, run.report.tool))
-        if traits.read_only is True and self.policy.trust_annotations:
-            return error if error.effect in (None, Effect.NONE) else error.replace(effect=Effect.NONE, verify=None)
+        traits = await self._traits(run.report.tool)
+        # With a key that the server knows, its last word is about all of them.
         keyed = run.was_keyed and run.key_at is not None
-        effects = [effect_of(error)] if keyed else [effect_of(failure) for failure in (*run.failures, error)]
-        effect = next((worst for worst in _WORST_FIRST if worst in effects), Effect.NONE)
-        return error if effect is error.effect else await self._with_check(run, error.replace(effect=effect))
+        known: ToolError = await self._with_check(
+            run, in_all(error, traits, self.policy, () if keyed else run.failures)
+        )
+        return known
 
     async def _with_check(self, run: _Run, outcome: Outcome) -> Any:
         """A failure that may have done something, with the call that would tell."""

@@ -16,6 +16,7 @@ from failwell.model.decide import Decision, Next, Policy, Traits, decide
 from failwell.model.error import ToolError
 from failwell.model.kinds import Effect
 
+from .attempts import in_all, spread
 from .clock import SYSTEM, Clock
 from .reading import read
 
@@ -71,14 +72,7 @@ def settle(outcome: Outcome, *, tool: object = None, policy: Policy | None = Non
 
 
 def _in_all(outcome: Outcome, tool: Traits, policy: Policy, earlier: Sequence[ToolError] = ()) -> Outcome:
-    """The last failure, with what all attempts together may have done."""
-    if not isinstance(outcome, ToolError):
-        return outcome
-    if tool.read_only is True and policy.trust_annotations:
-        return outcome.replace(effect=Effect.NONE, verify=None) if outcome.effect in _TOUCHED else outcome
-    if outcome.effect not in _TOUCHED and any(failure.effect in _TOUCHED for failure in earlier):
-        return outcome.replace(effect=Effect.UNKNOWN)
-    return outcome
+    return in_all(outcome, tool, policy, earlier) if isinstance(outcome, ToolError) else outcome
 
 
 class Attempts:
@@ -95,19 +89,13 @@ class Attempts:
         policy, failures, clock = self._policy, self._failures, self._clock
         decision = decide(outcome, tool=self._tool, history=failures, policy=policy, now=clock.now())
         if decision.repeats and isinstance(outcome, ToolError):
-            wait = _spread(decision.delay or 0.0, outcome)
+            wait = spread(decision.delay or 0.0, outcome, random.random())
             if clock.monotonic() + wait <= self._ends:
                 failures.append(outcome)
                 return wait
             decision = Decision(Next.GIVE_UP, f"It would take longer than {policy.deadline:g} seconds in all.")
         known = _in_all(outcome, self._tool, policy, failures)
         return Told(known, decision, told(known, decision, attempts=len(failures) + 1))
-
-
-def _spread(delay: float, error: ToolError) -> float:
-    """Not earlier than the server says, and not every agent at the same moment; where it says nothing, up to then."""
-    named = error.retry_after is not None or error.reset_at is not None
-    return delay * (1 + random.random() / 10 if named else random.random())
 
 
 def raised(exc: Exception) -> Outcome:

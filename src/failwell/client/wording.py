@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any, Final
 
 from failwell.model.error import ToolError
@@ -10,7 +12,6 @@ from failwell.model.kinds import Effect, Kind
 from .connection import NotConnected
 from .reading import read
 
-_NO_REFUSAL: Final = frozenset({Kind.TRANSIENT, Kind.INTERNAL})
 _NEVER_SENT: Final[dict[str, Any]] = {"origin": "local", "delivery": "never_sent", "effect": Effect.NONE}
 
 _WAYS_OUT: Final = {
@@ -44,12 +45,23 @@ def times_of(number: int) -> str:
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
-def effect_of(error: ToolError) -> Effect:
-    """What a failure says of its call. Where nobody said that nothing was done, it is not known: a sentence may come
-    from anywhere inside the tool, after half of its work, unless it is a refusal by its meaning."""
-    if error.effect is None or (error.legacy and error.kind in _NO_REFUSAL and "effect" not in error._given):
-        return Effect.UNKNOWN
-    return error.effect
+def unsendable(arguments: Mapping[Any, Any]) -> ToolError | None:
+    """Why arguments cannot be sent. A model can write half a character, and that would end the connection for all."""
+    try:
+        # What JSON does not know is the SDK's to write.
+        json.dumps(arguments, ensure_ascii=False, default=_opaque).encode()
+        if all(type(name) is str for name in arguments):
+            return None
+        why = "their names must be texts"
+    except UnicodeEncodeError:
+        why = "they hold half of a surrogate pair, which is no character"
+    except (TypeError, ValueError, RecursionError):
+        why = "they are no JSON"
+    return ToolError(f"The arguments cannot be sent: {why}.", code="VALIDATION_ERROR", **_NEVER_SENT)
+
+
+def _opaque(value: object) -> None:
+    return None
 
 
 def too_late() -> ToolError:
