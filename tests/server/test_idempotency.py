@@ -30,8 +30,9 @@ import failwell as fw
 import failwell.server
 from failwell.formats import META_KEY
 from failwell.server import Kept, KeysInMemory, KeysOnDisk, KeyStore, Options
-from failwell.server.boundary import Boundary, Facts, Failed
+from failwell.server.boundary import Boundary
 from failwell.server.call import Call
+from failwell.server.facts import Facts, Failed
 from failwell.server.idempotency import KEY, REPLAYED
 
 # --- stores ----------------------------------------------------------------------------------------------------------

@@ -334,13 +334,15 @@ def _secret_paths(schema: object, path: Path, root: Mapping[str, Any], depth: in
             step = str(name) if word == "properties" else "*"
             yield from _secret_paths(below, (*path, step), root, depth + 1)
     for word in ("items", "additionalProperties", "contains"):
-        yield from _secret_paths(schema.get(word), (*path, "*"), root, depth + 1)
+        if word in schema:
+            yield from _secret_paths(schema[word], (*path, "*"), root, depth + 1)
     for word in ("allOf", "anyOf", "oneOf", "prefixItems"):
         branches = schema.get(word)
         for below in branches if isinstance(branches, list) else ():
             yield from _secret_paths(below, (*path, "*") if word == "prefixItems" else path, root, depth + 1)
     for word in ("if", "then", "else"):
-        yield from _secret_paths(schema.get(word), path, root, depth + 1)
+        if word in schema:
+            yield from _secret_paths(schema[word], path, root, depth + 1)
 
 
 def _collect(data: Mapping[str, Any], texts: list[str], names: list[str]) -> None:

@@ -10,7 +10,7 @@ from failwell.classify.validation import unknown_arguments
 from .call import Call
 
 if TYPE_CHECKING:
-    from .boundary import Facts
+    from .facts import Facts
 
 # Keywords by which a schema gets properties that are not under `properties`.
 _ELSEWHERE: Final = frozenset(

@@ -33,7 +33,7 @@ from .groups_schemas import SHAPES, Schema, alone
 if TYPE_CHECKING:
     from mcp_types import ToolAnnotations
 
-    from .boundary import Facts
+    from .facts import Facts
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -210,7 +210,7 @@ class Group:
         return name if isinstance(name, str) and name in self.actions else None
 
     def _fact(self, action: str | None, schema: Schema | None) -> Facts:
-        from .boundary import Facts
+        from .facts import Facts
 
         if action is None:
             return Facts.of(self.name, schema, False, self.annotations)

@@ -14,7 +14,7 @@ from failwell.formats import render
 from failwell.model.error import ToolError
 from failwell.model.result import unwrapped
 
-from .boundary import BrokenResult
+from .facts import BrokenResult
 from .groups import Group, entry, taken
 
 

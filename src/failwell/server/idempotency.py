@@ -35,7 +35,8 @@ from .keys import Kept, KeysInMemory, KeyStore
 from .options import PROTOCOL_NUMBERS
 
 if TYPE_CHECKING:
-    from .boundary import Boundary, Facts
+    from .boundary import Boundary
+    from .facts import Facts
 
 log = logging.getLogger("failwell.server")
 

@@ -19,10 +19,11 @@ from failwell.model.result import unwrapped
 from failwell.observe import UNKNOWN
 
 from . import rows  # noqa: F401  (the frameworks' own exceptions)
-from .boundary import Boundary, BrokenResult, Facts, Failed, taken
+from .boundary import Boundary
 from .call import EXTENSION, Call, current
 from .declaring import Standing, published
 from .extras import note, open_ended, strictly, unknown_names
+from .facts import BrokenResult, Facts, Failed, taken
 from .groups import groups_of
 from .schemas import Checker
 

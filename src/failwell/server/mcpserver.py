@@ -17,10 +17,11 @@ from failwell.model.error import ToolError
 from failwell.model.result import unwrapped
 
 from .absent import missing_arguments, no_such
-from .boundary import Boundary, BrokenResult, Facts, Failed, taken
+from .boundary import Boundary
 from .call import EXTENSION, Call, current
 from .declaring import publishing
 from .extras import note, open_ended, unknown_names
+from .facts import BrokenResult, Facts, Failed, taken
 from .groups import group_of
 from .lowlevel import add_middleware, requests, settings, wrap_handlers
 from .options import is_untouched

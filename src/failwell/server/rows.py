@@ -13,7 +13,7 @@ from failwell.formats import parse
 from failwell.model.error import ToolError
 from failwell.model.plain import seconds
 
-from .boundary import URL_ELICITATION, Abandoned, BrokenResult
+from .facts import URL_ELICITATION, Abandoned, BrokenResult
 
 # How the frameworks begin the text of what they wrapped; the cause says more.
 _WRAPPED: Final = ("Error executing tool ", "Error calling tool ", "Error reading resource ", "Error rendering prompt ")
