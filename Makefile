@@ -57,9 +57,10 @@ docs: setup  ## the site, in site/
 bench: setup  ## ratios against the standard library, measured in one run
 	@failed=0; for part in bench bench_server; do $(BIN)/python tools/$$part.py || failed=1; done; exit $$failed
 
-soak: setup  ## a hundred calls at a time for a minute: no lost answer, no wrong one, no growth; fifty agents that reserve
+soak: setup  ## a hundred calls at a time for a minute: no lost answer, no wrong one, no growth; fifty agents that reserve; the ledger
 	$(BIN)/python tools/soak.py
 	$(BIN)/python tools/soak_reservations.py
+	$(BIN)/python tools/soak_ledger.py
 
 fuzz: setup  ## the laws, on many more examples than make test tries
 	FAILWELL_EXAMPLES=4000 $(BIN)/pytest -n auto -m hypothesis tests/laws

@@ -40,8 +40,8 @@ CASES: Final = {
     "validation": Case(
         "add",
         {"count": "many"},
-        "count: Input should be a valid integer, unable to parse string as an integer. count: Input should be a valid "
-        "integer, unable to parse string as an integer. Expected: integer. Correct these arguments and call again.",
+        "count: Input should be a valid integer, unable to parse string as an integer. Expected: integer. "
+        "Correct these arguments and call again.",
         "Invalid arguments for add: count. count: Expected integer, received string. You sent: 'many'. Expected type: "
         "integer. Fix the fields above and call the tool again. Do not explain the error.",
         fix=True,

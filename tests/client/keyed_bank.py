@@ -24,6 +24,12 @@ def pay(id: str, then: str = "") -> str:
     return f"Paid {id}."
 
 
+@server.tool(annotations={"idempotentHint": True})
+def settle(id: str) -> str:
+    """Settle, and die the first time."""
+    return pay(id, "die")
+
+
 @server.tool(annotations={"readOnlyHint": True})
 def get_payment(id: str) -> str:
     """How often it was paid."""

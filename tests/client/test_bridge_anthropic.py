@@ -143,7 +143,7 @@ FAILED = [
     (fw.NotFound("Gone.", suggestion="Look elsewhere."), "Gone. Look elsewhere."),
     (
         TimeoutError(),
-        "The MCP server did not answer in time. It is not known whether the call took effect; do not repeat it.",
+        "No answer came in time. It is not known whether the call took effect; do not repeat it.",
     ),
     (
         {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "limit must be at most 100"}},

@@ -7,12 +7,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import anyio
+import httpx2
 import pytest
+from mcp.shared import _httpx_utils
 
-from failwell.client import recovering
-from failwell.model.decide import Decision, Next
+from failwell.client import Recovering, recovering
+from failwell.model.decide import Decision, Next, Policy
 from failwell.model.kinds import Effect as Done
-from failwell.testing import Call, Effect, Fault
+from failwell.testing import Call, Effect, Fault, Script, Tool, scripted
 
 sys.path.append(str(Path(__file__).parents[2] / "tools"))
 
@@ -51,7 +54,7 @@ def test_a_recovering_client_that_always_retries_is_caught(monkeypatch: pytest.M
 
 
 def test_a_recovering_client_that_says_that_nothing_was_done_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def lie(self: Any, run: Any, error: Any) -> Any:
+    async def lie(self: Any, run: Any, error: Any, **_: Any) -> Any:
         return error.replace(effect=Done.NONE)
 
     monkeypatch.setattr(recovering.Recovering, "_truthful", lie)
@@ -175,3 +178,44 @@ def test_the_same_seed_gives_the_same_faults_and_all_of_them_are_drawn() -> None
     met = {(strike.fault.kind, strike.fault.at) for each in jobs for strike in each.strikes}
     everywhere = {"crash", "cut", "hang", "garbage", "raw", "text", "http", "error"}
     assert {(kind, at) for kind in everywhere for at in ("before", "during", "after")} <= met
+
+
+def test_what_fails_after_the_answer_is_no_reason_to_call_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The SDKs list the tools to check a result, after it came. A server may be gone by then.
+    made = _httpx_utils.create_mcp_http_client
+    refusal: list[int | None] = [None]
+
+    def without_listing(**options: Any) -> httpx2.AsyncClient:
+        client = made(**options)
+        send = client.send
+
+        async def sending(request: httpx2.Request, **more: Any) -> httpx2.Response:
+            if b'"tools/list"' not in request.content:
+                return await send(request, **more)
+            if refusal[0] is None:
+                raise httpx2.ConnectError("refused")
+            return httpx2.Response(refusal[0], request=request)
+
+        client.send = sending  # type: ignore[method-assign]
+        return client
+
+    monkeypatch.setattr(_httpx_utils, "create_mcp_http_client", without_listing)
+
+    async def story() -> None:
+        async with scripted(Script(Tool("pay", effect=True, key="id")), "http") as server:
+            ways = [
+                (kind, mode, status)
+                for kind in ("mcp", "fastmcp")
+                for mode in ("auto", "legacy")
+                for status in (None, 503, 404)
+            ]
+            for way in ways:
+                kind, mode, refusal[0] = way
+                client = getattr(server, kind)(mode=mode)
+                async with Recovering(client, policy=Policy(base_delay=0.01, timeout=5)) as agent:
+                    report = await agent.call("pay", {"id": str(way)})
+                assert report.calls == 1, way
+                assert report.ok or report.error.effect == "unknown", way
+            assert sorted(effect.call.key for effect in server.effects) == sorted(map(str, ways))
+
+    anyio.run(story)

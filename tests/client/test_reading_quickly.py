@@ -14,9 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp_types import CallToolResult, TextContent
 
+import failwell as fw
 import failwell.classify.prose as prose
+from failwell.classify.prose import objects
 from failwell.client import read
-from failwell.client.reading import _is_fine
+from failwell.client.reading import _TELLING, _is_fine
 from failwell.model.lazily import _Pattern
 from recorded import DATA
 
@@ -56,7 +58,7 @@ def agrees(text: str) -> None:
 @pytest.mark.parametrize("name", PATTERNS)
 def test_what_any_expression_takes_for_an_error_is_looked_at(name: str) -> None:
     @given(st.from_regex(PATTERNS[name]))
-    @settings(max_examples=30, database=None, derandomize=True)
+    @settings(max_examples=15, database=None, derandomize=True)
     def holds(text: str) -> None:
         agrees(text)
         agrees(f"{text.strip()}: it is so")
@@ -67,6 +69,30 @@ def test_what_any_expression_takes_for_an_error_is_looked_at(name: str) -> None:
 def test_what_real_servers_say_is_looked_at() -> None:
     for line in (DATA / "answers.jsonl").read_text(encoding="utf-8").splitlines():
         agrees(json.loads(line)["text"])
+
+
+KEYS = sorted({key for name, value in vars(objects).items() if name.endswith("_KEYS") for key in value} | _TELLING)
+VALUES = st.sampled_from(
+    ["Error: no", "error", "failed", "NOT_FOUND", 404, False, True, None, {"code": 404, "message": "no"}, ["no"],
+     [{"loc": ["a"], "msg": "no", "type": "missing"}], [{"path": ["a"], "code": "custom", "message": "no"}]]
+)  # fmt: skip
+
+
+@given(st.dictionaries(st.sampled_from([*KEYS, "lines", "message"]), VALUES, max_size=3))
+@settings(database=None, derandomize=True)
+def test_an_object_that_tells_of_an_error_is_looked_at(data: dict[str, Any]) -> None:
+    text = json.dumps(data)
+    if _is_fine(worked(text, structured_content=data)):
+        assert prose.from_text(text) is None
+        assert fw.parse(data) is None
+        assert fw.parse(text) is None
+
+
+def test_an_object_is_known_at_once_where_text_and_data_say_the_same() -> None:
+    data = {"lines": ["an error", "not found"]}
+    assert _is_fine(worked(json.dumps(data, indent=2), structured_content=data))
+    assert not _is_fine(worked("Error: no such thing", structured_content=data))
+    assert not _is_fine(worked('{"lines": []}', structured_content=data))
 
 
 @pytest.mark.parametrize("text", ["hello", "42", "", "Sunny, 21 degrees in Oslo."])

@@ -140,6 +140,20 @@ def test_a_server_that_died_in_between_cannot_be_asked_and_is_not(ledger: Path, 
     anyio.run(story)
 
 
+@pytest.mark.parametrize("store", ["memory", "disk"])
+def test_what_may_be_done_twice_is_whatever_became_of_its_key(ledger: Path, store: str) -> None:
+    where = "memory" if store == "memory" else str(ledger.with_name("keys.db"))
+    target = StdioServerParameters(command=sys.executable, args=[str(BANK), str(ledger), where])
+
+    async def story() -> None:
+        with anyio.fail_after(60):
+            async with Recovering(Client(target), policy=QUICK) as agent:
+                assert (await agent.call("settle", {"id": "inv_1"})).recovered
+                assert paid(ledger, "inv_1") == 2
+
+    anyio.run(story)
+
+
 def test_a_key_for_another_store_is_refused_by_the_server(ledger: Path) -> None:
     target = StdioServerParameters(command=sys.executable, args=[str(BANK), str(ledger), "memory"])
     meta = {

@@ -116,7 +116,7 @@ def test_what_passes_may_be_tried_again_when_its_time_has_come() -> None:
         {"\ud800": "\ud800"},
         {"a": b"x"},
     ],
-    ids=str,
+    ids=["nan", "object", "mixed keys", "tuple keys", "surrogates", "bytes"],
 )
 def test_any_arguments_can_be_remembered(arguments: Any) -> None:
     loops = guard()

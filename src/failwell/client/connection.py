@@ -7,12 +7,13 @@ doing. Here that is a task which does nothing else, so a dead server is an error
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from math import inf
 from typing import Any, Final, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
 
-from .drivers import Driver
+from .drivers import Driver, keep_answers
 from .witness import Seen, watching
 
 T = TypeVar("T")
@@ -23,17 +24,21 @@ _GRACE: Final = 5.0
 class Live:
     """One connection, from its opening to its end."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience: float) -> None:
         self.client: Any = None
         self.ready = anyio.Event()
         self.failure: Exception | None = None
         self.ended = False
         """Nothing can be sent over it any more."""
         self.seen = Seen()
+        self.asked: anyio.Event | None = None
+        """Set when the tools were asked for over it; None while nobody has begun to."""
         self.calls: set[anyio.CancelScope] = set()
         self.done = anyio.Event()
+        self._waiting = 0
         self._retired = False
-        self._scope = anyio.CancelScope()
+        # An opening lasts no longer than whoever began it would wait, or those who join would keep it up for ever.
+        self._scope = anyio.CancelScope(deadline=anyio.current_time() + patience)
         self._stop = anyio.Event()
 
     def hang_up(self) -> None:
@@ -47,6 +52,8 @@ class Live:
                 watching.set(self.seen)
                 self.client = driver.fresh(self.hang_up)
                 async with self.client:
+                    keep_answers(self.client)
+                    self._scope.deadline = inf
                     self.ready.set()
                     # From here on nothing that this task sends belongs to a call.
                     watching.set(None)
@@ -60,18 +67,32 @@ class Live:
             for call in self.calls:
                 call.cancel()
 
-    def honours_keys(self, extension: str) -> object:
+    async def wait_ready(self, timeout: float) -> None:
+        """Wait until it is open, or cannot be. When nobody waits any more, it is given up."""
+        self._waiting += 1
+        try:
+            with anyio.fail_after(timeout):
+                await self.ready.wait()
+        finally:
+            self._waiting -= 1
+            if not self._waiting and not self.ready.is_set():
+                self.abandon()
+
+    def honours_keys(self, extension: str) -> str | None:
         """Which store of the server knows the idempotency keys that are sent over it; None if there is none."""
         capabilities = getattr(self.client, "server_capabilities", None)
         for place in ("extensions", "experimental"):
             settings = (getattr(capabilities, place, None) or {}).get(extension)
             keys = settings.get("idempotency") if isinstance(settings, Mapping) else None
-            if isinstance(keys, Mapping):
-                return keys.get("instance")
+            store = keys.get("instance") if isinstance(keys, Mapping) else None
+            if store and isinstance(store, str):
+                return store
         return None
 
     def retire(self) -> None:
         """Take no more calls, and close when the last one that is under way has ended."""
+        if not self.ready.is_set():
+            self.abandon()
         self.ended = self._retired = True
         if not self.calls:
             self._stop.set()
@@ -92,43 +113,31 @@ class Connection:
     def __init__(self, driver: Driver, group: TaskGroup) -> None:
         self._driver = driver
         self._group = group
-        self._opening = anyio.Lock()
         self.live: Live | None = None
+        """The present connection, or the one that is being opened."""
         self.opened = 0
 
-    def _usable(self) -> Live | None:
+    async def open(self, timeout: float) -> Live:
+        """The connection, opened if there is none. Raises what kept it from opening.
+
+        Whoever comes while it is being opened waits for the same one: a server that is slow gets one connection, and
+        nobody waits for the patience of others.
+        """
         live = self.live
-        if live is None or live.ended or not live.ready.is_set() or not self._driver.is_alive(live.client):
-            return None
+        if live is None or live.ended or (live.ready.is_set() and not self._driver.is_alive(live.client)):
+            self.drop()
+            live = self.live = Live(timeout)
+            self.opened += 1
+            self._group.start_soon(live.hold, self._driver)
+        if not live.ready.is_set():
+            await live.wait_ready(timeout)
+        if live.ended:
+            raise NotConnected(live)
         return live
 
-    async def open(self, timeout: float) -> Live:
-        """The connection, opened if there is none. Raises what kept it from opening."""
-        live = self._usable()
-        if live is not None:
-            return live
-        async with self._opening:
-            live = self._usable()
-            if live is not None:
-                return live
-            self.drop()
-            live = Live()
-            self._group.start_soon(live.hold, self._driver)
-            try:
-                with anyio.fail_after(timeout):
-                    await live.ready.wait()
-            except BaseException:
-                live.abandon()
-                raise
-            if live.ended:
-                raise NotConnected(live)
-            self.live = live
-            self.opened += 1
-            return live
-
-    async def call(self, live: Live, send: Callable[[Any], Awaitable[T]], timeout: float) -> T:
+    async def call(self, live: Live, send: Callable[[Any], Awaitable[T]], timeout: float, grace: float = _GRACE) -> T:
         """Make a call over it. When the connection breaks meanwhile, that is raised, and not a cancellation."""
-        scope = anyio.CancelScope(deadline=anyio.current_time() + timeout + _GRACE)
+        scope = anyio.CancelScope(deadline=anyio.current_time() + timeout + grace)
         live.calls.add(scope)
         try:
             with scope:
@@ -148,10 +157,12 @@ class Connection:
     async def close(self, patience: float = 5.0) -> None:
         """Close it, in good order if that can be had soon."""
         self.drop()
-        if self.live is not None:
-            with anyio.move_on_after(patience):
-                await self.live.done.wait()
-        self._group.cancel_scope.cancel()
+        try:
+            if self.live is not None:
+                with anyio.move_on_after(patience):
+                    await self.live.done.wait()
+        finally:
+            self._group.cancel_scope.cancel()
 
 
 class NotConnected(ConnectionError):

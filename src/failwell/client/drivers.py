@@ -6,10 +6,13 @@ One class per SDK, with the same methods. Only what the SDKs publish is used, so
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any, Protocol, cast
+from typing import Any, Final, Protocol, cast
+
+import anyio
 
 from failwell.formats import META_KEY, Outcome, to_result
 from failwell.formats.jsonrpc import MODERN_ERA
@@ -17,7 +20,11 @@ from failwell.model.error import ToolError
 
 from .witness import watched, witnessed
 
+log = logging.getLogger("failwell.client")
+
 Options = Mapping[str, Any]
+# Less than a call is given to end by itself when its time is up.
+_CHECK_TIMEOUT: Final = 3.0
 
 
 class Driver(Protocol):
@@ -74,6 +81,30 @@ def driver_for(client: Any) -> Driver:
 
 def _makes_clients(client: Any) -> bool:
     return callable(client) and not hasattr(client, "call_tool")
+
+
+def keep_answers(client: Any) -> None:
+    """See to it that no answer is lost because of what a connected client does after it.
+
+    To check a result against its schema the SDK lists the tools, after the call and as a part of it. When that fails,
+    it must not pass for a failure of the call, which might be made again: the answer is there, and counts as it came.
+    """
+    session: Any = getattr(client, "session", None)
+    check = getattr(session, "validate_tool_result", None)
+    if check is None:
+        return
+
+    async def checked(name: str, result: Any) -> None:
+        try:
+            with anyio.move_on_after(_CHECK_TIMEOUT):
+                await check(name, result)
+        except RuntimeError:
+            # It breaks its schema.
+            raise
+        except Exception:
+            log.debug("A result could not be checked.", exc_info=True)
+
+    session.validate_tool_result = checked
 
 
 class _Base:
@@ -181,8 +212,12 @@ class _FastMCP(_Base):
 
     def fresh(self, ended: Callable[[], None]) -> Any:
         from fastmcp.client.transports import StdioTransport
+        from fastmcp.client.transports.config import MCPConfigTransport
 
         client = self._template().new()
+        if isinstance(client.transport, MCPConfigTransport) and len(client.transport.config.mcpServers) == 1:
+            # It only passes on to the one there is.
+            client.transport = client.transport.transport
         if hasattr(client.transport, "httpx_client_factory"):
             client.transport = _witnessed_transport(client.transport)
         elif isinstance(client.transport, StdioTransport):

@@ -7,6 +7,7 @@ What comes back is None for a call that worked, a `NeedsInput`, or a `ToolError`
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -27,6 +28,7 @@ BAD_ANSWER: Final = "The server's answer is no valid result."
 _UNREADABLE: Final = "The server answered, but its answer cannot be read."
 _LOCAL: Final = (
     (-32001, "timed out", "TIMEOUT", "The server did not answer in time.", "unanswered"),
+    (-32001, "Timed out after", "TIMEOUT", "The server did not answer in time.", "unanswered"),
     (-32000, "Connection closed", "NETWORK_ERROR", "The connection to the server was closed.", "unanswered"),
     (-32000, "SSE stream ended", "NETWORK_ERROR", "The connection to the server broke off.", "unanswered"),
     (-32600, "Session terminated", "UNAVAILABLE", "The server has forgotten the session.", "never_sent"),
@@ -39,6 +41,9 @@ _LOCAL: Final = (
     (-32603, BAD_ANSWER, "UPSTREAM_ERROR", _UNREADABLE, "unreadable"),
 )
 _UNHELPFUL: Final = "Server returned an error response"
+# The protocol says 404 for a session that is not known, and servers say it in words, many of them with 400.
+_NO_SESSION: Final = pattern(r"(?i)(?:no valid|invalid|unknown|expired) session|session not found|not initialized")
+_OF_SESSIONS: Final = frozenset({400, 404})
 
 
 class Http(NamedTuple):
@@ -79,6 +84,11 @@ _SUSPECT: Final = pattern(
     r"|refus|reject|such|traceback|expected|less|greater|json|argument|parameter|propert|strconv|duplicate"
 )
 _SHORT: Final = 200
+# Without any of these an object is no error, in any of the formats, and in no API that is known.
+_TELLING: Final = frozenset(
+    """failwell jsonrpc kind success ok succeeded isError type class code title detail error errors error_code errorCode
+    status statusCode status_code httpStatus http_status content toolResult""".split()
+)
 
 
 def _is_fine(outcome: object) -> bool:
@@ -89,11 +99,21 @@ def _is_fine(outcome: object) -> bool:
     meta, structured = getattr(outcome, "meta", None), getattr(outcome, "structured_content", None)
     if meta and (META_KEY in meta or PROPOSED_KEY in meta):
         return False
-    # What the SDKs put around a value that is no object.
-    if structured is not None and (type(structured) is not dict or structured.keys() != {"result"}):
-        return False
     text = getattr(content[0], "text", None)
-    return type(text) is str and len(text) <= _SHORT and _SUSPECT.search(text.lower()) is None
+    if type(text) is not str:
+        return False
+    # Under `result` the SDKs put a value that is no object.
+    if structured is None or (type(structured) is dict and structured.keys() == {"result"}):
+        return len(text) <= _SHORT and _SUSPECT.search(text.lower()) is None
+    return type(structured) is dict and _TELLING.isdisjoint(structured) and _says(text, structured)
+
+
+def _says(text: str, structured: dict[str, Any]) -> bool:
+    """Whether a text is nothing but the structured content, as servers write it for those who do not read that."""
+    try:
+        return bool(json.loads(text) == structured)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _from_peer(error: ToolError) -> ToolError:
@@ -187,6 +207,8 @@ def _known(exc: BaseException, http: Http | None) -> Outcome | None:
     if name == "ValidationError" and type(exc).__module__.startswith("pydantic"):
         # The arguments were checked on the other side, if at all: what a client checks is the answer.
         return _local("UPSTREAM_ERROR", _UNREADABLE, "unreadable")
+    if name == "DecodingError":
+        return _local("UPSTREAM_ERROR", _UNREADABLE, "unreadable")
     if name in _BROKEN and type(exc).__module__.startswith("anyio"):
         return _local("NETWORK_ERROR", "The connection to the server was closed.", "unanswered")
     if isinstance(exc, UnicodeError):
@@ -207,6 +229,12 @@ def _protocol(exc: Any, http: Http | None) -> Outcome:
         for number, words, code, text, became in _LOCAL:
             if exc.code == number and words in message:
                 return _local(code, text, became)
+        if (
+            http is not None
+            and http.status in _OF_SESSIONS
+            and _NO_SESSION.search(http.body.decode("utf-8", "replace"))
+        ):
+            return _local("UNAVAILABLE", "The server has forgotten the session.", "never_sent")
         if http is not None and (message == _UNHELPFUL or http.status >= 400):
             return _from_peer(_answered(http))
     found = parse({"code": exc.code, "message": message, "data": exc.data}, format="jsonrpc")
@@ -223,10 +251,11 @@ def _answered(http: Http) -> ToolError:
 
 
 # What a transport's exceptions mean to a tool is said of the services behind it; here they are the server's.
-_WHOSE: Final = ("A service the tool needs", "The MCP server")
+_WHOSE: Final = ("A service the tool needs", "The server")
 _OF_SERVER: Final[dict[tuple[str | None, str], str]] = {
-    ("TIMEOUT", "unanswered"): "The MCP server did not answer in time.",
-    ("TIMEOUT", "never_sent"): "The MCP server could not be reached in time.",
+    ("TIMEOUT", "unanswered"): "No answer came in time.",
+    ("TIMEOUT", "never_sent"): "The server could not be reached in time.",
+    ("NETWORK_ERROR", "unanswered"): "The connection broke before the answer was complete.",
 }
 _BROKEN: Final = frozenset({"ClosedResourceError", "BrokenResourceError", "EndOfStream"})
 # What the SDKs say by a bare RuntimeError.

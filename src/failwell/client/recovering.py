@@ -8,6 +8,7 @@ Every failure is read, and `decide` says what to do about it. What is done twice
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 import random
@@ -23,13 +24,13 @@ from uuid import uuid4
 import anyio
 
 from failwell.formats import META_KEY, Outcome
-from failwell.formats.text import about_effect, next_action
+from failwell.formats.text import next_action
 from failwell.model.decide import Decision, Next, Policy, Traits, decide
 from failwell.model.error import ToolError
 from failwell.model.kinds import Effect
 from failwell.model.needs import NeedsInput
 
-from .attempts import in_all, spread
+from .attempts import effect_of, in_all, spread
 from .checking import find_check
 from .clock import SYSTEM, Clock
 from .connection import Connection, Live, NotConnected
@@ -38,7 +39,17 @@ from .reading import read
 from .report import Attempt, Report
 from .restraint import Breaker, Budget, LoopGuard, is_to_blame
 from .witness import Seen, watching
-from .wording import beyond_effect, is_broken, is_repeated, not_connected, sharper, times_of, too_late, unsendable
+from .wording import (
+    closed,
+    is_broken,
+    is_repeated,
+    not_connected,
+    sharper,
+    times_of,
+    too_late,
+    unsaid_effect,
+    unsendable,
+)
 
 log = logging.getLogger("failwell.client")
 
@@ -50,6 +61,7 @@ IDEMPOTENCY_STORE: Final = "io.github.failwell/idempotency-instance"
 _MOST_QUESTIONS: Final = 5
 _LISTING_TIMEOUT: Final = 10.0
 _REPORTS_KEPT: Final = 100
+_LARGE: Final = 1 << 63
 _IN_DOUBT: Final = frozenset({Effect.UNKNOWN, Effect.PARTIAL})
 # Failures after which the connection is of no more use.
 _LOST: Final = frozenset({"NETWORK_ERROR", "UNAVAILABLE"})
@@ -74,8 +86,15 @@ class _Run:
     was_keyed: bool = True
     """Whether every call so far carried the key to that store."""
     sent: bool = False
+    looked: bool = False
+    """Whether the tools were looked for because of this call."""
     questions: int = 0
     connected: Live | None = None
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether the server knows the call by a key."""
+        return self.was_keyed and self.key_at is not None
 
     @property
     def failures(self) -> list[ToolError]:
@@ -84,6 +103,22 @@ class _Run:
 
 class _KeyForgotten(Exception):
     """The server that would know the key of this call is no more."""
+
+
+def _is_plain(arguments: Mapping[Any, Any]) -> bool:
+    """Whether arguments can be sent beyond doubt: short enough numbers and plain texts, as most are."""
+    for name, value in arguments.items():
+        if type(name) is not str or not name.isascii():
+            return False
+        if type(value) is str:
+            if not value.isascii():
+                return False
+        elif type(value) is int:
+            if not -_LARGE < value < _LARGE:
+                return False
+        elif value is not None and type(value) not in (bool, float):
+            return False
+    return True
 
 
 class Recovering:
@@ -111,6 +146,9 @@ class Recovering:
         clock: Clock = SYSTEM,
         jitter: Callable[[], float] = random.random,
     ) -> None:
+        for name, callback in (("fix", fix), ("ask", ask), ("negotiate", negotiate), ("on_decision", on_decision)):
+            if callback is not None and not callable(callback):
+                raise TypeError(f"{name} is a function, not {callback!r}.")
         self.policy = policy or Policy()
         self.reports: deque[Report] = deque(maxlen=_REPORTS_KEPT)
         """What was tried for the latest calls, the last one last."""
@@ -124,6 +162,7 @@ class Recovering:
         self._tools: dict[str, Any] | None = None
         self._asked_for_tools: Live | None = None
         self._blamed: Live | None = None
+        self._store: tuple[Live | None, object] = (None, None)
         self._connection: Connection | None = None
         self._stack = AsyncExitStack()
 
@@ -138,15 +177,17 @@ class Recovering:
         self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
         connection, self._connection = self._connection, None
-        if connection is not None:
-            await connection.close(0.0 if exc is not None else 5.0)
-        await self._stack.aclose()
+        try:
+            if connection is not None:
+                await connection.close(0.0 if exc is not None else 5.0)
+        finally:
+            await self._stack.aclose()
 
     @property
     def client(self) -> Any:
         """The client of the present connection."""
         live = self._open.live
-        if live is None:
+        if live is None or not live.ready.is_set():
             raise RuntimeError("There is no connection yet: it is opened by the first call.")
         return live.client
 
@@ -158,15 +199,23 @@ class Recovering:
 
     async def list_tools(self) -> list[Any]:
         """All the tools of the server. Listing changes nothing, so it is simply tried again."""
-        for left in reversed(range(self.policy.max_attempts)):
+        made = 0
+        while True:
+            connection, live, seen = self._open, None, Seen()
+            token = watching.set(seen)
             try:
-                return list((await self._list()).values())
+                live = await connection.open(_LISTING_TIMEOUT)
+                return list((await self._list(live, _LISTING_TIMEOUT)).values())
             except Exception as exc:
-                if left <= 0:
-                    failure = self._read_failure(exc, Seen(), None)
+                made += 1
+                failure = self._read_failure(exc, seen, live).replace(effect=Effect.NONE)
+                decision = decide(failure, history=[failure] * (made - 1), policy=self.policy, now=self._clock.now())
+                wait = self._wait(failure, decision)
+                if wait is None:
                     raise failure from exc
-                await self._clock.sleep(self.policy.base_delay * self._jitter())
-        raise AssertionError("unreachable")
+            finally:
+                watching.reset(token)
+            await self._clock.sleep(wait)
 
     async def call_tool(self, name: str, arguments: dict[str, Any] | None = None, *more: Any, **options: Any) -> Any:
         """Call a tool as the client itself does, with the same options. A failure that is left is a result too, unless
@@ -176,8 +225,10 @@ class Recovering:
 
     async def call(self, name: str, arguments: dict[str, Any] | None = None, *more: Any, **options: Any) -> Report:
         """Call a tool, and tell what was tried. It raises only when it is cancelled."""
-        options |= dict(zip(self._driver.positional, more, strict=False))
-        if unknown := [option for option in options if option not in self._driver.options]:
+        if more:
+            options |= dict(zip(self._driver.positional, more, strict=False))
+        _ = self._open
+        if options and (unknown := [option for option in options if option not in self._driver.options]):
             raise TypeError(f"call_tool() has no option {unknown[0]!r}; it has {', '.join(self._driver.options)}.")
         run = self._begin(name, dict(arguments or {}), options)
         report = run.report
@@ -212,29 +263,32 @@ class Recovering:
         result: Any = None
         outcome: Outcome | None = None
         while True:
-            refusal = self._refusal(report)
+            refusal = self._refusal(run)
             if refusal is not None and outcome is not None:
                 # There is something better to tell than why it is not called once more.
                 return result, outcome
             if refusal is not None:
                 self._tell(run, refusal, Decision(Next.GIVE_UP, refusal.message), 0.0, made=False)
                 return None, refusal
-            began = self._clock.monotonic()
+            began, calls = self._clock.monotonic(), report.calls
             try:
                 result, outcome = await self._attempt(run)
             except _KeyForgotten:
-                return None, run.failures[-1]
+                self._abandoned(report.tool)
+                return result, outcome
             except BaseException:
                 self._abandoned(report.tool)
                 raise
             if outcome is None or (isinstance(outcome, ToolError) and not outcome.is_error):
                 self._worked(report)
                 return result, None
+            made = report.calls > calls
+            if made and isinstance(outcome, ToolError) and outcome.delivery == "never_sent":
+                made, report.calls = False, calls
             self._count(run, outcome)
             outcome = await self._with_check(run, outcome)
-            decision = await self._decide(run, outcome)
-            wait = self._wait(run, outcome, decision)
-            self._tell(run, outcome, decision, self._clock.monotonic() - began, wait=wait)
+            decision, wait = self._limited(run, *await self._decide(run, outcome))
+            self._tell(run, outcome, decision, self._clock.monotonic() - began, made=made, wait=wait)
             await self._listen(run, report.attempts[-1])
             if not await self._again(run, outcome, decision, wait):
                 return result, outcome
@@ -250,10 +304,10 @@ class Recovering:
         try:
             run.connected = None
             run.connected = live = await self._open.open(timeout)
-            if self._tools is None and live is not self._asked_for_tools:
-                # Now, since what is read-only must be known when the server is gone. The SDK would list them anyway.
-                self._asked_for_tools = live
-                await self._listed()
+            if live is not self._asked_for_tools:
+                await self._ask_for_tools(live, min(timeout, _LISTING_TIMEOUT))
+                # Not every server survives that.
+                run.connected = live = await self._open.open(timeout)
             self._use_key(run, live)
             report.calls += 1
             run.sent = True
@@ -278,52 +332,84 @@ class Recovering:
 
     def _use_key(self, run: _Run, live: Live) -> None:
         """Put the idempotency key on the call where the server honours one."""
-        store = live.honours_keys(META_KEY)
-        if store is None:
-            if run.sent and run.was_keyed and run.key_at is not None:
+        if self._store[0] is not live:
+            # What a connection says about keys, it says once.
+            self._store = (live, live.honours_keys(META_KEY))
+        store = self._store[1]
+        if run.sent and run.is_keyed and store != run.key_at:
+            if not self._repeatable(run.report.tool):
                 raise _KeyForgotten
+            # The call may be made twice anyway: for this store it is a first one.
+            run.meta.pop(IDEMPOTENCY_STORE, None)
+            run.key, run.sent = None, False
+        if store is None:
             run.was_keyed = False
-            return
-        if not run.sent:
+            run.meta.pop(IDEMPOTENCY_KEY, None)
+        elif not run.sent:
             run.key = run.key or uuid4().hex
             run.key_at = store
             run.meta[IDEMPOTENCY_KEY] = run.key
-        elif run.was_keyed and run.key_at != store:
-            raise _KeyForgotten
         elif run.was_keyed:
             # A server behind the same address may be another one by now; then it must not take this for a first call.
             run.meta[IDEMPOTENCY_STORE] = store
+
+    def _repeatable(self, tool: str) -> bool:
+        return self.policy.trust_annotations and Traits.of((self._tools or {}).get(tool)).repeatable
 
     def _read_failure(self, exc: Exception, seen: Seen, live: Live | None) -> ToolError:
         """What an exception means for this call."""
         if isinstance(exc, NotConnected):
             return not_connected(exc)
+        if live is None and self._connection is None:
+            return closed()
         if live is None and isinstance(exc, TimeoutError):
             return too_late()
         outcome = read(seen.failure) if seen.failure is not None else read(exc, http=seen.http)
         error = outcome if isinstance(outcome, ToolError) else ToolError("The call failed.", origin="local")
-        if live is not None and error.origin == "local" and error.code in _LOST:
-            self._open.drop(live)
+        is_later = seen.http is not None or seen.failure is not None or error.delivery == "never_sent"
+        if seen.answered and is_later:
+            # The call was taken, and what failed came after it: the SDK's look at the list of the tools.
+            error = error.replace(effect=Effect.UNKNOWN, delivery="unanswered")
+        # Where the SDK has not even noticed that the time was up, nothing gets through any more.
+        is_stuck = isinstance(exc, TimeoutError)
+        if live is not None and (is_stuck or (error.origin == "local" and error.code in _LOST)):
+            live.retire()
         return error
 
     # What to do about a failure
 
-    async def _decide(self, run: _Run, outcome: Outcome) -> Decision:
-        keyed = run.was_keyed and run.key_at is not None
-        return decide(
+    async def _decide(self, run: _Run, outcome: Outcome) -> tuple[Decision, float | None]:
+        """What to do, and how long to wait before the same call is made again; None if it is not."""
+        decision = decide(
             outcome,
-            tool=await self._traits(run.report.tool),
+            tool=await self._traits(run),
             history=run.failures,
             policy=self.policy,
             now=self._clock.now(),
-            keyed=keyed,
+            keyed=run.is_keyed,
         )
+        return decision, self._wait(outcome, decision)
 
-    def _wait(self, run: _Run, outcome: Outcome, decision: Decision) -> float | None:
-        """How long to wait before the same call is made again; None if it is not."""
+    def _wait(self, outcome: Outcome, decision: Decision) -> float | None:
         if not decision.repeats or decision.delay is None or not isinstance(outcome, ToolError):
             return None
         return max(0.0, min(spread(decision.delay, outcome, self._jitter()), self.policy.max_delay))
+
+    def _limited(self, run: _Run, decision: Decision, wait: float | None) -> tuple[Decision, float | None]:
+        """The same, unless something says that enough is enough."""
+        if wait is None:
+            return decision, None
+        now, tool = self._clock.monotonic(), run.report.tool
+        breaker = self._breakers.get(tool)
+        if now + wait >= run.started + self.policy.deadline:
+            why = f"The next call would come after the deadline of {self.policy.deadline:g} seconds."
+        elif self._budget.left < 1:
+            why = "This server was given all the repetitions it is worth at present."
+        elif breaker is not None and breaker.closed_at is not None and breaker.closed_at > now + wait:
+            why = f"{tool} failed {times_of(breaker.failures)} in a row, and is left alone for now."
+        else:
+            return decision, wait
+        return Decision(Next.GIVE_UP, why, delay=decision.delay), None
 
     async def _again(self, run: _Run, outcome: Outcome, decision: Decision, wait: float | None) -> bool:
         """Whether the call is to be made again, after having done what has to be done before."""
@@ -331,6 +417,7 @@ class Recovering:
             return False
         left = run.started + self.policy.deadline - self._clock.monotonic()
         if wait is not None:
+            # Again, since whoever listens may have taken all the time, and others what was left of the budget.
             if wait >= left or not self._budget.take():
                 return False
             await self._clock.sleep(wait)
@@ -374,6 +461,10 @@ class Recovering:
             with anyio.move_on_after(left):
                 answer = callback(*arguments)
                 return await answer if inspect.isawaitable(answer) else answer
+        except asyncio.CancelledError:
+            # Ours, or of something that the callback waited for, such as a question that the user closed.
+            if (task := asyncio.current_task()) is None or task.cancelling():
+                raise
         except Exception:
             log.exception("A callback of Recovering raised; the call goes on without its answer.")
         return None
@@ -385,33 +476,60 @@ class Recovering:
 
     # What is known of the server
 
-    async def _list(self) -> dict[str, Any]:
-        token = watching.set(Seen())
-        try:
-            live = await self._open.open(_LISTING_TIMEOUT)
-            listed = await self._open.call(live, self._driver.tools, _LISTING_TIMEOUT)
-        finally:
-            watching.reset(token)
+    async def _list(self, live: Live, timeout: float) -> dict[str, Any]:
+        listed = await self._open.call(live, self._driver.tools, timeout, grace=0.0)
         self._tools = {tool.name: tool for tool in listed}
         return self._tools
 
-    async def _listed(self) -> dict[str, Any]:
-        """The tools, listed once, when the first failure makes them interesting; none if that fails too."""
-        if self._tools is None:
-            try:
-                await self._list()
-            except Exception:
-                log.debug("The tools could not be listed.", exc_info=True)
+    async def _try_to_list(self, live: Live | None, timeout: float) -> None:
+        token = watching.set(Seen())
+        try:
+            await self._list(live or await self._open.open(timeout), timeout)
+        except Exception:
+            log.debug("The tools could not be listed.", exc_info=True)
+        finally:
+            watching.reset(token)
+
+    async def _ask_for_tools(self, live: Live, timeout: float) -> None:
+        """List the tools, once for each connection, while others who want to use it wait.
+
+        Now, since what is read-only must be known when the server is gone. The SDK would list them anyway.
+        """
+        if live.asked is not None:
+            with anyio.move_on_after(timeout):
+                await live.asked.wait()
+            return
+        live.asked = asked = anyio.Event()
+        try:
+            await self._try_to_list(live, timeout)
+            self._asked_for_tools = live
+        except BaseException:
+            # Cancelled: the next one asks.
+            live.asked = None
+            raise
+        finally:
+            asked.set()
+
+    async def _listed(self, run: _Run) -> dict[str, Any]:
+        """The tools. If they could not be listed, a call that was sent and failed is worth one more try."""
+        if self._tools is None and run.sent and not run.looked:
+            run.looked = True
+            await self._try_to_list(None, min(self._timeout(run), _LISTING_TIMEOUT))
         return self._tools or {}
 
-    async def _traits(self, tool: str) -> Traits:
-        return Traits.of((await self._listed()).get(tool, tool))
+    async def _traits(self, run: _Run) -> Traits:
+        return Traits.of((await self._listed(run)).get(run.report.tool, run.report.tool))
 
     # What had better not be called
 
-    def _refusal(self, report: Report) -> ToolError | None:
-        if (problem := unsendable(report.arguments)) is not None:
+    def _refusal(self, run: _Run) -> ToolError | None:
+        report = run.report
+        if not _is_plain(report.arguments) and (problem := unsendable(report.arguments)) is not None:
             return problem
+        if not (report.tool.isascii() and _is_plain(run.meta)):
+            problem = unsendable({**run.meta, "name": report.tool}, "The name of the tool and the `_meta`")
+            if problem is not None:
+                return problem
         now = self._clock.monotonic()
         known = self._loops.refuses(report.tool, report.arguments, now) if not report.attempts else None
         if known is not None:
@@ -438,12 +556,16 @@ class Recovering:
             if outcome.origin == "local" and outcome.code in _LOST:
                 # A connection that breaks fails all the calls on it, and is still one failure.
                 if run.connected is not None and run.connected is self._blamed:
+                    self._abandoned(tool)
                     return
                 self._blamed = run.connected
             breaker = self._breakers.setdefault(
                 tool, Breaker(policy.break_after, policy.break_for, max(policy.break_for, policy.max_delay))
             )
             breaker.failed(self._clock.monotonic())
+            if breaker.closed_at is not None and outcome.origin == "local" and run.connected is not None:
+                # What does not answer again and again may be stuck: the one who tries does so over a new connection.
+                run.connected.retire()
         elif self._breakers:
             self._breakers.pop(tool, None)
 
@@ -476,45 +598,49 @@ class Recovering:
         if isinstance(outcome, NeedsInput):
             return outcome, result if result is not None else self._driver.failure(outcome, era)
         report = run.report
+        error = await self._truthful(run, outcome, is_answer=result is not None)
         notes: list[str] = []
-        error = await self._truthful(run, outcome)
-        if error.effect is not outcome.effect or error.verify != outcome.verify:
-            notes.append(about_effect(error))
         if report.calls > 1:
             notes.append(f"It was tried {times_of(report.calls)}.")
         if report.calls:
             times = self._loops.failed(report.tool, report.arguments, outcome, self._clock.monotonic())
             if times > 1:
                 notes.append(sharper(error, times))
+        told = error.replace(next_steps=(*error.next_steps, *notes)) if notes else error
         if result is None:
-            return error, self._driver.failure(
-                error.replace(next_steps=(*error.next_steps, *beyond_effect(notes))), era
-            )
-        if error.legacy:
-            notes = [*next_action(error), *[note for note in notes if note != about_effect(error)]]
-        elif not notes and getattr(result, "is_error", False):
+            return error, self._driver.failure(told, era)
+        # The server's own words stay as they are. Added is only what they do not say.
+        notes = next_action(told) if error.legacy else [*unsaid_effect(error, result.content), *notes]
+        if not notes and result.is_error:
             return error, result
-        return error, self._driver.with_meta(result, error, " ".join(notes))
+        return error, self._driver.with_meta(result, told, " ".join(notes))
 
-    async def _truthful(self, run: _Run, error: ToolError) -> ToolError:
+    async def _truthful(self, run: _Run, error: ToolError, *, is_answer: bool) -> ToolError:
         """The last failure, with what all the calls together may have done, and the call that would tell."""
-        traits = await self._traits(run.report.tool)
-        # With a key that the server knows, its last word is about all of them.
-        keyed = run.was_keyed and run.key_at is not None
-        known: ToolError = await self._with_check(
-            run, in_all(error, traits, self.policy, () if keyed else run.failures)
-        )
+        # The tool's own answer to a key that it knows is about all of them. A gateway's, or our own, is not.
+        earlier = () if run.is_keyed and is_answer else run.failures
+        known: ToolError = await self._with_check(run, in_all(error, await self._traits(run), self.policy, earlier))
         return known
 
     async def _with_check(self, run: _Run, outcome: Outcome) -> Any:
         """A failure that may have done something, with the call that would tell."""
-        if not isinstance(outcome, ToolError) or outcome.effect not in _IN_DOUBT or outcome.verify is not None:
+        if not isinstance(outcome, ToolError) or outcome.verify is not None:
+            return outcome
+        # What a program says by its code alone, that the call may be made again, is no doubt.
+        if (effect_of(outcome) if outcome.legacy else outcome.effect) not in _IN_DOUBT:
             return outcome
         report, trusted = run.report, self.policy.trust_annotations
-        check = find_check(report.tool, report.arguments, (await self._listed()).values(), trusted=trusted)
+        listed = await self._listed(run)
+        if trusted and Traits.of(listed.get(report.tool)).read_only:
+            return outcome
+        check = find_check(report.tool, report.arguments, listed.values(), trusted=trusted)
         return outcome if check is None else outcome.replace(verify=check)
 
     def _era(self) -> str:
         live = self._connection.live if self._connection is not None else None
-        version = None if live is None or live.ended else getattr(live.client, "protocol_version", None)
+        version = (
+            None
+            if live is None or live.ended or not live.ready.is_set()
+            else getattr(live.client, "protocol_version", None)
+        )
         return version if isinstance(version, str) else "2025-11-25"

@@ -49,6 +49,11 @@ class Report:
         return self.error is None
 
     @property
+    def failure(self) -> ToolError | None:
+        """The error that is left; None if it worked, or if the user has to answer first."""
+        return self.error if isinstance(self.error, ToolError) else None
+
+    @property
     def recovered(self) -> bool:
         """Whether it worked, though not at once."""
         return self.error is None and bool(self.attempts)

@@ -21,16 +21,20 @@ from .reading import BAD_ANSWER, Http
 
 _LARGEST_BODY: Final = 65_536
 _LONGEST_FRAME: Final = 1_000_000
+# The method in the body of a request. To check a result the SDKs list the tools, as a part of the same call.
+_CALL: Final = b'"tools/call"'
 
 
 class Seen:
     """What was seen of one call."""
 
-    __slots__ = ("failure", "http")
+    __slots__ = ("answered", "failure", "http")
 
     def __init__(self) -> None:
         self.http: Http | None = None
         self.failure: Exception | None = None
+        self.answered = False
+        """Whether the server took the call itself: what is refused after that says nothing about it."""
 
 
 watching: ContextVar[Seen | None] = ContextVar("failwell_watching", default=None)
@@ -51,24 +55,36 @@ def witnessed(client: httpx2.AsyncClient) -> httpx2.AsyncClient:
             return await send(request, **options)
         try:
             response = await send(request, **options)
-            if response.headers.get("content-type", "").lower().startswith("application/json"):
+            if response.has_redirect_location or _is_json(response):
                 # Read here, where it is known whose it is when it breaks off.
                 await response.aread()
-        except httpx2.TransportError as failure:
+        except httpx2.RequestError as failure:
             seen.failure = failure
             return httpx2.Response(502, request=request)
+        # A request that was redirected has its body only as a stream.
+        if response.is_success and _CALL in request.read():
+            seen.answered, seen.http, seen.failure = True, None, None
         if response.status_code >= 400:
-            body = await response.aread() if _is_short(response) else b""
-            seen.http = Http(response.status_code, dict(response.headers), body)
+            seen.http = Http(response.status_code, dict(response.headers), await _body(response))
         return response
 
     client.send = noting  # type: ignore[method-assign]
     return client
 
 
-def _is_short(response: httpx2.Response) -> bool:
+def _is_json(response: httpx2.Response) -> bool:
+    return bool(response.headers.get("content-type", "").lower().startswith("application/json"))
+
+
+async def _body(response: httpx2.Response) -> bytes:
+    """What a short answer says; nothing if it breaks off, since its status is known."""
     length = response.headers.get("content-length", "")
-    return length.isdigit() and int(length) <= _LARGEST_BODY
+    if not length.isdigit() or int(length) > _LARGEST_BODY:
+        return b""
+    try:
+        return await response.aread()
+    except httpx2.RequestError:
+        return b""
 
 
 class _Repairing:

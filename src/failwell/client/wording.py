@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from failwell.formats.text import about_effect
 from failwell.model.error import ToolError
 from failwell.model.kinds import Effect, Kind
 
@@ -36,17 +37,23 @@ def way_out(error: ToolError) -> str:
     return _WAYS_OUT[error.kind].format(what=what)
 
 
-def beyond_effect(notes: list[str]) -> list[str]:
-    """The notes without what the text says by itself about the effect."""
-    return [note for note in notes if not note.startswith(("It is not known", "Part of it", "The call took"))]
+def unsaid_effect(error: ToolError, content: Iterable[Any]) -> list[str]:
+    """What a server's own text does not say about the effect of its call, and about the call that tells."""
+    if error.effect in (None, Effect.NONE):
+        return []
+    told = " ".join(text for block in content if isinstance(text := getattr(block, "text", None), str))
+    whole, bare = about_effect(error), about_effect(error.replace(verify=None))
+    if whole in told:
+        return []
+    return [whole.removeprefix(bare).strip() if bare in told else whole]
 
 
 def times_of(number: int) -> str:
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
-def unsendable(arguments: Mapping[Any, Any]) -> ToolError | None:
-    """Why arguments cannot be sent. A model can write half a character, and that would end the connection for all."""
+def unsendable(arguments: Mapping[Any, Any], what: str = "The arguments") -> ToolError | None:
+    """Why a part of a call cannot be sent. A model can write half a character, and that would end all calls."""
     try:
         # What JSON does not know is the SDK's to write.
         json.dumps(arguments, ensure_ascii=False, default=_opaque).encode()
@@ -57,7 +64,7 @@ def unsendable(arguments: Mapping[Any, Any]) -> ToolError | None:
         why = "they hold half of a surrogate pair, which is no character"
     except (TypeError, ValueError, RecursionError):
         why = "they are no JSON"
-    return ToolError(f"The arguments cannot be sent: {why}.", code="VALIDATION_ERROR", **_NEVER_SENT)
+    return ToolError(f"{what} cannot be sent: {why}.", code="VALIDATION_ERROR", **_NEVER_SENT)
 
 
 def _opaque(value: object) -> None:
@@ -65,7 +72,11 @@ def _opaque(value: object) -> None:
 
 
 def too_late() -> ToolError:
-    return ToolError("The MCP server could not be reached in time.", code="TIMEOUT", **_NEVER_SENT)
+    return ToolError("The server could not be reached in time.", code="TIMEOUT", **_NEVER_SENT)
+
+
+def closed() -> ToolError:
+    return ToolError("The client was closed before the call could be made.", kind=Kind.INTERNAL, **_NEVER_SENT)
 
 
 def is_repeated(error: ToolError, times: int) -> ToolError:

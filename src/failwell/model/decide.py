@@ -315,7 +315,7 @@ def _fix(error: ToolError, history: Sequence[ToolError], policy: Policy, now: da
     fixed = sum(_wanted(earlier) is Next.FIX for earlier in history)
     if fixed >= policy.max_fixes:
         return Decision(
-            Next.GIVE_UP, f"The arguments were corrected {fixed} times and are still refused.", log=_bad_input(error)
+            Next.GIVE_UP, f"The arguments were corrected {_times(fixed)} and are still refused.", log=_bad_input(error)
         )
     what = "the patch says how" if error.patch else "see the fields" if error.fields else "see the message"
     return Decision(
@@ -398,6 +398,10 @@ def _sentence(message: str) -> str:
 
 def _round(delay: float) -> str:
     return f"{delay:.0f}" if delay >= 10 or float(delay).is_integer() else f"{delay:.1f}"
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
 
 
 def _span(delay: float) -> str:
