@@ -381,3 +381,12 @@ def test_protocol_errors_hold_no_secret(framework: Any) -> None:
 def test_an_option_that_does_not_exist_is_told_by_its_nearest() -> None:
     with pytest.raises(TypeError, match=r"install\(\) has no option 'formt'; did you mean 'format'\?"):
         failwell.server.install(MCPServer("test", log_level="CRITICAL"), formt="xml")
+
+
+def test_editors_are_told_the_same_options() -> None:
+    from dataclasses import fields
+
+    from failwell.server.options import Given, Options
+
+    told = {name: hint.__forward_arg__ for name, hint in Given.__annotations__.items()}
+    assert told == {field.name: field.type for field in fields(Options)}

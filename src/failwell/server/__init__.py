@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
 
 from failwell.classify.nearest import nearest
 
@@ -18,7 +18,7 @@ from .envelopes import Envelope
 from .groups import Group
 from .keys import Kept, KeysInMemory, KeysOnDisk, KeyStore
 from .limits import limit, rate
-from .options import PROTOCOL_NUMBERS, Options, untouched
+from .options import PROTOCOL_NUMBERS, Given, Options, untouched
 from .rules import Rule, deprecated
 from .safety import Safety, Target
 
@@ -49,7 +49,7 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-def install(server: S, **options: Any) -> S:
+def install(server: S, **options: Unpack[Given]) -> S:
     """Make every failure of `server` structured, safe and actionable, and give the server back.
 
     Before or after its tools are registered; once. The options are those of `failwell.server.Options`.

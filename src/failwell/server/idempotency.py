@@ -177,7 +177,7 @@ class Once:
 
         if (problem := _problem(key)) is not None:
             return refused(problem)
-        if call.params["_meta"].get(STORE) not in (None, self.store.instance):
+        if call.params["_meta"].get(STORE) not in (None, self.store.instance) and not tool.idempotent:
             return refused(_elsewhere())
         try:
             claim = Claim.of(call, str(key))
@@ -190,7 +190,8 @@ class Once:
         if kept.call != claim.call:
             return refused(_reused())
         if kept.answer is None:
-            return refused(_unfinished())
+            # Nobody knows how it ended, and for a tool that may be called twice it does not matter.
+            return await work() if tool.idempotent else refused(_unfinished())
         answer = json.loads(kept.answer)
         boundary.replayed(call, tool, _failure(answer), failed=_failed(answer), in_span=in_span)
         return _again(answer, closed)

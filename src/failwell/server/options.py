@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeVar, get_args
+from typing import Any, Final, Literal, TypedDict, TypeVar, get_args
 
 from failwell.classify import DEFAULT as ROWS
 from failwell.classify import Table
@@ -101,6 +101,33 @@ class Options:
         for name in ("protocol", "skip"):
             if isinstance(getattr(self, name), str):
                 raise ValueError(f"{name} is a collection of names, such as {{{getattr(self, name)!r}}}, not one text.")
+
+
+class Given(TypedDict, total=False):
+    """The options as `install` takes them: the same, each by its name, for editors and type checkers."""
+
+    format: str | Envelope
+    client: str | None
+    on_missing: OnMissing
+    rules: Mapping[str, Sequence[Rule]]
+    idempotency: bool | KeyStore
+    publish: bool
+    check_declared: bool
+    max_output: int | None
+    show_reference: bool
+    logger: Any
+    hooks: Sequence[Callable[[Any], object]]
+    telemetry: bool
+    extra: Extra
+    unknown_tool: UnknownTool
+    validate: bool
+    protocol: Collection[str]
+    protocol_numbers: Collection[int]
+    table: Table
+    skip: Collection[str]
+    show_text: bool
+    guard: Guard
+    wire: Mapping[str, Any]
 
 
 def _one_of(name: str, value: object, known: Collection[str]) -> None:
