@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from failwell.client import Http, read
+from failwell.client.report import Report
 from failwell.formats.wire import Outcome
 from failwell.model.error import ToolError
 from failwell.model.needs import NeedsInput
@@ -31,12 +32,14 @@ def assert_error(
 ) -> ToolError:
     """The error behind any outcome of a call, which must be one, and be as given; what is not given does not matter.
 
-    `outcome` is what `failwell.client.read` takes: a result, a response, an exception. `says` is a part of the message.
+    `outcome` is what `failwell.client.read` takes (a result, a response, an exception) or a `Report`. `says` is a part
+    of the message.
     `names_next_action` asks whether the error tells the model what to do next: a suggestion, a step, another tool, a
     change to the arguments, a delay.
     """
     __tracebackhide__ = True
-    error = read(outcome, http=http)
+    # A report of `Recovering` has read its outcome already.
+    error = outcome.error if isinstance(outcome, Report) else read(outcome, http=http)
     if not isinstance(error, ToolError):
         raise AssertionError(f"expected an error, got {_shown(error)}: {_short(repr(outcome))}")
     wanted = {
@@ -130,7 +133,7 @@ def _next_actions(error: ToolError) -> list[str]:
         *(action.tool or action.description or "an action" for action in error.actions),
         *(f"{change.op} {'.'.join(map(str, change.path))}" for change in error.patch),
         *(f"one of {', '.join(map(str, field.options))}" for field in error.fields if field.options),
-        *([f"wait {error.retry_after:g} s"] if error.retry_after else []),
+        *([f"wait {error.retry_after:g} s"] if error.retry_after else ["wait"] if error.retryable else []),
     ]
 
 

@@ -86,10 +86,20 @@ def _listed(tool: Tool) -> ListedTool:
     return ListedTool(
         name=tool.name,
         description=tool.description,
-        input_schema={"type": "object", **tool.input_schema},
+        input_schema=_schema(tool),
         output_schema=None if tool.output_schema is None else dict(tool.output_schema),
         annotations=ToolAnnotations.model_validate(given) if given else None,
     )
+
+
+def _schema(tool: Tool) -> dict[str, Any]:
+    """The schema of the script, which knows the tool's key: whoever looks for a call that tells, looks there."""
+    schema: dict[str, Any] = {"type": "object", **tool.input_schema}
+    if tool.key is not None and tool.key not in schema.get("properties", {}):
+        schema["properties"] = {**schema.get("properties", {}), tool.key: {}}
+        if tool.reads is not None:
+            schema["required"] = [*schema.get("required", ()), tool.key]
+    return schema
 
 
 async def _error(stage: Stage, tool: Tool, call: Call, fault: Fault, era: str) -> dict[str, Any]:
@@ -111,7 +121,7 @@ async def _protocol(stage: Stage, tool: Tool, call: Call, fault: Fault, era: str
 async def _http(stage: Stage, tool: Tool, call: Call, fault: Fault, era: str) -> dict[str, Any]:
     if stage.transport == "http":
         return await _ordered(stage, tool, call, fault, era)
-    error = from_http(fault.options["status"], fault.options.get("headers"), fault.options.get("body"))
+    error = from_http(fault.options["status"], fault.options.get("headers"), fault.options.get("body"), method="POST")
     return to_result(error, era=era)
 
 
