@@ -1,0 +1,68 @@
+"""A few cells of the recovery table, made by the tool that makes all of it: what must hold in any run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TOOL = Path(__file__).parents[2] / "tools" / "bench_recovery.py"
+AGENTS = ("naive", "text follower", "failwell")
+Cells = dict[tuple[str, str, str], list[dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def cells() -> Cells:
+    """Goals by agent, server and fault."""
+    servers, faults = "mcp;mcp+failwell", "wrong value;unknown argument;rate limit;outcome unknown;permission"
+    command = [sys.executable, str(TOOL), "--json", "--runs", "2", "--servers", servers, "--faults", faults]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=300, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    found: Cells = {}
+    for goal in json.loads(done.stdout)["goals"]:
+        found.setdefault((goal["agent"], goal["server"], goal["fault"]), []).append(goal)
+    assert len(found) == 30
+    return found
+
+
+def total(goals: list[dict[str, Any]], name: str) -> int:
+    return sum(goal[name] for goal in goals)
+
+
+@pytest.mark.parametrize("server", ["mcp", "mcp+failwell"])
+def test_recovering_does_nothing_twice_and_nothing_else(cells: Cells, server: str) -> None:
+    for (agent, where, fault), goals in cells.items():
+        if (agent, where) == ("failwell", server):
+            assert total(goals, "duplicates") == 0, fault
+            assert server == "mcp" or (total(goals, "wrong"), total(goals, "untrue")) == (0, 0), fault
+
+
+def test_whoever_just_calls_again_pays_twice(cells: Cells) -> None:
+    for server in ("mcp", "mcp+failwell"):
+        assert total(cells["naive", server, "outcome unknown"], "duplicates") > 0
+
+
+@pytest.mark.parametrize("fault", ["wrong value", "unknown argument", "rate limit", "permission"])
+def test_with_both_every_goal_is_reached(cells: Cells, fault: str) -> None:
+    assert all(goal["success"] for goal in cells["failwell", "mcp+failwell", fault])
+
+
+@pytest.mark.parametrize("fault", ["rate limit", "permission"])
+def test_a_masked_text_helps_nobody(cells: Cells, fault: str) -> None:
+    for agent in AGENTS:
+        assert not any(goal["success"] for goal in cells[agent, "mcp", fault]), agent
+
+
+def test_what_the_client_settles_costs_the_model_no_tokens(cells: Cells) -> None:
+    assert total(cells["failwell", "mcp+failwell", "rate limit"], "tokens") == 0
+    assert total(cells["text follower", "mcp+failwell", "rate limit"], "tokens") > 0
+
+
+def test_the_agent_is_told_the_delay_of_the_service(cells: Cells) -> None:
+    for goal in cells["text follower", "mcp+failwell", "rate limit"]:
+        assert "Wait " in goal["texts"][0]
+        assert goal["calls"] == 2
