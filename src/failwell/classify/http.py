@@ -86,7 +86,8 @@ def from_http(
     said = more.pop("message", None) or body_message(content)
     answer = f"{service} answered {status}{_phrase(status)}"
     error = ToolError(f"{answer}: {said}" if said else f"{answer}.", code=code, http_status=status, **more)
-    if error.kind is Kind.TRANSIENT and (delay := retry_after(fields)) is not None:
+    # A conflict that names a time is one that passes.
+    if error.kind in (Kind.TRANSIENT, Kind.CONFLICT) and (delay := retry_after(fields)) is not None:
         error = error.wait(delay)
     if status >= 500 and status not in _TURNED_DOWN and method is not None and method.upper() not in SAFE_METHODS:
         # It broke, or was cut off, somewhere in the middle of a write.

@@ -62,6 +62,7 @@ _ROWS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         (
             r"too many requests|rate[ -]?limit|request limit (?:reached|exceeded)|\bthrottl",
             rf"quota (?:has been )?(?:exceeded|exhausted|reached)|exceeded {_GAP}\bquota",
+            r"(?:try|call) again (?:in|after) \d{1,6} ?(?:s\b|sec|min)",
         ),
     ),
     (
