@@ -232,7 +232,7 @@ def returned_error():
 
 @tool()
 def returned_err():
-    return fw.Err(fw.ToolError("Invoice inv_1 is paid.", code="INVOICE_PAID", kind="conflict"))
+    return fw.Err(fw.ToolError("Invoice inv_1 is paid.", code="BILL_SETTLED", kind="conflict"))
 
 
 @tool()

@@ -86,7 +86,7 @@ OWN: Final = (
     call("own raised from a cause", "raised_from_cause", code="FORBIDDEN"),
     call("own is the cause of a crash", "own_as_cause", code="NOT_FOUND"),
     call("returned error", "returned_error", code="NOT_FOUND"),
-    call("returned Err", "returned_err", code="INVOICE_PAID"),
+    call("returned Err", "returned_err", code="BILL_SETTLED"),
     call("returned Ok", "returned_ok"),
     call("question raised", "asks"),
     call("question returned", "returned_question"),
