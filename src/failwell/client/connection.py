@@ -6,9 +6,11 @@ doing. Here that is a task which does nothing else, so a dead server is an error
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+from collections.abc import Mapping
 from math import inf
-from typing import Any, Final, TypeVar
+from types import TracebackType
+from typing import Any, Final
 
 import anyio
 from anyio.abc import TaskGroup
@@ -16,9 +18,41 @@ from anyio.abc import TaskGroup
 from .drivers import Driver, keep_answers
 from .witness import Seen, watching
 
-T = TypeVar("T")
-# How long the SDK may take to notice by itself that a call's time is up.
+# How long the SDK may take to notice by itself that a call's time is up, and how often that is looked at.
 _GRACE: Final = 5.0
+_LOOK: Final = 1.0
+
+
+class _Call:
+    """A call under way, which is cut off when its connection breaks, or when the SDK forgets about it.
+
+    What a cancel scope does, for the one task it is about and without a timer of its own: every call pays for it.
+    """
+
+    __slots__ = ("_before", "_is_cut", "_live", "_task", "limit")
+
+    def __init__(self, live: Live, limit: float) -> None:
+        self._live = live
+        self._is_cut = False
+        self.limit = limit
+
+    def __enter__(self) -> Any:
+        task = asyncio.current_task()
+        assert task is not None
+        self._task, self._before = task, task.cancelling()
+        self._live.begun(self)
+        return self._live.client
+
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None) -> None:
+        self._live.call_ended(self)
+        # Whoever else has cancelled the task meanwhile still wants it to end.
+        if self._is_cut and self._task.uncancel() <= self._before and kind is asyncio.CancelledError:
+            raise (Broken(self._live) if self._live.done.is_set() else TimeoutError()) from None
+
+    def cut(self) -> None:
+        if not self._is_cut:
+            self._is_cut = True
+            self._task.cancel()
 
 
 class Live:
@@ -33,13 +67,15 @@ class Live:
         self.seen = Seen()
         self.asked: anyio.Event | None = None
         """Set when the tools were asked for over it; None while nobody has begun to."""
-        self.calls: set[anyio.CancelScope] = set()
+        self.calls: set[_Call] = set()
         self.done = anyio.Event()
         self._waiting = 0
         self._retired = False
         # An opening lasts no longer than whoever began it would wait, or those who join would keep it up for ever.
         self._scope = anyio.CancelScope(deadline=anyio.current_time() + patience)
         self._stop = anyio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
 
     def hang_up(self) -> None:
         """The server has gone. What is under way gets its own error from the SDK."""
@@ -65,7 +101,7 @@ class Live:
             self.ready.set()
             self.done.set()
             for call in self.calls:
-                call.cancel()
+                call.cut()
 
     async def wait_ready(self, timeout: float) -> None:
         """Wait until it is open, or cannot be. When nobody waits any more, it is given up."""
@@ -77,6 +113,10 @@ class Live:
             self._waiting -= 1
             if not self._waiting and not self.ready.is_set():
                 self.abandon()
+
+    def calling(self, timeout: float) -> _Call:
+        """Around a call, for its client. When the connection breaks meanwhile, that is raised, and no cancellation."""
+        return _Call(self, self._loop.time() + timeout + _GRACE)
 
     def honours_keys(self, extension: str) -> str | None:
         """Which store of the server knows the idempotency keys that are sent over it; None if there is none."""
@@ -97,7 +137,20 @@ class Live:
         if not self.calls:
             self._stop.set()
 
-    def call_ended(self, call: anyio.CancelScope) -> None:
+    def begun(self, call: _Call) -> None:
+        self.calls.add(call)
+        if self._timer is None:
+            self._timer = self._loop.call_later(_LOOK, self._look)
+
+    def _look(self) -> None:
+        """Cut off what takes longer than it may."""
+        now = self._loop.time()
+        for call in self.calls:
+            if call.limit < now:
+                call.cut()
+        self._timer = self._loop.call_later(_LOOK, self._look) if self.calls else None
+
+    def call_ended(self, call: _Call) -> None:
         self.calls.discard(call)
         if self._retired and not self.calls:
             self._stop.set()
@@ -134,19 +187,6 @@ class Connection:
         if live.ended:
             raise NotConnected(live)
         return live
-
-    async def call(self, live: Live, send: Callable[[Any], Awaitable[T]], timeout: float, grace: float = _GRACE) -> T:
-        """Make a call over it. When the connection breaks meanwhile, that is raised, and not a cancellation."""
-        scope = anyio.CancelScope(deadline=anyio.current_time() + timeout + grace)
-        live.calls.add(scope)
-        try:
-            with scope:
-                return await send(live.client)
-        finally:
-            live.call_ended(scope)
-        if live.done.is_set():
-            raise Broken(live)
-        raise TimeoutError
 
     def drop(self, live: Live | None = None) -> None:
         """Give a connection up, the present one unless it is said; the next call opens another one."""

@@ -311,11 +311,10 @@ class Recovering:
             self._use_key(run, live)
             report.calls += 1
             run.sent = True
-            result = await self._open.call(
-                live,
-                lambda client: self._driver.send(client, report.tool, report.arguments, timeout, run.meta, run.options),
-                timeout,
-            )
+            with live.calling(timeout) as client:
+                result = await self._driver.send(
+                    client, report.tool, report.arguments, timeout, run.meta, run.options
+                )
         except _KeyForgotten:
             raise
         except Exception as exc:
@@ -477,7 +476,8 @@ class Recovering:
     # What is known of the server
 
     async def _list(self, live: Live, timeout: float) -> dict[str, Any]:
-        listed = await self._open.call(live, self._driver.tools, timeout, grace=0.0)
+        with anyio.fail_after(timeout), live.calling(timeout) as client:
+            listed = await self._driver.tools(client)
         self._tools = {tool.name: tool for tool in listed}
         return self._tools
 

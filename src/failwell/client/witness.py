@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
+import anyio
 import httpx2
 from mcp.shared.message import SessionMessage
 from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError
@@ -90,19 +91,28 @@ async def _body(response: httpx2.Response) -> bytes:
 class _Repairing:
     """A stream of messages in which an answer that is no JSON-RPC becomes the error answer of its call."""
 
+    __slots__ = ("_ended", "_receive", "_stream")
+
     def __init__(self, stream: Any, ended: Callable[[], None]) -> None:
         self._stream = stream
+        self._receive = stream.receive
         self._ended = ended
 
+    @property
+    def last_context(self) -> Any:
+        return getattr(self._stream, "last_context", None)
+
     async def receive(self) -> Any:
-        return repaired(await self._stream.receive())
+        return repaired(await self._receive())
 
     async def __anext__(self) -> Any:
         try:
-            return repaired(await self._stream.__anext__())
-        except StopAsyncIteration:
+            # Not by way of the stream's own __anext__: this takes its place, and costs as much.
+            item = await self._receive()
+        except anyio.EndOfStream:
             self._ended()
-            raise
+            raise StopAsyncIteration from None
+        return item if type(item) is SessionMessage else repaired(item)
 
     def __aiter__(self) -> _Repairing:
         return self
