@@ -6,6 +6,8 @@ NODE   := tests/server/clients/node_modules
 UV     := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 export UV_PYTHON_DOWNLOADS = never
 export UV_PROJECT_ENVIRONMENT = $(VENV)
+# The tests start hundreds of processes, and each would compile everything again.
+unexport PYTHONDONTWRITEBYTECODE
 # The theme advertises its successor on every build.
 export NO_MKDOCS_2_WARNING = 1
 

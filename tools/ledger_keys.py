@@ -226,7 +226,10 @@ def _serve(folder: Path, keys: bool) -> None:
         """Whether it was paid."""
         return any(f'"effect", "id": "{id}"' in line for line in (folder / "ledger.jsonl").read_text().splitlines())
 
-    listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
+    # By its protocol's name, or asyncio does not turn off the delay of small packets.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(1024)
     print(listener.getsockname()[1], flush=True)
     # Everything is imported by now, so a server that dies is back in milliseconds.
     while True:

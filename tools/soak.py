@@ -125,7 +125,8 @@ if transport == "stdio":
 else:
     import uvicorn
     app = server.http_app(path="/mcp") if kind == "fastmcp" else server.streamable_http_app()
-    listening = socket.socket()
+    # By its protocol's name, or asyncio does not turn off the delay of small packets.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", 0))
     listening.listen(512)
     print(listening.getsockname()[1], flush=True)

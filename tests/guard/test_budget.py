@@ -231,8 +231,9 @@ def test_the_smallest_error_is_valid(where: str, chars: int) -> None:
     assert type(clean) is type(outcome)
     back = fw.parse(clean.to_dict())
     assert back == clean
+    # From here on nothing is large any more.
     for format in fw.FORMATS:
-        fw.render(outcome, format, guard=small).encode()
+        fw.render(clean, format, guard=small).encode()
 
 
 def test_no_budget_is_overrun_while_a_smaller_error_exists() -> None:

@@ -375,7 +375,8 @@ def test_time_grows_with_the_text_and_no_faster(worker: str) -> None:
     work = WORKERS[worker]
     slow = []
     for unit in UNITS:
-        for length in (1_500, 5_000, 200_000):
+        # Only redaction meets a text of any length: the others are given what was cut before.
+        for length in (1_500, 5_000, 200_000)[: 3 if worker == "redact" else 2]:
             text = unit * (4 * length // len(unit) + 1)
             shorter = _seconds(work, text[:length])
             if length == 200_000 and shorter > 0.003:

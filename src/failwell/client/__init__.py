@@ -16,14 +16,15 @@ from .reading import Http, read
 
 if TYPE_CHECKING:
     from .fixing import patched
-    from .recovering import IDEMPOTENCY_KEY, Recovering
+    from .recovering import Recovering
     from .report import Attempt, Report
+    from .run import IDEMPOTENCY_KEY
 
 __all__ = ["read", "Http", "Recovering", "Report", "Attempt", "patched", "Clock", "IDEMPOTENCY_KEY"]
 
 _LATER = {
     "Recovering": "recovering",
-    "IDEMPOTENCY_KEY": "recovering",
+    "IDEMPOTENCY_KEY": "run",
     "Report": "report",
     "Attempt": "report",
     "patched": "fixing",

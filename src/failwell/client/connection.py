@@ -43,7 +43,9 @@ class _Call:
         self._live.begun(self)
         return self._live.client
 
-    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._live.call_ended(self)
         # Whoever else has cancelled the task meanwhile still wants it to end.
         if self._is_cut and self._task.uncancel() <= self._before and kind is asyncio.CancelledError:

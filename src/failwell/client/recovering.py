@@ -15,11 +15,9 @@ import random
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Final
-from uuid import uuid4
 
 import anyio
 
@@ -35,90 +33,25 @@ from .checking import find_check
 from .clock import SYSTEM, Clock
 from .connection import Connection, Live, NotConnected
 from .drivers import driver_for
+from .listing import LISTING_TIMEOUT, Listing
+from .patience import LOST, Patience
 from .reading import read
 from .report import Attempt, Report
-from .restraint import Breaker, Budget, LoopGuard, is_to_blame
+from .run import IDEMPOTENCY_KEY, KeyForgotten, Run
+from .sending import is_plain, unsendable
 from .witness import Seen, watching
-from .wording import (
-    closed,
-    is_broken,
-    is_repeated,
-    not_connected,
-    sharper,
-    times_of,
-    too_late,
-    unsaid_effect,
-    unsendable,
-)
+from .wording import closed, not_connected, sharper, times_of, too_late, unsaid_effect
 
 log = logging.getLogger("failwell.client")
 
-IDEMPOTENCY_KEY: Final = "io.github.failwell/idempotency-key"
-"""The key in the `_meta` of a call under which its idempotency key travels."""
-IDEMPOTENCY_STORE: Final = "io.github.failwell/idempotency-instance"
-"""The key in the `_meta` of a repeated call under which goes which store of the server has to know it."""
 # A server that answers every answer with another question is not going to be content.
 _MOST_QUESTIONS: Final = 5
-_LISTING_TIMEOUT: Final = 10.0
 _REPORTS_KEPT: Final = 100
-_LARGE: Final = 1 << 63
 _IN_DOUBT: Final = frozenset({Effect.UNKNOWN, Effect.PARTIAL})
-# Failures after which the connection is of no more use.
-_LOST: Final = frozenset({"NETWORK_ERROR", "UNAVAILABLE"})
 
 Fix = Callable[[ToolError, dict[str, Any]], "Mapping[str, Any] | Awaitable[Mapping[str, Any] | None] | None"]
 Ask = Callable[[Outcome], "Mapping[str, Any] | bool | Awaitable[Mapping[str, Any] | bool | None] | None"]
 Negotiate = Callable[[ToolError, tuple[str, ...]], "bool | Awaitable[bool | None] | None"]
-
-
-@dataclass(slots=True)
-class _Run:
-    """One call of the agent while it is under way."""
-
-    report: Report
-    options: dict[str, Any]
-    meta: dict[str, Any]
-    timeout: float | None
-    started: float
-    key: str | None = None
-    key_at: object = None
-    """The store of the server that knows the key."""
-    was_keyed: bool = True
-    """Whether every call so far carried the key to that store."""
-    sent: bool = False
-    looked: bool = False
-    """Whether the tools were looked for because of this call."""
-    questions: int = 0
-    connected: Live | None = None
-
-    @property
-    def is_keyed(self) -> bool:
-        """Whether the server knows the call by a key."""
-        return self.was_keyed and self.key_at is not None
-
-    @property
-    def failures(self) -> list[ToolError]:
-        return [attempt.error for attempt in self.report.attempts if isinstance(attempt.error, ToolError)]
-
-
-class _KeyForgotten(Exception):
-    """The server that would know the key of this call is no more."""
-
-
-def _is_plain(arguments: Mapping[Any, Any]) -> bool:
-    """Whether arguments can be sent beyond doubt: short enough numbers and plain texts, as most are."""
-    for name, value in arguments.items():
-        if type(name) is not str or not name.isascii():
-            return False
-        if type(value) is str:
-            if not value.isascii():
-                return False
-        elif type(value) is int:
-            if not -_LARGE < value < _LARGE:
-                return False
-        elif value is not None and type(value) not in (bool, float):
-            return False
-    return True
 
 
 class Recovering:
@@ -156,12 +89,8 @@ class Recovering:
         self._fix, self._ask, self._negotiate, self._on_decision = fix, ask, negotiate, on_decision
         self._clock = clock
         self._jitter = jitter
-        self._budget = Budget(self.policy.retry_budget)
-        self._breakers: dict[str, Breaker] = {}
-        self._loops = LoopGuard(self.policy)
-        self._tools: dict[str, Any] | None = None
-        self._asked_for_tools: Live | None = None
-        self._blamed: Live | None = None
+        self._patience = Patience(self.policy)
+        self._listing = Listing(self._driver)
         self._store: tuple[Live | None, object] = (None, None)
         self._connection: Connection | None = None
         self._stack = AsyncExitStack()
@@ -204,8 +133,8 @@ class Recovering:
             connection, live, seen = self._open, None, Seen()
             token = watching.set(seen)
             try:
-                live = await connection.open(_LISTING_TIMEOUT)
-                return list((await self._list(live, _LISTING_TIMEOUT)).values())
+                live = await connection.open(LISTING_TIMEOUT)
+                return await self._listing.fetch(live, LISTING_TIMEOUT)
             except Exception as exc:
                 made += 1
                 failure = self._read_failure(exc, seen, live).replace(effect=Effect.NONE)
@@ -243,12 +172,12 @@ class Recovering:
         self.reports.append(report)
         return report
 
-    def _begin(self, name: str, arguments: dict[str, Any], options: dict[str, Any]) -> _Run:
+    def _begin(self, name: str, arguments: dict[str, Any], options: dict[str, Any]) -> Run:
         meta = dict(options.pop("meta", None) or {})
         given = options.pop(self._driver.timeout_option, None)
         timeout = given.total_seconds() if isinstance(given, timedelta) else given
         key = meta.get(IDEMPOTENCY_KEY)
-        return _Run(
+        return Run(
             Report(name, arguments),
             options,
             meta,
@@ -257,7 +186,7 @@ class Recovering:
             key if isinstance(key, str) else None,
         )
 
-    async def _recover(self, run: _Run) -> tuple[Any, Outcome | None]:
+    async def _recover(self, run: Run) -> tuple[Any, Outcome | None]:
         """Call until it works or nothing more can be done; the last result there was, and the failure that is left."""
         report = run.report
         result: Any = None
@@ -273,11 +202,11 @@ class Recovering:
             began, calls = self._clock.monotonic(), report.calls
             try:
                 result, outcome = await self._attempt(run)
-            except _KeyForgotten:
-                self._abandoned(report.tool)
+            except KeyForgotten:
+                self._patience.let_go(report.tool)
                 return result, outcome
             except BaseException:
-                self._abandoned(report.tool)
+                self._patience.let_go(report.tool)
                 raise
             if outcome is None or (isinstance(outcome, ToolError) and not outcome.is_error):
                 self._worked(report)
@@ -285,7 +214,7 @@ class Recovering:
             made = report.calls > calls
             if made and isinstance(outcome, ToolError) and outcome.delivery == "never_sent":
                 made, report.calls = False, calls
-            self._count(run, outcome)
+            self._patience.failed(report.tool, outcome, run.connected, self._clock.monotonic())
             outcome = await self._with_check(run, outcome)
             decision, wait = self._limited(run, *await self._decide(run, outcome))
             self._tell(run, outcome, decision, self._clock.monotonic() - began, made=made, wait=wait)
@@ -295,7 +224,7 @@ class Recovering:
 
     # One attempt
 
-    async def _attempt(self, run: _Run) -> tuple[Any, Outcome | None]:
+    async def _attempt(self, run: Run) -> tuple[Any, Outcome | None]:
         report = run.report
         timeout = self._timeout(run)
         seen = Seen()
@@ -304,18 +233,16 @@ class Recovering:
         try:
             run.connected = None
             run.connected = live = await self._open.open(timeout)
-            if live is not self._asked_for_tools:
-                await self._ask_for_tools(live, min(timeout, _LISTING_TIMEOUT))
+            if live is not self._listing.asked_over:
+                await self._listing.ask(self._open, live, timeout)
                 # Not every server survives that.
                 run.connected = live = await self._open.open(timeout)
             self._use_key(run, live)
             report.calls += 1
             run.sent = True
             with live.calling(timeout) as client:
-                result = await self._driver.send(
-                    client, report.tool, report.arguments, timeout, run.meta, run.options
-                )
-        except _KeyForgotten:
+                result = await self._driver.send(client, report.tool, report.arguments, timeout, run.meta, run.options)
+        except KeyForgotten:
             raise
         except Exception as exc:
             return None, self._read_failure(exc, seen, live)
@@ -323,37 +250,23 @@ class Recovering:
             watching.reset(token)
         return result, read(result)
 
-    def _timeout(self, run: _Run) -> float:
+    def _timeout(self, run: Run) -> float:
         left = max(0.001, run.started + self.policy.deadline - self._clock.monotonic())
         if run.timeout is None and self._driver.interactive:
             return left
         return min(run.timeout or self.policy.timeout, left)
 
-    def _use_key(self, run: _Run, live: Live) -> None:
+    def _use_key(self, run: Run, live: Live) -> None:
         """Put the idempotency key on the call where the server honours one."""
         if self._store[0] is not live:
             # What a connection says about keys, it says once.
             self._store = (live, live.honours_keys(META_KEY))
         store = self._store[1]
-        if run.sent and run.is_keyed and store != run.key_at:
-            if not self._repeatable(run.report.tool):
-                raise _KeyForgotten
-            # The call may be made twice anyway: for this store it is a first one.
-            run.meta.pop(IDEMPOTENCY_STORE, None)
-            run.key, run.sent = None, False
-        if store is None:
-            run.was_keyed = False
-            run.meta.pop(IDEMPOTENCY_KEY, None)
-        elif not run.sent:
-            run.key = run.key or uuid4().hex
-            run.key_at = store
-            run.meta[IDEMPOTENCY_KEY] = run.key
-        elif run.was_keyed:
-            # A server behind the same address may be another one by now; then it must not take this for a first call.
-            run.meta[IDEMPOTENCY_STORE] = store
-
-    def _repeatable(self, tool: str) -> bool:
-        return self.policy.trust_annotations and Traits.of((self._tools or {}).get(tool)).repeatable
+        if run.is_forgotten(store):
+            if not (self.policy.trust_annotations and self._listing.traits(run.report.tool).repeatable):
+                raise KeyForgotten
+            run.forget()
+        run.use_key(store)
 
     def _read_failure(self, exc: Exception, seen: Seen, live: Live | None) -> ToolError:
         """What an exception means for this call."""
@@ -371,13 +284,13 @@ class Recovering:
             error = error.replace(effect=Effect.UNKNOWN, delivery="unanswered")
         # Where the SDK has not even noticed that the time was up, nothing gets through any more.
         is_stuck = isinstance(exc, TimeoutError)
-        if live is not None and (is_stuck or (error.origin == "local" and error.code in _LOST)):
+        if live is not None and (is_stuck or (error.origin == "local" and error.code in LOST)):
             live.retire()
         return error
 
     # What to do about a failure
 
-    async def _decide(self, run: _Run, outcome: Outcome) -> tuple[Decision, float | None]:
+    async def _decide(self, run: Run, outcome: Outcome) -> tuple[Decision, float | None]:
         """What to do, and how long to wait before the same call is made again; None if it is not."""
         decision = decide(
             outcome,
@@ -394,30 +307,27 @@ class Recovering:
             return None
         return max(0.0, min(spread(decision.delay, outcome, self._jitter()), self.policy.max_delay))
 
-    def _limited(self, run: _Run, decision: Decision, wait: float | None) -> tuple[Decision, float | None]:
+    def _limited(self, run: Run, decision: Decision, wait: float | None) -> tuple[Decision, float | None]:
         """The same, unless something says that enough is enough."""
         if wait is None:
             return decision, None
-        now, tool = self._clock.monotonic(), run.report.tool
-        breaker = self._breakers.get(tool)
+        now = self._clock.monotonic()
         if now + wait >= run.started + self.policy.deadline:
-            why = f"The next call would come after the deadline of {self.policy.deadline:g} seconds."
-        elif self._budget.left < 1:
-            why = "This server was given all the repetitions it is worth at present."
-        elif breaker is not None and breaker.closed_at is not None and breaker.closed_at > now + wait:
-            why = f"{tool} failed {times_of(breaker.failures)} in a row, and is left alone for now."
+            why: str | None = f"The next call would come after the deadline of {self.policy.deadline:g} seconds."
         else:
+            why = self._patience.objects(run.report.tool, now, wait)
+        if why is None:
             return decision, wait
         return Decision(Next.GIVE_UP, why, delay=decision.delay), None
 
-    async def _again(self, run: _Run, outcome: Outcome, decision: Decision, wait: float | None) -> bool:
+    async def _again(self, run: Run, outcome: Outcome, decision: Decision, wait: float | None) -> bool:
         """Whether the call is to be made again, after having done what has to be done before."""
         if decision.doubtful:
             return False
         left = run.started + self.policy.deadline - self._clock.monotonic()
         if wait is not None:
             # Again, since whoever listens may have taken all the time, and others what was left of the budget.
-            if wait >= left or not self._budget.take():
+            if wait >= left or not self._patience.take():
                 return False
             await self._clock.sleep(wait)
             return True
@@ -428,10 +338,10 @@ class Recovering:
         if decision.next is Next.FIX and self._fix is not None:
             return await self._fixed(run, outcome, left)
         if decision.next is Next.NEGOTIATE and self._negotiate is not None and self._may_repeat(run):
-            return bool(await self._use(left, self._negotiate, outcome, decision.holders)) and self._budget.take()
+            return bool(await self._use(left, self._negotiate, outcome, decision.holders)) and self._patience.take()
         return False
 
-    async def _asked(self, run: _Run, outcome: Outcome, left: float) -> bool:
+    async def _asked(self, run: Run, outcome: Outcome, left: float) -> bool:
         # What only the user can change is asked once; a question may lead to another.
         most = _MOST_QUESTIONS if isinstance(outcome, NeedsInput) else 1
         if self._ask is None or run.questions >= most:
@@ -443,7 +353,7 @@ class Recovering:
             return True
         return answer is True and isinstance(outcome, ToolError)
 
-    async def _fixed(self, run: _Run, error: Outcome, left: float) -> bool:
+    async def _fixed(self, run: Run, error: Outcome, left: float) -> bool:
         assert self._fix is not None
         better = await self._use(left, self._fix, error, dict(run.report.arguments))
         if not isinstance(better, Mapping) or better == run.report.arguments:
@@ -451,7 +361,7 @@ class Recovering:
         run.report.arguments = dict(better)
         return True
 
-    def _may_repeat(self, run: _Run) -> bool:
+    def _may_repeat(self, run: Run) -> bool:
         return len(run.report.attempts) < self.policy.max_attempts
 
     async def _use(self, left: float, callback: Callable[..., Any], *arguments: Any) -> Any:
@@ -468,117 +378,47 @@ class Recovering:
             log.exception("A callback of Recovering raised; the call goes on without its answer.")
         return None
 
-    async def _listen(self, run: _Run, attempt: Attempt) -> None:
+    async def _listen(self, run: Run, attempt: Attempt) -> None:
         if self._on_decision is not None:
             left = run.started + self.policy.deadline - self._clock.monotonic()
             await self._use(max(left, 0.001), self._on_decision, attempt)
 
     # What is known of the server
 
-    async def _list(self, live: Live, timeout: float) -> dict[str, Any]:
-        with anyio.fail_after(timeout), live.calling(timeout) as client:
-            listed = await self._driver.tools(client)
-        self._tools = {tool.name: tool for tool in listed}
-        return self._tools
-
-    async def _try_to_list(self, live: Live | None, timeout: float) -> None:
-        token = watching.set(Seen())
-        try:
-            await self._list(live or await self._open.open(timeout), timeout)
-        except Exception:
-            log.debug("The tools could not be listed.", exc_info=True)
-        finally:
-            watching.reset(token)
-
-    async def _ask_for_tools(self, live: Live, timeout: float) -> None:
-        """List the tools, once for each connection, while others who want to use it wait.
-
-        Now, since what is read-only must be known when the server is gone. The SDK would list them anyway.
-        """
-        if live.asked is not None:
-            with anyio.move_on_after(timeout):
-                await live.asked.wait()
-            return
-        live.asked = asked = anyio.Event()
-        try:
-            await self._try_to_list(live, timeout)
-            self._asked_for_tools = live
-        except BaseException:
-            # Cancelled: the next one asks.
-            live.asked = None
-            raise
-        finally:
-            asked.set()
-
-    async def _listed(self, run: _Run) -> dict[str, Any]:
+    async def _listed(self, run: Run) -> Mapping[str, Any]:
         """The tools. If they could not be listed, a call that was sent and failed is worth one more try."""
-        if self._tools is None and run.sent and not run.looked:
+        if self._listing.is_missing and run.sent and not run.looked:
             run.looked = True
-            await self._try_to_list(None, min(self._timeout(run), _LISTING_TIMEOUT))
-        return self._tools or {}
+            await self._listing.try_to_fetch(self._open, None, min(self._timeout(run), LISTING_TIMEOUT))
+        return self._listing.known
 
-    async def _traits(self, run: _Run) -> Traits:
-        return Traits.of((await self._listed(run)).get(run.report.tool, run.report.tool))
+    async def _traits(self, run: Run) -> Traits:
+        await self._listed(run)
+        return self._listing.traits(run.report.tool)
 
-    # What had better not be called
-
-    def _refusal(self, run: _Run) -> ToolError | None:
+    def _refusal(self, run: Run) -> ToolError | None:
+        """Why a call cannot be made, or had better not be."""
         report = run.report
-        if not _is_plain(report.arguments) and (problem := unsendable(report.arguments)) is not None:
+        if not is_plain(report.arguments) and (problem := unsendable(report.arguments)) is not None:
             return problem
-        if not (report.tool.isascii() and _is_plain(run.meta)):
+        if not (report.tool.isascii() and is_plain(run.meta)):
             problem = unsendable({**run.meta, "name": report.tool}, "The name of the tool and the `_meta`")
             if problem is not None:
                 return problem
         now = self._clock.monotonic()
-        known = self._loops.refuses(report.tool, report.arguments, now) if not report.attempts else None
-        if known is not None:
-            return is_repeated(*known)
-        breaker = self._breakers.get(report.tool)
-        wait = breaker.wait(now) if breaker is not None else None
-        if breaker is None or wait is None:
-            return None
-        return is_broken(report.tool, breaker.failures, wait)
+        return self._patience.refuses(report.tool, report.arguments, now, first=not report.attempts)
 
     def _worked(self, report: Report) -> None:
-        self._budget.earn()
-        if self._breakers:
-            self._breakers.pop(report.tool, None)
-        if self._loops:
-            self._loops.worked(report.tool, report.arguments)
-            # What only reads changes nothing, so what failed before would fail again.
-            if Traits.of((self._tools or {}).get(report.tool, report.tool)).read_only is not True:
-                self._loops.changed()
-
-    def _count(self, run: _Run, outcome: Outcome) -> None:
-        tool, policy = run.report.tool, self.policy
-        if isinstance(outcome, ToolError) and is_to_blame(outcome):
-            if outcome.origin == "local" and outcome.code in _LOST:
-                # A connection that breaks fails all the calls on it, and is still one failure.
-                if run.connected is not None and run.connected is self._blamed:
-                    self._abandoned(tool)
-                    return
-                self._blamed = run.connected
-            breaker = self._breakers.setdefault(
-                tool, Breaker(policy.break_after, policy.break_for, max(policy.break_for, policy.max_delay))
-            )
-            breaker.failed(self._clock.monotonic())
-            if breaker.closed_at is not None and outcome.origin == "local" and run.connected is not None:
-                # What does not answer again and again may be stuck: the one who tries does so over a new connection.
-                run.connected.retire()
-        elif self._breakers:
-            self._breakers.pop(tool, None)
-
-    def _abandoned(self, tool: str) -> None:
-        breaker = self._breakers.get(tool)
-        if breaker is not None:
-            breaker.let_go()
+        self._patience.worked(report.tool, report.arguments)
+        # What only reads changes nothing, so what failed before would fail again.
+        if self._patience.is_tried and self._listing.traits(report.tool).read_only is not True:
+            self._patience.changed()
 
     # The end
 
     def _tell(
         self,
-        run: _Run,
+        run: Run,
         outcome: Outcome,
         decision: Decision,
         seconds: float,
@@ -592,7 +432,7 @@ class Recovering:
             Attempt(number, report.tool, dict(report.arguments), outcome, decision, seconds, made, wait)
         )
 
-    async def _final(self, run: _Run, result: Any, outcome: Outcome) -> tuple[Outcome, Any]:
+    async def _final(self, run: Run, result: Any, outcome: Outcome) -> tuple[Outcome, Any]:
         """The failure that is left, with what is known by now, and the result that shows it to a model."""
         era = self._era()
         if isinstance(outcome, NeedsInput):
@@ -603,7 +443,7 @@ class Recovering:
         if report.calls > 1:
             notes.append(f"It was tried {times_of(report.calls)}.")
         if report.calls:
-            times = self._loops.failed(report.tool, report.arguments, outcome, self._clock.monotonic())
+            times = self._patience.times(report.tool, report.arguments, outcome, self._clock.monotonic())
             if times > 1:
                 notes.append(sharper(error, times))
         told = error.replace(next_steps=(*error.next_steps, *notes)) if notes else error
@@ -615,14 +455,14 @@ class Recovering:
             return error, result
         return error, self._driver.with_meta(result, told, " ".join(notes))
 
-    async def _truthful(self, run: _Run, error: ToolError, *, is_answer: bool) -> ToolError:
+    async def _truthful(self, run: Run, error: ToolError, *, is_answer: bool) -> ToolError:
         """The last failure, with what all the calls together may have done, and the call that would tell."""
         # The tool's own answer to a key that it knows is about all of them. A gateway's, or our own, is not.
         earlier = () if run.is_keyed and is_answer else run.failures
         known: ToolError = await self._with_check(run, in_all(error, await self._traits(run), self.policy, earlier))
         return known
 
-    async def _with_check(self, run: _Run, outcome: Outcome) -> Any:
+    async def _with_check(self, run: Run, outcome: Outcome) -> Any:
         """A failure that may have done something, with the call that would tell."""
         if not isinstance(outcome, ToolError) or outcome.verify is not None:
             return outcome

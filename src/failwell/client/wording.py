@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
 from failwell.formats.text import about_effect
@@ -13,7 +12,8 @@ from failwell.model.kinds import Effect, Kind
 from .connection import NotConnected
 from .reading import read
 
-_NEVER_SENT: Final[dict[str, Any]] = {"origin": "local", "delivery": "never_sent", "effect": Effect.NONE}
+NEVER_SENT: Final[dict[str, Any]] = {"origin": "local", "delivery": "never_sent", "effect": Effect.NONE}
+"""How an error says that its call was not made."""
 
 _WAYS_OUT: Final = {
     Kind.VALIDATION: "Change {what} before you call it again.",
@@ -52,31 +52,12 @@ def times_of(number: int) -> str:
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
-def unsendable(arguments: Mapping[Any, Any], what: str = "The arguments") -> ToolError | None:
-    """Why a part of a call cannot be sent. A model can write half a character, and that would end all calls."""
-    try:
-        # What JSON does not know is the SDK's to write.
-        json.dumps(arguments, ensure_ascii=False, default=_opaque).encode()
-        if all(type(name) is str for name in arguments):
-            return None
-        why = "their names must be texts"
-    except UnicodeEncodeError:
-        why = "they hold half of a surrogate pair, which is no character"
-    except (TypeError, ValueError, RecursionError):
-        why = "they are no JSON"
-    return ToolError(f"{what} cannot be sent: {why}.", code="VALIDATION_ERROR", **_NEVER_SENT)
-
-
-def _opaque(value: object) -> None:
-    return None
-
-
 def too_late() -> ToolError:
-    return ToolError("The server could not be reached in time.", code="TIMEOUT", **_NEVER_SENT)
+    return ToolError("The server could not be reached in time.", code="TIMEOUT", **NEVER_SENT)
 
 
 def closed() -> ToolError:
-    return ToolError("The client was closed before the call could be made.", kind=Kind.INTERNAL, **_NEVER_SENT)
+    return ToolError("The client was closed before the call could be made.", kind=Kind.INTERNAL, **NEVER_SENT)
 
 
 def is_repeated(error: ToolError, times: int) -> ToolError:
@@ -88,20 +69,20 @@ def is_repeated(error: ToolError, times: int) -> ToolError:
 def is_broken(tool: str, failures: int, wait: float) -> ToolError:
     """The answer to a call that is not made, because the tool does not work at present."""
     message = f"Not called: {tool} failed {times_of(failures)} in a row."
-    return ToolError(message, code="UNAVAILABLE", retry_after=max(0.1, round(wait, 1)), **_NEVER_SENT)
+    return ToolError(message, code="UNAVAILABLE", retry_after=max(0.1, round(wait, 1)), **NEVER_SENT)
 
 
 def not_connected(exc: NotConnected) -> ToolError:
     """Why there is no connection. Whatever it was, the call was never sent."""
     cause = exc.__cause__
     if cause is None:
-        return ToolError("The connection to the server was closed.", code="NETWORK_ERROR", **_NEVER_SENT)
+        return ToolError("The connection to the server was closed.", code="NETWORK_ERROR", **NEVER_SENT)
     if isinstance(cause, OSError) and not isinstance(cause, (ConnectionError, TimeoutError)):
-        return ToolError("The server could not be started.", code="NOT_CONFIGURED", cause=cause, **_NEVER_SENT)
+        return ToolError("The server could not be started.", code="NOT_CONFIGURED", cause=cause, **NEVER_SENT)
     outcome = read(cause, http=exc.seen.http)
     if not isinstance(outcome, ToolError):
-        return ToolError("The server cannot be reached.", code="UNAVAILABLE", **_NEVER_SENT)
+        return ToolError("The server cannot be reached.", code="UNAVAILABLE", **NEVER_SENT)
     if outcome.kind in (Kind.VALIDATION, Kind.INTERNAL, Kind.NOT_FOUND, Kind.CONFLICT):
         # Nothing is wrong with the arguments of a call that was never made.
-        return ToolError(f"The server cannot be reached. {outcome.message}", code="NOT_CONFIGURED", **_NEVER_SENT)
-    return outcome.replace(**_NEVER_SENT)
+        return ToolError(f"The server cannot be reached. {outcome.message}", code="NOT_CONFIGURED", **NEVER_SENT)
+    return outcome.replace(**NEVER_SENT)

@@ -1,0 +1,78 @@
+"""The tools of a server: asked for once on each connection, and known while the server is gone."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+
+import anyio
+
+from failwell.model.decide import Traits
+
+from .connection import Connection, Live
+from .drivers import Driver
+from .witness import Seen, watching
+
+log = logging.getLogger("failwell.client")
+
+LISTING_TIMEOUT: Final = 10.0
+
+
+class Listing:
+    """What a server lists."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._tools: dict[str, Any] | None = None
+        self.asked_over: Live | None = None
+        """The latest connection over which the tools were asked for."""
+
+    @property
+    def known(self) -> Mapping[str, Any]:
+        return self._tools or {}
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether the tools could not be listed so far."""
+        return self._tools is None
+
+    def traits(self, tool: str) -> Traits:
+        """What is known of a tool, be it only its name."""
+        return Traits.of(self.known.get(tool, tool))
+
+    async def fetch(self, live: Live, timeout: float) -> list[Any]:
+        with anyio.fail_after(timeout), live.calling(timeout) as client:
+            listed = await self._driver.tools(client)
+        self._tools = {tool.name: tool for tool in listed}
+        return list(self._tools.values())
+
+    async def try_to_fetch(self, connection: Connection, live: Live | None, timeout: float) -> None:
+        token = watching.set(Seen())
+        try:
+            await self.fetch(live or await connection.open(timeout), timeout)
+        except Exception:
+            log.debug("The tools could not be listed.", exc_info=True)
+        finally:
+            watching.reset(token)
+
+    async def ask(self, connection: Connection, live: Live, timeout: float) -> None:
+        """List the tools, once for each connection, while others who want to use it wait.
+
+        Now, since what is read-only must be known when the server is gone. The SDK would list them anyway.
+        """
+        timeout = min(timeout, LISTING_TIMEOUT)
+        if live.asked is not None:
+            with anyio.move_on_after(timeout):
+                await live.asked.wait()
+            return
+        live.asked = asked = anyio.Event()
+        try:
+            await self.try_to_fetch(connection, live, timeout)
+            self.asked_over = live
+        except BaseException:
+            # Cancelled: the next one asks.
+            live.asked = None
+            raise
+        finally:
+            asked.set()
