@@ -464,6 +464,33 @@ def test_fields_as_many_apis_send_them() -> None:
     ]
 
 
+def test_fields_by_their_names() -> None:
+    text = '{"errorMessages":[],"errors":{"title":["is too short","is odd"],"kind":"is not known"}}'
+    assert fields(text) == [
+        {"path": ["title"], "message": "is too short; is odd"},
+        {"path": ["kind"], "message": "is not known"},
+    ]
+    assert error(text).code == "VALIDATION_ERROR"
+    assert error('{"status":403,"errors":{"base":["Access denied"]}}').code == "FORBIDDEN"
+    assert error('{"errors":{"message":"gone","code":"NOT_FOUND"}}').code == "NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("POST https://a/refs: 422 Reference already exists []", "CONFLICT"),
+        ("GET https://a/search: 403 API rate limit exceeded", "RATE_LIMITED"),
+        ("Request failed with status 400: Invalid API key", "UNAUTHORIZED"),
+        ("Error code: 429 - You exceeded your quota, check your billing details", "FORBIDDEN"),
+        ("Request failed with status 429: too many requests, upgrade your plan", "RATE_LIMITED"),
+        ("Request failed with status 404: invalid name", "NOT_FOUND"),
+        ("Request failed with status 503: invalid upstream", "UNAVAILABLE"),
+    ],
+)
+def test_a_sentence_beside_a_status_counts_where_the_status_says_little(text: str, code: str) -> None:
+    assert error(text).code == code
+
+
 def test_of_a_long_text_the_beginning_and_the_end_are_read() -> None:
     filler = "and so on\n" * 10_000
     assert error("fetch failed\n" + filler).code == "NETWORK_ERROR"

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from failwell.classify import classify, from_http, is_order
 from failwell.classify.chain import chain
 from failwell.classify.telling import said
+from failwell.classify.waits import Wait, wait_in
 from failwell.formats import META_KEY, Outcome, parse
 from failwell.formats.toolfailure import META_KEY as PROPOSED_KEY
 from failwell.model.error import ToolError
@@ -43,6 +44,7 @@ _LOCAL: Final = (
 _UNHELPFUL: Final = "Server returned an error response"
 # The protocol says 404 for a session that is not known, and servers say it in words, many of them with 400.
 _NO_SESSION: Final = pattern(r"(?i)(?:no valid|invalid|unknown|expired) session|session not found|not initialized")
+_NUMBER: Final = pattern(r"-?\d{1,10}")
 _OF_SESSIONS: Final = frozenset({400, 404})
 
 
@@ -70,11 +72,12 @@ def read(outcome: object, *, http: Http | None = None) -> Outcome | None:
         return found
     if isinstance(found, ToolError) and not found.legacy:
         # `{"success": false, "error": "User 7 not found"}`: the form says that it failed, the words say how.
-        if found.format == "envelope" and found.code is None:
-            worded = _prose(told, found)
-            return worded if worded is not None and worded.code is not None else _from_peer(found)
-        return _from_peer(found)
-    return _prose(told, found)
+        worded = _prose(told, found) if found.format == "envelope" and found.code is None else None
+        if worded is None or worded.code is None:
+            worded = _from_peer(_worded(found))
+        return _patient(worded, told)
+    prose = _prose(told, found)
+    return None if prose is None else _patient(prose, told)
 
 
 # Whatever counts as an error without being marked as one has one of these in it: a bracket, a code, or a word.
@@ -121,27 +124,78 @@ def _from_peer(error: ToolError) -> ToolError:
 
 
 def _prose(outcome: object, found: ToolError | None) -> ToolError | None:
-    """A result whose text is all there is: an error if the result says so, or if the text leaves no doubt."""
+    """A result in no format: an error if the result says so, or if its text leaves no doubt. Its structured content is
+    read where the text says nothing."""
     from failwell.classify.prose import from_text
 
-    text, is_error = _text_of(outcome)
-    if not text:
-        return None if found is None else _from_peer(found)
-    read = from_text(text, is_error=True if is_error or found is not None else None)
+    said = _said(outcome)
+    failed = True if said.is_error or found is not None else None
+    read = from_text(said.text, is_error=failed) if said.text else None
+    if said.structured and (not said.text or (failed and (read is None or read.code is None))):
+        inner = from_text(_written(said.structured), is_error=failed)
+        read = inner if read is None or (inner is not None and inner.code is not None) else read
+    read = read if read is not None or said.text else found
     return None if read is None else _from_peer(read)
 
 
-def _text_of(outcome: object) -> tuple[str, bool]:
-    """The text of a result, and whether it says that it is an error."""
+def _worded(error: ToolError) -> ToolError:
+    """A JSON-RPC error whose number means something else in each SDK, with the code that its words stand for."""
+    if error.format != "jsonrpc" or error.info is not None or not _NUMBER.fullmatch(error.code or ""):
+        return error
+    from failwell.classify.prose import from_text
+
+    read = from_text(error.message, is_error=True)
+    if read is None or read.code is None:
+        return error
+    return error.replace(code=read.code, kind=read.kind, http_status=read.http_status)
+
+
+def _patient(error: ToolError, outcome: object) -> ToolError:
+    """The error with the time to wait that stands in the answer under a name that its format does not know."""
+    if not error.retryable or error.retry_after is not None or error.reset_at is not None:
+        return error
+    said = _said(outcome)
+    for data in (said.structured, _object_in(said.text), outcome if not said.text else None):
+        if data is not None and (wait := wait_in(data)) != Wait():
+            return error.replace(retry_after=wait.retry_after, reset_at=wait.reset_at)
+    return error
+
+
+def _written(data: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(data, default=str)
+    except (TypeError, ValueError, RecursionError):
+        # An object that no wire could carry says nothing.
+        return "{}"
+
+
+def _object_in(text: str) -> Mapping[str, Any] | None:
+    try:
+        data = json.loads(text) if text.lstrip()[:1] == "{" else None
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+class _Said(NamedTuple):
+    text: str
+    structured: Mapping[str, Any] | None = None
+    is_error: bool = False
+
+
+def _said(outcome: object) -> _Said:
+    """The text of a result, its structured content, and whether it says that it is an error."""
     if isinstance(outcome, str):
-        return outcome, False
+        return _Said(outcome)
     data = outcome if isinstance(outcome, Mapping) else {}
     result = data.get("result") if "jsonrpc" in data and isinstance(data.get("result"), Mapping) else data
     assert isinstance(result, Mapping)
     content = result.get("content")
     blocks = content if isinstance(content, list) else []
     texts = [block["text"] for block in blocks if isinstance(block, Mapping) and isinstance(block.get("text"), str)]
-    return "\n".join(texts), result.get("isError", result.get("is_error")) is True
+    structured = result.get("structuredContent", result.get("structured_content"))
+    is_error = result.get("isError", result.get("is_error")) is True
+    return _Said("\n".join(texts), structured if isinstance(structured, Mapping) else None, is_error)
 
 
 def _told(outcome: object) -> object:
@@ -242,7 +296,9 @@ def _protocol(exc: Any, http: Http | None) -> Outcome:
         from failwell.classify.prose import from_text
 
         return _from_peer(from_text(message, is_error=True, number=exc.code) or found)
-    return found if isinstance(found, NeedsInput) else _from_peer(found or ToolError(message))
+    if isinstance(found, NeedsInput):
+        return found
+    return _patient(_from_peer(_worded(found or ToolError(message))), exc.data)
 
 
 def _answered(http: Http) -> ToolError:

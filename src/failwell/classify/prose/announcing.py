@@ -7,7 +7,7 @@ from typing import Final
 
 from failwell.model.lazily import pattern
 
-from . import words
+from . import statuses, words
 
 # Servers say in a few lines what went wrong; longer texts are what was asked for.
 _LONGEST: Final = 2_000
@@ -37,7 +37,8 @@ _FAILURE: Final = pattern(
 _SUBJECT: Final = r"(?:[^\s.]\S{0,80} ){1,12}?"
 _STATEMENT: Final = pattern(
     rf"{_MARK}(?:"
-    r"(?:invalid|missing|unknown|unsupported|unrecogni[sz]ed) \S"
+    # "Missing values: 3" counts, and "Unknown author, …" begins a list.
+    r"(?:invalid|missing|unknown|unsupported|unrecogni[sz]ed) (?!\w{1,30},|[\w ]{1,60}[^s\W]s: \d{1,9}\W?$)\S"
     rf"|{_SUBJECT}(?:was |were |is |are )?(?:not found|does not exist|doesn't exist|already exists)(?=[.:!,;]|$"
     rf"| (?:in|for|or|at|with|on)\b)"
     rf"|{_SUBJECT}(?:(?:has |have )?timed out|(?:is |are )?not (?:allowed|permitted|authori[sz]ed|configured"
@@ -57,6 +58,10 @@ _EMPTY: Final = pattern(
     rf"{_MARK}(?:no|0) (?:\w{{1,30}} ){{1,4}}(?:were |was )?(?:found|available)\b|{_MARK}(?:found 0|nothing found)",
     IGNORECASE,
 )
+# A line of a log: a moment, a level, or both.
+_MOMENT: Final = r"\[?\d[\d:T.,+Z /-]{4,40}\]?"
+_LOGGED: Final = pattern(rf"\W?(?:{_MOMENT}\s{{1,3}})?[\[(<|]?(?:ERROR|ERR|FATAL|CRITICAL|SEVERE)[\])>|]?[\s:]")
+_LEVEL: Final = pattern(rf"\n\W?(?:{_MOMENT}\s{{1,3}})?[\[(<|]?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING)[\])>|]?[\s:]")
 _SUCCESS: Final = pattern(
     rf"{_MARK}(?:successfully|success\b|done\b|ok\b|created|updated|deleted|saved|found \d)", IGNORECASE
 )
@@ -68,11 +73,16 @@ def is_plain(text: str) -> bool:
     >>> is_plain("Error reading a.txt: it is locked"), is_plain("No matches found")
     (True, False)
     """
-    if len(text) > _LONGEST or text.count("\n") > _MOST_LINES or _SUCCESS.match(text):
+    if len(text) > _LONGEST or text.count("\n") > _MOST_LINES or _SUCCESS.match(text) or _is_log(text):
         return False
     if _FAILURE.match(text):
         return True
     first = text.partition("\n")[0]
     if len(first) > _LONGEST_SENTENCE or text.count("\n") > 6 or _EMPTY.match(first):
         return False
-    return _STATEMENT.match(words.masked(first)) is not None
+    return _STATEMENT.match(words.masked(first)) is not None and len(statuses.statuses_in(first)) < 2
+
+
+def _is_log(text: str) -> bool:
+    """Whether the first lines are of a log: one with a level other than an error's is not what went wrong."""
+    return _LOGGED.match(text) is not None and "\n" in text and _LEVEL.search(text) is not None

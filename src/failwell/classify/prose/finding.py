@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import Final, NamedTuple
 
 from failwell.model.lazily import pattern
@@ -34,6 +35,7 @@ class Finding(NamedTuple):
     retry_after: float | int | None = None
     suggestion: str | None = None
     plain: bool = False
+    reset_at: datetime | None = None
 
 
 Parser = Callable[[str], "Finding | None"]

@@ -33,9 +33,10 @@ _PARTS: Final = tuple(
         ),
         (
             "FORBIDDEN",
-            "FORBIDDEN|READ_?ONLY|MISSING_SCOPES?|PERMISSION|PERMISSIONS|(?:ACCESS_)?DENIED|NOT_(?:ALLOWED|PERMITTED"
-            "|AUTHORI[SZ]ED)|INSUFFICIENT_\\w{1,20}"
-            "|SECURITY|UNSAFE",
+            "FORBIDDEN|READ_?ONLY|NOT_(?:A_)?MEMBER|NOT_IN_(?:CHANNEL|TEAM|GROUP|ROOM|WORKSPACE|ORG\\w*)"
+            "|MISSING_SCOPES?|PERMISSION|PERMISSIONS|(?:ACCESS_)?DENIED|NOT_(?:ALLOWED|PERMITTED"
+            "|AUTHORI[SZ]ED)|INSUFFICIENT_(?:PERM|PRIV|SCOPE|RIGHT|ACCESS|FUND|CREDIT|BALANCE|QUOTA|AUTH)\\w{0,20}"
+            "|SECURITY|UNSAFE|BLOCKED",
         ),
         (
             "NOT_FOUND",
@@ -44,7 +45,7 @@ _PARTS: Final = tuple(
         (
             "CONFLICT",
             "CONFLICT|ALREADY|EXISTS|DUPLICATE|DUP_ENTRY|DUP|INTEGRITY|UNIQUE_VIOLATION|LOCKED"
-            "|PRECONDITION|ABORTED|IN_USE",
+            "|PRECONDITION|CONDITIONAL|OPTIMISTIC|STALE|ABORTED|IN_USE|TAKEN",
         ),
         ("TIMEOUT", "TIMED_?OUT|TIME_?OUT|DEADLINE|ETIMEDOUT"),
         (
@@ -58,14 +59,14 @@ _PARTS: Final = tuple(
             "|GAIERROR|PROXY"
             "|REMOTE_PROTOCOL|READ_ERROR|WRITE_ERROR|DISCONNECTED|ENDPOINT_CONNECTION",
         ),
-        ("UNAVAILABLE", "UNAVAILABLE|OVERLOADED|BUSY|TEMPORAR\\w*|MAINTENANCE|TRY_AGAIN"),
+        ("UNAVAILABLE", "UNAVAILABLE|OVERLOADED|BUSY|TEMPORAR\\w*|MAINTENANCE|TRY_AGAIN|CIRCUIT|REJECTED_EXECUTION"),
         ("UPSTREAM_ERROR", "UPSTREAM|BAD_GATEWAY|INTERNAL_SERVER|SERVER_ERROR"),
         ("UNSUPPORTED", "UNSUPPORTED|NOT_SUPPORTED|NOT_IMPLEMENTED|UNIMPLEMENTED"),
         (
             "VALIDATION_ERROR",
             "VALIDATION|INVALID|BAD_REQUEST|MALFORMED|OUT_OF_RANGE|ARGUMENT|ILLEGAL_ARGUMENT|UNPROCESSABLE\\w*"
             "|UNKNOWN_ACTION"
-            "|BAD_(?:ARG\\w*|INPUT|PARAM\\w*|VALUE)|FORMAT|PARSE_ERROR|SCHEMA|ZOD|MISSING",
+            "|BAD_(?:ARG\\w*|INPUT|PARAM\\w*|VALUE)|FORMAT|PARSING|PARSE_ERROR|SCHEMA|ZOD|MISSING",
         ),
     )
 )
@@ -153,6 +154,8 @@ def grpc(text: str) -> Finding | None:
 
 _LABEL: Final = pattern(
     r"\W{0,4}\[(?P<tag>[A-Z][A-Z_]{3,50})\]\s|(?P<code>[A-Z][A-Z0-9]{1,30}(?:_[A-Z0-9]{1,30}){1,6})\b\)?(?::| -|$)"
+    r"|(?P<snake>unknown_[a-z]{2,30}|[a-z]{2,30}(?:_[a-z]{2,30}){0,6}?_(?:exception|error|unavailable|not_found|denied"
+    r"|exceeded|expired|exists))(?=: )"
     r"|An error occurred \((?P<aws>\w{3,80})\) when calling"
     r"|(?P<name>(?:[a-z_]\w{0,60}\.){0,6}[A-Z]\w{2,60}(?:Error|Exception|Timeout|Fault|NotFound|Failure"
     r"|Refused))(?=[:(]|$)"
@@ -164,8 +167,9 @@ def labelled(text: str) -> Finding | None:
     found = _LABEL.match(text)
     if found is None:
         return None
-    code = code_of(found["tag"] or found["code"] or found["aws"] or found["name"])
-    return Finding(code, STATED, plain=True) if code else None
+    code = code_of(found["tag"] or found["code"] or found["snake"] or found["aws"] or found["name"])
+    # A name in small letters is a key of a list as often as a code.
+    return Finding(code, STATED, plain=found["snake"] is None) if code else None
 
 
 _TOKEN: Final = pattern(r"(?:^|: )([a-z]{2,20}(?:_[a-z]{2,20}){1,6})$")

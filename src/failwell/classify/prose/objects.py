@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
 
-from failwell.classify.http import code_for
+from failwell.classify.waits import Wait, wait_in
 from failwell.model.codes import find
 from failwell.model.lazily import pattern
 from failwell.model.parts import FieldError, path_of
-from failwell.model.plain import label, positive
+from failwell.model.plain import label
 from failwell.model.plain import text as clean
 
-from . import names, pydantic, schemas, zod
+from . import names, pydantic, schemas, statuses, zod
 from .finding import EXACT, MOST_FIELDS, STATED, Finding, invalid, path, summary
 from .wraps import unwrap
 
@@ -32,23 +33,36 @@ def _plainly(data: object) -> Finding | None:
     return invalid(problems)
 
 
+def _by_name(data: object) -> Finding | None:
+    """`{"title": ["is too short"]}`: what is wrong with each of the arguments, by its name."""
+    if not isinstance(data, Mapping) or not data or not _SPOKEN.isdisjoint(data):
+        return None
+    problems = []
+    for name, said in islice(data.items(), MOST_FIELDS):
+        sentences = [said] if isinstance(said, str) else said
+        if not (isinstance(sentences, list) and sentences and all(isinstance(each, str) for each in sentences)):
+            return None
+        problems.append(FieldError(path(clean(name)), "; ".join(sentences[:5])))
+    found = invalid(problems)
+    return found._replace(message=summary(found.fields), plain=True) if found else None
+
+
 _LISTS: Final = (zod.issues, pydantic.errors, schemas.ajv_errors, _plainly)
 _FIELD_KEYS: Final = ("field", "param", "parameter", "property", "propertyPath", "argument")
 
 _ERROR_KEYS: Final = ("error", "errors", "detail", "details", "issues", "exception", "fault", "err")
-_MESSAGE_KEYS: Final = ("message", "msg", "error_message", "errorMessage", "error_description", "detail", "description")
+_MESSAGE_KEYS: Final = (
+    *("message", "msg", "error_message", "errorMessage", "errorMessages"),
+    *("error_description", "detail", "description"),
+)
+_NAMED_KEYS: Final = ("errors", "fieldErrors", "field_errors", "validationErrors", "validation_errors")
 _MORE_KEYS: Final = ("title", "reason", "details", "hint", "text")
 _CODE_KEYS: Final = ("code", "error_code", "errorCode", "type", "errorType", "error_type", "name", "error", "reason")
 _SURE_KEYS: Final = frozenset({"code", "error_code", "errorCode", "errorType", "error_type", "error"})
 _ERRORISH: Final = pattern(r"^[A-Z][A-Z0-9]*_[A-Z0-9_]+$|(?:Error|Exception|Fault|Failure)$")
 _STATUS_KEYS: Final = ("status", "statusCode", "status_code", "httpStatus", "http_status", "code")
-_DELAY_KEYS: Final = {
-    "retry_after": 1,
-    "retryAfter": 1,
-    "retry-after": 1,
-    "retry_after_seconds": 1,
-    "retry_after_ms": 0.001,
-}
+# An object with one of these is the error itself.
+_SPOKEN: Final = frozenset({*_MESSAGE_KEYS, *_CODE_KEYS, *_STATUS_KEYS})
 _SUGGESTION_KEYS: Final = ("suggestion", "hint", "resolution", "remediation", "fix", "help")
 # With something in one of these, an object is an answer that has an error in it, not an error.
 _PAYLOAD: Final = ("data", "result", "results", "items", "content", "id", "output", "rows", "tools", "stdout", "value")
@@ -130,26 +144,35 @@ def read(data: Mapping[str, Any], words: Callable[[str], Finding | None]) -> Fin
         for key in _ERROR_KEYS:
             if (found := listed(layer.get(key))) is not None:
                 return found
+    status = next((number for layer in layers if (number := _number(layer)) is not None), None)
+    if status is None or status in statuses.WEAK:
+        for layer in layers:
+            for key in _NAMED_KEYS:
+                if (found := _by_name(layer.get(key))) is not None:
+                    return found._replace(http_status=status)
     # The object under `error` speaks of the error; around it stands what it happened to.
     inner = [layer for layer in layers if layer is data.get("error")]
     said = next((text for layer in (*inner, *layers) if (text := label_of(layer))), None)
-    status = next((number for layer in layers if (number := _number(layer)) is not None), None)
     finding = words(said) if said else None
     code, confidence = _judged(_named(layers), status or (finding.http_status if finding else None), finding)
+    wait = wait_in(data)
+    if wait == Wait() and finding is not None:
+        wait = Wait(finding.retry_after, finding.reset_at)
     return Finding(
         code,
         confidence,
         unwrap(said).text or said if said else None,
         finding.fields if finding else (),
         status or (finding.http_status if finding else None),
-        _delay(layers) or (finding.retry_after if finding else None),
+        wait.retry_after,
         next((text for layer in layers for key in _SUGGESTION_KEYS if (text := _text(layer.get(key)))), None),
         plain=True,
+        reset_at=wait.reset_at,
     )
 
 
 # What services answer when they have not looked closer; a sentence beside it says more.
-_WEAK: Final = frozenset({400, 422, 500, 502})
+_WEAK: Final = statuses.WEAK | {500, 502}
 # The same call will be refused again, whatever the code beside it is called.
 _REFUSALS: Final = frozenset({400, 401, 403, 404, 405, 409, 410, 413, 415, 422})
 
@@ -160,11 +183,7 @@ def _judged(named: str | None, status: int | None, finding: Finding | None) -> t
         return named, EXACT
     if status is None:
         return worded, finding.confidence if finding else 0.0
-    if worded == "RATE_LIMITED" and status in (400, 403):
-        return worded, STATED
-    if status in _WEAK and worded is not None and not _is_transient(worded) and worded != "INTERNAL_ERROR":
-        return worded, STATED
-    return code_for(status), STATED
+    return statuses.code_with(status, worded, _WEAK), STATED
 
 
 def _is_transient(code: str) -> bool:
@@ -184,7 +203,9 @@ def _layers(data: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             seen += 1
             yield each
             if depth < _DEEPEST:
-                waiting += [(depth + 1, each[key]) for key in (*_ERROR_KEYS, "response", "body") if key in each]
+                waiting += [
+                    (depth + 1, each[key]) for key in (*_ERROR_KEYS, "response", "body", "extensions") if key in each
+                ]
 
 
 def label_of(data: Mapping[str, Any]) -> str | None:
@@ -221,13 +242,4 @@ def _named(layers: list[Mapping[str, Any]]) -> str | None:
                 code = names.code_of(value.strip()) if depth or key in _SURE_KEYS or _ERRORISH.search(value) else None
                 if code is not None:
                     return code
-    return None
-
-
-def _delay(layers: list[Mapping[str, Any]]) -> float | int | None:
-    for layer in layers:
-        for key, unit in _DELAY_KEYS.items():
-            number = positive(layer.get(key))
-            if number is not None:
-                return positive(number * unit)
     return None

@@ -12,12 +12,13 @@ from failwell.model.lazily import pattern
 from failwell.model.plain import positive
 from failwell.model.plain import text as clean
 
-from . import announcing, names, objects, pydantic, schemas, sql, statuses, traces, words, zod
+from . import announcing, crashes, names, objects, pydantic, schemas, sql, statuses, traces, words, zod
 from .finding import GUESSED, STATED, UNKNOWN, Finding, Parser
 from .wraps import Unwrapped, ends, unwrap
 
 # The exact ones first. A text that several could read is read by the first.
 SHAPES: Final[tuple[Parser, ...]] = (
+    crashes.output,
     pydantic.read,
     zod.one_line,
     schemas.read,
@@ -25,6 +26,7 @@ SHAPES: Final[tuple[Parser, ...]] = (
     names.system,
     sql.read,
     statuses.read,
+    crashes.key,
     names.labelled,
     words.read,
     names.token,
@@ -142,8 +144,11 @@ def _error(finding: Finding, wrapped: Unwrapped, number: int | None) -> ToolErro
         format="text",
         confidence=confidence,
     )
-    if error.retryable and (delay := finding.retry_after or _delay(wrapped.text)) is not None:
-        error.retry_after = delay
+    if error.retryable:
+        if finding.reset_at is not None:
+            error.reset_at = finding.reset_at
+        elif (delay := finding.retry_after or _delay(wrapped.text)) is not None:
+            error.retry_after = delay
     return error
 
 

@@ -1,4 +1,4 @@
-"""Errors of databases by the codes in their texts: SQLSTATE, and the names of SQLite and MySQL.
+"""Errors of databases by the codes in their texts: SQLSTATE, and the names of SQLite, MySQL and Redis.
 
 The codes mean what they mean for exceptions, with one difference: a text about a statement comes from a tool that
 runs the caller's statements, so that a wrong one is the caller's to correct.
@@ -27,6 +27,15 @@ _STATE: Final = pattern(
     r"|sqlstate)['\"]?[:=] ?['\"](\d[0-9A-Z]{4})['\"]",
     IGNORECASE,
 )
+# The words with which Redis begins: a protocol, as SQLSTATE is.
+_REDIS: Final = {
+    **dict.fromkeys(("WRONGTYPE", "NOSCRIPT", "NOGROUP", "CROSSSLOT", "EXECABORT"), "VALIDATION_ERROR"),
+    **dict.fromkeys(("NOAUTH", "WRONGPASS"), "UNAUTHORIZED"),
+    **dict.fromkeys(("NOPERM", "READONLY"), "FORBIDDEN"),
+    **dict.fromkeys(("LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN"), "UNAVAILABLE"),
+    **dict.fromkeys(("BUSYKEY", "BUSYGROUP"), "CONFLICT"),
+}
+_WORD: Final = pattern(r"([A-Z]{4,12}) [A-Z][a-z]")
 _NAME: Final = pattern(r"\b(SQLITE_[A-Z_]{3,40}|ER_[A-Z_]{3,60})\b")
 
 
@@ -36,6 +45,8 @@ def read(text: str) -> Finding | None:
     code = _by_state((found[1] or found[2] or found[3]).upper()) if found else None
     if code is None and (found := _NAME.search(text)):
         code = _by_name(found[1])
+    if code is None and (found := _WORD.match(text)):
+        code = _REDIS.get(found[1])
     return Finding(code, STATED) if code else None
 
 

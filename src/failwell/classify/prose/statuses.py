@@ -6,8 +6,10 @@ from re import IGNORECASE
 from typing import Final
 
 from failwell.classify.http import code_for
+from failwell.model.codes import find
 from failwell.model.lazily import pattern
 
+from . import words
 from .finding import STATED, Finding
 
 _PHRASES: Final = (
@@ -31,6 +33,8 @@ _STATUS: Final = pattern(
     rf"|\b(?:api|request|http|server|client|fetch|query|call)\b[^\n()]{{0,60}}\((?:status )?{_CODE}\)"
     # "[GET /pages/{id}][404] getPageNotFound"
     rf"|\]\[{_CODE}\]"
+    # "GET https://…: 404 no such page"
+    rf"|\bURL: {_CODE}(?= )"
     # "Failed to get the page: 404"
     rf"|\bfailed (?:to )?\w[^\n:]{{0,80}}: {_CODE}(?=[\s.,;({{]|$)",
     IGNORECASE,
@@ -48,6 +52,37 @@ def status_in(text: str) -> int | None:
     return int(next(filter(None, found.groups()))) if found else None
 
 
+# What services answer when they have not looked closer; a sentence beside it says more.
+WEAK: Final = frozenset({400, 422})
+# What a sentence may say instead of these: a limit is not always 429, and waiting does not lift every one that is.
+_INSTEAD: Final = {400: "RATE_LIMITED", 403: "RATE_LIMITED", 405: "CONFLICT", 429: "FORBIDDEN"}
+
+
+def code_with(status: int, worded: str | None, weak: frozenset[int] = WEAK) -> str:
+    """The code for a status with a sentence beside it, which stands for the code `worded`.
+
+    >>> code_with(422, "CONFLICT"), code_with(404, "CONFLICT"), code_with(403, "RATE_LIMITED")
+    ('CONFLICT', 'NOT_FOUND', 'RATE_LIMITED')
+    """
+    if worded is not None and (_INSTEAD.get(status) == worded or (status in weak and _is_told(worded))):
+        return worded
+    return code_for(status)
+
+
+def _is_told(code: str) -> bool:
+    """Whether it is worth more than a status: an upstream's refusal is not the tool's crash, and will not pass."""
+    info = find(code)
+    return code != "INTERNAL_ERROR" and not (info is not None and info.retryable)
+
+
+def statuses_in(text: str) -> set[int]:
+    """All that a text speaks of: with several it explains them."""
+    return {int(next(filter(None, found.groups()))) for found in _STATUS.finditer(_URL.sub("URL", text[:4_000]))}
+
+
 def read(text: str) -> Finding | None:
     status = status_in(text)
-    return Finding(code_for(status), STATED, http_status=status) if status else None
+    if status is None:
+        return None
+    said = words.read(text)
+    return Finding(code_with(status, said.code if said else None), STATED, http_status=status)
