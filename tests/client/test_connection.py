@@ -39,10 +39,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def live(check: Callable[[Live], Awaitable[None]]) -> None:
     async def main() -> None:
-        async with anyio.create_task_group() as group:
-            opened = Connection(_Driver(), group)  # type: ignore[arg-type]
-            await check(await opened.open(5.0))
-            await opened.close()
+        opened = Connection(_Driver())  # type: ignore[arg-type]
+        await check(await opened.open(5.0))
+        await opened.close()
 
     asyncio.run(asyncio.wait_for(main(), 10))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Callable
 from contextlib import asynccontextmanager
@@ -384,6 +385,24 @@ def test_many_tasks_share_one_client_and_one_reconnection() -> None:
                     group.start_soon(one, number)
             assert [report.ok for report in reports] == [True] * 20, [str(report) for report in reports]
             assert it._connection.opened == 2
+
+    run(story)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+def test_it_is_opened_used_and_closed_in_different_tasks(kind: str, transport: str) -> None:
+    """As fixtures, lifespans and agent frameworks do."""
+
+    async def story() -> None:
+        async with scripted(Script(Tool("get", **READ)), transport=transport) as server:
+            recovering = Recovering(client_of(kind, server.target), policy=QUICK)
+            await asyncio.create_task(recovering.__aenter__())
+            reports = [await asyncio.create_task(recovering.call("get", {"id": str(number)})) for number in range(3)]
+            assert all(report.ok for report in reports)
+            await asyncio.create_task(recovering.__aexit__(None, None, None))
+            # Nothing of it is left.
+            assert asyncio.all_tasks() == {asyncio.current_task()}
 
     run(story)
 

@@ -13,7 +13,6 @@ from types import TracebackType
 from typing import Any, Final
 
 import anyio
-from anyio.abc import TaskGroup
 
 from .drivers import Driver, keep_answers
 from .witness import Seen, watching
@@ -165,9 +164,11 @@ class Live:
 class Connection:
     """The way to one server."""
 
-    def __init__(self, driver: Driver, group: TaskGroup) -> None:
+    def __init__(self, driver: Driver) -> None:
         self._driver = driver
-        self._group = group
+        # Tasks of the loop and of no group: who opens a group must also close it, and what a fixture or an agent
+        # framework opens in one task it often closes in another.
+        self._tasks: set[asyncio.Task[None]] = set()
         self.live: Live | None = None
         """The present connection, or the one that is being opened."""
         self.opened = 0
@@ -183,7 +184,9 @@ class Connection:
             self.drop()
             live = self.live = Live(timeout)
             self.opened += 1
-            self._group.start_soon(live.hold, self._driver)
+            task = asyncio.create_task(live.hold(self._driver))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
         if not live.ready.is_set():
             await live.wait_ready(timeout)
         if live.ended:
@@ -200,11 +203,25 @@ class Connection:
         """Close it, in good order if that can be had soon."""
         self.drop()
         try:
-            if self.live is not None:
-                with anyio.move_on_after(patience):
-                    await self.live.done.wait()
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=patience)
         finally:
-            self._group.cancel_scope.cancel()
+            for task in self._tasks:
+                task.cancel()
+            await _all_ended(self._tasks.copy())
+
+
+async def _all_ended(tasks: set[asyncio.Task[None]]) -> None:
+    """Wait until all have ended, though whoever waits may be cancelled: a process must not outlive its owner."""
+    cancelled = None
+    with anyio.CancelScope(shield=True):
+        while left := {task for task in tasks if not task.done()}:
+            try:
+                await asyncio.wait(left)
+            except asyncio.CancelledError as exc:
+                cancelled = exc
+    if cancelled is not None:
+        raise cancelled
 
 
 class NotConnected(ConnectionError):

@@ -14,7 +14,6 @@ import logging
 import random
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Final
@@ -93,24 +92,19 @@ class Recovering:
         self._listing = Listing(self._driver)
         self._store: tuple[Live | None, object] = (None, None)
         self._connection: Connection | None = None
-        self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Recovering:
         if self._connection is not None:
             raise RuntimeError("This client is open already.")
-        group = await self._stack.enter_async_context(anyio.create_task_group())
-        self._connection = Connection(self._driver, group)
+        self._connection = Connection(self._driver)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
         connection, self._connection = self._connection, None
-        try:
-            if connection is not None:
-                await connection.close(0.0 if exc is not None else 5.0)
-        finally:
-            await self._stack.aclose()
+        if connection is not None:
+            await connection.close(0.0 if exc is not None else 5.0)
 
     @property
     def client(self) -> Any:
