@@ -2,8 +2,8 @@
 
 The server is a process of its own, on stdio or on a socket, and its tool does next to nothing, so that there is nothing
 to hide behind. Where the system allows it, everything runs on one core: what a call takes is then what both sides do
-for it, and not where the scheduler put them, which changes from run to run by more than the bar. The exit code is 1 when
-a bar is missed.
+for it, and not where the scheduler put them, which changes from run to run by more than the bar. The exit code is 1
+when a bar is missed.
 """
 
 from __future__ import annotations
