@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The theme advertises its successor on every build.
 export NO_MKDOCS_2_WARNING = 1
 
-.PHONY: setup demo test unit check format bench soak fuzz checklist docs clean
+.PHONY: setup demo test unit check format bench soak field fuzz checklist docs clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -64,6 +64,9 @@ soak: setup  ## a hundred calls at a time for a minute: no lost answer, no wrong
 	$(BIN)/python tools/soak_reservations.py
 	$(BIN)/python tools/soak_ledger.py
 
+field: setup  ## the recovering client on published servers of other people, installed into .field
+	$(BIN)/python tools/field_client.py --at-a-time 4
+
 fuzz: setup  ## the laws, on many more examples than make test tries
 	FAILWELL_EXAMPLES=4000 $(BIN)/pytest -n auto -m hypothesis tests/laws
 	$(UV) run --quiet --frozen --all-extras --group fuzz python tools/fuzz.py
@@ -72,4 +75,4 @@ checklist: setup  ## docs/contracts.md: each line of the contracts' checklist wi
 	$(BIN)/python tools/checklist.py
 
 clean:
-	rm -rf $(VENV) .uv $(NODE) site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .layers.log
+	rm -rf $(VENV) .uv $(NODE) .field site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .layers.log

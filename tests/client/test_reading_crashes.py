@@ -9,9 +9,6 @@ import failwell as fw
 from failwell.client import read
 
 CRASHES = [
-    "division by zero",
-    "float division by zero",
-    "integer division or modulo by zero",
     "ZeroDivisionError: division by zero",
     "'NoneType' object has no attribute 'x'",
     "list index out of range",
@@ -37,8 +34,6 @@ CRASHES = [
     "runtime error: integer divide by zero",
     "called `Result::unwrap()` on an `Err` value: Missing",
     "Index 5 out of bounds for length 3",
-    "/ by zero",
-    "Attempted to divide by zero.",
     "Object reference not set to an instance of an object.",
     "Output validation error: 'total' is a required property",
 ]

@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -385,6 +386,74 @@ def test_many_tasks_share_one_client_and_one_reconnection() -> None:
                     group.start_soon(one, number)
             assert [report.ok for report in reports] == [True] * 20, [str(report) for report in reports]
             assert it._connection.opened == 2
+
+    run(story)
+
+
+FREEZING = """
+import os, signal, sys
+from pathlib import Path
+from mcp.server import MCPServer
+from mcp.server.caching import CacheHint
+from mcp_types import ToolAnnotations
+
+# A client that keeps the list answers for a server that is gone.
+kept = {"tools/list": CacheHint(ttl_ms=600_000)}
+server = MCPServer("freezing", log_level="ERROR", cache_hints=kept)
+marks = Path(sys.argv[1])
+
+def freeze(name: str) -> dict[str, int]:
+    calls = len(list(marks.glob(f"{name}-*"))) + 1
+    (marks / f"{name}-{calls}").touch()
+    if calls == 1:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return {"calls": calls}
+
+@server.tool(annotations=ToolAnnotations(read_only_hint=True))
+def look() -> dict[str, int]:
+    return freeze("look")
+
+@server.tool()
+def pay() -> dict[str, int]:
+    return freeze("pay")
+
+server.run()
+"""
+
+
+def freezing(marks: Path) -> StdioServerParameters:
+    return StdioServerParameters(command=sys.executable, args=["-c", FREEZING, str(marks)])
+
+
+def test_a_server_that_froze_is_left_for_a_new_one(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with Recovering(Client(freezing(tmp_path)), policy=fw.Policy(base_delay=0.01, timeout=2.5)) as it:
+            report = await it.call("look")
+            assert (report.ok, report.calls) == (True, 2), str(report)
+
+    run(story)
+    assert sorted(mark.name for mark in tmp_path.iterdir()) == ["look-1", "look-2"]
+
+
+def test_after_a_write_that_froze_the_next_call_finds_a_server_that_works(tmp_path: Path) -> None:
+    async def story() -> None:
+        client = client_of("fastmcp", freezing(tmp_path))
+        async with Recovering(client, policy=fw.Policy(base_delay=0.01, timeout=2.5)) as it:
+            report = await it.call("pay")
+            assert report.failure is not None
+            assert (report.failure.effect, report.calls) == (fw.Effect.UNKNOWN, 1)
+            assert (await it.call("pay")).result.data == {"calls": 2}
+
+    run(story)
+
+
+def test_a_slow_tool_does_not_cost_the_connection() -> None:
+    async def story() -> None:
+        slow = Tool("get", faults=[Fault.late(1.5)], **READ)
+        async with agent(slow, policy=fw.Policy(base_delay=0.01, timeout=1.0)) as it:
+            report = await it.call("get", {"id": "1"})
+            assert (report.ok, report.calls) == (True, 2), str(report)
+            assert it._connection.opened == 1
 
     run(story)
 

@@ -65,6 +65,8 @@ class Live:
         self.failure: Exception | None = None
         self.ended = False
         """Nothing can be sent over it any more."""
+        self.silent = False
+        """A call over it was not answered in time. The tool may be slow, or nobody may be there."""
         self.seen = Seen()
         self.asked: anyio.Event | None = None
         """Set when the tools were asked for over it; None while nobody has begun to."""

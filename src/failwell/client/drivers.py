@@ -55,6 +55,9 @@ class Driver(Protocol):
     async def tools(self, client: Any) -> list[Any]:
         """All the tools that the server lists."""
 
+    async def knock(self, client: Any) -> None:
+        """Ask the server itself for something that it has to answer, and no cache can."""
+
     def failure(self, outcome: Outcome, era: str) -> Any:
         """An error as a result of the client's own type."""
 
@@ -121,6 +124,10 @@ class _Base:
         """What a fresh client is made from: the first time what was given, later what the function makes."""
         first, self._used = not self._used, True
         return self._sample if first or self._make is None else self._make()
+
+    async def knock(self, client: Any) -> None:
+        # The newer protocol has no ping.
+        await client.session.list_tools()
 
 
 class _MCP(_Base):

@@ -9,14 +9,17 @@ from typing import Any, Final
 import anyio
 
 from failwell.model.decide import Traits
+from failwell.model.error import ToolError
 
 from .connection import Connection, Live
 from .drivers import Driver
+from .reading import read
 from .witness import Seen, watching
 
 log = logging.getLogger("failwell.client")
 
 LISTING_TIMEOUT: Final = 10.0
+_HEARING_TIMEOUT: Final = 2.0
 
 
 class Listing:
@@ -55,6 +58,20 @@ class Listing:
             log.debug("The tools could not be listed.", exc_info=True)
         finally:
             watching.reset(token)
+
+    async def is_answered(self, live: Live, timeout: float) -> bool:
+        """Whether anybody answers over a connection that was silent: any answer, an error too."""
+        timeout = min(timeout, _HEARING_TIMEOUT)
+        token = watching.set(Seen())
+        try:
+            with anyio.fail_after(timeout), live.calling(timeout) as client:
+                await self._driver.knock(client)
+        except Exception as exc:
+            outcome = read(exc)
+            return not (isinstance(outcome, ToolError) and outcome.code == "TIMEOUT" and outcome.origin == "local")
+        finally:
+            watching.reset(token)
+        return True
 
     async def ask(self, connection: Connection, live: Live, timeout: float) -> None:
         """List the tools, once for each connection, while others who want to use it wait.

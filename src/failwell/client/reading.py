@@ -19,7 +19,7 @@ from failwell.formats import META_KEY, Outcome, parse
 from failwell.formats.toolfailure import META_KEY as PROPOSED_KEY
 from failwell.model.error import ToolError
 from failwell.model.fields import Delivery
-from failwell.model.kinds import Effect
+from failwell.model.kinds import Effect, Kind
 from failwell.model.lazily import pattern
 from failwell.model.needs import NeedsInput
 
@@ -138,16 +138,37 @@ def _prose(outcome: object, found: ToolError | None) -> ToolError | None:
     return None if read is None else _from_peer(read)
 
 
+# What says what to do about an error, and what says nothing about how it failed.
+_STATED: Final = frozenset({"kind", "wire_retryable"})
+_LITTLE: Final = frozenset({"message", "origin", "format", "code", "severity"})
+# Numbers that the SDKs, and servers after them, give to whatever goes wrong in a tool, with the kinds that their words
+# may tell of instead: with -32602 a thing is missing as often as an argument.
+_BROAD: Final = {
+    "INVALID_PARAMS": frozenset({Kind.NOT_FOUND, Kind.PERMISSION, Kind.CONFLICT}),
+    "JSONRPC_INTERNAL_ERROR": frozenset(Kind) - {Kind.INTERNAL},
+}
+_ANY: Final = frozenset(Kind)
+
+
 def _worded(error: ToolError) -> ToolError:
-    """A JSON-RPC error whose number means something else in each SDK, with the code that its words stand for."""
-    if error.format != "jsonrpc" or error.info is not None or not _NUMBER.fullmatch(error.code or ""):
+    """An error as its words say it, if its code means something else to each server and nothing else is told."""
+    given = error._given.keys()
+    if error.format not in ("jsonrpc", "envelope") or not _STATED.isdisjoint(given):
+        return error
+    kinds = _ANY if error.info is None else _BROAD.get(error.code or "")
+    if kinds is None or (error.info is not None and not given <= _LITTLE):
         return error
     from failwell.classify.prose import from_text
 
-    read = from_text(error.message, is_error=True)
-    if read is None or read.code is None:
+    is_number = _NUMBER.fullmatch(error.code or "") is not None or error.code in _BROAD
+    text = error.message if is_number or error.code is None else f"{error.code}: {error.message}"
+    read = from_text(text, is_error=True)
+    if read is None or read.code is None or read.kind not in kinds:
         return error
-    return error.replace(code=read.code, kind=read.kind, http_status=read.http_status)
+    code = read.code if is_number else error.code
+    # Words prove nothing, whatever they stand in.
+    told = {name: value for name in ("http_status", "retry_after", "fields") if (value := getattr(read, name))}
+    return error.replace(code=code, kind=read.kind, legacy=True, confidence=read.confidence, **told)
 
 
 def _patient(error: ToolError, outcome: object) -> ToolError:

@@ -104,7 +104,8 @@ class Recovering:
     ) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
-            await connection.close(0.0 if exc is not None else 5.0)
+            # Whoever is told to stop does not wait for good manners.
+            await connection.close(5.0 if exc is None or isinstance(exc, Exception) else 0.0)
 
     @property
     def client(self) -> Any:
@@ -127,7 +128,7 @@ class Recovering:
             connection, live, seen = self._open, None, Seen()
             token = watching.set(seen)
             try:
-                live = await connection.open(LISTING_TIMEOUT)
+                live = await connection.open(self.policy.timeout)
                 return await self._listing.fetch(live, LISTING_TIMEOUT)
             except Exception as exc:
                 made += 1
@@ -227,6 +228,11 @@ class Recovering:
         try:
             run.connected = None
             run.connected = live = await self._open.open(timeout)
+            if live.silent:
+                live.silent = not await self._listing.is_answered(live, timeout)
+                if live.silent:
+                    live.retire()
+                    run.connected = live = await self._open.open(timeout)
             if live is not self._listing.asked_over:
                 await self._listing.ask(self._open, live, timeout)
                 # Not every server survives that.
@@ -276,6 +282,8 @@ class Recovering:
         if seen.answered and is_later:
             # The call was taken, and what failed came after it: the SDK's look at the list of the tools.
             error = error.replace(effect=Effect.UNKNOWN, delivery="unanswered")
+        if live is not None and error.origin == "local" and error.code == "TIMEOUT":
+            live.silent = True
         # Where the SDK has not even noticed that the time was up, nothing gets through any more.
         is_stuck = isinstance(exc, TimeoutError)
         if live is not None and (is_stuck or (error.origin == "local" and error.code in LOST)):

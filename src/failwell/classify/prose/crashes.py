@@ -47,9 +47,9 @@ _OTHERS: Final = (
     # All of them
     r"segmentation fault|out of memory|heap limit|assertion failed",
 )
-# By itself it is the tool's sum that went wrong; in a longer sentence it is one that the caller asked for.
+# With the name of its exception it is the tool's sum that went wrong; without, it may be one that the caller asked for.
 _SUM: Final = (
-    r"^(?:[\w.]{0,60}(?:error|exception):? )?(?:\w{1,10} )?"
+    r"^[\w.]{0,60}(?:error|exception):? (?:\w{1,10} )?"
     r"(?:/|division(?: or modulo)?|modulo|(?:attempted to )?divide) by zero\W{0,2}$",
 )
 PHRASES: Final = (*_PYTHON, *_JAVASCRIPT, *_OTHERS, *_SUM)

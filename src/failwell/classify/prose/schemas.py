@@ -22,6 +22,11 @@ _MUST: Final = r"(?:must|should)"
 _TYPE: Final = r"(?:string|number|integer|int|float|bool|boolean|array|object|list|map|null)"
 _ONE_OF: Final = r"expected (?:one of )?(?P<options>`[^\n]{1,1000})"
 _ARGUMENT: Final = r"(?:parameter|argument|field|property|input|option|param)"
+# The name of an argument in front of that word, where no other word stands.
+_NAMED: Final = (
+    r"\b(?!(?:the|an?|this|that|each|one|any|every|some|same|first|last|required|missing|optional|invalid|unknown|extra"
+    r"|following|or|and|of|for|no|is|are|all|its|your|tool|function|input|query) )(?P<name>[A-Za-z]\w{0,60})"
+)
 
 # The rule that is broken, and how it is said. In a sentence `name` (or `names`) is the argument, `at` the path to it,
 # `expected` and `options` are what should have come. Of two that fit, the first counts.
@@ -68,6 +73,10 @@ _GO: Final = (
     ("required", rf"(?:missing|no|empty) required {_ARGUMENT}s?:? {_Q}"),
     ("required", rf"required {_ARGUMENT} {_Q} (?:is |was )?(?:missing|not (?:found|set|provided|specified))"),
     ("type", rf"{_ARGUMENT} {_Q} (?:is not|must be|should be) (?P<expected>an? {_TYPE})\b"),
+    ("required", rf"{_ARGUMENT} {_Q} is (?:a )?required\b"),
+    ("required", rf"{_NAMED} {_ARGUMENT} (?:is )?(?:required|missing)\b"),
+    ("type", rf"{_NAMED} {_ARGUMENT} (?:must|should) be (?P<expected>an? {_TYPE})\b"),
+    ("type", rf"unable to parse value for {_Q}: [^\n]{{1,200}}? not type (?P<expected>\"\w{{1,20}}\")"),
     ("required", r"required: missing propert(?:y|ies): \[(?P<names>[^\]\n]{1,500})\]"),
     (
         "type",
@@ -85,6 +94,12 @@ _SERDE: Final = (
         "type",
         r"(?:(?P<name>[\w.\[\]]{1,200}): )?invalid (?:type|value|length): [^\n]{1,300}?,"
         r" expected (?P<expected>[^\n]{1,200}?)(?= at line \d|[.;]?\s*$|[.;\n])",
+    ),
+    ("required", r"[Ii]nvalid arguments for [\w.-]{1,80}: (?P<name>[A-Za-z][\w.]{0,80}): required\b"),
+    (
+        "type",
+        r"[Ii]nvalid arguments for [\w.-]{1,80}: (?P<name>[A-Za-z][\w.]{0,80}): expected (?P<expected>[\w ]{1,40}?)"
+        r"[;,] got\b",
     ),
     ("additionalProperties", r"duplicate field `(?P<name>[^`\n]{1,200})`"),
 )

@@ -175,8 +175,8 @@ _ROWS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         (
             rf"missing (?:\d{{1,3}} )?(?:the |one or more )?(?:required |mandatory ){{0,2}}{_THING}s?\b"
             rf"|missing required",
-            rf"(?:is|are) (?:a )?required\b|required {_THING}s?\b{_GAP}(?:missing|not (?:provided|found|set|given)"
-            rf"|absent)",
+            rf"(?:is|are|{_THING}s?) (?:a )?required\b"
+            rf"|required {_THING}s?\b{_GAP}(?:missing|not (?:provided|found|set|given)|absent)",
             r"(?:must|please) (?:provide|specify|supply)|^(?:missing|empty|provide|give|specify|supply)\b"
             r"|no arguments\b",
             r"^\S{1,60} required\b",
@@ -290,7 +290,8 @@ _ROWS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         (
             r"\binvalid\b|\bmalformed\b|validation (?:error|failed|failure)|out of (?:range|bounds)|bad request"
             r"|unprocessable",
-            r"too (?:long|short|large|small|big|many|few)\b|cannot be \w|\bmust \w|(?:may|should) (?:not )?be\b"
+            r"too (?:long|short|large|small|big|many|few)\b"
+            r"|cannot (?:be|contain|include|start|end|begin|exceed) \w|\bmust \w|(?:may|should) (?:not )?be\b"
             r"|not (?:a )?valid|illegal",
             rf"{_NOT} (?:be )?(?:parse|convert|decode|interpret)"
             rf"|is not an? \w",
