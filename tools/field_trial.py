@@ -128,6 +128,6 @@ def wire_text() -> str:
 
 def masked(text: str, trial: Trial) -> str:
     """What came on the wire, without what is different each time."""
-    for real, shown in ((str(trial.here), "/work"), (str(trial.here.parent), ""), (trial.web, "http://web")):
+    for real, shown in ((str(trial.here), "/here"), (str(trial.here.parent), ""), (trial.web, "http://web")):
         text = text.replace(real, shown)
     return " ".join(text.split())[:_SHOWN]

@@ -85,7 +85,7 @@ def test_whoever_cancels_a_call_cancels_it_even_as_it_is_cut_off() -> None:
             await anyio.sleep(0.02)
             if also_cut:
                 for call in live.calls:
-                    call.cut()
+                    call.cut(TimeoutError())
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
@@ -100,7 +100,7 @@ def test_a_scope_around_a_call_ends_it(also_cut: bool) -> None:
         with anyio.CancelScope() as scope:
             asyncio.get_running_loop().call_soon(scope.cancel)
             if also_cut:
-                asyncio.get_running_loop().call_soon(lambda: [call.cut() for call in live.calls])
+                asyncio.get_running_loop().call_soon(lambda: [call.cut(TimeoutError()) for call in live.calls])
             await for_ever(live)
         assert scope.cancelled_caught
         assert cancellations() == 0
@@ -113,7 +113,7 @@ def test_an_answer_that_comes_as_the_call_is_cut_off_counts() -> None:
     async def check(live: Live) -> None:
         with live.calling(60.0):
             for call in live.calls:
-                call.cut()
+                call.cut(TimeoutError())
             try:
                 await anyio.sleep_forever()
             except asyncio.CancelledError:

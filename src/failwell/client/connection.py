@@ -28,11 +28,11 @@ class _Call:
     What a cancel scope does, for the one task it is about and without a timer of its own: every call pays for it.
     """
 
-    __slots__ = ("_before", "_is_cut", "_live", "_task", "limit")
+    __slots__ = ("_before", "_cut_by", "_live", "_task", "limit")
 
     def __init__(self, live: Live, limit: float) -> None:
         self._live = live
-        self._is_cut = False
+        self._cut_by: Exception | None = None
         self.limit = limit
 
     def __enter__(self) -> Any:
@@ -47,12 +47,12 @@ class _Call:
     ) -> None:
         self._live.call_ended(self)
         # Whoever else has cancelled the task meanwhile still wants it to end.
-        if self._is_cut and self._task.uncancel() <= self._before and kind is asyncio.CancelledError:
-            raise (Broken(self._live) if self._live.done.is_set() else TimeoutError()) from None
+        if self._cut_by is not None and self._task.uncancel() <= self._before and kind is asyncio.CancelledError:
+            raise self._cut_by
 
-    def cut(self) -> None:
-        if not self._is_cut:
-            self._is_cut = True
+    def cut(self, why: Exception) -> None:
+        if self._cut_by is None:
+            self._cut_by = why
             self._task.cancel()
 
 
@@ -103,8 +103,7 @@ class Live:
             self.ended = True
             self.ready.set()
             self.done.set()
-            for call in self.calls:
-                call.cut()
+            self.cut_off()
 
     async def wait_ready(self, timeout: float) -> None:
         """Wait until it is open, or cannot be. When nobody waits any more, it is given up."""
@@ -140,6 +139,11 @@ class Live:
         if not self.calls:
             self._stop.set()
 
+    def cut_off(self) -> None:
+        """End all calls that are under way."""
+        for call in self.calls:
+            call.cut(Broken(self))
+
     def begun(self, call: _Call) -> None:
         self.calls.add(call)
         if self._timer is None:
@@ -150,7 +154,7 @@ class Live:
         now = self._loop.time()
         for call in self.calls:
             if call.limit < now:
-                call.cut()
+                call.cut(TimeoutError())
         self._timer = self._loop.call_later(_LOOK, self._look) if self.calls else None
 
     def call_ended(self, call: _Call) -> None:
@@ -170,7 +174,7 @@ class Connection:
         self._driver = driver
         # Tasks of the loop and of no group: who opens a group must also close it, and what a fixture or an agent
         # framework opens in one task it often closes in another.
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._held: dict[asyncio.Task[None], Live] = {}
         self.live: Live | None = None
         """The present connection, or the one that is being opened."""
         self.opened = 0
@@ -187,8 +191,8 @@ class Connection:
             live = self.live = Live(timeout)
             self.opened += 1
             task = asyncio.create_task(live.hold(self._driver))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._held[task] = live
+            task.add_done_callback(self._held.pop)
         if not live.ready.is_set():
             await live.wait_ready(timeout)
         if live.ended:
@@ -201,16 +205,19 @@ class Connection:
         if live is not None:
             live.retire()
 
-    async def close(self, patience: float = 5.0) -> None:
-        """Close it, in good order if that can be had soon."""
+    async def close(self, patience: float = 5.0, *, at_once: bool = False) -> None:
+        """Close it, in good order if that can be had soon; what is under way is waited for, or ends at once."""
         self.drop()
+        if at_once:
+            for live in self._held.values():
+                live.cut_off()
         try:
-            if self._tasks:
-                await asyncio.wait(self._tasks, timeout=patience)
+            if self._held:
+                await asyncio.wait(self._held, timeout=patience)
         finally:
-            for task in self._tasks:
+            for task in self._held:
                 task.cancel()
-            await _all_ended(self._tasks.copy())
+            await _all_ended(set(self._held))
 
 
 async def _all_ended(tasks: set[asyncio.Task[None]]) -> None:

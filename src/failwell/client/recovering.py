@@ -32,6 +32,7 @@ from .checking import find_check
 from .clock import SYSTEM, Clock
 from .connection import Connection, Live, NotConnected
 from .drivers import driver_for
+from .explaining import explained
 from .listing import LISTING_TIMEOUT, Listing
 from .patience import LOST, Patience
 from .reading import read
@@ -105,7 +106,8 @@ class Recovering:
         connection, self._connection = self._connection, None
         if connection is not None:
             # Whoever is told to stop does not wait for good manners.
-            await connection.close(5.0 if exc is None or isinstance(exc, Exception) else 0.0)
+            patience = 5.0 if exc is None or isinstance(exc, Exception) else 0.0
+            await connection.close(patience, at_once=exc is not None)
 
     @property
     def client(self) -> Any:
@@ -210,6 +212,8 @@ class Recovering:
             if made and isinstance(outcome, ToolError) and outcome.delivery == "never_sent":
                 made, report.calls = False, calls
             self._patience.failed(report.tool, outcome, run.connected, self._clock.monotonic())
+            if isinstance(outcome, ToolError):
+                outcome = explained(outcome, report.tool, report.arguments, self._listing.known)
             outcome = await self._with_check(run, outcome)
             decision, wait = self._limited(run, *await self._decide(run, outcome))
             self._tell(run, outcome, decision, self._clock.monotonic() - began, made=made, wait=wait)

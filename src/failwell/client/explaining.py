@@ -1,0 +1,72 @@
+"""What a server's own list tells about a refusal that says little: which tool was meant, which argument is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any, Final
+
+from failwell.classify.jsonschema_errors import jsonschema_problems
+from failwell.classify.validation import NO_PROBLEMS, Problems, check_names, invalid, unknown_tool
+from failwell.model.error import ToolError
+from failwell.model.kinds import Kind
+
+_MOST_ERRORS: Final = 50
+_DEEPEST: Final = 40
+# What a server proposes itself is not to be bettered.
+_SAID: Final = frozenset({"patch", "suggestion", "actions"})
+
+
+def explained(error: ToolError, tool: str, arguments: Mapping[str, Any], listed: Mapping[str, Any]) -> ToolError:
+    """The error, with what the call breaks of what the server lists. What the server says itself comes first."""
+    if error.origin != "peer" or not listed or not _SAID.isdisjoint(error._given):
+        return error
+    if tool not in listed:
+        if error.code == "UNKNOWN_TOOL" or (error.kind is Kind.VALIDATION and not error.fields):
+            meant = unknown_tool(tool, listed)
+            return error.replace(kind=meant.kind, code=meant.code, suggestion=meant.suggestion, actions=meant.actions)
+        return error
+    if error.kind is not Kind.VALIDATION:
+        return error
+    schema = getattr(listed[tool], "input_schema", None)
+    broken = _broken(arguments, schema) if isinstance(schema, dict) else NO_PROBLEMS
+    strange = check_names(arguments, schema) if isinstance(schema, dict) else NO_PROBLEMS
+    if not broken and not any(name in error.message for name in strange.names):
+        # Many tools ignore what they do not know, so it is not what this is about.
+        return error
+    found = invalid(broken, strange)
+    if not {each.path for each in error.fields if each.path} <= {each.path for each in found.fields}:
+        # It complains of something that the schema does not know.
+        return error
+    return error.replace(fields=found.fields, patch=found.patch, suggestion=found.suggestion)
+
+
+def _broken(arguments: Mapping[str, Any], schema: dict[str, Any]) -> Problems:
+    if _has_patterns(schema):
+        return NO_PROBLEMS
+    from jsonschema import validators
+    from referencing import Registry
+
+    try:
+        kind = validators.validator_for(schema, default=validators.Draft202012Validator)
+        # With a registry of its own, nothing is fetched that a schema points to.
+        extended: Any = validators.extend(kind, {"pattern": _any_text})  # type: ignore[no-untyped-call]
+        errors = extended(schema, registry=Registry()).iter_errors(dict(arguments))
+        return jsonschema_problems(list(islice(errors, _MOST_ERRORS)), schema=schema, arguments=arguments)
+    except Exception:
+        # A schema that nobody can read explains nothing.
+        return NO_PROBLEMS
+
+
+def _any_text(*_: object) -> tuple[()]:
+    """A pattern is a server's program that runs here, and one may take for ever: none is tried."""
+    return ()
+
+
+def _has_patterns(schema: object, depth: int = 0) -> bool:
+    """Whether names are held against patterns, or the schema is too deep to tell."""
+    if depth > _DEEPEST:
+        return True
+    if isinstance(schema, dict):
+        return "patternProperties" in schema or any(_has_patterns(each, depth + 1) for each in schema.values())
+    return isinstance(schema, list) and any(_has_patterns(each, depth + 1) for each in schema)

@@ -1,0 +1,179 @@
+"""What a server's list tells about a refusal: by itself, and on real servers that know nothing of it."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import Any
+
+import mcp_types as types
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp import Client
+from mcp.server import MCPServer, Server
+
+import failwell as fw
+from failwell.client import Recovering, patched, read
+from failwell.client.explaining import explained
+
+SEARCH: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "query": {"type": "string"},
+        "limit": {"type": "integer", "minimum": 1},
+        "command": {"type": "array", "items": {"type": "string"}},
+        "sort": {"enum": ["name", "date"]},
+    },
+    "required": ["query"],
+}
+
+
+def listed(schema: Any = SEARCH, name: str = "search") -> dict[str, types.Tool]:
+    return {name: types.Tool.model_construct(name=name, input_schema=schema)}
+
+
+def refused(text: str) -> fw.ToolError:
+    error = read({"content": [{"type": "text", "text": text}], "isError": True})
+    assert isinstance(error, fw.ToolError)
+    return error
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "names", "patch"),
+    [
+        (
+            "Input validation error: 'ls' is not of type 'array'",
+            {"query": "a", "command": "ls"},
+            ["command"],
+            {"query": "a", "command": ["ls"]},
+        ),
+        ("Invalid arguments", {"query": "a", "limit": 0}, ["limit"], None),
+        ("Invalid arguments", {"query": "a", "limit": "3"}, ["limit"], {"query": "a", "limit": 3}),
+        ("Invalid arguments", {"qery": "a"}, ["query", "(root)"], {"query": "a"}),
+        ("Invalid arguments", {"query": "a", "sort": "Date"}, ["sort"], {"query": "a", "sort": "date"}),
+        ("Unexpected argument 'qury'", {"query": "a", "qury": "a"}, ["(root)"], None),
+    ],
+)
+def test_the_wrong_argument_is_named(text: str, arguments: Any, names: list[str], patch: Any) -> None:
+    error = explained(refused(text), "search", arguments, listed())
+    assert [problem.name for problem in error.fields] == names
+    assert patched(error, arguments) == patch
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        # The arguments are as the list wants them, so it is about something else.
+        ("Invalid date: it is in the past", {"query": "a"}),
+        # A name that the tool ignores is not what it complains of.
+        ("Invalid date: it is in the past", {"query": "a", "extra": 1}),
+        ("Not found", {"limit": 0}),
+        ("Too many requests", {"limit": 0}),
+        ("It broke.", {"limit": 0}),
+    ],
+)
+def test_what_the_list_knows_nothing_of_stays_as_it_is(text: str, arguments: Any) -> None:
+    error = refused(text)
+    assert explained(error, "search", arguments, listed()) is error
+
+
+def test_what_the_server_proposes_itself_stays() -> None:
+    for given_ in ({"suggestion": "Ask."}, {"patch": [{"op": "set", "path": ["limit"], "value": 1}]}):
+        error = fw.Invalid("Wrong.", origin="peer", **given_)
+        assert explained(error, "search", {"limit": 0}, listed()) is error
+    other = fw.Invalid("Wrong.", origin="peer", fields=[{"path": ["elsewhere"], "message": "no"}])
+    assert explained(other, "search", {"limit": 0}, listed()) is other
+    ours = fw.Invalid("It cannot be sent.", origin="local")
+    assert explained(ours, "search", {"limit": 0}, listed()) is ours
+
+
+@pytest.mark.parametrize("text", ["Unknown tool: serch", "Error: Missing arguments", "Invalid arguments"])
+def test_a_tool_that_is_not_listed_is_told_by_the_one_that_was_meant(text: str) -> None:
+    error = explained(refused(text), "serch", {}, listed())
+    assert (error.kind, error.code, error.suggestion) == ("not_found", "UNKNOWN_TOOL", "Did you mean 'search'?")
+    # Where nothing is listed, nothing is known.
+    assert explained(refused(text), "serch", {}, {}).suggestion != "Did you mean 'search'?"
+    # What breaks may be there all the same.
+    broken = refused("It broke.")
+    assert explained(broken, "serch", {}, listed()) is broken
+
+
+def test_a_pattern_of_the_server_does_not_run_here() -> None:
+    for_ever = {"type": "string", "pattern": "^(a+)+$"}
+    arguments = {"text": "a" * 40 + "b", "limit": 0}
+    limit = {"type": "integer", "minimum": 1}
+    schema = {"type": "object", "properties": {"text": for_ever, "limit": limit}}
+    error = explained(refused("Invalid arguments"), "search", arguments, listed(schema))
+    assert [problem.name for problem in error.fields] == ["limit"]
+    for deeper in ({"patternProperties": {"^(a+)+$": {}}}, {"allOf": [{"patternProperties": {"^(a+)+$": {}}}]}):
+        found = explained(refused("Invalid arguments"), "search", {"a" * 40 + "b": 1}, listed({**schema, **deeper}))
+        assert found.fields == ()
+
+
+def test_nothing_is_fetched_that_a_schema_points_to() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setblocking(False)
+        elsewhere = {"$ref": f"http://127.0.0.1:{listener.getsockname()[1]}/schema.json"}
+        schema = {"type": "object", "properties": {"a": elsewhere}}
+        assert explained(refused("Invalid arguments"), "search", {"a": 1}, listed(schema)).fields == ()
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=12,
+)
+words = st.sampled_from(
+    ["type", "properties", "required", "items", "enum", "$ref", "allOf", "minimum", "query", "object"]
+)
+schemas = st.recursive(
+    json_values | words,
+    lambda inner: st.dictionaries(words, inner, max_size=4) | st.lists(inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text(max_size=8) | words, json_values, max_size=3), schemas | json_values)
+def test_no_schema_and_no_arguments_make_it_raise(arguments: dict[str, Any], schema: Any) -> None:
+    for text in ("Invalid arguments", "Unknown tool: x"):
+        for tool in ("search", "other"):
+            assert isinstance(explained(refused(text), tool, arguments, listed(schema)), fw.ToolError)
+
+
+def plain() -> MCPServer:
+    server = MCPServer("plain", log_level="CRITICAL")
+
+    @server.tool()
+    def search(query: str, limit: int = 2) -> dict[str, list[str]]:
+        return {"found": [query] * limit}
+
+    return server
+
+
+def masked() -> Server[Any]:
+    """Says of everything only that it is wrong."""
+
+    async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[types.Tool(name="search", input_schema=SEARCH)])
+
+    async def call_tool(ctx: Any, params: Any) -> types.CallToolResult:
+        right = set(params.arguments) <= {"query", "limit"} and isinstance(params.arguments.get("query"), str)
+        text = "found" if right and params.name == "search" else "Invalid arguments"
+        return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=text != "found")
+
+    return Server("masked", on_list_tools=list_tools, on_call_tool=call_tool)
+
+
+@pytest.mark.parametrize("server", [plain, masked])
+def test_a_server_that_knows_nothing_of_it_is_called_right_the_second_time(server: Any) -> None:
+    async def main() -> None:
+        async with Recovering(Client(server()), fix=patched) as agent:
+            report = await agent.call("search", {"qery": "tea"})
+            assert (report.ok, report.calls, report.arguments) == (True, 2, {"query": "tea"}), str(report)
+            result = await agent.call_tool("serch", {"query": "tea"})
+            assert "Did you mean 'search'?" in result.content[0].text
+
+    asyncio.run(main())
