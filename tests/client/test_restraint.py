@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 import failwell as fw
 from failwell.client.restraint import Breaker, Budget, LoopGuard, is_to_blame
+from failwell.client.wording import sharper
+from failwell.formats.text import USUAL_WAIT
 
 
 def test_a_breaker_opens_after_so_many_failures_in_a_row_and_lets_one_call_try() -> None:
@@ -162,3 +164,14 @@ def test_only_the_servers_own_failures_count_against_it(error: fw.ToolError, bla
 def test_a_policy_without_a_limit_is_refused(field: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"{field} is a number of seconds above zero"):
         fw.Policy(**{field: value})
+
+
+def test_what_the_text_says_may_be_called_again_is_not_refused_when_its_time_has_come() -> None:
+    harmless = fw.Transient("Busy.", code="SERVER_BUSY", effect="none")
+    for error, first in ((harmless, USUAL_WAIT), (harmless.replace(effect="unknown"), fw.Policy().break_for)):
+        loops = guard()
+        for _ in range(3):
+            loops.failed("get", {}, error, 0)
+        assert loops.refuses("get", {}, first - 0.1) is not None
+        assert loops.refuses("get", {}, first) is None
+        assert ("will not be made again" in sharper(error, 2)) == (error is not harmless)

@@ -449,7 +449,7 @@ class Recovering:
         if report.calls > 1:
             notes.append(f"It was tried {times_of(report.calls)}.")
         if report.calls:
-            times = self._patience.times(report.tool, report.arguments, outcome, self._clock.monotonic())
+            times = self._patience.times(report.tool, report.arguments, error, self._clock.monotonic())
             if times > 1:
                 notes.append(sharper(error, times))
         told = error.replace(next_steps=(*error.next_steps, *notes)) if notes else error

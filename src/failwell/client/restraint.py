@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Final
 
+from failwell.formats.text import USUAL_WAIT
 from failwell.model.decide import Policy
 from failwell.model.error import ToolError
-from failwell.model.kinds import Kind
+from failwell.model.kinds import Effect, Kind
 
 _TO_BLAME: Final = frozenset({Kind.TRANSIENT, Kind.INTERNAL})
 # As many calls as a loop can have steps, and no more than an agent can make by mistake.
@@ -140,11 +141,14 @@ class LoopGuard:
         return known
 
     def _window(self, error: ToolError) -> float:
-        """A failure that passes is worth another try when its time has come."""
+        """A failure that passes is worth another try when its time has come, which is when the text says it is."""
         window = self._policy.loop_window
         if error.kind is not Kind.TRANSIENT:
             return window
-        return min(window, error.retry_after if error.retry_after is not None else self._policy.break_for)
+        if error.retry_after is not None:
+            return min(window, error.retry_after)
+        is_harmless = error.retryable and error.effect is Effect.NONE
+        return min(window, USUAL_WAIT if is_harmless else self._policy.break_for)
 
 
 def _same(one: ToolError, other: ToolError) -> bool:

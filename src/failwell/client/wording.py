@@ -27,6 +27,9 @@ _WAYS_OUT: Final = {
 
 def sharper(error: ToolError, times: int) -> str:
     """What must change, for a model that makes the same call again."""
+    if error.kind is Kind.TRANSIENT and error.retryable and error.effect is Effect.NONE:
+        # It may be made again, in its time.
+        return f"The same call has now failed {times_of(times)} in the same way: calling sooner is no use."
     return (
         f"The same call has now failed {times_of(times)} in the same way and will not be made again. {way_out(error)}"
     )

@@ -27,6 +27,9 @@ _BY_KIND: Final = {
     Kind.NOT_FOUND: "Look for another one; the same call will fail again.",
     Kind.CONFLICT: "Look at how things stand before calling again.",
 }
+USUAL_WAIT: Final = 5
+"""How many seconds a model is told to wait where nobody named a delay."""
+
 _ABOUT_EFFECT: Final[dict[Effect | None, str]] = {
     Effect.UNKNOWN: "It is not known whether the call took effect; do not repeat it.",
     Effect.PARTIAL: "Part of it was done; do not repeat it as it is.",
@@ -85,7 +88,7 @@ def _default(error: ToolError) -> str:
     if error.fields:
         return "Correct these arguments and call again."
     if error.retryable and error.recoverable and error.strategy is Strategy.RETRY:
-        return "Wait 5 seconds, then make the same call again."
+        return f"Wait {USUAL_WAIT} seconds, then make the same call again."
     if holders := ", ".join(dict.fromkeys(conflict.holder for conflict in error.conflicts if conflict.holder)):
         return f"It is held by {holders}; ask for it to be released."
     if error.kind is Kind.TRANSIENT:
