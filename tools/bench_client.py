@@ -27,8 +27,8 @@ from bench import Report
 from failwell.client import Recovering
 
 BAR = 1.05
-CALLS_EACH = 250
-SERVERS = 7  # two processes that do the same differ by more than the bar, so there are several of each
+CALLS_EACH = 150
+SERVERS = 15  # two processes that do the same differ by more than the bar, so there are several of each
 APP = """
 import sys
 from mcp.server import MCPServer

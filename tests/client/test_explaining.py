@@ -15,7 +15,7 @@ from mcp.server import MCPServer, Server
 
 import failwell as fw
 from failwell.client import Recovering, patched, read
-from failwell.client.explaining import explained
+from failwell.client.explaining import explained, misspelt
 
 SEARCH: dict[str, Any] = {
     "type": "object",
@@ -99,6 +99,53 @@ def test_a_tool_that_is_not_listed_is_told_by_the_one_that_was_meant(text: str) 
     assert explained(broken, "serch", {}, listed()) is broken
 
 
+@pytest.mark.parametrize(
+    ("arguments", "is_sent"),
+    [
+        ({"query": "a"}, True),
+        ({}, True),
+        ({"qery": "a"}, False),
+        ({"query": "a", "lmit": 3}, False),
+        # It may be ignored, and nothing is missing.
+        ({"query": "a", "colour": "red"}, True),
+        ({"query": "a", "qery": "b"}, True),
+        # What is wrong in another way is the server's to say.
+        ({"query": 1, "limit": -1}, True),
+    ],
+)
+def test_a_misspelt_argument_is_not_sent(arguments: dict[str, Any], is_sent: bool) -> None:
+    problem = misspelt("search", arguments, listed())
+    assert (problem is None) == is_sent
+    if problem is not None:
+        assert (problem.kind, problem.effect, problem.delivery) == ("validation", "none", "never_sent")
+        assert misspelt("search", patched(problem, arguments) or {}, listed()) is None
+    # A schema that takes any name takes this one, and so does a tool that nobody knows.
+    assert misspelt("search", arguments, listed({**SEARCH, "additionalProperties": True})) is None
+    assert misspelt("other", arguments, listed()) is None
+
+
+def test_a_payment_is_not_made_without_what_was_misspelt() -> None:
+    server = MCPServer("bank", log_level="CRITICAL")
+    paid: list[tuple[str, str]] = []
+
+    @server.tool()
+    def pay(invoice: str, currency: str = "EUR") -> str:
+        paid.append((invoice, currency))
+        return "paid"
+
+    async def main() -> None:
+        async with Recovering(Client(server)) as agent:
+            report = await agent.call("pay", {"invoice": "1", "curency": "USD"})
+            assert report.failure is not None
+            assert (report.calls, report.failure.effect, paid) == (0, "none", [])
+            assert "Did you mean 'currency' instead of 'curency'?" in report.result.content[0].text
+        async with Recovering(Client(server), fix=patched) as agent:
+            report = await agent.call("pay", {"invoice": "1", "curency": "USD"})
+            assert (report.ok, report.calls, paid) == (True, 1, [("1", "USD")])
+
+    asyncio.run(main())
+
+
 def test_a_pattern_of_the_server_does_not_run_here() -> None:
     for_ever = {"type": "string", "pattern": "^(a+)+$"}
     arguments = {"text": "a" * 40 + "b", "limit": 0}
@@ -160,19 +207,20 @@ def masked() -> Server[Any]:
         return types.ListToolsResult(tools=[types.Tool(name="search", input_schema=SEARCH)])
 
     async def call_tool(ctx: Any, params: Any) -> types.CallToolResult:
-        right = set(params.arguments) <= {"query", "limit"} and isinstance(params.arguments.get("query"), str)
+        right = isinstance(params.arguments.get("query"), str) and isinstance(params.arguments.get("limit", 1), int)
         text = "found" if right and params.name == "search" else "Invalid arguments"
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=text != "found")
 
     return Server("masked", on_list_tools=list_tools, on_call_tool=call_tool)
 
 
-@pytest.mark.parametrize("server", [plain, masked])
-def test_a_server_that_knows_nothing_of_it_is_called_right_the_second_time(server: Any) -> None:
+@pytest.mark.parametrize(("server", "calls"), [(plain, 1), (masked, 2)])
+def test_a_server_that_knows_nothing_of_it_is_called_right_in_the_end(server: Any, calls: int) -> None:
     async def main() -> None:
         async with Recovering(Client(server()), fix=patched) as agent:
-            report = await agent.call("search", {"qery": "tea"})
-            assert (report.ok, report.calls, report.arguments) == (True, 2, {"query": "tea"}), str(report)
+            # MCPServer reads the number out of the text by itself.
+            report = await agent.call("search", {"query": "tea", "limit": "3"})
+            assert (report.ok, report.calls) == (True, calls), str(report)
             result = await agent.call_tool("serch", {"query": "tea"})
             assert "Did you mean 'search'?" in result.content[0].text
 

@@ -65,6 +65,7 @@ class Live:
         self.failure: Exception | None = None
         self.ended = False
         """Nothing can be sent over it any more."""
+        self.is_open = False
         self.silent = False
         """A call over it was not answered in time. The tool may be slow, or nobody may be there."""
         self.seen = Seen()
@@ -93,6 +94,7 @@ class Live:
                 async with self.client:
                     keep_answers(self.client)
                     self._scope.deadline = inf
+                    self.is_open = True
                     self.ready.set()
                     # From here on nothing that this task sends belongs to a call.
                     watching.set(None)
@@ -178,6 +180,14 @@ class Connection:
         self.live: Live | None = None
         """The present connection, or the one that is being opened."""
         self.opened = 0
+
+    @property
+    def usable(self) -> Live | None:
+        """The connection, if it is open."""
+        live = self.live
+        if live is None or live.ended or not live.is_open or not self._driver.is_alive(live.client):
+            return None
+        return live
 
     async def open(self, timeout: float) -> Live:
         """The connection, opened if there is none. Raises what kept it from opening.

@@ -11,6 +11,8 @@ from failwell.classify.validation import NO_PROBLEMS, Problems, check_names, inv
 from failwell.model.error import ToolError
 from failwell.model.kinds import Kind
 
+from .wording import NEVER_SENT
+
 _MOST_ERRORS: Final = 50
 _DEEPEST: Final = 40
 # What a server proposes itself is not to be bettered.
@@ -39,6 +41,20 @@ def explained(error: ToolError, tool: str, arguments: Mapping[str, Any], listed:
         # It complains of something that the schema does not know.
         return error
     return error.replace(fields=found.fields, patch=found.patch, suggestion=found.suggestion)
+
+
+def misspelt(tool: str, arguments: Mapping[str, Any], listed: Mapping[str, Any]) -> ToolError | None:
+    """Why a call had better not be sent: it has an argument that the tool does not know, and lacks the one it means.
+
+    Many servers ignore what they do not know, and do the thing without it: a payment, in another currency.
+    """
+    schema = getattr(listed.get(tool), "input_schema", None)
+    if not isinstance(schema, dict) or not arguments:
+        return None
+    strange = check_names(arguments, schema)
+    if not strange or not any(change.op == "rename" for change in strange.patch):
+        return None
+    return invalid(strange, tool=tool).replace(**NEVER_SENT)
 
 
 def _broken(arguments: Mapping[str, Any], schema: dict[str, Any]) -> Problems:

@@ -20,6 +20,7 @@ log = logging.getLogger("failwell.client")
 
 LISTING_TIMEOUT: Final = 10.0
 _HEARING_TIMEOUT: Final = 2.0
+_NONE: Final[frozenset[str]] = frozenset()
 
 
 class Listing:
@@ -28,6 +29,7 @@ class Listing:
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
         self._tools: dict[str, Any] | None = None
+        self._names: dict[str, frozenset[str]] = {}
         self.asked_over: Live | None = None
         """The latest connection over which the tools were asked for."""
 
@@ -44,10 +46,15 @@ class Listing:
         """What is known of a tool, be it only its name."""
         return Traits.of(self.known.get(tool, tool))
 
+    def knows(self, tool: str, arguments: Mapping[str, Any]) -> bool:
+        """Whether a tool lists all of these arguments."""
+        return arguments.keys() <= self._names.get(tool, _NONE)
+
     async def fetch(self, live: Live, timeout: float) -> list[Any]:
         with anyio.fail_after(timeout), live.calling(timeout) as client:
             listed = await self._driver.tools(client)
         self._tools = {tool.name: tool for tool in listed}
+        self._names = {tool.name: _names_in(tool) for tool in listed}
         return list(self._tools.values())
 
     async def try_to_fetch(self, connection: Connection, live: Live | None, timeout: float) -> None:
@@ -93,3 +100,9 @@ class Listing:
             raise
         finally:
             asked.set()
+
+
+def _names_in(tool: Any) -> frozenset[str]:
+    schema = getattr(tool, "input_schema", None)
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    return frozenset(properties) if isinstance(properties, Mapping) else _NONE

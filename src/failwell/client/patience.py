@@ -26,11 +26,8 @@ class Patience:
         self._breakers: dict[str, Breaker] = {}
         self._loops = LoopGuard(policy)
         self._blamed: Live | None = None
-
-    @property
-    def is_tried(self) -> bool:
-        """Whether a call is remembered that failed."""
-        return bool(self._loops)
+        self.is_tried = False
+        """Whether anything has failed so far. Until then there is nothing to refuse, and nothing to earn."""
 
     def refuses(self, tool: str, arguments: Mapping[str, Any], now: float, *, first: bool) -> ToolError | None:
         """Why a call had better not be made, or None; then it must be."""
@@ -52,6 +49,7 @@ class Patience:
 
     def take(self) -> bool:
         """Take one repetition from the budget, if there is one left."""
+        self.is_tried = True
         return self._budget.take()
 
     def worked(self, tool: str, arguments: Mapping[str, Any]) -> None:
@@ -67,8 +65,13 @@ class Patience:
 
     def failed(self, tool: str, outcome: Outcome, live: Live | None, now: float) -> None:
         """A call failed, over this connection if there was one."""
+        self.is_tried = True
         if not isinstance(outcome, ToolError) or not is_to_blame(outcome):
-            self._breakers.pop(tool, None)
+            if isinstance(outcome, ToolError) and outcome.origin == "local":
+                # The server said nothing, so it is not known to work either.
+                self.let_go(tool)
+            else:
+                self._breakers.pop(tool, None)
             return
         if outcome.origin == "local" and outcome.code in LOST:
             # A connection that breaks fails all the calls on it, and is still one failure.
@@ -93,4 +96,5 @@ class Patience:
 
     def times(self, tool: str, arguments: Mapping[str, Any], error: ToolError, now: float) -> int:
         """How often a call has now failed in the end, in this way."""
+        self.is_tried = True
         return self._loops.failed(tool, arguments, error, now)

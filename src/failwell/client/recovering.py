@@ -32,7 +32,7 @@ from .checking import find_check
 from .clock import SYSTEM, Clock
 from .connection import Connection, Live, NotConnected
 from .drivers import driver_for
-from .explaining import explained
+from .explaining import explained, misspelt
 from .listing import LISTING_TIMEOUT, Listing
 from .patience import LOST, Patience
 from .reading import read
@@ -231,16 +231,21 @@ class Recovering:
         live: Live | None = None
         try:
             run.connected = None
-            run.connected = live = await self._open.open(timeout)
+            connection, listing = self._open, self._listing
+            run.connected = live = connection.usable or await connection.open(timeout)
             if live.silent:
-                live.silent = not await self._listing.is_answered(live, timeout)
+                live.silent = not await listing.is_answered(live, timeout)
                 if live.silent:
                     live.retire()
-                    run.connected = live = await self._open.open(timeout)
-            if live is not self._listing.asked_over:
-                await self._listing.ask(self._open, live, timeout)
+                    run.connected = live = await connection.open(timeout)
+            if live is not listing.asked_over:
+                await listing.ask(connection, live, timeout)
                 # Not every server survives that.
-                run.connected = live = await self._open.open(timeout)
+                run.connected = live = await connection.open(timeout)
+            if not listing.knows(report.tool, report.arguments):
+                problem = misspelt(report.tool, report.arguments, listing.known)
+                if problem is not None:
+                    return None, problem
             self._use_key(run, live)
             report.calls += 1
             run.sent = True
@@ -266,6 +271,9 @@ class Recovering:
             # What a connection says about keys, it says once.
             self._store = (live, live.honours_keys(META_KEY))
         store = self._store[1]
+        if store is None and not run.sent and not run.meta:
+            run.was_keyed = False
+            return
         if run.is_forgotten(store):
             if not (self.policy.trust_annotations and self._listing.traits(run.report.tool).repeatable):
                 raise KeyForgotten
@@ -407,18 +415,22 @@ class Recovering:
         report = run.report
         if not is_plain(report.arguments) and (problem := unsendable(report.arguments)) is not None:
             return problem
-        if not (report.tool.isascii() and is_plain(run.meta)):
+        if not report.tool.isascii() or (run.meta and not is_plain(run.meta)):
             problem = unsendable({**run.meta, "name": report.tool}, "The name of the tool and the `_meta`")
             if problem is not None:
                 return problem
+        if not self._patience.is_tried:
+            return None
         now = self._clock.monotonic()
         return self._patience.refuses(report.tool, report.arguments, now, first=not report.attempts)
 
     def _worked(self, report: Report) -> None:
-        self._patience.worked(report.tool, report.arguments)
-        # What only reads changes nothing, so what failed before would fail again.
-        if self._patience.is_tried and self._listing.traits(report.tool).read_only is not True:
-            self._patience.changed()
+        patience = self._patience
+        if patience.is_tried:
+            patience.worked(report.tool, report.arguments)
+            # What only reads changes nothing, so what failed before would fail again.
+            if self._listing.traits(report.tool).read_only is not True:
+                patience.changed()
 
     # The end
 
