@@ -4,6 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 NODE   := tests/server/clients/node_modules
 UV     := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
+# Many tests wait for a process, so there are more of them at a time than cores.
+WORKERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 2) * 3 // 2)')
 export UV_PYTHON_DOWNLOADS = never
 export UV_PROJECT_ENVIRONMENT = $(VENV)
 # The tests start hundreds of processes, and each would compile everything again.
@@ -39,7 +41,7 @@ demo: setup  ## one agent on a real server, without Failwell and with it
 test: check unit  ## everything that must hold
 
 unit: setup $(NODE)/.ready  ## the tests alone
-	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 check: setup  ## format, lint, types, layering, docs
 	$(BIN)/ruff format --check --quiet .
