@@ -136,6 +136,8 @@ def main() -> int:
     parser.add_argument("--at-a-time", type=int, default=2, help="how many servers are tried at once (default: 2)")
     parser.add_argument("--write", action="store_true", help="put the table into docs/field.md")
     asked = parser.parse_args()
+    if unknown := [name for name in asked.servers if name not in {server.name for server in SERVERS}]:
+        parser.error(f"there is no server {unknown[0]!r}; there are {', '.join(server.name for server in SERVERS)}")
     servers = [server for server in SERVERS if not asked.servers or server.name in asked.servers]
     # What the SDKs say about a server that is killed is not what this is about.
     logging.disable(logging.CRITICAL)

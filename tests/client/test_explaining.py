@@ -84,6 +84,10 @@ def test_what_the_server_proposes_itself_stays() -> None:
         assert explained(error, "search", {"limit": 0}, listed()) is error
     other = fw.Invalid("Wrong.", origin="peer", fields=[{"path": ["elsewhere"], "message": "no"}])
     assert explained(other, "search", {"limit": 0}, listed()) is other
+    # After a part of the work, a correction of ours would do that part again.
+    for effect in ("partial", "unknown", "done"):
+        begun = fw.Invalid("Wrong.", origin="peer", effect=effect)
+        assert explained(begun, "search", {"qery": "a", "limit": "3"}, listed()) is begun
     ours = fw.Invalid("It cannot be sent.", origin="local")
     assert explained(ours, "search", {"limit": 0}, listed()) is ours
 
@@ -188,6 +192,7 @@ def test_no_schema_and_no_arguments_make_it_raise(arguments: dict[str, Any], sch
     for text in ("Invalid arguments", "Unknown tool: x"):
         for tool in ("search", "other"):
             assert isinstance(explained(refused(text), tool, arguments, listed(schema)), fw.ToolError)
+    assert isinstance(misspelt("search", arguments, listed(schema)), fw.ToolError | None)
 
 
 def plain() -> MCPServer:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from failwell.classify.jsonschema_errors import jsonschema_problems
 from failwell.classify.validation import NO_PROBLEMS, Problems, check_names, invalid, unknown_tool
 from failwell.model.error import ToolError
-from failwell.model.kinds import Kind
+from failwell.model.kinds import Effect, Kind
 
 from .wording import NEVER_SENT
 
@@ -22,6 +22,9 @@ _SAID: Final = frozenset({"patch", "suggestion", "actions"})
 def explained(error: ToolError, tool: str, arguments: Mapping[str, Any], listed: Mapping[str, Any]) -> ToolError:
     """The error, with what the call breaks of what the server lists. What the server says itself comes first."""
     if error.origin != "peer" or not listed or not _SAID.isdisjoint(error._given):
+        return error
+    if error.effect not in (None, Effect.NONE):
+        # Something may have been done: that is no time to propose the next call.
         return error
     if tool not in listed:
         if error.code == "UNKNOWN_TOOL" or (error.kind is Kind.VALIDATION and not error.fields):
