@@ -1,0 +1,317 @@
+"""Which read call tells whether a call took effect, found in what the server lists.
+
+The proposal is made by whoever follows our words, so a wrong one does harm: it might be a second write, or a statement
+sent a second time. Where anything is in doubt, nothing is proposed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import translate
+from itertools import islice
+from typing import Any, Final
+
+from failwell.model.decide import Traits
+from failwell.model.lazily import pattern
+from failwell.model.parts import Action
+
+from .toolname import LONGEST, READS, SEARCHES, ToolName, acts, forms, is_named_read, parsed, words_of
+
+__all__ = ["find_check", "is_named_read"]
+
+_MOST_TOOLS: Final = 20_000
+_MOST_ARGUMENTS: Final = 100
+_MOST_OPTIONS: Final = 1_000
+_MOST_BRANCHES: Final = 8
+_DEEPEST: Final = 3
+
+# Names, addresses and paths. No white space and no sign that a shell, a database or a pattern reads as its own.
+_IDENTIFIER: Final = pattern(r"(?!-\D)[\w.@:/+#=~\\-]{1,128}")
+_WIDEST_INTEGER: Final = 64
+
+_UNIQUE: Final = frozenset("id uuid guid iid key number slug sha".split())
+"""What an argument may be called alone and mean the thing that the tool is about: `id` is the invoice's."""
+
+_IDENTIFIES_ALONE: Final = _UNIQUE | {"name", "ref", "identifier"}
+
+_IDENTIFIES: Final = _UNIQUE | frozenset(
+    """
+    name ref identifier num hash arn urn isbn sku iban symbol ticker ts email phone handle username login path file
+    filename filepath folder dir directory owner repo repository org organization organisation project workspace
+    namespace cluster database db table collection bucket account tenant customer user team channel branch domain
+    """.split()
+)
+"""The last word of an argument that names something."""
+
+_FREE: Final = frozenset(
+    """
+    query queries sql statement command cmd code script text body message content contents prompt expression expr
+    filter filters q url uri href link input data payload params args options json xml html template regex pattern
+    glob selector xpath jql cql where condition description comment note notes subject title summary reason value
+    question search term keyword keywords source program function formula token password secret pin amount
+    """.split()
+)
+"""Last words of arguments that take free text, a statement or a secret: never passed on, whatever the tool is about."""
+
+# After these words an identifier's name means something else: a secret, a count, a language of its own.
+_SPOILT_BY: Final[Mapping[str, frozenset[str]]] = {
+    "key": frozenset("api secret private access auth idempotency encryption license sort".split()),
+    "number": frozenset("page line row column max min total retry card credit security".split()),
+    "name": frozenset({"display", "full", "first", "last", "new"}),
+    "path": frozenset({"json", "jq", "new"}),
+    "hash": frozenset({"password"}),
+    "id": frozenset({"session", "request", "correlation", "trace", "new"}),
+}
+
+# What makes a thing of a verb: payment, booking, transaction. The `e` of the verb is off already.
+_NOMINAL: Final = frozenset({"", "e", "ment", "ing", "ion", "ation", "al"})
+
+# Whether a call fits them cannot be told by looking at one argument.
+_WHOLE_RULES: Final = frozenset(
+    """anyOf oneOf allOf not if $ref $dynamicRef dependentRequired dependentSchemas dependencies minProperties
+    patternProperties propertyNames""".split()
+)
+# Nor these by looking at the schema of one: they are somewhere else, or say what is not to be.
+_UNTOLD: Final = frozenset("$ref $dynamicRef not if multipleOf".split())
+_PASSED: Final = ("pattern", "format")
+_TYPES: Final[Mapping[type, frozenset[str]]] = {str: frozenset({"string"}), int: frozenset({"integer", "number"})}
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """The call that failed: what its tool is about, and what of its arguments identifies something."""
+
+    tool: str
+    name: ToolName
+    arguments: Mapping[str, str | int]
+    asked: Mapping[str, Any]
+    """The properties in the schema of its own tool: what the arguments hold has been held against these."""
+
+
+def find_check(
+    tool: str, arguments: Mapping[str, Any], tools: Iterable[Any], *, trusted: bool = True, reads: Sequence[str] = ()
+) -> Action | None:
+    """A tool of the server that only reads, is about the same thing, and can be called with what identifies it.
+
+    tools: as MCP lists them, objects of an SDK or JSON. trusted: whether their word on being read-only counts.
+    reads: patterns (`get_*`) for the names of tools that the user says only read.
+
+    >>> listed = [{"name": "get_order", "inputSchema": {"properties": {"id": {}}, "required": ["id"]}}]
+    >>> find_check("cancel_order", {"id": 7, "reason": "late"}, listed)
+    Action(tool='get_order', description=None, arguments={'id': 7})
+    """
+    if not isinstance(tool, str) or not 0 < len(tool) <= LONGEST:
+        return None
+    listed = list(_listed(tools))
+    call = _call(tool, arguments, listed)
+    if call.name.head is None:
+        return None
+    said = _said(reads)
+    # Which of two tools by one name would be called, nobody knows.
+    times = Counter(traits.name for traits, _ in listed)
+    found: dict[tuple[Any, ...], Action] = {}
+    for traits, schema in listed:
+        name = traits.name or ""
+        read = parsed(name)
+        if times[name] > 1 or not _is_about(read, call.name) or _is_near(read, call.name):
+            continue
+        if acts(read) or not _is_read(traits, trusted, said):
+            continue
+        try:
+            sent = _arguments(read, schema, call)
+        except Exception:
+            # A listing that breaks whoever looks at it is not to be proposed to anybody.
+            continue
+        if sent is not None:
+            found[_rank(read, call.name, sent, name)] = Action(name, arguments=sent or None)
+    return found[min(found)] if found else None
+
+
+def _listed(tools: Iterable[Any]) -> Iterator[tuple[Traits, Any]]:
+    """Each tool with its traits and the schema of its arguments; what cannot be read is left out."""
+    try:
+        for tool in islice(tools, _MOST_TOOLS):
+            try:
+                traits = Traits.of(tool)
+                if isinstance(tool, Mapping):
+                    schema = tool.get("inputSchema", tool.get("input_schema"))
+                else:
+                    # Where the one is, the SDKs warn about the other.
+                    name = "input_schema" if hasattr(tool, "input_schema") else "inputSchema"
+                    schema = getattr(tool, name, None)
+            except Exception:
+                continue
+            if type(traits.name) is str and 0 < len(traits.name) <= LONGEST:
+                yield traits, schema
+    except Exception:
+        return
+
+
+def _call(tool: str, arguments: Mapping[str, Any], listed: Iterable[tuple[Traits, Any]]) -> _Call:
+    own = next((schema for traits, schema in listed if traits.name == tool), None)
+    try:
+        given = list(islice(arguments.items(), _MOST_ARGUMENTS))
+        asked = own.get("properties") if isinstance(own, Mapping) else None
+    except Exception:
+        given, asked = [], None
+    taken = {name: value for name, value in given if type(name) is str and _is_identifier(value)}
+    return _Call(tool, parsed(tool), taken, asked if isinstance(asked, Mapping) else {})
+
+
+def _said(reads: Sequence[str]) -> re.Pattern[str] | None:
+    """One expression for all the patterns of the user."""
+    globs = [reads] if isinstance(reads, str) else [glob for glob in reads if isinstance(glob, str)]
+    return re.compile("|".join(map(translate, globs))) if globs else None
+
+
+def _is_read(tool: Traits, trusted: bool, said: re.Pattern[str] | None) -> bool:
+    if tool.read_only is False or tool.destructive is True:
+        return False
+    name = tool.name or ""
+    return (trusted and tool.read_only is True) or (said is not None and bool(said.match(name))) or is_named_read(name)
+
+
+def _is_near(read: ToolName, write: ToolName) -> bool:
+    """Whether a name is the write's own, longer, shorter, or behind a reading verb: `get_pay_invoice`.
+
+    A single word may stand behind the verb: `get_refund` tells of `refund`.
+    """
+    for one, other in ((write.words, read.words), (write.own, read.own)):
+        write_letters, read_letters = "".join(one), "".join(other)
+        if read_letters.startswith(write_letters) or write_letters.startswith(read_letters):
+            return True
+        if len(one) > 1 and write_letters in read_letters:
+            return True
+    return False
+
+
+def _is_about(read: ToolName, write: ToolName) -> bool:
+    """Whether what the one is about first of all is what the other is about first of all."""
+    if read.head is None or write.head is None:
+        return False
+    if not forms(read.head).isdisjoint(forms(write.head)):
+        return True
+    # `pay` is about payments, `book` about bookings.
+    stem = write.head.removesuffix("e")
+    return write.head == write.verb and any(
+        form.startswith(stem) and form[len(stem) :] in _NOMINAL for form in forms(read.head)
+    )
+
+
+def _rank(read: ToolName, write: ToolName, sent: Mapping[str, Any], name: str) -> tuple[Any, ...]:
+    """The smallest is the best; the name last, so that the order of the list decides nothing."""
+    known = frozenset[str]().union(*map(forms, write.things))
+    shared = sum(not forms(thing).isdisjoint(known) for thing in read.things)
+    verb = READS.index(read.verb) if read.verb in READS else len(READS)
+    return -shared, len(read.things) - shared, -len(sent), verb, len(name), name
+
+
+def _arguments(read: ToolName, schema: Any, call: _Call) -> dict[str, str | int] | None:
+    """What of the call's identifiers a tool takes, or None where that is not enough to call it."""
+    if not isinstance(schema, Mapping) or schema.get("type", "object") != "object" or _WHOLE_RULES.intersection(schema):
+        return None
+    properties, required = schema.get("properties", {}), schema.get("required", [])
+    if not isinstance(properties, Mapping) or not isinstance(required, list) or len(required) > _MOST_ARGUMENTS:
+        return None
+    sent: dict[str, str | int] = {}
+    for name in {**dict.fromkeys(required), **dict.fromkeys(islice(properties, _MOST_ARGUMENTS))}:
+        source = _source(name, read, call) if type(name) is str and len(name) <= LONGEST else None
+        if source is not None and _fits(properties.get(name, True), call.arguments[source], call.asked.get(source)):
+            sent[name] = call.arguments[source]
+        elif name in required:
+            return None
+    # To search for nothing, or to ask for one of many without saying which, tells nothing.
+    is_vague = not sent and (read.verb in SEARCHES or (bool(properties) and not read.is_of_many))
+    return None if is_vague else sent
+
+
+def _source(name: str, read: ToolName, call: _Call) -> str | None:
+    """Which argument of the call an argument of the other tool stands for."""
+    words = words_of(name)
+    if not words or not _names_something(words, read):
+        return None
+    # Alone it is the identifier of the very thing; in a list it is that of whatever the things belong to.
+    if len(words) == 1 and words[0] in _IDENTIFIES_ALONE and read.is_of_many:
+        return None
+    if name in call.arguments:
+        return name
+    return next((given for given in call.arguments if _means(words_of(given), words, read, call.name)), None)
+
+
+def _means(given: tuple[str, ...], wanted: tuple[str, ...], read: ToolName, write: ToolName) -> bool:
+    """Whether one argument is another by a different name: `invoiceId`, and `id` where all is about invoices."""
+    if given == wanted:
+        return True
+    short, long = sorted((given, wanted), key=len)
+    return (
+        len(short) == 1
+        and len(long) == 2
+        and short[0] in _UNIQUE
+        and long[1] == short[0]
+        and all(not forms(head or "").isdisjoint({long[0]}) for head in (read.head, write.head))
+    )
+
+
+def _names_something(words: tuple[str, ...], read: ToolName) -> bool:
+    """Whether an argument of that name holds an identifier, or is the thing itself: `invoice` of `get_invoice`."""
+    *before, last = words
+    if last in _FREE or _SPOILT_BY.get(last, frozenset()).intersection(before):
+        return False
+    return last in _IDENTIFIES or (not before and last in forms(read.head or ""))
+
+
+def _is_identifier(value: object) -> bool:
+    if type(value) is int:
+        return value.bit_length() < _WIDEST_INTEGER
+    return type(value) is str and _IDENTIFIER.fullmatch(value) is not None
+
+
+def _fits(schema: Any, value: str | int, held: Any, depth: int = 0) -> bool:
+    """Whether a schema takes the value, as far as can be told without running anything of the server's.
+
+    held: the schema that the value was held against before. An expression of somebody else's may take for ever, but the
+    one that the value has passed need not be run again.
+    """
+    if schema is True:
+        return True
+    if not isinstance(schema, Mapping) or depth > _DEEPEST or not _UNTOLD.isdisjoint(schema):
+        return False
+    passed = held if isinstance(held, Mapping) else {}
+    if any(key in schema and schema[key] != passed.get(key) for key in _PASSED):
+        return False
+    return all(rule(schema[key], value, held, depth) for key, rule in _RULES.items() if key in schema)
+
+
+def _is_type(types: Any, value: str | int) -> bool:
+    return not _TYPES[type(value)].isdisjoint([types] if isinstance(types, str) else types)
+
+
+def _is_one_of(options: Any, value: str | int) -> bool:
+    return any(type(option) is type(value) and option == value for option in islice(options, _MOST_OPTIONS))
+
+
+def _fits_any(branches: Any, value: str | int, held: Any, depth: int) -> bool:
+    return any(_fits(branch, value, held, depth + 1) for branch in islice(branches, _MOST_BRANCHES))
+
+
+def _fits_all(branches: Any, value: str | int, held: Any, depth: int) -> bool:
+    return len(branches) <= _MOST_BRANCHES and all(_fits(branch, value, held, depth + 1) for branch in branches)
+
+
+_RULES: Final[Mapping[str, Callable[[Any, Any, Any, int], bool]]] = {
+    "type": lambda types, value, *_: _is_type(types, value),
+    "enum": lambda options, value, *_: _is_one_of(options, value),
+    "const": lambda option, value, *_: _is_one_of([option], value),
+    "minLength": lambda least, value, *_: isinstance(value, int) or len(value) >= least,
+    "maxLength": lambda most, value, *_: isinstance(value, int) or len(value) <= most,
+    "minimum": lambda least, value, *_: isinstance(value, str) or value >= least,
+    "maximum": lambda most, value, *_: isinstance(value, str) or value <= most,
+    "exclusiveMinimum": lambda limit, value, *_: isinstance(value, str) or value > limit,
+    "exclusiveMaximum": lambda limit, value, *_: isinstance(value, str) or value < limit,
+    "anyOf": _fits_any,
+    "oneOf": _fits_any,
+    "allOf": _fits_all,
+}

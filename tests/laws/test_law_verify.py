@@ -1,0 +1,142 @@
+"""What is proposed, to find out whether a call took effect, only reads, and says nothing that the call did not say.
+
+The words here are not taken from the code: whoever adds a verb to a server does not ask us.
+"""
+
+from __future__ import annotations
+
+import re
+from types import SimpleNamespace
+from typing import Any
+
+from hypothesis import event, given
+from hypothesis import strategies as st
+from strategies import texts, values
+
+import failwell as fw
+from failwell.classify.verify import find_check, is_named_read
+
+READS = "get list read show describe fetch view lookup retrieve count find search".split()
+WRITES = "create delete update insert remove send pay cancel set add clear reset mark generate rotate checkout".split()
+QUEUES = "next pop claim dequeue take receive poll consume lease ack drain shift reserve new token".split()
+NOUNS = "invoice invoices order orders".split()
+OTHERS = "payment user issue report status".split()
+CONNECTIVES = "and or then by for of".split()
+IDENTIFIERS = "id invoice_id order_id invoiceId name path key email user_id number invoice order".split()
+FREE = "query sql command code text body message content prompt expression filter q url".split()
+
+
+def _mostly(usual: st.SearchStrategy[Any], odd: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """One time in eight the odd one. Beside `one_of`, the many branches of `values` would leave nothing to propose."""
+    return st.integers(0, 7).flatmap(lambda number: usual if number else odd)
+
+
+_actions = st.sampled_from([*WRITES, *QUEUES])
+_word = st.one_of(st.sampled_from([*NOUNS, *OTHERS]), st.sampled_from(READS), _actions, st.sampled_from(CONNECTIVES))
+
+
+def _camel(words: list[str]) -> str:
+    return words[0] + "".join(word.capitalize() for word in words[1:])
+
+
+_joins = st.sampled_from(["_".join, "-".join, _camel, ".".join, "__".join, lambda words: "_".join(words).upper()])
+_composed = st.builds(
+    lambda join, first, rest: join([first, *rest]),
+    _joins,
+    st.one_of(st.sampled_from(READS), st.sampled_from(READS), _word),
+    st.lists(_word, min_size=1, max_size=3),
+)
+# Plain names, so that there is something to propose at all.
+_plain = st.builds("{}_{}".format, st.sampled_from(READS), st.sampled_from(NOUNS))
+_names = _mostly(st.one_of(_plain, _composed), texts)
+
+_hint = st.sampled_from((None, True, True, True, False))
+_annotations = st.fixed_dictionaries(
+    {}, optional={"readOnlyHint": _hint, "destructiveHint": st.sampled_from((None, False, False, True))}
+)
+_type = st.sampled_from(
+    [{}, {"type": "string"}, {"type": "integer"}, {"anyOf": [{"type": "string"}, {"type": "null"}]}, True]
+)
+_property = _mostly(_type, values)
+_argument = st.sampled_from([*IDENTIFIERS, *FREE])
+
+
+@st.composite
+def _schemas(draw: st.DrawFn) -> Any:
+    properties = draw(st.dictionaries(_argument, _property, max_size=3))
+    needed = st.sampled_from(sorted(properties)) if properties else _argument
+    return {"type": "object", "properties": properties, "required": draw(st.lists(needed, max_size=1))}
+
+
+def _as_object(tool: dict[str, Any]) -> Any:
+    marks = tool["annotations"]
+    hints = SimpleNamespace(read_only_hint=marks.get("readOnlyHint"), destructive_hint=marks.get("destructiveHint"))
+    return SimpleNamespace(name=tool["name"], input_schema=tool["inputSchema"], annotations=hints)
+
+
+_tool = st.fixed_dictionaries({"name": _names, "inputSchema": _mostly(_schemas(), values), "annotations": _annotations})
+_writes = _mostly(
+    st.builds("{}_{}".format, st.sampled_from(WRITES), st.sampled_from(NOUNS)), st.sampled_from(WRITES) | _names
+)
+_calls = st.dictionaries(
+    _mostly(_argument, texts),
+    _mostly(st.sampled_from([1, 7, "in_1", "a@b.example", "a b", "DROP TABLE x"]), values),
+    max_size=5,
+)
+
+
+def _words(name: str) -> set[str]:
+    return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
+
+
+@given(
+    _writes,
+    _calls,
+    st.lists(_tool, min_size=2, max_size=8),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([(), ("*",), ("get_*",)]),
+)
+def test_what_is_proposed_only_reads(
+    write: str, arguments: Any, tools: list[dict[str, Any]], objects: bool, trusted: bool, reads: tuple[str, ...]
+) -> None:
+    listed = [_as_object(tool) for tool in tools] if objects else tools
+    found = find_check(write, arguments, listed, trusted=trusted, reads=reads)
+    assert find_check(write, arguments, listed[::-1], trusted=trusted, reads=reads) == found
+    event("proposed" if found else "nothing proposed")
+    if found is None:
+        return
+    assert found.tool != write
+    assert not _words(found.tool) & {*WRITES, *QUEUES}
+    (meant,) = (tool for tool in tools if tool["name"] == found.tool)
+    marks = meant["annotations"]
+    assert marks.get("readOnlyHint") is not False
+    assert marks.get("destructiveHint") is not True
+    assert (trusted and marks.get("readOnlyHint")) or reads or is_named_read(found.tool)
+    for name, value in (found.arguments or {}).items():
+        assert name not in FREE
+        assert any(type(value) is type(given) and value == given for given in arguments.values())
+        assert isinstance(value, int) or (0 < len(value) <= 128 and not re.search(r"\s", value))
+    schema = meant["inputSchema"]
+    assert (
+        {*schema.get("required", ())}
+        <= {*(found.arguments or {})}
+        <= {*schema.get("properties", ()), *schema.get("required", ())}
+    )
+
+
+@given(_mostly(_composed, texts))
+def test_a_name_with_a_word_that_does_something_does_not_plainly_read(name: str) -> None:
+    if is_named_read(name):
+        assert not _words(name) & {*WRITES, *QUEUES, "and", "or", "then"}
+        assert _words(name) & {*READS, "inspect", "peek"}
+
+
+@given(
+    st.one_of(values, _writes),
+    st.one_of(values, _calls),
+    st.one_of(values, st.lists(st.one_of(values, _tool), max_size=5)),
+)
+def test_nothing_raises(write: Any, arguments: Any, tools: Any) -> None:
+    found = find_check(write, arguments, tools)
+    assert found is None or isinstance(found, fw.Action)
