@@ -61,18 +61,19 @@ def text_of(report: Report) -> str:
 TAKES_ID = {"type": "object", "properties": {"id": {"type": "string"}}}
 PAY = {"effect": True, "key": "id", "input_schema": TAKES_ID}
 READ = {"read_only": True, "key": "id", "input_schema": TAKES_ID}
-# What strikes, what may be made again whatever it is, and what a write that is nothing special comes to.
+# What strikes, what may be made again whatever it is, and what a write that is nothing special comes to. The names are the
+# ids of the payments: without white space, since only an identifier is passed on to the call that tells.
 FAULTS: dict[str, tuple[Fault, str]] = {
     "busy": (Fault.error(BUSY), "recovers"),
-    "busy over HTTP": (Fault.http(503, {"Retry-After": "0.05"}), "recovers"),
-    "too many": (Fault.http(429, {"Retry-After": "0.05"}), "recovers"),
-    "dead before": (Fault.crash(at="before"), "unknown"),
-    "dead after": (Fault.crash(at="after"), "unknown"),
-    "cut before": (Fault.cut(at="before"), "unknown"),
-    "cut after": (Fault.cut(at="after"), "unknown"),
-    "cut midway": (Fault.cut(at="after", midway=True), "unknown"),
+    "busy-over-HTTP": (Fault.http(503, {"Retry-After": "0.05"}), "recovers"),
+    "too-many": (Fault.http(429, {"Retry-After": "0.05"}), "recovers"),
+    "dead-before": (Fault.crash(at="before"), "unknown"),
+    "dead-after": (Fault.crash(at="after"), "unknown"),
+    "cut-before": (Fault.cut(at="before"), "unknown"),
+    "cut-after": (Fault.cut(at="after"), "unknown"),
+    "cut-midway": (Fault.cut(at="after", midway=True), "unknown"),
     "null": (Fault.malformed("null_result", at="after"), "unknown"),
-    "half an error": (Fault.malformed("no_message", at="after"), "unknown"),
+    "half-an-error": (Fault.malformed("no_message", at="after"), "unknown"),
 }
 
 
@@ -80,7 +81,7 @@ FAULTS: dict[str, tuple[Fault, str]] = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_fault_is_recovered_from_or_told_truthfully(kind: str, transport: str, mode: str) -> None:
     # FastMCP's own connection does not hear of a frame that is none: there the timeout ends the wait.
-    silent = {"null", "half an error"} if kind == "fastmcp" and transport == "stdio" else set()
+    silent = {"null", "half-an-error"} if kind == "fastmcp" and transport == "stdio" else set()
     names = [name for name in FAULTS if name not in silent]
     plan = {name: [FAULTS[name][0]] for name in names}
 

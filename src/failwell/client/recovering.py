@@ -20,6 +20,7 @@ from typing import Any, Final
 
 import anyio
 
+from failwell.classify.verify import find_check
 from failwell.formats import META_KEY, Outcome
 from failwell.formats.text import next_action
 from failwell.model.decide import Decision, Next, Policy, Traits, decide
@@ -28,7 +29,6 @@ from failwell.model.kinds import Effect
 from failwell.model.needs import NeedsInput
 
 from .attempts import effect_of, in_all, spread
-from .checking import find_check
 from .clock import SYSTEM, Clock
 from .connection import Connection, Live, NotConnected
 from .drivers import driver_for
