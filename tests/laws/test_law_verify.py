@@ -22,8 +22,8 @@ QUEUES = "next pop claim dequeue take receive poll consume lease ack drain shift
 NOUNS = "invoice invoices order orders".split()
 OTHERS = "payment user issue report status".split()
 CONNECTIVES = "and or then by for of".split()
-IDENTIFIERS = "id invoice_id order_id invoiceId name path key email user_id number invoice order".split()
-FREE = "query sql command code text body message content prompt expression filter q url".split()
+IDENTIFIERS = "id invoice_id orderId name path key invoice".split()
+FREE = "query sql command code text body message content prompt filter q url".split()
 
 
 def _mostly(usual: st.SearchStrategy[Any], odd: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -46,9 +46,11 @@ _composed = st.builds(
     st.one_of(st.sampled_from(READS), st.sampled_from(READS), _word),
     st.lists(_word, min_size=1, max_size=3),
 )
+# What is dangerous is near what is not: one word that does something, and all else is as it should be.
+_near = st.builds("{}_{}_{}".format, st.sampled_from(READS), _actions, st.sampled_from(NOUNS))
 # Plain names, so that there is something to propose at all.
 _plain = st.builds("{}_{}".format, st.sampled_from(READS), st.sampled_from(NOUNS))
-_names = _mostly(st.one_of(_plain, _composed), texts)
+_names = _mostly(st.one_of(_plain, _near, _composed), texts)
 
 _hint = st.sampled_from((None, True, True, True, False))
 _annotations = st.fixed_dictionaries(
@@ -81,7 +83,8 @@ _writes = _mostly(
 _calls = st.dictionaries(
     _mostly(_argument, texts),
     _mostly(st.sampled_from([1, 7, "in_1", "a@b.example", "a b", "DROP TABLE x"]), values),
-    max_size=5,
+    min_size=8,
+    max_size=16,
 )
 
 
@@ -113,16 +116,25 @@ def test_what_is_proposed_only_reads(
     assert marks.get("readOnlyHint") is not False
     assert marks.get("destructiveHint") is not True
     assert (trusted and marks.get("readOnlyHint")) or reads or is_named_read(found.tool)
-    for name, value in (found.arguments or {}).items():
+    _came_from_the_call(found, meant["inputSchema"], arguments)
+
+
+@given(_calls, _schemas())
+def test_what_is_sent_came_from_the_call_and_is_no_free_text(arguments: Any, schema: Any) -> None:
+    read = {"name": "get_invoice", "inputSchema": schema, "annotations": {"readOnlyHint": True}}
+    found = find_check("pay_invoice", arguments, [read])
+    event("proposed" if found else "nothing proposed")
+    if found is not None:
+        _came_from_the_call(found, schema, arguments)
+
+
+def _came_from_the_call(found: fw.Action, schema: Any, arguments: Any) -> None:
+    sent, required = found.arguments or {}, schema.get("required", ())
+    assert {*required} <= {*sent} <= {*schema.get("properties", ()), *required}
+    for name, value in sent.items():
         assert name not in FREE
         assert any(type(value) is type(given) and value == given for given in arguments.values())
         assert isinstance(value, int) or (0 < len(value) <= 128 and not re.search(r"\s", value))
-    schema = meant["inputSchema"]
-    assert (
-        {*schema.get("required", ())}
-        <= {*(found.arguments or {})}
-        <= {*schema.get("properties", ()), *schema.get("required", ())}
-    )
 
 
 @given(_mostly(_composed, texts))
