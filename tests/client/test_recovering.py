@@ -581,18 +581,23 @@ def test_call_tool_takes_what_the_client_takes() -> None:
 def test_a_transport_that_connects_once_says_so() -> None:
     from mcp.client.stdio import stdio_client
 
+    @asynccontextmanager
+    async def mine(target: Any) -> Any:
+        async with stdio_client(target) as streams:
+            yield streams
+
     async def story() -> None:
         script = Script(Tool("get", faults=[Fault.crash()], **READ))
         async with (
             scripted(script) as server,
-            Recovering(Client(stdio_client(server.target)), policy=QUICK) as it,
+            Recovering(Client(mine(server.target)), policy=QUICK) as it,
         ):
             report = await it.call("get", {"id": "1"})
             assert (report.error.code, report.calls) == ("NOT_CONFIGURED", 1)
             assert "give Recovering a function that makes the client" in text_of(report)
         async with (
             scripted(script) as server,
-            Recovering(lambda: Client(stdio_client(server.target)), policy=QUICK) as it,
+            Recovering(lambda: Client(mine(server.target)), policy=QUICK) as it,
         ):
             assert (await it.call("get", {"id": "1"})).recovered
 

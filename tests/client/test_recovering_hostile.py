@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from typing import Any
 
 import anyio
@@ -486,5 +486,5 @@ def test_a_server_in_the_same_process_that_takes_too_long_has_not_answered() -> 
 
 def test_a_configuration_of_one_server_is_that_server() -> None:
     config = {"mcpServers": {"one": {"command": "one", "args": ["--quiet"]}}}
-    transport = driver_for(fastmcp.Client(config)).fresh(lambda: None).transport
+    transport = driver_for(fastmcp.Client(config)).fresh(lambda: None, nullcontext).transport
     assert (transport.command, transport.args, transport.keep_alive) == ("one", ["--quiet"], False)

@@ -58,7 +58,7 @@ class Wire:
     positional = ()
     options = ()
 
-    def fresh(self, ended: Any) -> Any:
+    def fresh(self, ended: Any, asking: Any) -> Any:
         wire = self
 
         class Fresh:

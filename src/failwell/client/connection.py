@@ -7,7 +7,8 @@ doing. Here that is a task which does nothing else, so a dead server is an error
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from math import inf
 from types import TracebackType
 from typing import Any, Final
@@ -28,18 +29,22 @@ class _Call:
     What a cancel scope does, for the one task it is about and without a timer of its own: every call pays for it.
     """
 
-    __slots__ = ("_before", "_cut_by", "_live", "_task", "limit")
+    __slots__ = ("_before", "_cut_by", "_live", "_task", "limit", "time_up")
 
-    def __init__(self, live: Live, limit: float) -> None:
+    def __init__(self, live: Live, limit: float, time_up: float = inf) -> None:
         self._live = live
         self._cut_by: Exception | None = None
         self.limit = limit
+        self.time_up = time_up
+        """When its time is up, by the clock that stands still while the user is asked something."""
 
     def __enter__(self) -> Any:
         task = asyncio.current_task()
         assert task is not None
         self._task, self._before = task, task.cancelling()
         self._live.begun(self)
+        if (seen := watching.get()) is not None:
+            seen.cut = self.cut
         return self._live.client
 
     def __exit__(
@@ -80,6 +85,34 @@ class Live:
         self._stop = anyio.Event()
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
+        self._questions = 0
+        self._asked_at = self._asked_for = 0.0
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether a callback of the user is at work, which the server may be waiting for."""
+        return self._questions > 0
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Around a callback. Meanwhile no call runs out of time: it is not the server that is slow."""
+        # What the callback sends is no part of the call.
+        token = watching.set(None)
+        if not self._questions:
+            self._asked_at = self._loop.time()
+        self._questions += 1
+        try:
+            yield
+        finally:
+            self._questions -= 1
+            if not self._questions:
+                self._asked_for += self._loop.time() - self._asked_at
+            watching.reset(token)
+
+    @property
+    def _waited(self) -> float:
+        """The time of this connection, without the time in which the user was asked."""
+        return (self._asked_at if self._questions else self._loop.time()) - self._asked_for
 
     def hang_up(self) -> None:
         """The server has gone. What is under way gets its own error from the SDK."""
@@ -90,7 +123,8 @@ class Live:
         try:
             with self._scope:
                 watching.set(self.seen)
-                self.client = driver.fresh(self.hang_up)
+                self.seen.cut = self._refuse
+                self.client = driver.fresh(self.hang_up, self.asking)
                 async with self.client:
                     keep_answers(self.client)
                     self._scope.deadline = inf
@@ -98,9 +132,10 @@ class Live:
                     self.ready.set()
                     # From here on nothing that this task sends belongs to a call.
                     watching.set(None)
+                    self.seen.cut = None
                     await self._stop.wait()
         except Exception as failure:
-            self.failure = failure
+            self.failure = self.failure or failure
         finally:
             self.ended = True
             self.ready.set()
@@ -118,9 +153,16 @@ class Live:
             if not self._waiting and not self.ready.is_set():
                 self.abandon()
 
-    def calling(self, timeout: float) -> _Call:
-        """Around a call, for its client. When the connection breaks meanwhile, that is raised, and no cancellation."""
-        return _Call(self, self._loop.time() + timeout + _GRACE)
+    def calling(self, timeout: float, patience: float | None = None) -> _Call:
+        """Around a call, for its client. When the connection breaks meanwhile, that is raised, and no cancellation.
+
+        The SDK sees to the timeout, unless there is a patience: the longest that the call may take together with
+        whatever the user is asked meanwhile, which does not count as time of the call.
+        """
+        now = self._loop.time()
+        if patience is None:
+            return _Call(self, now + timeout + _GRACE)
+        return _Call(self, now + patience, self._waited + timeout)
 
     def honours_keys(self, extension: str) -> str | None:
         """Which store of the server knows the idempotency keys that are sent over it; None if there is none."""
@@ -150,19 +192,35 @@ class Live:
         self.calls.add(call)
         if self._timer is None:
             self._timer = self._loop.call_later(_LOOK, self._look)
+        if call.time_up < inf:
+            self._look_at(self._loop.time() + call.time_up - self._waited)
 
     def _look(self) -> None:
         """Cut off what takes longer than it may."""
-        now = self._loop.time()
+        now, waited = self._loop.time(), self._waited
         for call in self.calls:
-            if call.limit < now:
-                call.cut(TimeoutError())
-        self._timer = self._loop.call_later(_LOOK, self._look) if self.calls else None
+            if call.limit < now or call.time_up <= waited:
+                call.cut(TimeoutError() if call.time_up == inf else OutOfTime())
+        self._timer = None
+        if self.calls:
+            self._timer = self._loop.call_later(_LOOK, self._look)
+            self._look_at(now + min(call.time_up for call in self.calls) - waited)
+
+    def _look_at(self, time: float) -> None:
+        """Look earlier than usual, if a call's time is up before that."""
+        if not self._questions and self._timer is not None and self._loop.time() < time < self._timer.when():
+            self._timer.cancel()
+            self._timer = self._loop.call_at(time, self._look)
 
     def call_ended(self, call: _Call) -> None:
         self.calls.discard(call)
         if self._retired and not self.calls:
             self._stop.set()
+
+    def _refuse(self, why: Exception) -> None:
+        """It cannot be opened, though its transport does not know."""
+        self.failure = why
+        self.abandon()
 
     def abandon(self) -> None:
         self.ended = True
@@ -241,6 +299,10 @@ async def _all_ended(tasks: set[asyncio.Task[None]]) -> None:
                 cancelled = exc
     if cancelled is not None:
         raise cancelled
+
+
+class OutOfTime(TimeoutError):
+    """A call's time is up. Nothing says that its connection is of no more use."""
 
 
 class NotConnected(ConnectionError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Final, Protocol, cast
 
@@ -18,13 +18,17 @@ from failwell.formats import META_KEY, Outcome, to_result
 from failwell.formats.jsonrpc import MODERN_ERA
 from failwell.model.error import ToolError
 
-from .witness import watched, witnessed
+from .transport import again, noting, own_process
+from .witness import watched
 
 log = logging.getLogger("failwell.client")
 
 Options = Mapping[str, Any]
+Asking = Callable[[], AbstractContextManager[object]]
 # Less than a call is given to end by itself when its time is up.
 _CHECK_TIMEOUT: Final = 3.0
+# What a server can ask of a client while it works on a call; both SDKs use these names.
+_CALLBACKS: Final = ("elicitation_callback", "sampling_callback", "list_roots_callback")
 
 
 class Driver(Protocol):
@@ -32,8 +36,11 @@ class Driver(Protocol):
 
     timeout: float | None
     """The client's own limit for one call."""
-    interactive: bool
-    """Whether a call may wait for a person in its middle."""
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a call may wait for a callback in its middle, and so for a person."""
+
     timeout_option: str
     """What the client calls the limit of one call."""
     options: tuple[str, ...]
@@ -41,8 +48,9 @@ class Driver(Protocol):
     positional: tuple[str, ...]
     """The options of `call_tool` that may be given without their names."""
 
-    def fresh(self, ended: Callable[[], None]) -> Any:
-        """A client that was never connected; `ended` is called when its server hangs up."""
+    def fresh(self, ended: Callable[[], None], asking: Asking) -> Any:
+        """A client that was never connected; `ended` is called when its server hangs up, and `asking` is entered for as
+        long as one of its callbacks is at work."""
 
     def is_alive(self, client: Any) -> bool:
         """Whether the connection still stands, as far as the client knows."""
@@ -84,6 +92,16 @@ def driver_for(client: Any) -> Driver:
 
 def _makes_clients(client: Any) -> bool:
     return callable(client) and not hasattr(client, "call_tool")
+
+
+def counted(callback: Callable[..., Awaitable[Any]], asking: Asking) -> Callable[..., Awaitable[Any]]:
+    """A callback that is known to be at work while it is."""
+
+    async def known(*given: Any, **options: Any) -> Any:
+        with asking():
+            return await callback(*given, **options)
+
+    return known
 
 
 def keep_answers(client: Any) -> None:
@@ -142,33 +160,35 @@ class _MCP(_Base):
         if sample._entered:
             raise ValueError("Recovering opens the connection itself: give it a client that is not connected yet.")
         self.timeout = sample.read_timeout_seconds
-        self.interactive = bool(sample.elicitation_callback or sample.sampling_callback)
 
-    def fresh(self, ended: Callable[[], None]) -> Any:
-        from mcp.client.stdio import StdioServerParameters, stdio_client
+    @property
+    def interactive(self) -> bool:
+        return any(getattr(self._sample, name) is not None for name in _CALLBACKS)
+
+    def fresh(self, ended: Callable[[], None], asking: Asking) -> Any:
         from mcp.server import Server
         from mcp.server.mcpserver import MCPServer
 
         used = self._used
         template = self._template()
         server = template.server
+        changes = {
+            name: counted(value, asking) for name in _CALLBACKS if (value := getattr(template, name)) is not None
+        }
         if isinstance(server, (Server, MCPServer)):
-            return replace(template)
+            return replace(template, **changes)
         cache = template.cache
-        if isinstance(server, str):
-            transport: Any = _over_http(server)
-            if cache is not None and cache.target_id is None:
-                cache = replace(cache, target_id=server.partition("?")[0].rpartition("@")[2] or server)
-        elif isinstance(server, StdioServerParameters):
-            transport = stdio_client(server)
-        elif used and self._make is None:
-            raise ToolError(
-                "This transport connects only once; give Recovering a function that makes the client.",
-                code="NOT_CONFIGURED",
-            )
-        else:
+        if isinstance(server, str) and cache is not None and cache.target_id is None:
+            cache = replace(cache, target_id=server.partition("?")[0].rpartition("@")[2] or server)
+        transport = again(server)
+        if transport is None:
+            if used and self._make is None:
+                raise ToolError(
+                    "This transport connects only once; give Recovering a function that makes the client.",
+                    code="NOT_CONFIGURED",
+                )
             transport = server
-        return replace(template, server=watched(transport, ended), cache=cache)
+        return replace(template, server=watched(transport, ended), cache=cache, **changes)
 
     def is_alive(self, client: Any) -> bool:
         return True
@@ -217,22 +237,30 @@ class _FastMCP(_Base):
         super().__init__(sample, make)
         if sample.is_connected():
             raise ValueError("Recovering opens the connection itself: give it a client that is not connected yet.")
-        kwargs = sample._session_kwargs
-        self.timeout = kwargs.get("read_timeout_seconds")
-        self.interactive = bool(kwargs.get("elicitation_callback") or kwargs.get("sampling_callback"))
+        self.timeout = sample._session_kwargs.get("read_timeout_seconds")
 
-    def fresh(self, ended: Callable[[], None]) -> Any:
+    @property
+    def interactive(self) -> bool:
+        return any(self._sample._session_kwargs.get(name) is not None for name in _CALLBACKS)
+
+    def fresh(self, ended: Callable[[], None], asking: Asking) -> Any:
         from fastmcp.client.transports import StdioTransport
         from fastmcp.client.transports.config import MCPConfigTransport
 
-        client = self._template().new()
+        template = copy.copy(self._template())
+        kwargs = template._session_kwargs
+        changes = {name: counted(kwargs[name], asking) for name in _CALLBACKS if kwargs.get(name) is not None}
+        template._session_kwargs = {**kwargs, **changes}
+        # FastMCP gives this one to its extensions as well.
+        template._elicitation_callback = changes.get("elicitation_callback")
+        client = template.new()
         if isinstance(client.transport, MCPConfigTransport) and len(client.transport.config.mcpServers) == 1:
             # It only passes on to the one there is.
             client.transport = client.transport.transport
         if hasattr(client.transport, "httpx_client_factory"):
-            client.transport = _witnessed_transport(client.transport)
+            client.transport = noting(client.transport)
         elif isinstance(client.transport, StdioTransport):
-            client.transport = _own_process(client.transport)
+            client.transport = own_process(client.transport)
         return client
 
     def is_alive(self, client: Any) -> bool:
@@ -298,44 +326,3 @@ def _noted(content: list[Any], note: str) -> list[Any]:
     from mcp_types import TextContent
 
     return [TextContent(type="text", text=note), *content]
-
-
-@asynccontextmanager
-async def _over_http(url: str) -> Any:
-    from mcp.client.streamable_http import streamable_http_client
-    from mcp.shared._httpx_utils import create_mcp_http_client
-
-    async with witnessed(create_mcp_http_client()) as http, streamable_http_client(url, http_client=http) as streams:
-        yield streams
-
-
-def _own_process(transport: Any) -> Any:
-    """A FastMCP transport like this one, with a process that ends with its connection.
-
-    `new()` shares the transport. A connection that is closed while the next one opens would then close that one too.
-    """
-    from fastmcp.client.transports import StdioTransport
-
-    if not type(transport).__module__.startswith("fastmcp."):
-        # Somebody's own may do more than start a command.
-        return transport
-    given = (transport.command, transport.args, transport.env, transport.cwd)
-    return StdioTransport(*given, keep_alive=False, log_file=transport.log_file)
-
-
-def _witnessed_transport(transport: Any) -> Any:
-    """A copy of a FastMCP transport whose HTTP clients are witnessed."""
-    from mcp.shared._httpx_utils import create_mcp_http_client
-
-    given = transport.httpx_client_factory
-    made = copy.copy(transport)
-    checked = None if given is not None else getattr(transport, "_make_verify_factory", lambda: None)()
-
-    def factory(**options: Any) -> Any:
-        if given is None:
-            # Neither of the two takes it; both leave redirects to the SDK, as it wants them.
-            options.pop("follow_redirects", None)
-        return witnessed((given or checked or create_mcp_http_client)(**options))
-
-    made.httpx_client_factory = factory
-    return made

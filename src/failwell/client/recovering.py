@@ -30,7 +30,7 @@ from failwell.model.needs import NeedsInput
 
 from .attempts import effect_of, in_all, spread
 from .clock import SYSTEM, Clock
-from .connection import Connection, Live, NotConnected
+from .connection import Connection, Live, NotConnected, OutOfTime
 from .drivers import driver_for
 from .explaining import explained, misspelt
 from .listing import LISTING_TIMEOUT, Listing
@@ -225,15 +225,16 @@ class Recovering:
 
     async def _attempt(self, run: Run) -> tuple[Any, Outcome | None]:
         report = run.report
-        timeout = self._timeout(run)
+        timeout, patience = self._timeout(run), self._left(run) if self._driver.interactive else None
         seen = Seen()
+        seen.patience = patience
         token = watching.set(seen)
         live: Live | None = None
         try:
             run.connected = None
             connection, listing = self._open, self._listing
             run.connected = live = connection.usable or await connection.open(timeout)
-            if live.silent:
+            if live.silent and not live.is_asking:
                 live.silent = not await listing.is_answered(live, timeout)
                 if live.silent:
                     live.retire()
@@ -249,8 +250,10 @@ class Recovering:
             self._use_key(run, live)
             report.calls += 1
             run.sent = True
-            with live.calling(timeout) as client:
-                result = await self._driver.send(client, report.tool, report.arguments, timeout, run.meta, run.options)
+            with live.calling(timeout, patience) as client:
+                # Where the user may be asked something meanwhile, the connection counts the time.
+                limit = timeout if patience is None else patience
+                result = await self._driver.send(client, report.tool, report.arguments, limit, run.meta, run.options)
         except KeyForgotten:
             raise
         except Exception as exc:
@@ -260,10 +263,10 @@ class Recovering:
         return result, read(result)
 
     def _timeout(self, run: Run) -> float:
-        left = max(0.001, run.started + self.policy.deadline - self._clock.monotonic())
-        if run.timeout is None and self._driver.interactive:
-            return left
-        return min(run.timeout or self.policy.timeout, left)
+        return min(run.timeout or self.policy.timeout, self._left(run))
+
+    def _left(self, run: Run) -> float:
+        return max(0.001, run.started + self.policy.deadline - self._clock.monotonic())
 
     def _use_key(self, run: Run, live: Live) -> None:
         """Put the idempotency key on the call where the server honours one."""
@@ -297,7 +300,7 @@ class Recovering:
         if live is not None and error.origin == "local" and error.code == "TIMEOUT":
             live.silent = True
         # Where the SDK has not even noticed that the time was up, nothing gets through any more.
-        is_stuck = isinstance(exc, TimeoutError)
+        is_stuck = isinstance(exc, TimeoutError) and not isinstance(exc, OutOfTime)
         if live is not None and (is_stuck or (error.origin == "local" and error.code in LOST)):
             live.retire()
         return error

@@ -18,6 +18,9 @@ import httpx2
 from mcp.shared.message import SessionMessage
 from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError
 
+from failwell.model.error import ToolError
+from failwell.model.kinds import Effect
+
 from .reading import BAD_ANSWER, Http
 
 _LARGEST_BODY: Final = 65_536
@@ -29,48 +32,128 @@ _CALL: Final = b'"tools/call"'
 class Seen:
     """What was seen of one call."""
 
-    __slots__ = ("answered", "failure", "http")
+    __slots__ = ("answered", "cut", "failure", "http", "patience")
 
     def __init__(self) -> None:
         self.http: Http | None = None
         self.failure: Exception | None = None
         self.answered = False
         """Whether the server took the call itself: what is refused after that says nothing about it."""
+        self.patience: float | None = None
+        """How long the server may be silent where it may be waiting for the user; None if it cannot be."""
+        self.cut: Callable[[Exception], None] | None = None
+        """Ends the call at once, for transports that do not tell it of a POST that failed."""
+
+    def fails(self, why: Exception) -> None:
+        # What was taken gets its answer, whatever happens to what is sent after it.
+        if self.cut is not None and not self.answered:
+            self.cut(why)
 
 
 watching: ContextVar[Seen | None] = ContextVar("failwell_watching", default=None)
 """Set around a call. The SDK sends in the context of whoever calls."""
 
 
-def witnessed(client: httpx2.AsyncClient) -> httpx2.AsyncClient:
-    """The client, told to note what it sees of the calls that are watched.
+def witnessed(client: httpx2.AsyncClient, *, apart: bool = False) -> httpx2.AsyncClient:
+    """The client, as one that notes what it sees of the calls that are watched.
 
     A POST of a watched call that fails is answered as if a gateway had said so, and the failure itself is noted. That
-    way it is the failure of one call, and the connection lives on.
+    way it is the failure of one call, and the connection lives on. `apart` is for a transport whose answers do not come
+    with its POSTs.
     """
-    send = client.send
+    return client if isinstance(client, _Witness) else _Witness(client, apart)
 
-    async def noting(request: httpx2.Request, **options: Any) -> httpx2.Response:
+
+class _Witness(httpx2.AsyncClient):
+    """Stands for an HTTP client, which stays as it is: it may belong to somebody who has other uses for it."""
+
+    def __init__(self, client: httpx2.AsyncClient, apart: bool) -> None:
+        # Not what a client is made of: whatever is not found here is looked for there.
+        vars(self).update(_client=client, _apart=apart)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("_client", "_apart"):
+            raise AttributeError(name)
+        return getattr(self._client, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._client, name, value)
+
+    async def __aenter__(self) -> _Witness:
+        await self._client.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc: Any) -> None:
+        await self._client.__aexit__(*exc)
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
+
+    def build_request(self, *given: Any, **options: Any) -> httpx2.Request:
+        request: httpx2.Request = self._client.build_request(*given, **options)
+        return request
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         seen = watching.get()
         if seen is None or request.method != "POST":
-            return await send(request, **options)
+            return await self._send(request, options)
+        if seen.patience is not None:
+            _wait_longer(request, seen.patience)
         try:
-            response = await send(request, **options)
+            if self._client.is_closed:
+                raise closed()
+            response = await self._send(request, options)
             if response.has_redirect_location or _is_json(response):
                 # Read here, where it is known whose it is when it breaks off.
                 await response.aread()
-        except httpx2.RequestError as failure:
-            seen.failure = failure
-            return httpx2.Response(502, request=request)
+        except (httpx2.RequestError, ToolError) as failure:
+            if _is_request(request):
+                seen.failure = failure
+                if self._apart:
+                    seen.fails(failure)
+            return httpx2.Response(202 if self._apart else 502, request=request)
         # A request that was redirected has its body only as a stream.
         if response.is_success and _CALL in request.read():
             seen.answered, seen.http, seen.failure = True, None, None
-        if response.status_code >= 400:
+        if response.status_code >= 400 and _is_request(request):
             seen.http = Http(response.status_code, dict(response.headers), await _body(response))
+            if self._apart:
+                seen.fails(ConnectionError(f"The server answered {response.status_code}."))
+        if self._apart and response.status_code >= 400:
+            await response.aclose()
+            return httpx2.Response(202, request=request)
         return response
 
-    client.send = noting  # type: ignore[method-assign]
-    return client
+    async def _send(self, request: httpx2.Request, options: dict[str, Any]) -> httpx2.Response:
+        response: httpx2.Response = await self._client.send(request, **options)
+        return response
+
+
+def closed() -> ToolError:
+    """The HTTP client that was given cannot be used any more, and nobody but its owner can change that."""
+    return ToolError(
+        "The HTTP client that was given is closed: keep it open for as long as Recovering uses it.",
+        code="NOT_CONFIGURED",
+        origin="local",
+        delivery="never_sent",
+        effect=Effect.NONE,
+    )
+
+
+def _wait_longer(request: httpx2.Request, patience: float) -> None:
+    """The time of a call is counted elsewhere, where it is known whether the server or the user is being waited for."""
+    times = request.extensions.get("timeout")
+    if isinstance(times, dict) and times.get("read") is not None and times["read"] < patience:
+        request.extensions = {**request.extensions, "timeout": {**times, "read": patience}}
+
+
+def _is_request(request: httpx2.Request) -> bool:
+    """Whether it asks for an answer. What becomes of a word that a call is given up says nothing about the call."""
+    try:
+        message = json.loads(request.read())
+    except (ValueError, RecursionError, httpx2.StreamError):
+        return True
+    return not isinstance(message, dict) or ("method" in message and "id" in message)
 
 
 def _is_json(response: httpx2.Response) -> bool:
