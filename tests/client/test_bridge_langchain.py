@@ -78,7 +78,7 @@ def test_a_recovering_client_waits_and_the_bridge_marks() -> None:
     async def main() -> None:
         async with Recovering(Client(StdioServerParameters(command=python, args=args))) as agent:
             once = fw.Policy(max_attempts=1)
-            tools = [recovering(each, policy=once) for each in tools_of(agent, await agent.list_tools())]
+            tools = [recovering(each, policy=once) for each in tools_of(agent, (await agent.list_tools()).tools)]
             [worked] = await answer(tools, "quota", {})
             assert shown(worked)[2:] == ("success", [{"type": "text", "text": "It took 2 calls."}])
             [failed] = await answer(tools, "find_user", {"id": 7})

@@ -570,7 +570,7 @@ def test_call_tool_takes_what_the_client_takes() -> None:
         async with agent(Tool("get")) as it:
             result = await it.call_tool("get", {"id": 1}, 3.0, progress, meta={"a": 1})
             assert result.is_error is False
-            assert [tool.name for tool in await it.list_tools()] == ["get"]
+            assert [tool.name for tool in (await it.list_tools()).tools] == ["get"]
             assert [report.ok for report in it.reports] == [True]
         async with agent(Tool("get"), kind="fastmcp") as it:
             assert (await it.call_tool("get", {"id": 1}, timeout=3)).is_error is False

@@ -34,6 +34,8 @@ _CALLBACKS: Final = ("elicitation_callback", "sampling_callback", "list_roots_ca
 class Driver(Protocol):
     """What recovering needs of a client."""
 
+    sample: Any
+    """The client that was given, which is never connected itself."""
     timeout: float | None
     """The client's own limit for one call."""
 
@@ -134,14 +136,14 @@ def keep_answers(client: Any) -> None:
 
 class _Base:
     def __init__(self, sample: Any, make: Callable[[], Any] | None) -> None:
-        self._sample: Any = sample
+        self.sample: Any = sample
         self._make = make
         self._used = False
 
     def _template(self) -> Any:
         """What a fresh client is made from: the first time what was given, later what the function makes."""
         first, self._used = not self._used, True
-        return self._sample if first or self._make is None else self._make()
+        return self.sample if first or self._make is None else self._make()
 
     async def knock(self, client: Any) -> None:
         # The newer protocol has no ping.
@@ -163,7 +165,7 @@ class _MCP(_Base):
 
     @property
     def interactive(self) -> bool:
-        return any(getattr(self._sample, name) is not None for name in _CALLBACKS)
+        return any(getattr(self.sample, name) is not None for name in _CALLBACKS)
 
     def fresh(self, ended: Callable[[], None], asking: Asking) -> Any:
         from mcp.server import Server
@@ -241,7 +243,7 @@ class _FastMCP(_Base):
 
     @property
     def interactive(self) -> bool:
-        return any(self._sample._session_kwargs.get(name) is not None for name in _CALLBACKS)
+        return any(self.sample._session_kwargs.get(name) is not None for name in _CALLBACKS)
 
     def fresh(self, ended: Callable[[], None], asking: Asking) -> Any:
         from fastmcp.client.transports import StdioTransport

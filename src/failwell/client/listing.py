@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import anyio
@@ -50,12 +50,18 @@ class Listing:
         """Whether a tool lists all of these arguments."""
         return arguments.keys() <= self._names.get(tool, _NONE)
 
-    async def fetch(self, live: Live, timeout: float) -> list[Any]:
+    async def fetch(self, live: Live, timeout: float) -> None:
         with anyio.fail_after(timeout), live.calling(timeout) as client:
-            listed = await self._driver.tools(client)
+            self._keep(await self._driver.tools(client))
+
+    def learn(self, listed: Any) -> None:
+        """Keep what the client has listed, if that is all there is."""
+        if not getattr(listed, "next_cursor", None):
+            self._keep(getattr(listed, "tools", listed))
+
+    def _keep(self, listed: Iterable[Any]) -> None:
         self._tools = {tool.name: tool for tool in listed}
-        self._names = {tool.name: _names_in(tool) for tool in listed}
-        return list(self._tools.values())
+        self._names = {name: _names_in(tool) for name, tool in self._tools.items()}
 
     async def try_to_fetch(self, connection: Connection, live: Live | None, timeout: float) -> None:
         token = watching.set(Seen())

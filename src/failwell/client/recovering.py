@@ -39,6 +39,7 @@ from .reading import read
 from .report import Attempt, Report
 from .run import IDEMPOTENCY_KEY, KeyForgotten, Run
 from .sending import is_plain, unsendable
+from .surface import attribute_of
 from .witness import Seen, watching
 from .wording import closed, not_connected, sharper, times_of, too_late, unsaid_effect
 
@@ -55,7 +56,8 @@ Negotiate = Callable[[ToolError, tuple[str, ...]], "bool | Awaitable[bool | None
 
 
 class Recovering:
-    """Around an `mcp.Client` or a `fastmcp.Client`, or a function that makes one; the same `call_tool`.
+    """Around an `mcp.Client` or a `fastmcp.Client`, or a function that makes one; the same `call_tool`, and
+    all else that the client can do.
 
     policy: how patient to be.
     fix: `fix(error, arguments)` gives better arguments, or None. `patched` is one: it applies what the server proposes.
@@ -123,21 +125,57 @@ class Recovering:
             raise RuntimeError("Use it as `async with Recovering(client) as agent:`.")
         return self._connection
 
-    async def list_tools(self) -> list[Any]:
-        """All the tools of the server. Listing changes nothing, so it is simply tried again."""
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        connection, sample = self._connection, self._driver.sample
+        if name == "close" and hasattr(sample, name):
+            return self._open.close
+        usable = connection.usable if connection is not None else None
+
+        async def opened() -> Any:
+            return (await self._open.open(self.policy.timeout)).client
+
+        return attribute_of(name, sample, usable and usable.client, self._request, opened)
+
+    async def list_tools(self, *given: Any, **options: Any) -> Any:
+        """The tools, as the client itself lists them, with the same options; tried again where that may work."""
+        listed = await self._request(
+            lambda client: client.list_tools(*given, **options), repeat=True, timeout=LISTING_TIMEOUT
+        )
+        if not given and not options:
+            self._listing.learn(listed)
+        return listed
+
+    async def _request(
+        self, send: Callable[[Any], Awaitable[Any]], *, repeat: bool, timeout: float | None = None
+    ) -> Any:
+        """What a request gives that is no call of a tool. One that changes nothing is simply tried again.
+
+        What the server says against it, and what the client says, is raised as the client raises it.
+        """
+        timeout = timeout or self._driver.timeout or self.policy.timeout
+        patience = self.policy.deadline if self._driver.interactive else timeout
         made = 0
         while True:
             connection, live, seen = self._open, None, Seen()
             token = watching.set(seen)
             try:
                 live = await connection.open(self.policy.timeout)
-                return await self._listing.fetch(live, LISTING_TIMEOUT)
+                with live.calling(timeout, patience) as client:
+                    return await send(client)
             except Exception as exc:
                 made += 1
-                failure = self._read_failure(exc, seen, live).replace(effect=Effect.NONE)
+                failure = self._read_failure(exc, seen, live)
+                if repeat:
+                    failure = failure.replace(effect=Effect.NONE)
+                    if live is not None and isinstance(exc, OutOfTime):
+                        live.retire()
                 decision = decide(failure, history=[failure] * (made - 1), policy=self.policy, now=self._clock.now())
-                wait = self._wait(failure, decision)
+                wait = self._wait(failure, decision) if repeat else None
                 if wait is None:
+                    if _is_the_clients(exc, failure, seen):
+                        raise
                     raise failure from exc
             finally:
                 watching.reset(token)
@@ -505,3 +543,10 @@ class Recovering:
             else getattr(live.client, "protocol_version", None)
         )
         return version if isinstance(version, str) else "2025-11-25"
+
+
+def _is_the_clients(exc: Exception, failure: ToolError, seen: Seen) -> bool:
+    """Whether an exception is as good as what was read from it: nothing is known that it does not say."""
+    if isinstance(exc, (ConnectionError, TimeoutError)) or seen.http is not None or seen.failure is not None:
+        return False
+    return not (hasattr(exc, "code") and failure.origin == "local")

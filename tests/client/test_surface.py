@@ -1,0 +1,213 @@
+"""Whatever the wrapped client can do, a recovering one can, over real wires."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import fastmcp
+import pytest
+from mcp import Client, MCPError
+from test_recovering_hostile import CUT, HANG, QUICK, RESULTS, Hostile, hosted, http, run
+
+import failwell as fw
+from failwell.client import Recovering
+from failwell.client.surface import attribute_of
+
+FILE = {"uri": "file:///a", "name": "a"}
+SAYS: dict[str, Any] = {
+    **RESULTS,
+    "ping": {},
+    "logging/setLevel": {},
+    "resources/list": {"resources": [FILE]},
+    "resources/templates/list": {"resourceTemplates": []},
+    "resources/read": {"contents": [{"uri": "file:///a", "text": "A"}]},
+    "resources/subscribe": {},
+    "resources/unsubscribe": {},
+    "prompts/list": {"prompts": []},
+    "prompts/get": {"messages": []},
+    "completion/complete": {"completion": {"values": ["x"]}},
+}
+CLIENTS: dict[str, Callable[..., Any]] = {"mcp": Client, "fastmcp": fastmcp.Client}
+REFERENCE = __import__("mcp_types").PromptReference(type="ref/prompt", name="p")
+GIVEN: dict[str, tuple[Any, ...]] = {
+    "call_tool": ("get_payment",),
+    "call_tool_mcp": ("get_payment", {}),
+    "read_resource": ("file:///a",),
+    "read_resource_mcp": ("file:///a",),
+    "subscribe_resource": ("file:///a",),
+    "unsubscribe_resource": ("file:///a",),
+    "get_prompt": ("p",),
+    "get_prompt_mcp": ("p",),
+    "complete": (REFERENCE, {"name": "a", "value": "b"}),
+    "complete_mcp": (REFERENCE, {"name": "a", "value": "b"}),
+    "set_logging_level": ("info",),
+    "send_progress_notification": ("t", 1.0),
+    "progress": ("t", 1.0),
+    "cancel": ("1",),
+    "set_roots": ([],),
+    "set_sampling_callback": (lambda *_: "said",),
+    "set_elicitation_callback": (lambda *_: {},),
+}
+# Only in the newer protocol, or of an extension that the server does not have.
+NOT_HERE = {"listen", "list_skills", "list_skills_mcp", "get_skill", "get_skill_mcp"}
+
+
+def saying(answer: Any = None) -> Hostile:
+    def say(method: str, message: dict[str, Any]) -> Any:
+        said = answer(method, message) if answer is not None else None
+        return SAYS.get(method) if said is None else said
+
+    return Hostile(say)
+
+
+def names_of(client: Any) -> list[str]:
+    return sorted(name for name in {*dir(client), *vars(client)} if not name.startswith("_"))
+
+
+async def used(client: Any, name: str, *, is_method: bool) -> Any:
+    """The type of an attribute, or of what it gives when it is called."""
+    found = getattr(client, name)
+    if not is_method:
+        return type(found)
+    given = found(*GIVEN.get(name, ()))
+    return type(await given if inspect.isawaitable(given) else given)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", CLIENTS)
+def test_all_that_a_client_can_do_is_done_as_the_client_does_it(kind: str) -> None:
+    async def story() -> None:
+        async with (
+            hosted(saying()) as server,
+            Recovering(CLIENTS[kind](server.address, mode="legacy"), policy=QUICK) as it,
+            CLIENTS[kind](server.address, mode="legacy") as plain,
+        ):
+            await it.list_tools()
+            # `close` ends the connection, and so comes last.
+            for name in sorted(set(names_of(plain)) - NOT_HERE, key=lambda name: (name == "close", name)):
+                is_method = inspect.isfunction(inspect.getattr_static(type(plain), name, None))
+                expected = await used(plain, name, is_method=is_method)
+                assert (name, await used(it, name, is_method=is_method)) == (name, expected)
+            assert await it.list_tools()
+
+    run(story)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", CLIENTS)
+def test_what_only_reads_is_tried_again_and_the_rest_is_sent_once(kind: str) -> None:
+    async def story() -> None:
+        faults = [http(503), CUT]
+
+        def answer(method: str, message: dict[str, Any]) -> Any:
+            return faults.pop(0) if method.startswith(("resources/read", "logging")) and faults else None
+
+        async with (
+            hosted(saying(answer)) as server,
+            Recovering(CLIENTS[kind](server.address, mode="legacy"), policy=QUICK) as it,
+        ):
+            read = await it.read_resource("file:///a")
+            assert (read if kind == "fastmcp" else read.contents)[0].text == "A"
+            assert server.count("resources/read") == 3
+            faults.append(CUT)
+            with pytest.raises(fw.ToolError):
+                await it.set_logging_level("info")
+            assert server.count("logging/setLevel") == 1
+
+    run(story)
+
+
+@pytest.mark.parametrize("kind", CLIENTS)
+def test_what_the_server_says_against_it_is_raised_as_the_client_raises_it(kind: str) -> None:
+    async def story() -> None:
+        async with (
+            hosted(Hostile()) as server,
+            Recovering(CLIENTS[kind](server.address, mode="legacy"), policy=QUICK) as it,
+        ):
+            with pytest.raises(MCPError, match="Method not found"):
+                await it.read_resource("file:///a")
+            with pytest.raises(TypeError):
+                await it.read_resource()
+
+    run(story)
+
+
+def test_pages_are_asked_for_one_by_one() -> None:
+    async def story() -> None:
+        def answer(method: str, message: dict[str, Any]) -> Any:
+            if method != "tools/list":
+                return None
+            tools = RESULTS["tools/list"]["tools"]
+            later = (message.get("params") or {}).get("cursor") == "2"
+            return {"tools": tools[1:]} if later else {"tools": tools[:1], "nextCursor": "2"}
+
+        async with (
+            hosted(saying(answer)) as server,
+            Recovering(Client(server.address, mode="legacy"), policy=QUICK) as it,
+        ):
+            first = await it.list_tools()
+            second = await it.list_tools(cursor=first.next_cursor)
+            assert [[tool.name for tool in page.tools] for page in (first, second)] == [["pay"], ["get_payment"]]
+            assert second.next_cursor is None
+
+    run(story)
+
+
+def test_a_server_that_does_not_answer_a_read_is_left_for_a_new_connection() -> None:
+    async def story() -> None:
+        silent = [HANG]
+        async with hosted(
+            saying(lambda method, _: silent.pop() if method == "prompts/list" and silent else None)
+        ) as it:
+            client = Client(it.address, mode="legacy", read_timeout_seconds=30)
+            async with Recovering(client, policy=fw.Policy(base_delay=0.001)) as agent:
+                await agent.list_tools()
+                agent._driver.timeout = 0.2
+                assert (await agent.list_prompts()).prompts == []
+                assert agent._connection is not None
+                assert agent._connection.opened == 2
+
+    run(story)
+
+
+def test_what_the_server_says_of_itself_is_known_after_the_first_request() -> None:
+    async def story() -> None:
+        async with (
+            hosted(saying()) as server,
+            Recovering(Client(server.address, mode="legacy"), policy=QUICK) as it,
+        ):
+            assert it.mode == "legacy"
+            with pytest.raises(RuntimeError):
+                _ = it.server_info
+            await it.list_tools()
+            assert it.server_info.name == "hostile"
+            assert not hasattr(it, "no_such_thing")
+
+    run(story)
+
+
+def test_what_is_opened_is_opened_on_the_client_that_is_connected() -> None:
+    async def story() -> None:
+        class Entered:
+            async def __aenter__(self) -> str:
+                return "entered"
+
+            async def __aexit__(self, *exc: object) -> None: ...
+
+        class Listening(Client):
+            def listen(self, **options: Any) -> Any:
+                assert options == {"tools_list_changed": True}
+                return Entered()
+
+        async def opened() -> Any:
+            await asyncio.sleep(0)
+            return Listening("http://x")
+
+        listen = attribute_of("listen", Client("http://x"), None, None, opened)  # type: ignore[arg-type]
+        async with listen(tools_list_changed=True) as entered:
+            assert entered == "entered"
+
+    run(story)
