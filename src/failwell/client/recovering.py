@@ -36,7 +36,7 @@ from .explaining import explained, misspelt
 from .listing import LISTING_TIMEOUT, Listing
 from .patience import LOST, Patience
 from .reading import read
-from .report import Attempt, Report
+from .report import Attempt, Report, remembered
 from .run import IDEMPOTENCY_KEY, KeyForgotten, Run
 from .sending import is_plain, unsendable
 from .surface import attribute_of
@@ -86,7 +86,7 @@ class Recovering:
                 raise TypeError(f"{name} is a function, not {callback!r}.")
         self.policy = policy or Policy()
         self.reports: deque[Report] = deque(maxlen=_REPORTS_KEPT)
-        """What was tried for the latest calls, the last one last."""
+        """What was tried for the latest calls, the last one last; without results, or anything else that is large."""
         self._driver = driver_for(client)
         self._fix, self._ask, self._negotiate, self._on_decision = fix, ask, negotiate, on_decision
         self._clock = clock
@@ -204,7 +204,7 @@ class Recovering:
             report.result = result
         else:
             report.error, report.result = await self._final(run, result, outcome)
-        self.reports.append(report)
+        self.reports.append(remembered(report))
         return report
 
     def _begin(self, name: str, arguments: dict[str, Any], options: dict[str, Any]) -> Run:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from failwell.formats import Outcome
+from failwell.guard import DEFAULT
 from failwell.model.decide import Decision
 from failwell.model.error import ToolError
+
+# Of what was sent with one call, as it is remembered: in all, in one argument that is too long, and how many of those.
+_ROOM: Final = 4_000
+_LONGEST: Final = 400
+_MOST: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,67 @@ class Report:
             waited = "" if attempt.wait is None else f" Waited {attempt.wait:.1f} s."
             lines.append(f"  {attempt.number}. {what}: {attempt.decision.reason}{waited}")
         return "\n".join(lines)
+
+
+def remembered(report: Report) -> Report:
+    """The report as it is kept for later: without the result, and with nothing else that is large.
+
+    Errors are guarded as they are on every way out, and what they were made from is let go.
+    """
+    tool, arguments = report.tool, _short(report.arguments)
+    if report.error is None and not report.attempts:
+        return Report(tool[:_LONGEST], arguments, calls=report.calls, seconds=report.seconds)
+    attempts = [
+        replace(each, tool=tool[:_LONGEST], arguments=_short(each.arguments), error=_guarded(each.error))
+        for each in report.attempts
+    ]
+    error = None if report.error is None else _guarded(report.error)
+    return Report(tool[:_LONGEST], arguments, None, error, attempts, report.calls, report.seconds)
+
+
+def _guarded(outcome: Outcome) -> Outcome:
+    outcome = DEFAULT(outcome)
+    # A cause holds what was being done when it was raised.
+    return outcome.replace(cause=None, debug=None) if isinstance(outcome, ToolError) else outcome
+
+
+def _short(values: Mapping[str, Any]) -> dict[str, Any]:
+    if _room_after(values, _ROOM) >= 0:
+        return dict(values)
+    return {str(name)[:_LONGEST]: _cut(value) for name, value in list(values.items())[:_MOST]}
+
+
+def _cut(value: object) -> object:
+    if _room_after(value, _LONGEST) >= 0:
+        return value
+    if isinstance(value, str):
+        return f"{value[:_LONGEST]} …({len(value) - _LONGEST} characters cut)…"
+    count = f" of {len(value)}" if isinstance(value, (list, tuple, Mapping)) else ""
+    return f"({type(value).__name__}{count}, cut)"
+
+
+def _room_after(value: object, room: int) -> int:
+    """What is left of the room when a value is in it; less than nothing if it does not fit, and then it ends."""
+    if type(value) is str:
+        return room - len(value) - 1
+    if value is None or type(value) in (bool, float):
+        return room - 1
+    if type(value) is int:
+        return room - 1 - value.bit_length() // 3
+    if isinstance(value, Mapping):
+        parts: Iterable[object] = (part for item in value.items() for part in item)
+    elif isinstance(value, (list, tuple)):
+        parts = value
+    else:
+        # Nobody knows how large it is.
+        return -1
+    # So that what is nested without end does not fit either.
+    room -= 20
+    for part in parts:
+        if room < 0:
+            break
+        room = _room_after(part, room)
+    return room
 
 
 def count_of(number: int, thing: str) -> str:
