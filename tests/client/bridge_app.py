@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import sys
 from collections import Counter
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import ToolAnnotations
+from mcp_types import (
+    CallToolResult,
+    EmbeddedResource,
+    ImageContent,
+    TextContent,
+    TextResourceContents,
+    ToolAnnotations,
+)
 
 import failwell as fw
 
 READS = ToolAnnotations(read_only_hint=True)
 WRITES = ToolAnnotations(read_only_hint=False, idempotent_hint=False)
+PIXEL = base64.b64encode(b"pixel").decode()
 SECRET = "postgres://admin:Tr0ub4dor-and-3@db.internal/prod"
 
 structured = sys.argv[1] == "failwell"
@@ -92,6 +101,24 @@ def delete_user(id: int) -> str:
 def die() -> str:
     """Never answer."""
     os._exit(3)
+
+
+@server.tool(annotations=READS)
+def scan() -> CallToolResult:
+    """Fail, with more than words."""
+    return CallToolResult(
+        content=[
+            ImageContent(type="image", data=PIXEL, mime_type="image/png"),
+            TextContent(type="text", text="Error executing tool scan: Page 7 not found"),
+            TextContent(type="text", text=f"Log: read 6 pages from {SECRET}"),
+            TextContent(
+                type="text", text='{"success": false, "error": {"code": "NOT_FOUND", "message": "No page 7."}}'
+            ),
+            EmbeddedResource(type="resource", resource=TextResourceContents(uri="file:///6.txt", text="Page 6")),
+        ],
+        structured_content={"pages": 6, "source": SECRET},
+        is_error=True,
+    )
 
 
 @server.tool(annotations=READS)

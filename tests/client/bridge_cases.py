@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import socket
 import subprocess
 import sys
@@ -83,6 +84,21 @@ CASES: Final = {
         "Only admins may delete users. Ask the user; do not call again before they have changed it.",
     ),
 }
+
+# What `scan` fails with: the text that is told, and what else the server sends, with its secrets masked.
+SCAN: Final = "No page 7. Look for another one; the same call will fail again."
+SCAN_LOG: Final = "Log: read 6 pages from postgres://admin:[redacted]@db.internal/prod"
+_IMAGE: Final = {"type": "image", "data": base64.b64encode(b"pixel").decode(), "mimeType": "image/png"}
+_PAGE: Final = {"type": "resource", "resource": {"uri": "file:///6.txt", "text": "Page 6"}}
+SCAN_REST: Final[list[dict[str, Any]]] = [_IMAGE, {"type": "text", "text": SCAN_LOG}, _PAGE]
+SCAN_ORIGINAL: Final[list[dict[str, Any]]] = [
+    _IMAGE,
+    {"type": "text", "text": "Error executing tool scan: Page 7 not found"},
+    {"type": "text", "text": SCAN_LOG},
+    {"type": "text", "text": '{"success": false, "error": {"code": "NOT_FOUND", "message": "No page 7."}}'},
+    _PAGE,
+]
+SCAN_STRUCTURED: Final = {"pages": 6, "source": "postgres://admin:[redacted]@db.internal/prod"}
 
 
 def command(style: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 from anthropic.types import ToolResultBlockParam
-from bridge_cases import CASES, STYLES, command
+from bridge_cases import CASES, SCAN, SCAN_LOG, STYLES, command
 from fastmcp.client.client import CallToolResult as FastMCPResult
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
@@ -59,6 +59,18 @@ def test_the_model_sees_each_outcome_once_and_marked(style: str) -> None:
                 assert (name, block) == (name, text(case.text(style), error=case.error))
 
     anyio.run(main)
+
+
+def test_what_else_a_server_sends_with_a_failure_stays_as_text() -> None:
+    """The API refuses an error that has anything but texts."""
+    python, *args = command("plain")
+
+    async def main() -> object:
+        async with Client(StdioServerParameters(command=python, args=args)) as client:
+            return await client.call_tool("scan", {})
+
+    image = "(The server also sent: image, not shown.)"
+    assert block_for(anyio.run(main)) == text(SCAN, image, SCAN_LOG, "Page 6", error=True)
 
 
 def test_with_a_recovering_client_the_waits_are_over() -> None:

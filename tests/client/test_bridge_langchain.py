@@ -7,7 +7,7 @@ from typing import Any
 
 import anyio
 import pytest
-from bridge_cases import CASES, STYLES, command
+from bridge_cases import CASES, SCAN, SCAN_ORIGINAL, SCAN_REST, STYLES, command
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool, ToolException, tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
@@ -87,6 +87,29 @@ def test_a_recovering_client_waits_and_the_bridge_marks() -> None:
             assert (await agent.call_tool("called", {"name": "pay"})).structured_content == {"result": 1}
 
     anyio.run(main)
+
+
+def test_what_else_a_server_sends_with_a_failure_stays() -> None:
+    python, *args = command("plain")
+
+    async def main() -> list[ToolMessage]:
+        async with Client(StdioServerParameters(command=python, args=args)) as client:
+
+            async def scan() -> Any:
+                result = await client.call_tool("scan", {})
+                wire = result.model_dump(by_alias=True, mode="json", exclude_none=True)
+                # LangChain has no block for a resource.
+                return wire["content"][:-1], result
+
+            made = StructuredTool.from_function(
+                coroutine=scan, name="scan", description="Scan.", response_format="content_and_artifact"
+            )
+            return await answer([recovering(made)], "scan", {})
+
+    [message] = anyio.run(main)
+    assert (message.status, message.content) == ("error", [{"type": "text", "text": SCAN}, *SCAN_REST[:-1]])
+    assert message.additional_kwargs == {"io.github.failwell/original": SCAN_ORIGINAL[:-1]}
+    assert message.artifact.structured_content["pages"] == 6
 
 
 def raises(exc: BaseException) -> Callable[[], Any]:

@@ -12,7 +12,18 @@ from agents import Agent, ModelResponse, RunConfig, Runner, Tool, Usage, functio
 from agents.exceptions import UserError
 from agents.mcp import MCPServer, MCPServerStdio, MCPServerStreamableHttp
 from agents.models.interface import Model
-from bridge_cases import CASES, LOST, STYLES, Case, command, serving
+from bridge_cases import (
+    CASES,
+    LOST,
+    SCAN,
+    SCAN_ORIGINAL,
+    SCAN_REST,
+    SCAN_STRUCTURED,
+    STYLES,
+    Case,
+    command,
+    serving,
+)
 from mcp_types import CallToolResult
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
@@ -120,6 +131,20 @@ def test_programs_find_the_error_in_the_result() -> None:
     error = fw.parse(result)
     assert isinstance(error, fw.ToolError)
     assert (result.is_error, error.code, error.message) == (True, "NOT_FOUND", "User 7 not found")
+
+
+def test_what_else_a_server_sends_with_a_failure_stays() -> None:
+    async def main() -> tuple[CallToolResult, list[Any]]:
+        async with on_stdio("plain", use_structured_content=True) as server:
+            bridged = recovering(server)
+            return await bridged.call_tool("scan", {}), await shown("scan", {}, servers=[bridged])
+
+    result, [told] = anyio.run(main)
+    wire = result.model_dump(by_alias=True, mode="json", exclude_none=True)
+    assert wire["content"] == [{"type": "text", "text": f"Error: {SCAN}"}, *SCAN_REST]
+    assert (wire["isError"], wire["structuredContent"]) == (True, SCAN_STRUCTURED)
+    assert wire["_meta"]["io.github.failwell/original"] == SCAN_ORIGINAL
+    assert [each["type"] for each in told["output"]] == ["input_text", "input_image", "input_text", "input_text"]
 
 
 def test_what_the_sdk_checks_by_itself_is_told_as_well() -> None:

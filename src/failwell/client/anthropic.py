@@ -19,6 +19,7 @@ from anthropic.types.tool_result_block_param import Content
 
 from failwell.model.decide import Policy
 
+from .content import beside
 from .telling import failure, settle
 
 _IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
@@ -27,7 +28,8 @@ _IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"
 def tool_result_block(
     tool_use_id: str, outcome: object, *, tool: object = None, policy: Policy | None = None
 ) -> ToolResultBlockParam:
-    """The block for a result, a value or an exception: content where the call worked, one marked text where it failed.
+    """The block for a result, a value or an exception: content where the call worked, a marked text where it failed,
+    and after it what else the server sent.
 
     `tool` is the tool as the server lists it: a failure is told differently if the call can be repeated safely.
 
@@ -37,25 +39,44 @@ def tool_result_block(
     block: ToolResultBlockParam = {"type": "tool_result", "tool_use_id": tool_use_id}
     if found := failure(outcome):
         told = settle(found, tool=tool, policy=policy)
-        block["content"] = [_text(told.text)]
+        _, blocks = _parts(outcome)
+        rest = [_block(each) for each in beside(told.text, blocks or ()).blocks]
         if told.is_error:
             block["is_error"] = True
+            rest = [_as_text(each) for each in rest]
+        block["content"] = [_text(told.text), *_filled(rest)]
         return block
     block["content"] = _content(outcome)
     return block
 
 
 def _content(outcome: object) -> list[Content]:
+    result, blocks = _parts(outcome)
+    if blocks is None:
+        return [] if result is None else [_text(_written(result))]
+    if not blocks and (structured := result.get("structuredContent", result.get("structured_content"))) is not None:
+        return [_text(_written(structured))]
+    return _filled([_block(block) for block in blocks])
+
+
+def _parts(outcome: object) -> tuple[Any, list[Any] | None]:
+    """A result as JSON, and its blocks if it has any."""
     data = _json(outcome)
     result = data.get("result", data) if isinstance(data, Mapping) and "jsonrpc" in data else data
     blocks = result.get("content") if isinstance(result, Mapping) else None
     if not isinstance(blocks, Sequence) or isinstance(blocks, str):
-        return [] if result is None else [_text(_written(result))]
-    if not blocks and (structured := result.get("structuredContent", result.get("structured_content"))) is not None:
-        return [_text(_written(structured))]
-    made = [_block(_json(block)) for block in blocks]
+        return result, None
+    return result, [_json(block) for block in blocks]
+
+
+def _filled(blocks: list[Content]) -> list[Content]:
     # The API refuses a text that is empty.
-    return [block for block in made if block != _text("")]
+    return [block for block in blocks if block != _text("")]
+
+
+def _as_text(block: Content) -> Content:
+    """A block that an error may have: the API takes only texts."""
+    return block if block["type"] == "text" else _text(f"(The server also sent: {block['type']}, not shown.)")
 
 
 def _json(value: Any) -> Any:

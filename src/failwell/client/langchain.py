@@ -27,6 +27,7 @@ from failwell.model.decide import Policy, Traits
 from failwell.model.error import ToolError
 from failwell.model.needs import NeedsInput
 
+from .content import ORIGINAL, beside
 from .reading import read
 from .telling import Told, attempted, attempted_sync, failure, raised, settle
 
@@ -116,7 +117,11 @@ class _Recovering(BaseTool):
     def _answer(self, told: Told, last: Any, options: Mapping[str, Any]) -> Any:
         status = "error" if told.is_error else "success"
         if isinstance(last, ToolMessage):
-            return last.model_copy(update={"content": told.text, "status": status})
+            rest = beside(told.text, _blocks(last))
+            content: Any = [{"type": "text", "text": told.text}, *rest.blocks] if rest.blocks else told.text
+            kept = {} if rest.original is None else {ORIGINAL: rest.original}
+            more = {**last.additional_kwargs, **kept}
+            return last.model_copy(update={"content": content, "status": status, "additional_kwargs": more})
         call = options.get("tool_call_id")
         # Without an id nobody called it as a model does, and there is no message to mark.
         return told.text if call is None else ToolMessage(told.text, name=self.name, tool_call_id=call, status=status)
@@ -141,9 +146,12 @@ def _returned(result: Any) -> Outcome | None:
         return failure(result) if isinstance(result, (str, Mapping)) else None
     if hasattr(result.artifact, "content") and (found := failure(result.artifact)):
         return found
-    content = result.content if isinstance(result.content, list) else [{"type": "text", "text": result.content}]
-    blocks = [{"type": "text", "text": block} if isinstance(block, str) else block for block in content]
-    return failure({"content": blocks, "isError": result.status == "error"})
+    return failure({"content": _blocks(result), "isError": result.status == "error"})
+
+
+def _blocks(message: ToolMessage) -> list[dict[str, Any]]:
+    content = message.content if isinstance(message.content, list) else [message.content]
+    return [{"type": "text", "text": block} if isinstance(block, str) else block for block in content]
 
 
 def _traits(tool: BaseTool) -> Traits:

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 from agents import RunContextWrapper
 from agents.exceptions import AgentsException, ModelBehaviorError, UserError
 from agents.mcp import MCPServer
-from mcp_types import CallToolResult, TextContent
+from mcp_types import CallToolResult
 
 from failwell.classify import from_http
 from failwell.classify.telling import said
@@ -28,6 +28,7 @@ from failwell.model.error import ToolError
 from failwell.model.kinds import Effect
 from failwell.model.parts import FieldError
 
+from .content import ORIGINAL, beside, masked
 from .telling import Told, attempted, failure, raised, settle
 
 S = TypeVar("S", bound=MCPServer)
@@ -95,13 +96,21 @@ def _marked(told: Told) -> str:
 
 
 def _answer(told: Told, last: CallToolResult | None) -> CallToolResult:
-    """A result that says it once. What the server had to say to programs stays."""
+    """A result that says it once. What else the server sent stays."""
     outcome: Any = to_result(told.outcome, "text")["_meta"]
-    kept = dict(last.meta or {}) if last is not None else {}
-    return CallToolResult(
-        content=[TextContent(type="text", text=_marked(told))],
-        is_error=told.is_error,
-        _meta={**kept, META_KEY: outcome[META_KEY]},
+    text = _marked(told)
+    answer: dict[str, Any] = last.model_dump(by_alias=True, mode="json", exclude_none=True) if last is not None else {}
+    rest = beside(text, answer.get("content", ()))
+    kept = {} if rest.original is None else {ORIGINAL: rest.original}
+    # In place of a question, which is no error, the SDK could show its model the structured content.
+    structured = masked(answer.get("structuredContent")) if told.is_error else None
+    return CallToolResult.model_validate(
+        {
+            "content": [{"type": "text", "text": text}, *rest.blocks],
+            "isError": told.is_error,
+            "structuredContent": structured,
+            "_meta": {**answer.get("_meta", {}), **kept, META_KEY: outcome[META_KEY]},
+        }
     )
 
 

@@ -1,0 +1,63 @@
+"""What a failed result had beside its text: it stays where a framework has a place for it.
+
+The first text becomes the one that is told. What that replaces is kept for programs, under `ORIGINAL`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from failwell.guard import DEFAULT
+
+from .telling import failure
+
+ORIGINAL: Final = "io.github.failwell/original"
+"""The key under which a bridge keeps the blocks of a server's result, where its text says something else."""
+
+# Bytes, not words.
+_OPAQUE: Final = frozenset({"data", "blob", "base64"})
+
+Block = Mapping[str, Any]
+
+
+class Beside(NamedTuple):
+    """What goes with a text that was told."""
+
+    blocks: list[dict[str, Any]]
+    """The other blocks, as the server sent them, with secrets masked."""
+    original: list[dict[str, Any]] | None
+    """All of them, where the server's own text says what the new one does not."""
+
+
+def beside(text: str, blocks: Sequence[Block]) -> Beside:
+    """What of these blocks, which are JSON, goes with the text that takes the place of the first text among them."""
+    masked = [_masked(block) for block in blocks]
+    first = next((place for place, block in enumerate(masked) if block.get("type") == "text"), None)
+    kept = [block for place, block in enumerate(masked) if place != first and not _is_told(text, block)]
+    said = str(masked[first].get("text", "")).strip() if first is not None else ""
+    return Beside(kept, masked if said not in text else None)
+
+
+def _is_told(text: str, block: Block) -> bool:
+    """Whether a block only says the same failure again, for programs or in the same words."""
+    if block.get("type") != "text":
+        return False
+    said = str(block.get("text", "")).strip()
+    if said in text:
+        return True
+    found = failure({"content": [block], "isError": True})
+    return found is not None and not getattr(found, "legacy", False)
+
+
+def masked(value: Any) -> Any:
+    """A JSON value with the secrets in its texts masked."""
+    if isinstance(value, str):
+        return DEFAULT.redact(value)
+    if isinstance(value, Mapping):
+        return _masked(value)
+    return [masked(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+
+def _masked(block: Block) -> dict[str, Any]:
+    return {name: part if name in _OPAQUE else masked(part) for name, part in block.items()}
