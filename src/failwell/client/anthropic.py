@@ -41,10 +41,10 @@ def tool_result_block(
         told = settle(found, tool=tool, policy=policy)
         _, blocks = _parts(outcome)
         rest = [_block(each) for each in beside(told.text, blocks or ()).blocks]
+        shown = [_as_text(each) for each in rest] if told.is_error else rest
+        block["content"] = [_text(told.text), *_filled(shown)]
         if told.is_error:
             block["is_error"] = True
-            rest = [_as_text(each) for each in rest]
-        block["content"] = [_text(told.text), *_filled(rest)]
         return block
     block["content"] = _content(outcome)
     return block
