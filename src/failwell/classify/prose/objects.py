@@ -111,6 +111,8 @@ def is_failure(data: Mapping[str, Any]) -> bool:
     """Whether an object says by itself that it is an error."""
     if any(data.get(key) is False for key in ("success", "ok", "succeeded")) or data.get("isError") is True:
         return True
+    if "jsonrpc" in data and isinstance(data.get("error"), Mapping):
+        return True
     status = _number(data)
     if status is not None and (label_of(data) or data.get("error")):
         return True

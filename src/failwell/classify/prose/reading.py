@@ -7,13 +7,13 @@ from re import IGNORECASE
 from typing import Final
 
 from failwell.model.error import ToolError
-from failwell.model.kinds import Kind
+from failwell.model.kinds import Kind, Strategy
 from failwell.model.lazily import pattern
 from failwell.model.plain import positive
 from failwell.model.plain import text as clean
 
-from . import announcing, crashes, names, objects, pydantic, schemas, sql, statuses, traces, words, zod
-from .finding import GUESSED, STATED, UNKNOWN, Finding, Parser
+from . import announcing, crashes, hosts, names, objects, pydantic, schemas, sql, statuses, traces, words, zod
+from .finding import EXACT, GUESSED, STATED, UNKNOWN, Finding, Parser
 from .wraps import Unwrapped, ends, unwrap
 
 # The exact ones first. A text that several could read is read by the first.
@@ -24,6 +24,7 @@ SHAPES: Final[tuple[Parser, ...]] = (
     schemas.read,
     names.grpc,
     names.system,
+    hosts.read,
     sql.read,
     statuses.read,
     crashes.key,
@@ -53,6 +54,8 @@ _DELAY: Final = pattern(
     IGNORECASE,
 )
 _UNITS: Final = {"ms": 0.001, "mil": 0.001, "m": 60, "h": 3600, "s": 1}
+# Whoever refused is a person, or has set the rule: they can be asked, and nobody is to find a way around them.
+_STRATEGIES: Final = {"POLICY_DENIED": Strategy.USER_ACTION}
 _EMPTY: Final = "The tool failed and gave no reason."
 _DEEPEST: Final = 3
 
@@ -108,6 +111,9 @@ def _in_json(lead: str, data: object, sure: bool, depth: int) -> Finding | None:
     before = _shaped(lead) if lead else None
     if before is not None and (found.code is None or before.http_status is not None):
         found = found._replace(code=before.code, confidence=before.confidence, http_status=before.http_status)
+    if found.confidence < EXACT and (relayed := hosts.read(unwrap(found.message or "").text)) is not None:
+        # What a gateway says in words is more than the status it says it with.
+        found = found._replace(code=relayed.code, confidence=relayed.confidence)
     if lead:
         said = f"{lead} {found.message}" if found.message else lead
         found = found._replace(message=said)
@@ -138,6 +144,7 @@ def _error(finding: Finding, wrapped: Unwrapped, number: int | None) -> ToolErro
         fields=finding.fields,
         http_status=finding.http_status,
         suggestion=finding.suggestion,
+        strategy=_STRATEGIES.get(code or ""),
         tool=wrapped.tool or _tool(wrapped.text),
         legacy=True,
         origin="peer",

@@ -39,7 +39,8 @@ _ROWS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
             r"|response|result))\b",
             r"\btool(?: name)?:? (?:\S{1,100} )?(?:was |is |could )?(?:not (?:be )?(?:found|known|registered"
             r"|available)|unknown)",
-            r"no tool (?:named|called|with)|\btool \S{1,100} (?:does not exist|doesn't exist|is disabled)",
+            r"no tool (?:named|called|with)|\btool \S{1,100} (?:does not exist|doesn't exist|(?:exists but )?is"
+            r" (?:disabled|inactive))",
         ),
     ),
     (
@@ -347,6 +348,11 @@ def masked(text: str) -> str:
     return _MASKED.sub("¤", text)
 
 
+def first_sentence(text: str) -> str:
+    cut = _SENTENCE.search(text)
+    return text[: cut.start()] if cut else text
+
+
 def code_of(text: str) -> str | None:
     """The code that the words of a piece of text stand for.
 
@@ -361,8 +367,7 @@ def read(text: str) -> Finding | None:
     """What happened stands in the first sentence; the ones after it give advice, and count only if it says nothing."""
     text = text[:_LONGEST]
     whole = masked(text)
-    cut = _SENTENCE.search(whole)
-    first = whole[: cut.start()] if cut else whole
+    first = first_sentence(whole)
     # Last with the values in it: all that a text says may stand in quotes.
     for less, piece in enumerate(dict.fromkeys((first, whole, text))):
         if code := code_of(piece):
