@@ -645,6 +645,8 @@ UNITS = [
     "Key: 'a' Error:", "retry after 1", "wait ", "environment variable ", "install ", "token ", "column a ", "one of a ", "not found, ",
     "ignored ", "was ignored\n", "❌", "- ", "**", "SQLSTATE ", "On instance['a']", "json: cannot unmarshal a into Go struct field A.",
     "tool a ", "Error executing tool ", "MCP error -32602: ", "é", "😀", "\\", '\\"', "tokens are ",
+    "session ", "mcp session ", "denied by a ", "response exceeds ", "mcp server ", "user ", "requires a ", "tool call a ", "jwt ",
+    "not found, so ", "missing a", "Unknown a, ", "failed to a, the ", "-a\n", "1-1-1 a\n", "error:a\n", "a: 1, ", "was ",
 ]  # fmt: skip
 
 

@@ -67,6 +67,16 @@ _SUGGESTION_KEYS: Final = ("suggestion", "hint", "resolution", "remediation", "f
 # With something in one of these, an object is an answer that has an error in it, not an error.
 _PAYLOAD: Final = ("data", "result", "results", "items", "content", "id", "output", "rows", "tools", "stdout", "value")
 _FAILED: Final = frozenset({"error", "fail", "failed", "failure", "err"})
+_FLAGS: Final = ("success", "ok", "succeeded")
+_WORKED: Final = frozenset({"ok", "success", "succeeded", "successful", "completed"})
+# What stands beside a list of errors that is the whole answer.
+_AROUND: Final = frozenset(
+    """error errors errorMessages message msg code status statusCode status_code detail details title type name success
+    ok data result extensions request_id requestId trace_id traceId timestamp path documentation_url instance hint
+    suggestion""".split()
+)
+# An object with one of these tells how often others failed.
+_COUNTED: Final = frozenset({"count", "since", "occurrences", "first_seen", "last_seen", "firstSeen", "lastSeen"})
 _DEEPEST: Final = 5
 
 _DECODE: Final = json.JSONDecoder().raw_decode
@@ -109,21 +119,35 @@ def listed(data: object) -> Finding | None:
 
 def is_failure(data: Mapping[str, Any]) -> bool:
     """Whether an object says by itself that it is an error."""
-    if any(data.get(key) is False for key in ("success", "ok", "succeeded")) or data.get("isError") is True:
+    if any(data.get(key) is True for key in _FLAGS) or _word(data.get("status")) in _WORKED:
+        return False
+    if any(data.get(key) is False for key in _FLAGS) or data.get("isError") is True:
         return True
     if "jsonrpc" in data and isinstance(data.get("error"), Mapping):
         return True
     status = _number(data)
+    if not _COUNTED.isdisjoint(data):
+        return False
     if status is not None and (label_of(data) or data.get("error")):
         return True
     if any(data.get(key) for key in _PAYLOAD):
         return False
-    if isinstance(state := data.get("status"), str) and state.lower() in _FAILED:
+    if _word(data.get("status")) in _FAILED and (label_of(data) or data.get("error") or _AROUND.issuperset(data)):
         return True
-    error = data.get("error") or data.get("errors") or data.get("error_code") or data.get("errorCode")
+    error = data.get("error") or data.get("error_code") or data.get("errorCode")
+    if error is True:
+        return label_of(data) is not None
+    if isinstance(error, Mapping) and (_word(error.get("message")) in _WORKED or error.get("code") == 0):
+        return False
+    # Several errors stand in answers about something else as well.
+    error = error or (data.get("errors") if _AROUND.issuperset(data) else None)
     return (isinstance(error, (str, Mapping, list)) and bool(error)) or (
         isinstance(data.get("detail"), list) and listed(data["detail"]) is not None
     )
+
+
+def _word(value: object) -> str | None:
+    return value.lower() if isinstance(value, str) else None
 
 
 def contents(data: Mapping[str, Any]) -> str | None:

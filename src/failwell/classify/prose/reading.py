@@ -61,7 +61,10 @@ _DEEPEST: Final = 3
 
 
 def read(text: str, is_error: bool | None, number: int | None) -> ToolError | None:
-    wrapped = unwrap(clean(ends(text)))
+    text = clean(ends(text))
+    if is_error is not True and announcing.is_shown(text.lstrip()):
+        return None
+    wrapped = unwrap(text)
     finding = _find(wrapped, is_error)
     if finding is None:
         return None

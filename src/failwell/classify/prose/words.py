@@ -21,7 +21,7 @@ _SECRET: Final = (
     r"(?:api[ _-]?keys?|(?:access |auth\w* |bearer |api |refresh |session |id |security )?tokens?|credentials?"
     r"|passwords?|secret(?: key)?|access[ _-]?keys?|\b\w{0,40}_(?:key|token|secret|password|credentials))"
 )
-_THING: Final = (
+THING: Final = (
     r"(?:argument|param(?:eter)?|field|property|option|input|key|value|flag|attribute|identifier|variable|operator"
     r"|operation|action|mode|type|format|unit|function|keyword|command|language|encoding|enum|level|setting|timeout"
     r"|filter|sort|order"
@@ -174,10 +174,10 @@ _ROWS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     (
         "MISSING_REQUIRED_FIELD",
         (
-            rf"missing (?:\d{{1,3}} )?(?:the |one or more )?(?:required |mandatory ){{0,2}}{_THING}s?\b"
+            rf"missing (?:\d{{1,3}} )?(?:the |one or more )?(?:required |mandatory ){{0,2}}{THING}s?\b"
             rf"|missing required",
-            rf"(?:is|are|{_THING}s?) (?:a )?required\b"
-            rf"|required {_THING}s?\b{_GAP}(?:missing|not (?:provided|found|set|given)|absent)",
+            rf"(?:is|are|{THING}s?) (?:a )?required\b"
+            rf"|required {THING}s?\b{_GAP}(?:missing|not (?:provided|found|set|given)|absent)",
             r"(?:must|please) (?:provide|specify|supply)|^(?:missing|empty|provide|give|specify|supply)\b"
             r"|no arguments\b",
             r"^\S{1,60} required\b",
@@ -200,7 +200,7 @@ _ROWS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         "VALIDATION_ERROR",
         (
             rf"(?:unknown|unrecogni[sz]ed|unexpected|unsupported|invalid|illegal|bad"
-            rf"|extra) (?:\w{{1,20}} )?{_THING}s?\b",
+            rf"|extra) (?:\w{{1,20}} )?{THING}s?\b",
             rf"(?:unknown|invalid|no) time ?zone|unknown {_GAP}(?:use one of|must be|expected|valid|supported|allowed)",
             r"must be (?:one of|an?\b|at |between|greater|less|positive|non|in\b|either|unique|valid|>|<|true|false"
             r"|within|equal)",
@@ -340,7 +340,7 @@ _MASKED: Final = pattern(
 )
 # The end of a sentence. What to install belongs to what was not found.
 _SENTENCE: Final = pattern(r"[.!?]\s+(?!(?:Please )?[Ii]nstall\b)(?=[A-Z'\"`\[(])|\n")
-_LONGEST: Final = 4_000
+_LONGEST: Final = 3_000
 
 
 def masked(text: str) -> str:
