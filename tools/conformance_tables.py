@@ -28,6 +28,36 @@ _ROLE: Row = {
 
 # name: (formats it is rendered in, the error)
 ERRORS: dict[str, tuple[str, Row]] = {
+    # how it was said, and what may have been done
+    "quoted": (
+        "canonical problem",
+        {"code": "NOT_FOUND", "message": "no such file", "severity": "error", "standing": "quoted"},
+    ),
+    "may-have-been-done": (
+        ALL,
+        {
+            "code": "TIMEOUT",
+            "message": "The bank did not answer.",
+            "severity": "error",
+            "tool": "pay",
+            "effect": "unknown",
+        },
+    ),
+    "done-in-part": (
+        ALL,
+        {"code": "PARTIAL_FAILURE", "message": "2 of 5 were sent.", "severity": "error", "tool": "send"},
+    ),
+    "done-and-checked": (
+        ALL,
+        {
+            "code": "UPSTREAM_ERROR",
+            "message": "The receipt could not be mailed.",
+            "severity": "error",
+            "tool": "pay",
+            "effect": "done",
+            "verify": {"tool": "get_invoice", "arguments": {"id": 7}},
+        },
+    ),
     # one of each kind, by its default code
     "not-found": (ALL, {"code": "NOT_FOUND", "message": 'agent "fd-safety" not registered', "severity": "error"}),
     "conflict-held": (
@@ -894,6 +924,18 @@ _WRITE: Row = {"tool": {"name": "t", "annotations": {"readOnlyHint": False, "des
 
 # name: (the failure, what else is known)
 DECISIONS: dict[str, tuple[Row, Row]] = {
+    "invited-write": ({**_TIMEOUT, "retry_after": 5}, _WRITE),
+    "invited-write-quoted": ({**_TIMEOUT, "retry_after": 5, "standing": "quoted"}, _WRITE),
+    "invited-read-quoted": ({**_TIMEOUT, "retry_after": 5, "standing": "quoted"}, _READ),
+    "invited-write-local": ({**_TIMEOUT, "retry_after": 5, "origin": "local"}, _WRITE),
+    "refused-write": ({**_TIMEOUT, "standing": "quoted"}, {"delivery": "refused", **_WRITE}),
+    "validation-quoted": ({**_INVALID, "standing": "quoted"}, _WRITE),
+    "conflict-quoted": ({**_HELD, "standing": "quoted"}, _WRITE),
+    "permission-quoted": ({"code": "FORBIDDEN", "message": "m", "standing": "quoted"}, _WRITE),
+    "read-only-and-destructive": (
+        {**_TIMEOUT, "effect": "unknown"},
+        {"tool": {"name": "t", "annotations": {"readOnlyHint": True, "destructiveHint": True}}},
+    ),
     "transient": ({"code": "UNAVAILABLE", "message": "m"}, {}),
     "validation": (_INVALID, {}),
     "not-found": ({"code": "NOT_FOUND", "message": "m"}, {}),

@@ -134,11 +134,15 @@ def _look(
         if _gambled(job, arrived):
             tally.gambled += 1
             wrong.append("sent again though it may have been done")
-    lie = _lie(said, lines)
+    lie = _lie(said, lines, arrived)
     if lie is not None:
         tally.lies += 1
         wrong.append(lie)
-    if not said.ok and lines and said.effect is None:
+    if said.ok and _is_gullible(job, arrived):
+        tally.lost += 1
+        wrong.append("a failure in a success was not tried again")
+    # Of a tool that may simply be called again, whether it was done already need not be said.
+    if not said.ok and lines and said.effect is None and not job.kind.repeatable:
         tally.silent += 1
         wrong.append("failed, and no word about what was done")
     if said.effect == "unknown":
@@ -173,11 +177,11 @@ def _gambled(job: Job, arrived: list[Call]) -> bool:
     return any(not AGAIN[strike.known][1] for strike in job.strikes[: max(0, len(arrived) - 1)])
 
 
-def _lie(said: Said, lines: list[Effect]) -> str | None:
-    """What was said that is not so."""
+def _lie(said: Said, lines: list[Effect], arrived: list[Call]) -> str | None:
+    """What was said that is not so. What the server itself claimed last is the server's word."""
     whole = [line for line in lines if not line.part]
     if said.ok:
-        if said.job.kind.effect and not whole:
+        if said.job.kind.effect and not whole and not _is_claimed(said.job, arrived):
             return "said to be done, and is not"
         return None
     match said.effect:
@@ -188,6 +192,25 @@ def _lie(said: Said, lines: list[Effect]) -> str | None:
         case "partial" if not any(line.part for line in lines):
             return "said to be done in part, and is not"
     return None
+
+
+def _is_claimed(job: Job, arrived: list[Call]) -> bool:
+    """Whether the last answer was a success by the server's word, and nobody had to doubt it."""
+    last = job.strikes[len(arrived) - 1 : len(arrived)] if arrived else ()
+    return any(strike.known in _CLAIMS and not AGAIN[strike.known][_column(job)] for strike in last)
+
+
+_CLAIMS: Final = ("claimed", "worded")
+
+
+def _column(job: Job) -> int:
+    return 0 if job.kind.repeatable else 1
+
+
+def _is_gullible(job: Job, arrived: list[Call]) -> bool:
+    """Whether what says in a success that it failed was returned though it could have been tried again."""
+    last = job.strikes[len(arrived) - 1 : len(arrived)] if arrived else ()
+    return any(strike.known == "claimed" and AGAIN["claimed"][_column(job)] for strike in last)
 
 
 def _unverified(tally: Tally, said: Said, lines: list[Effect]) -> list[str]:

@@ -14,11 +14,14 @@ from typing import Final, Literal
 import failwell as fw
 from failwell.testing import Fault, Script, Tool
 
-Known = Literal["refused", "doubt", "final", "told", "fine"]
+Known = Literal["refused", "doubt", "claimed", "worded", "final", "told", "fine"]
 """What a client can know after a fault.
 
-refused: nothing was done, and a structured error or an HTTP status says so.
-doubt: it may have been done, or a part of it. Prose that says "later" is no proof either.
+refused: nothing was done, and a structured error says so.
+doubt: it may have been done, or a part of it. Neither prose that says "later" nor an HTTP status is a proof: a gateway
+    sends 429 and 503 after the server took the call as well.
+claimed: the server says that it worked, and sends an object that says that it did not. What may be repeated is.
+worded: the server says that it worked, in words that sound otherwise. It is taken at its word.
 final: the server says that trying again does not help.
 told: the server says what was done.
 fine: the answer is right.
@@ -28,6 +31,8 @@ fine: the answer is right.
 AGAIN: Final[dict[Known, tuple[bool, bool]]] = {
     "refused": (True, True),
     "doubt": (True, False),
+    "claimed": (True, False),
+    "worded": (False, False),
     "final": (False, False),
     "told": (False, False),
     "fine": (False, False),
@@ -114,9 +119,8 @@ _REFUSED: Final = {
     "limited, xml": (1, Fault.error(_LIMITED, format="xml", meta=False)),
     "limited, envelope": (1, Fault.error(_LIMITED, format="envelope", meta=False)),
     "limited, JSON-RPC": (0.5, Fault.error(_LIMITED, protocol=True)),
-    "429": (2, Fault.http(429, {"Retry-After": "0.05"})),
-    "503": (2, Fault.http(503, {"Retry-After": "0.05"})),
 }
+_SOON: Final = {"Retry-After": "0.05"}
 _FINE: Final = {
     "twice": (1, Fault.twice()),
     "noise": (1, Fault.noise()),
@@ -140,14 +144,16 @@ def _strikes(at: str, over_http: bool) -> dict[Known, dict[str, tuple[float, Fau
         "neither": (0.5, Fault.malformed("neither", at=at)),
         "prose, 429": (1, Fault.text(_TEXT_429, at=at)),
         "prose, busy": (1, Fault.text(_TEXT_BUSY, at=at)),
-        "error as success": (1, Fault.text(_AS_SUCCESS, at=at, is_error=False)),
         "unknown, told": (1, Fault.error(_LOST, at=at)),
     }
     if over_http:
         doubt |= {str(status): (0.7, Fault.http(status, at=at)) for status in (500, 502, 504)}
+        doubt |= {f"{status}, soon": (1.5, Fault.http(status, _SOON, at=at)) for status in (429, 503)}
     return {
         "refused": _REFUSED,
         "doubt": doubt,
+        "claimed": {"error as success": (1, Fault.text(_AS_SUCCESS, at=at, is_error=False))},
+        "worded": {"prose as success": (1, Fault.text(_TEXT_BUSY, at=at, is_error=False))},
         "final": {
             "prose, internal": (1, Fault.text("Error executing tool: internal error", at=at)),
             "-32603": (1, Fault.protocol(-32603, "Internal error", at=at)),
@@ -163,7 +169,15 @@ def _strikes(at: str, over_http: bool) -> dict[Known, dict[str, tuple[float, Fau
     }
 
 
-_SHARES: Final[dict[Known, float]] = {"refused": 30, "doubt": 55, "final": 4, "told": 4, "fine": 7}
+_SHARES: Final[dict[Known, float]] = {
+    "refused": 30,
+    "doubt": 51,
+    "claimed": 3,
+    "worded": 1,
+    "final": 4,
+    "told": 4,
+    "fine": 7,
+}
 _HOW_MANY: Final = ((0, 1, 2, 3), (25, 35, 25, 15))
 
 

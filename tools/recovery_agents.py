@@ -21,7 +21,7 @@ from mcp import Client, StdioServerParameters
 
 import failwell as fw
 from failwell.client import Recovering, patched
-from recovery_goals import BROKEN, DONE, FORBIDDEN, MISSING, Arguments, Goal
+from recovery_goals import ASKED, BROKEN, DONE, FORBIDDEN, MISSING, Arguments, Goal
 from recovery_world import WorldClock
 
 REPEATS = 3
@@ -110,7 +110,7 @@ class Recovered:
         await self._agent.__aexit__(*exc)
 
     async def tools(self) -> set[str]:
-        return {tool.name for tool in await self._agent.list_tools()}
+        return {tool.name for tool in (await self._agent.list_tools()).tools}
 
     async def call(self, tool: str, arguments: Arguments) -> Answer:
         report = await self._agent.call(tool, arguments)
@@ -170,6 +170,11 @@ async def follow(goal: Goal, caller: Any, clock: WorldClock) -> str:
                 return BROKEN
             if step.decides and facts.get("done") is True:
                 return DONE
+            if step.decides and (reason := _reason(answer.text)) != BROKEN:
+                # It was not done, and the reason stays what it is.
+                return reason
+            if step.decides:
+                await clock.sleep(2.0**number)
             arguments.update({name: facts[name] for name in goal.looked_up if name in facts})
     return BROKEN
 
@@ -235,14 +240,17 @@ class Told:
 
 
 def check_first(told: Told) -> Step | None:
-    found = told.find(r"\bcheck with (\w+)(?:\((.*?)\))?")
+    """`Next: call get_invoice with {"invoice":"inv_1"} to see whether it was.`"""
+    found = told.find(r"\bcall (\w+)(?: with (\{.*?\}))? to see whether it was")
     if not found or found[1] not in told.tools:
         return None
-    return Look(found[1], _arguments(found[2] or ""), decides=True)
+    return Look(found[1], json.loads(found[2] or "{}"), decides=True)
 
 
 def do_not_repeat(told: Told) -> Step | None:
-    forbids = told.find(r"\bdo not (?:repeat|retry|call again|make the same call)|will not be made again")
+    if told.find(r"may have been done already"):
+        return Say(ASKED)
+    forbids = told.find(r"\bdo not (?:repeat|retry|call again)|will not be made again")
     return Say(_reason(told.text)) if forbids else None
 
 

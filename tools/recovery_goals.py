@@ -17,6 +17,8 @@ from recovery_world import World
 
 Arguments = dict[str, Any]
 DONE, MISSING, FORBIDDEN, BROKEN = "done", "missing", "forbidden", "broken"
+ASKED = "asked"
+"""It may have been done, nothing tells, and the user was asked: true, and not what was to be done."""
 
 
 @dataclass(frozen=True)

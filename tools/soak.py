@@ -159,7 +159,7 @@ KINDS: Final = (
     _tool("timeout", "late", {}, "TIMEOUT"),
     _tool("exception group", "several", {}, "NETWORK_ERROR"),
     _tool("wrong argument", "add", {"a": "x", "b": 2}, "VALIDATION_ERROR", runs=False),
-    _tool("unknown argument", "add", {"a": 1, "b": 2, "c": 3}, "VALIDATION_ERROR", runs=False),
+    _tool("unknown argument", "add", {"a": 1, "bb": 2}, "VALIDATION_ERROR", runs=False),
     _tool("unknown tool", "ad", {"a": 1, "b": 2}, "UNKNOWN_TOOL", runs=False),
     Kind("resource", "resources/read", {"uri": "soak://k_1"}, "error INTERNAL_ERROR", "resource"),
 )

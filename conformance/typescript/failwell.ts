@@ -13,13 +13,19 @@ type Code = (typeof codes)[number] & { kind: Kind };
 interface Failure extends Obj { kind: Kind; message: string; retryable: boolean; recoverable: boolean; outcome?: never }
 interface Question extends Obj { outcome: "needs_input"; message: string }
 type Outcome = Failure | Question;
-interface Format { open: "data" | "details"; render(error: Outcome): Obj; read(wire: Obj): Outcome | null }
+interface Format {
+  open: "data" | "details";
+  catalog: string;
+  render(error: Outcome): Obj;
+  read(wire: Obj): Outcome | null;
+}
 type Wanted = [name: string, field: string, fits: (value: Value) => boolean];
 
 // The code that stands for a kind where none is given; its strategy and effect are the kind's.
 const KINDS = { not_found: "NOT_FOUND", conflict: "CONFLICT", validation: "VALIDATION_ERROR", permission: "FORBIDDEN",
   transient: "UNAVAILABLE", internal: "INTERNAL_ERROR" } as const;
 type Kind = keyof typeof KINDS;
+const PASSING = new Set<Kind>(["transient", "validation", "conflict"]);
 const TYPES = new Map<Value, Kind>((Object.keys(KINDS) as Kind[]).map((kind) => [kind.toUpperCase(), kind]));
 const WORDS = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\s\-_.]+/;
 const shape = (name: string) => name.split(WORDS).filter(Boolean).join("_").toUpperCase();
@@ -40,15 +46,37 @@ const list = (it: Value): Json[] => (Array.isArray(it) ? it : []);
 const text = (it: Value) => (typeof it === "string" ? it : it == null ? "" : JSON.stringify(it));
 const openMap = (it: Value, name: string): Obj => (isObject(it) ? it : it == null ? {} : { [name]: it });
 
+/** Whether a call may have been done: then it is not to be made again, but for a code that means the rest of it. */
+function isDoubtful(effect: Value, code?: Code): boolean {
+  const rest = effect === "partial" && code?.effect === "partial" && code.retryable;
+  return (effect === "unknown" || effect === "partial" || effect === "done") && !rest;
+}
 /** The whole canonical object from what is stated. */
 function complete(stated: Obj & { kind?: Kind | null }): Failure {
   const code = find(stated.code);
   const kind = stated.kind ?? code?.kind ?? (stated.retryable === true ? "transient" : "internal");
-  const { strategy, effect } = code?.kind === kind ? code : find(KINDS[kind])!;
-  const retryable = code?.retryable ?? (typeof stated.retryable === "boolean" ? stated.retryable : kind === "transient");
-  const recoverable = typeof stated.recoverable === "boolean" ? stated.recoverable : kind === "transient";
-  const said = present({ title: code?.title, severity: "error", strategy, effect, ...present(stated) });
-  return { ...without(said, "outcome"), failwell: 1, kind, message: text(stated.message), retryable, recoverable };
+  const usual = code?.kind === kind ? code : find(KINDS[kind])!;
+  // That a kind is a refusal counts where somebody refused; what is only quoted proves nothing.
+  const effect = stated.effect ?? (stated.standing === "quoted" && usual.effect === "none" ? null : usual.effect);
+  const again = !isDoubtful(effect, code);
+  const passes = code?.retryable ?? (typeof stated.retryable === "boolean" ? stated.retryable : kind === "transient");
+  const recoverable = again && (typeof stated.recoverable === "boolean" ? stated.recoverable : kind === "transient");
+  const usually = { title: code?.title, severity: "error", strategy: usual.strategy };
+  const said = present({ ...usually, ...present(stated), effect });
+  const told = without(said, "outcome", ...(again ? [] : ["retry_after", "reset_at"]));
+  const strategy = again || told.strategy === "report_and_abort" ? told.strategy : "user_action_required";
+  const flags = { retryable: passes && again, recoverable, strategy };
+  return { ...told, failwell: 1, kind, message: text(stated.message), ...flags };
+}
+/** An error as a form may say it that has no word for its effect: a code that sounds passing gives way. */
+function outward(error: Outcome, catalog: string): Outcome {
+  if (error.outcome || !isDoubtful(error.effect)) return error;
+  const code = find(error.code);
+  const passing = [error.kind, code?.kind].some((kind) => kind && PASSING.has(kind)) || code?.retryable;
+  const own = code?.effect === error.effect && code?.catalog === catalog;
+  if (!passing || own) return error;
+  const unknown = { kind: "internal", code: "OUTCOME_UNKNOWN", effect: "unknown" } as const;
+  return complete({ ...without(error, "title", "strategy"), ...unknown });
 }
 
 /** Takes the values that fit out of an open map, and puts back the fields that travelled there under `failwell`. */
@@ -57,12 +85,17 @@ function read(stated: Obj & { kind?: Kind }, { failwell, ...map }: Obj, wanted: 
   const own = Object.fromEntries(taken.map(([name, field]) => [field, map[name]]));
   const error = complete({ ...stated, ...own, details: without(map, ...taken.map(([name]) => name)) });
   const carried = isObject(failwell) ? failwell : {};
-  return complete({ ...("code" in carried || "title" in carried ? without(error, "title") : error), ...carried });
+  const whole = complete({ ...("code" in carried || "title" in carried ? without(error, "title") : error), ...carried });
+  // What only the carried fields would permit was said beside the answer, not by it.
+  return permits(whole) && !permits(error) ? { ...whole, standing: "quoted" } : whole;
 }
+const permits = ({ retryable, effect, strategy }: Failure) =>
+  retryable || effect === "none" || strategy === "retry_with_backoff" || strategy === "fix_and_retry";
 
 const FORMATS: Record<string, Format> = {
   typed: {
     open: "data",
+    catalog: "typed",
     render(error) {
       const own = present({ conflicts: error.conflicts, retry_after: Math.ceil(Number(error.retry_after)) || null });
       const data = { ...without(error.details, "failwell", "conflicts", "retry_after"), ...own };
@@ -81,6 +114,7 @@ const FORMATS: Record<string, Format> = {
   },
   v1: {
     open: "details",
+    catalog: "v1",
     render(error) {
       const { message, retryable, options, suggestions, fields = [], reason = message } = error;
       if (error.outcome) {
@@ -89,7 +123,8 @@ const FORMATS: Record<string, Format> = {
       }
       const known = find(error.code);
       const mapped = find(known?.core ?? KINDS[error.kind])!.v1;
-      const stays = error.code && (known?.catalog !== "core" || find(mapped)!.retryable !== retryable);
+      const hides = isDoubtful(error.effect) && find(mapped)!.effect !== error.effect;
+      const stays = error.code && (known?.catalog !== "core" || hides || find(mapped)!.retryable !== retryable);
       const own = present({ statusCode: error.http_status, retryAfter: error.retry_after });
       const details = { ...own, ...without(error.details, "failwell", "statusCode", "retryAfter") };
       return { kind: "toolError:v1", code: stays ? error.code : mapped, message, retryable, ...present({ details }) };
@@ -117,18 +152,29 @@ function parse(format: Format, source: Value): Outcome | null {
   if (typeof source === "string") try { source = JSON.parse(source.replace(PREFIX, "")); } catch { return null; }
   if (!isObject(source)) return null;
   if (!Array.isArray(source.content)) return format.read(source);
-  const found = source.content.map((block) => parse(format, without(block).text)).filter((it) => it !== null);
-  return found.at(-1) ?? parse(format, source.structuredContent);
+  const texts = source.content.map((block) => text(without(block).text));
+  const found = texts.map((it) => parse(format, it));
+  const last = found.findLastIndex((it) => it !== null);
+  const error = found[last] ?? parse(format, source.structuredContent);
+  // Behind words, beside another block than its own message, or in a success, it is not the answer but quoted in it.
+  if (!error || error.outcome) return error;
+  const tells = (it: string) => it.includes(error.message) || error.message.includes(it);
+  const alone = isObject(source.structuredContent) || texts.every((it, at) => at === last || tells(it));
+  const whole = source.isError === true && alone && !PREFIX.test(texts[last] ?? "");
+  return whole ? error : complete({ ...without(error, "effect"), kind: error.kind, standing: "quoted" });
 }
 
 /** What an outcome says by itself: a title that follows from the code is not its own. */
 const says = (it: Obj): Obj => (it.title === find(it.code)?.title ? without(it, "title") : it);
+const written = (format: Format, error: Outcome) => format.render(outward(error, format.catalog));
 function lost(format: Format, error: Outcome, wire: Obj): string[] {
-  const [mine, back] = [says(error), says(format.read(wire) ?? {})];
+  // How it was said is for its reader to tell, unless it was said to be less than stated.
+  const [mine, read] = [says(error), says(format.read(wire) ?? {})];
+  const back = "standing" in mine ? read : without(read, "standing");
   return Object.keys({ ...mine, ...back }).filter((name) => !same(mine[name], back[name]));
 }
 function render(format: Format, error: Outcome, carry: boolean): Obj {
-  const [bare, failwell]: [Obj, Obj] = [format.render(error), {}];
+  const [bare, failwell]: [Obj, Obj] = [written(format, error), {}];
   // Again and again: keeping one field can uncover another that only looked right because the first was lost.
   for (let wire = bare; ; wire = { ...bare, [format.open]: { ...without(bare[format.open]), failwell } }) {
     const more = carry ? lost(format, error, wire).filter((name) => !(name in failwell)) : [];
@@ -138,7 +184,7 @@ function render(format: Format, error: Outcome, carry: boolean): Obj {
 }
 const OPERATIONS: Record<string, (format: Format, input: Json, options: Obj) => Json> = {
   render: (format, input, { carry }) => render(format, input as Outcome, carry === true),
-  losses: (format, input) => lost(format, input as Outcome, format.render(input as Outcome)),
+  losses: (format, input) => lost(format, input as Outcome, written(format, input as Outcome)),
   parse,
 };
 for await (const line of createInterface({ input: process.stdin })) {

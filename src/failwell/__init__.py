@@ -22,18 +22,24 @@ from .model.parts import Action, Conflicting, FieldError, Option, Patch, apply_p
 from .model.plain import UNSET
 
 if TYPE_CHECKING:
+    from .client.reading import read
     from .model import catalogs
-    from .model.decide import Decision, Next, Policy, Traits, decide
+    from .model.decide import Decision, Next, Policy, decide
     from .model.declared import raises
+    from .model.effects import effects
     from .model.result import Err, Ok, Result
     from .model.template import Template
+    from .model.tool import Traits
 
 # What most servers never name is imported when it is asked for.
 _LATER = {
-    **dict.fromkeys(("Decision", "Next", "Policy", "Traits", "decide"), ".model.decide"),
+    **dict.fromkeys(("Decision", "Next", "Policy", "decide"), ".model.decide"),
+    "Traits": ".model.tool",
     **dict.fromkeys(("Ok", "Err", "Result"), ".model.result"),
     "Template": ".model.template",
     "raises": ".model.declared",
+    "effects": ".model.effects",
+    "read": ".client.reading",
     "catalogs": ".model.catalogs",
 }
 
@@ -84,10 +90,12 @@ __all__ = [
     "catalogs",
     "Template",
     "raises",
+    "effects",
     # over the wire
     "FORMATS",
     "render",
     "parse",
+    "read",
     "losses",
     "to_result",
     "to_jsonrpc",

@@ -15,6 +15,7 @@ def test_each_item_keeps_type_recoverable_and_data() -> None:
         {
             "src/a": fw.Conflict("held", recoverable=True, details={"held_by": "a2"}),
             "src/b": TimeoutError("10.0.0.7"),
+            "src/e": ConnectionRefusedError("10.0.0.7"),
             "src/c": fw.ToolError("limit", code="RATE_LIMITED", retry_after=30),
         },
         done=["src/d"],
@@ -27,11 +28,14 @@ def test_each_item_keeps_type_recoverable_and_data() -> None:
         "data": {"held_by": "a2"},
         "code": "CONFLICT",
     }
-    assert (failed["src/b"]["type"], failed["src/b"]["recoverable"]) == ("TRANSIENT", True)
+    # What timed out may have been done; what was refused was not.
+    assert (failed["src/b"]["type"], failed["src/b"]["recoverable"]) == ("INTERNAL", False)
+    assert (failed["src/e"]["type"], failed["src/e"]["recoverable"]) == ("TRANSIENT", True)
+    assert error.suggestion == "Call it for these items only: src/e, src/c."
     assert failed["src/c"]["data"] == {"retry_after": 30}
     assert error.details["done"] == ["src/d"]
     assert (error.code, error.effect) == ("PARTIAL_FAILURE", fw.Effect.PARTIAL)
-    assert error.message == "3 of 4 items failed: src/a, src/b, src/c."
+    assert error.message == "4 of 5 items failed: src/a, src/b, src/e, src/c."
     assert "10.0.0.7" not in fw.render(error, "canonical")
 
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import anyio
 import pytest
+from operating import classified
 
 import failwell as fw
-from failwell.classify import classify
 from failwell.formats import to_wire
 
 # errno: (code, effect)
@@ -61,7 +61,7 @@ def check(error: fw.ToolError, code: str, effect: str | None = None) -> None:
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_numbers_of_the_system(name: str) -> None:
-    check(classify(OSError(getattr(errno, name), "secret", "/secret/file")), *NUMBERS[name])
+    check(classified(OSError(getattr(errno, name), "secret", "/secret/file")), *NUMBERS[name])
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_numbers_of_the_system(name: str) -> None:
     ],
 )
 def test_exceptions_that_mean_something(exc: BaseException, code: str, effect: str | None) -> None:
-    check(classify(exc), code, effect)
+    check(classified(exc), code, effect)
 
 
 MISTAKES = [
@@ -148,9 +148,9 @@ def test_the_author_can_opt_in_to_show_the_text() -> None:
 
 
 def test_the_text_of_a_value_error_is_the_authors_word() -> None:
-    error = classify(ValueError("The year must be after 1900."))
+    error = classified(ValueError("The year must be after 1900."))
     assert (error.message, error.code) == ("The year must be after 1900.", "VALIDATION_ERROR")
-    assert classify(ValueError()).message == "An argument was rejected."
+    assert classified(ValueError()).message == "An argument was rejected."
 
 
 def decoded() -> object:
@@ -165,7 +165,7 @@ def encoded() -> object:
 def test_value_errors_that_no_author_wrote(call: Callable[[], object]) -> None:
     with pytest.raises(ValueError) as caught:
         call()
-    check(classify(caught.value), "INTERNAL_ERROR")
+    check(classified(caught.value), "INTERNAL_ERROR")
 
 
 def in_asyncio() -> None:
@@ -215,27 +215,28 @@ def test_timeouts(call: Callable[[], None]) -> None:
     check(error, "TIMEOUT", "unknown")
     assert error.type == "TRANSIENT"
     assert (to_wire(error, "v1")["code"], to_wire(error, "v1")["details"]) == (
-        "NETWORK_ERROR",
+        "OUTCOME_UNKNOWN",
         {"errorType": "timeout"},
     )
+    assert to_wire(error.replace(effect="none"), "v1")["code"] == "NETWORK_ERROR"
 
 
 def test_commands() -> None:
     with pytest.raises(subprocess.CalledProcessError) as caught:
         subprocess.run([sys.executable, "-c", "raise SystemExit(3)", "secret"], check=True)
-    error = classify(caught.value)
+    error = classified(caught.value)
     check(error, "INTERNAL_ERROR")
     assert error.details == {"exit_status": 3}
     with pytest.raises(FileNotFoundError) as missing:
         subprocess.run(["/secret/command"], check=True)
-    check(classify(missing.value), "NOT_FOUND", "none")
+    check(classified(missing.value), "NOT_FOUND", "none")
 
 
 def test_files(tmp_path: Path) -> None:
     def failed(call: Callable[[], Any]) -> str | None:
         with pytest.raises(OSError) as caught:
             call()
-        return classify(caught.value).code
+        return classified(caught.value).code
 
     assert failed((tmp_path / "secret").read_text) == "NOT_FOUND"
     assert failed(tmp_path.mkdir) == "CONFLICT"

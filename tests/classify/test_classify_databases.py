@@ -18,9 +18,9 @@ import redis.exceptions
 import sqlalchemy as sa
 import sqlalchemy.exc
 import sqlalchemy.orm
+from operating import classified
 
 import failwell as fw
-from failwell.classify import classify
 from failwell.classify.databases import SQLITE, SQLSTATES
 
 SCHEMA = """
@@ -60,7 +60,7 @@ def path(tmp_path: Path) -> Path:
 def failure(call: Callable[[], object]) -> fw.ToolError:
     with pytest.raises(Exception) as caught:
         call()
-    return classify(caught.value)
+    return classified(caught.value)
 
 
 def check(error: fw.ToolError, code: str, effect: str | None, constraint: str | None = None) -> None:
@@ -190,7 +190,7 @@ def wrapped(kind: str, orig: Exception, lost: bool = False) -> Exception:
     ],
 )
 def test_sqlalchemy(exc: Exception, code: str, effect: str | None, constraint: str | None) -> None:
-    check(classify(exc), code, effect, constraint)
+    check(classified(exc), code, effect, constraint)
 
 
 # SQLSTATE: (code, effect)
@@ -229,9 +229,9 @@ STATES: dict[str, tuple[str, str | None]] = {
 
 @pytest.mark.parametrize("state", STATES)
 def test_postgres(state: str) -> None:
-    check(classify(psycopg.errors.lookup(state)("secret")), *STATES[state])
+    check(classified(psycopg.errors.lookup(state)("secret")), *STATES[state])
     fields = {"C": state, "M": "secret", "D": "Key (email)=(secret) exists.", "n": "users_email_key"}
-    check(classify(asyncpg.PostgresError.new(fields, query="SELECT secret")), *STATES[state], "users_email_key")
+    check(classified(asyncpg.PostgresError.new(fields, query="SELECT secret")), *STATES[state], "users_email_key")
 
 
 def test_states_that_name_one_class_or_one_case() -> None:
@@ -240,7 +240,7 @@ def test_states_that_name_one_class_or_one_case() -> None:
 
 @pytest.mark.parametrize("name", ["a b", "x" * 400, "email = 'secret'", "", 5], ids=repr)
 def test_only_names_of_constraints_are_shown(name: Any) -> None:
-    error = classify(asyncpg.PostgresError.new({"C": "23505", "M": "", "n": name}))
+    error = classified(asyncpg.PostgresError.new({"C": "23505", "M": "", "n": name}))
     assert error.details == {}
 
 
@@ -259,7 +259,7 @@ CONNECTIONS = {
 
 @pytest.mark.parametrize("words", CONNECTIONS)
 def test_psycopg_connections(words: str) -> None:
-    check(classify(psycopg.OperationalError(words)), *CONNECTIONS[words])
+    check(classified(psycopg.OperationalError(words)), *CONNECTIONS[words])
 
 
 def test_a_real_refusal_by_psycopg() -> None:
@@ -288,7 +288,7 @@ def test_a_real_refusal_by_psycopg() -> None:
     ],
 )
 def test_postgres_clients(exc: Exception, code: str, effect: str | None) -> None:
-    check(classify(exc), code, effect)
+    check(classified(exc), code, effect)
 
 
 REDIS: dict[str, tuple[str, str | None]] = {
@@ -317,11 +317,11 @@ REDIS: dict[str, tuple[str, str | None]] = {
 
 @pytest.mark.parametrize("name", REDIS)
 def test_redis(name: str) -> None:
-    check(classify(getattr(redis.exceptions, name)("secret")), *REDIS[name])
+    check(classified(getattr(redis.exceptions, name)("secret")), *REDIS[name])
 
 
 def test_redis_timeouts_before_anything_was_sent() -> None:
-    check(classify(redis.exceptions.TimeoutError("Timeout connecting to server")), "TIMEOUT", "none")
+    check(classified(redis.exceptions.TimeoutError("Timeout connecting to server")), "TIMEOUT", "none")
 
 
 @pytest.mark.parametrize("real", ["refused", "dns"])
@@ -340,7 +340,7 @@ def test_redis_connections(real: str) -> None:
 def test_redis_in_place_of_something_else() -> None:
     exc = redis.exceptions.ConnectionError("Connection closed by server.")
     exc.__context__ = ConnectionRefusedError()
-    check(classify(exc), "NETWORK_ERROR", "unknown")
+    check(classified(exc), "NETWORK_ERROR", "unknown")
 
 
 def mongo(code: int | None, **details: Any) -> Exception:
@@ -378,15 +378,15 @@ MONGO: dict[str, tuple[Exception, str, str | None]] = {
 @pytest.mark.parametrize("name", MONGO)
 def test_pymongo(name: str) -> None:
     exc, code, effect = MONGO[name]
-    check(classify(exc), code, effect)
+    check(classified(exc), code, effect)
 
 
 def test_duplicates_in_mongo_name_the_index() -> None:
     details = {"keyPattern": {"email": 1, "org.id": 1}, "keyValue": {"email": "secret"}}
-    check(classify(pymongo.errors.DuplicateKeyError("secret", 11000, details)), "CONFLICT", "none", "email, org.id")
+    check(classified(pymongo.errors.DuplicateKeyError("secret", 11000, details)), "CONFLICT", "none", "email, org.id")
 
 
 @pytest.mark.parametrize(("done", "effect"), [(0, "none"), (2, "partial")])
 def test_bulk_writes_may_have_been_done_in_part(done: int, effect: str) -> None:
     results = {"writeErrors": [{"code": 11000, "errmsg": "secret"}], "nInserted": done}
-    check(classify(pymongo.errors.BulkWriteError(results)), "CONFLICT", effect)
+    check(classified(pymongo.errors.BulkWriteError(results)), "CONFLICT", effect)

@@ -230,11 +230,15 @@ def test_headers_that_cannot_be_read(headers: Any) -> None:
         (500, None, None),
         (503, "POST", None),
         (501, "POST", None),
-        (429, "POST", "none"),
+        (429, "POST", None),
+        (404, "POST", None),
+        (422, "POST", None),
     ],
 )
 def test_effects(status: int, method: str | None, effect: str | None) -> None:
-    assert from_http(status, method=method).effect == effect
+    """A status never says that nothing was done: a gateway sends it after the upstream took the request."""
+    error = from_http(status, method=method)
+    assert (error.effect, error.standing) == (effect, "quoted")
 
 
 class Response:

@@ -11,6 +11,7 @@ import pytest
 
 import failwell as fw
 from failwell.classify import DEFAULT, Table, classify, is_order
+from failwell.classify.reading import operation
 
 
 def raised(exc: BaseException, *, cause: BaseException | None = None, context: BaseException | None = None) -> Any:
@@ -90,7 +91,8 @@ def test_what_is_not_known_is_what_it_came_from() -> None:
 
     assert classify(raised(Own(), cause=ConnectionRefusedError())).details == {"errorType": "connection_refused"}
     assert classify(raised(Own(), context=raised(Own(), context=TimeoutError()))).code == "TIMEOUT"
-    assert classify(raised(Own(), cause=ConnectionRefusedError())).effect == "none"
+    assert operation(raised(Own(), cause=ConnectionRefusedError())).effect == "none"
+    assert classify(raised(Own(), cause=ConnectionRefusedError())).effect is None
     # It may have happened in what was done instead, and nobody knows what that was.
     assert classify(raised(Own(), context=ConnectionRefusedError())).effect == "unknown"
     assert classify(raised(Own(), cause=raised(Own(), context=ConnectionRefusedError()))).effect == "unknown"

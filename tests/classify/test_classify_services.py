@@ -19,10 +19,10 @@ import openai
 import pytest
 import urllib3
 from grpc._channel import _InactiveRpcError, _MultiThreadedRendezvous, _RPCState
+from operating import classified
 from upstream import nobody, served
 
 import failwell as fw
-from failwell.classify import classify
 from failwell.classify.services import AWS, GRPC
 
 with warnings.catch_warnings():
@@ -32,9 +32,15 @@ with warnings.catch_warnings():
     import google.auth.exceptions as google_auth
     from google.rpc.error_details_pb2 import RetryInfo
 
+ONLY_A_STATUS = "only a status"
+"""What says nothing but an HTTP status does not say who sent it, so not that nothing was done."""
+
 
 def check(error: fw.ToolError, code: str, effect: str | None = None) -> None:
-    if error.kind in (fw.Kind.NOT_FOUND, fw.Kind.CONFLICT, fw.Kind.VALIDATION, fw.Kind.PERMISSION):
+    refused = error.kind in (fw.Kind.NOT_FOUND, fw.Kind.CONFLICT, fw.Kind.VALIDATION, fw.Kind.PERMISSION)
+    if effect == ONLY_A_STATUS:
+        effect = None
+    elif refused:
         effect = "none"
     assert (error.code, error.effect) == (code, effect)
     for name in fw.FORMATS:
@@ -74,17 +80,20 @@ def test_every_status_of_grpc_has_a_meaning() -> None:
 def test_grpc(name: str) -> None:
     asynchronous = grpc.aio.AioRpcError(grpc.StatusCode[name], grpc.aio.Metadata(), grpc.aio.Metadata(), "secret")
     for exc in (inactive(name), asynchronous):
-        check(classify(exc), *STATUSES[name])
-        assert classify(exc).message == f"The upstream service answered {name}."
-    check(classify(google.from_grpc_status(grpc.StatusCode[name], "secret")), *STATUSES[name])
+        check(classified(exc), *STATUSES[name])
+        assert classified(exc).message == f"The upstream service answered {name}."
+    check(classified(google.from_grpc_status(grpc.StatusCode[name], "secret")), *STATUSES[name])
 
 
 def test_grpc_says_when_to_come_back() -> None:
-    assert classify(inactive("UNAVAILABLE", ("grpc-retry-pushback-ms", "1500"))).retry_after == 1.5
-    assert classify(inactive("NOT_FOUND", ("grpc-retry-pushback-ms", "1500"))).retry_after is None
+    waiting = classified(inactive("UNAVAILABLE", ("grpc-retry-pushback-ms", "1500")))
+    # It may have been done already: then there is nothing to wait for, unless somebody knows better.
+    assert (waiting.effect, waiting.retry_after, waiting.replace(effect="none").retry_after) == ("unknown", None, 1.5)
+    assert classified(inactive("RESOURCE_EXHAUSTED", ("grpc-retry-pushback-ms", "1500"))).retry_after == 1.5
+    assert classified(inactive("NOT_FOUND", ("grpc-retry-pushback-ms", "1500"))).retry_after is None
     trailing = grpc.aio.Metadata(("grpc-retry-pushback-ms", "2000"))
-    waiting = grpc.aio.AioRpcError(grpc.StatusCode.UNAVAILABLE, grpc.aio.Metadata(), trailing, "secret")
-    assert classify(waiting).retry_after == 2
+    later = grpc.aio.AioRpcError(grpc.StatusCode.UNAVAILABLE, grpc.aio.Metadata(), trailing, "secret")
+    assert classified(later).replace(effect="none").retry_after == 2
 
 
 def test_a_call_that_still_runs_is_not_waited_for() -> None:
@@ -98,7 +107,7 @@ def test_a_call_that_still_runs_is_not_waited_for() -> None:
         def code(self) -> Any:
             threading.Event().wait()
 
-    check(classify(Unfinished()), "INTERNAL_ERROR")
+    check(classified(Unfinished()), "INTERNAL_ERROR")
 
 
 @pytest.mark.parametrize(
@@ -107,9 +116,9 @@ def test_a_call_that_still_runs_is_not_waited_for() -> None:
         pytest.param(grpc.RpcError("secret"), "INTERNAL_ERROR", None, id="RpcError"),
         pytest.param(grpc.FutureTimeoutError(), "TIMEOUT", "none", id="FutureTimeoutError"),
         pytest.param(google.NotFound("secret"), "NOT_FOUND", None, id="NotFound"),
-        pytest.param(google.Conflict("secret"), "CONFLICT", None, id="Conflict"),
-        pytest.param(google.Forbidden("secret"), "FORBIDDEN", None, id="Forbidden"),
-        pytest.param(google.TooManyRequests("secret"), "RATE_LIMITED", "none", id="TooManyRequests"),
+        pytest.param(google.Conflict("secret"), "CONFLICT", ONLY_A_STATUS, id="Conflict"),
+        pytest.param(google.Forbidden("secret"), "FORBIDDEN", ONLY_A_STATUS, id="Forbidden"),
+        pytest.param(google.TooManyRequests("secret"), "RATE_LIMITED", ONLY_A_STATUS, id="TooManyRequests"),
         pytest.param(google.ServiceUnavailable("secret"), "UNAVAILABLE", "unknown", id="ServiceUnavailable"),
         pytest.param(google.BadGateway("secret"), "UPSTREAM_ERROR", None, id="BadGateway"),
         pytest.param(google.RetryError("secret", google.NotFound("secret")), "NOT_FOUND", None, id="RetryError-cause"),
@@ -123,16 +132,16 @@ def test_a_call_that_still_runs_is_not_waited_for() -> None:
     ],
 )
 def test_google(exc: Exception, code: str, effect: str | None) -> None:
-    check(classify(exc), code, effect)
+    check(classified(exc), code, effect)
 
 
 def test_google_says_when_to_come_back() -> None:
     info = RetryInfo()
     info.retry_delay.seconds, info.retry_delay.nanos = 3, 500_000_000
-    assert classify(google.ResourceExhausted("secret", details=[object(), info])).retry_after == 3.5
-    assert classify(google.TooManyRequests("secret", details=[info])).retry_after == 3.5
-    assert classify(google.InvalidArgument("secret", details=[info])).retry_after is None
-    assert classify(google.NotFound("secret")).http_status == 404
+    assert classified(google.ResourceExhausted("secret", details=[object(), info])).retry_after == 3.5
+    assert classified(google.TooManyRequests("secret", details=[info])).retry_after == 3.5
+    assert classified(google.InvalidArgument("secret", details=[info])).retry_after is None
+    assert classified(google.NotFound("secret")).http_status == 404
 
 
 def aws(code: str, status: int = 400, operation: str = "PutItem", **headers: str) -> fw.ToolError:
@@ -140,7 +149,7 @@ def aws(code: str, status: int = 400, operation: str = "PutItem", **headers: str
         "Error": {"Code": code, "Message": "secret"},
         "ResponseMetadata": {"HTTPStatusCode": status, "HTTPHeaders": headers},
     }
-    return classify(botocore.exceptions.ClientError(response, operation))
+    return classified(botocore.exceptions.ClientError(response, operation))
 
 
 @pytest.mark.parametrize(
@@ -151,7 +160,7 @@ def aws(code: str, status: int = 400, operation: str = "PutItem", **headers: str
         ("SlowDown", 503, "RATE_LIMITED", "none"),
         ("AccessDenied", 403, "FORBIDDEN", None),
         ("NoSuchKey", 404, "NOT_FOUND", None),
-        ("404", 404, "NOT_FOUND", None),
+        ("404", 404, "NOT_FOUND", ONLY_A_STATUS),
         ("ResourceNotFoundException", 400, "NOT_FOUND", None),
         ("ConditionalCheckFailedException", 400, "CONFLICT", None),
         ("ExpiredToken", 400, "UNAUTHORIZED", None),
@@ -159,7 +168,7 @@ def aws(code: str, status: int = 400, operation: str = "PutItem", **headers: str
         ("TransactionCanceledException", 400, "UNAVAILABLE", "none"),
         ("InternalFailure", 500, "UPSTREAM_ERROR", "unknown"),
         ("RequestTimeout", 400, "TIMEOUT", "unknown"),
-        ("secret", 404, "NOT_FOUND", None),
+        ("secret", 404, "NOT_FOUND", ONLY_A_STATUS),
         ("secret", 500, "UPSTREAM_ERROR", "unknown"),
         ("secret", 503, "UNAVAILABLE", None),
         ("secret", 0, "INTERNAL_ERROR", None),
@@ -173,7 +182,7 @@ def test_aws_reads_have_no_effect_and_waits_are_kept() -> None:
     check(aws("InternalFailure", 500, "GetObject"), "UPSTREAM_ERROR")
     check(aws("secret", 500, "ListBuckets"), "UPSTREAM_ERROR")
     assert aws("SlowDown", 503, **{"retry-after": "4"}).retry_after == 4
-    assert classify(botocore.exceptions.ClientError({}, "GetObject")).code == "INTERNAL_ERROR"
+    assert classified(botocore.exceptions.ClientError({}, "GetObject")).code == "INTERNAL_ERROR"
 
 
 def test_every_code_of_aws_is_one_word() -> None:
@@ -213,7 +222,7 @@ URL = "https://secret.example.com"
     ],
 )
 def test_botocore(exc: Exception, code: str, effect: str | None) -> None:
-    check(classify(exc), code, effect)
+    check(classified(exc), code, effect)
 
 
 def test_botocore_looks_at_what_its_connection_says() -> None:
@@ -230,7 +239,7 @@ def test_botocore_looks_at_what_its_connection_says() -> None:
         pytest.raises(botocore.exceptions.EndpointConnectionError) as caught,
     ):
         send(f"http://{address}/")
-    assert classify(caught.value).details == {"errorType": "connection_refused"}
+    assert classified(caught.value).details == {"errorType": "connection_refused"}
 
 
 @pytest.fixture(scope="module")
@@ -246,7 +255,7 @@ def model(package: Any, address: str, path: str, timeout: float = 10, method: st
     with client, pytest.raises(Exception) as caught:
         getattr(client, method)(path, cast_to=object)
     assert type(caught.value).__module__ == package.__name__
-    return classify(caught.value)
+    return classified(caught.value)
 
 
 # path: (code, retry_after)
@@ -293,7 +302,7 @@ def test_models_that_cannot_be_reached(address: str, package: Any) -> None:
     ],
 )
 def test_what_models_say_otherwise(exc: Exception, code: str) -> None:
-    check(classify(exc), code)
+    check(classified(exc), code)
 
 
 @pytest.mark.parametrize(
@@ -316,4 +325,4 @@ def test_what_models_say_otherwise(exc: Exception, code: str) -> None:
     ],
 )
 def test_names(exc: Exception, code: str, effect: str | None) -> None:
-    check(classify(exc), code, effect)
+    check(classified(exc), code, effect)

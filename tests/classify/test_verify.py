@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.classify.toolname import parsed
 from failwell.classify.verify import find_check, is_named_read
+from failwell.model.toolname import parsed
 
 READ = {"readOnlyHint": True}
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 FAILWELL = Path(sys.executable).with_name("failwell")
-CATALOGS = {"core": 35, "typed": 6, "v1": 6, "xml": 19, "social": 27, "jsonrpc": 21}
+CATALOGS = {"core": 36, "typed": 6, "v1": 6, "xml": 19, "social": 27, "jsonrpc": 21}
 MODULES = {
     "shop_errors": """
         import failwell as fw

@@ -103,27 +103,31 @@ def refusal(done: subprocess.CompletedProcess[bytes], code: int = 2) -> str:
     return line
 
 
+CHECK = 'Next: call get_invoice with {"id":"inv_1"} to see whether it was.'
+DOUBT = f"The call failed part-way, so it may have been done already. {CHECK}"
 WRITTEN = {
-    "typed": '{"type":"TRANSIENT","message":"late","recoverable":true}',
-    "v1": '{\n  "kind": "toolError:v1",\n  "code": "NETWORK_ERROR",\n  "message": "late",\n  "retryable": true\n}',
-    "xml": '<tool_error code="TIMEOUT">\n  <message>late</message>\n</tool_error>',
-    "envelope": (
-        '{\n  "success": false,\n  "data": null,\n  "error": {\n    "code": "timeout",\n    "message": "late",\n'
-        '    "retryable": true\n  }\n}'
+    "typed": '{"type":"INTERNAL","message":"late","recoverable":false}',
+    "v1": '{\n  "kind": "toolError:v1",\n  "code": "OUTCOME_UNKNOWN",\n  "message": "late",\n  "retryable": false\n}',
+    "xml": (
+        f'<tool_error code="OUTCOME_UNKNOWN">\n  <message>late</message>\n  <recovery>{DOUBT}</recovery>\n</tool_error>'
     ),
-    "jsonrpc": '{"code":-32007,"message":"Timeout","data":{"mcp_error_code":"TIMEOUT","details":"late"}}',
+    "envelope": (
+        '{\n  "success": false,\n  "data": null,\n  "error": {\n    "code": "outcome_unknown",\n    "message": "late",\n'
+        '    "retryable": false\n  }\n}'
+    ),
+    "jsonrpc": (
+        '{"code":-32000,"message":"Outcome Unknown","data":{"mcp_error_code":"OUTCOME_UNKNOWN","details":"late",'
+        f'"recovery_strategy":"user_action_required","suggestion":{json.dumps(DOUBT)}}}}}'
+    ),
     "problem": (
         '{"type":"urn:failwell:code:TIMEOUT","title":"Timeout","detail":"late","code":"TIMEOUT","kind":"transient",'
-        '"retryable":true,"recoverable":true,"strategy":"retry_with_backoff","effect":"unknown",'
+        '"retryable":false,"recoverable":false,"strategy":"user_action_required","effect":"unknown",'
         '"verify":{"tool":"get_invoice","arguments":{"id":"inv_1"}}}'
     ),
-    "text": (
-        "late. It is not known whether the call took effect; do not repeat it. "
-        'Check with get_invoice(id="inv_1") first.'
-    ),
+    "text": f"The call failed part-way (late), so it may have been done already. {CHECK}",
     "canonical": (
-        '{"failwell":1,"code":"TIMEOUT","kind":"transient","message":"late","title":"Timeout","retryable":true,'
-        '"recoverable":true,"strategy":"retry_with_backoff","effect":"unknown",'
+        '{"failwell":1,"code":"TIMEOUT","kind":"transient","message":"late","title":"Timeout","retryable":false,'
+        '"recoverable":false,"strategy":"user_action_required","effect":"unknown",'
         '"verify":{"tool":"get_invoice","arguments":{"id":"inv_1"}}}'
     ),
 }
@@ -138,11 +142,9 @@ def test_the_proposal_is_written_too() -> None:
     found = json.loads(written("--to", "toolfailure", source=UNKNOWN))
     assert re.fullmatch("[0-9a-f]{8}", found.pop("correlationId"))
     assert found == {
-        "class": "reliability",
-        "code": "TIMEOUT",
-        "retryable": True,
-        "agentGuidance": "It is not known whether the call took effect; do not repeat it. "
-        'Check with get_invoice(id="inv_1") first.',
+        "class": "capability",
+        "code": "OUTCOME_UNKNOWN",
+        "agentGuidance": DOUBT,
     }
 
 
@@ -198,7 +200,11 @@ def test_between_all_formats_that_carry_nothing_is_lost(target: str) -> None:
     assert [found["message"] for found in expected] == [error["message"] for error in ERRORS]
     seen = [line for source in CARRIERS for line in _carried(source)]
     there = written("--to", target, "--carry", "--jsonl", source="\n".join(seen))
-    assert lines("--to", "canonical", source=there) == expected * len(CARRIERS)
+    back = lines("--to", "canonical", source=there)
+    # A code that nobody knows is given up in these forms: what is carried says more, and so is only quoted.
+    quoted = {error["code"] for error in back if error.pop("standing", None) == "quoted"}
+    assert back == expected * len(CARRIERS)
+    assert quoted == {"InvoiceAlreadyPaid"}
 
 
 _made: dict[str, list[str]] = {}

@@ -117,8 +117,8 @@ Unexpected keyword argument [type=unexpected_keyword_argument, input_value=5, in
      Error executing tool pay_invoice
      agent: It is unstructured, so nothing tells how to go on: Error executing tool pay_invoice
    with Failwell (text)
-     The bank did not answer in time. It is not known whether the call took effect; do not repeat it. \
-Check with get_invoice(id="inv_1") first.
+     The call failed part-way (The bank did not answer in time), so it may have been done already. \
+Next: call get_invoice with {"id":"inv_1"} to see whether it was.
      agent: The server cannot tell whether the call took effect; get_invoice tells.""",
         "Next, on a real server: pip install 'failwell[mcp]', then failwell demo\n",
     ]

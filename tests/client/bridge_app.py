@@ -30,7 +30,7 @@ server = MCPServer("bridged", log_level="CRITICAL")
 calls: Counter[str] = Counter()
 
 
-def either(error: fw.ToolError, text: str) -> Exception:
+def either(error: Exception, text: str) -> Exception:
     """What a server says that knows Failwell, and what one says that does not."""
     return error if structured else ToolError(text)
 
@@ -73,10 +73,31 @@ def pay(amount: int) -> str:
     raise either(error, "503 Service Unavailable")
 
 
+@server.tool()
+def transfer(amount: int) -> str:
+    """Nobody says whether it changes anything."""
+    calls["transfer"] += 1
+    raise either(TimeoutError(), "503 Service Unavailable")
+
+
+@server.tool()
+def get_weather() -> str:
+    """Nobody says so, but it reads."""
+    calls["get_weather"] += 1
+    raise either(TimeoutError(), "503 Service Unavailable")
+
+
+@server.tool(annotations=WRITES)
+def mirror(amount: int) -> str:
+    """Pay, and return what the bank's own log says."""
+    calls["mirror"] += 1
+    return "Error: 429 Too Many Requests. Retry after 0.01 seconds."
+
+
 @server.tool(annotations=READS)
 def crash() -> str:
     """Break."""
-    raise KeyError(SECRET)
+    return str(dict[str, str]()[SECRET])
 
 
 @server.tool(annotations=READS)

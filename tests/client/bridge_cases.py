@@ -16,7 +16,7 @@ APP: Final = Path(__file__).with_name("bridge_app.py")
 STYLES: Final = ("plain", "failwell")
 
 
-LOST: Final = "The connection to the server was closed. It is not known whether the call took effect; do not repeat it."
+LOST: Final = "The answer was lost, so die may have been done already. Next: ask the user."
 
 
 class Case(NamedTuple):
@@ -34,7 +34,10 @@ class Case(NamedTuple):
         return self.plain if style == "plain" else self.failwell
 
 
-_NO_FILE: Final = "There is no such file. Look for another one; the same call will fail again."
+_NO_FILE: Final = (
+    '{"success": false, "data": null, "error": {"code": "NOT_FOUND", "message": "There is no such file."}}'
+)
+_LIMITED: Final = "Error: 429 Too Many Requests. Retry after 0.01 seconds."
 _GUARDED: Final = "It broke at postgres://admin:[redacted]@db.internal/prod."
 CASES: Final = {
     "success": Case("add", {"count": 1}, "The sum is 2.", "The sum is 2.", error=False),
@@ -44,7 +47,7 @@ CASES: Final = {
         "count: Input should be a valid integer, unable to parse string as an integer. Expected: integer. "
         "Correct these arguments and call again.",
         "Invalid arguments for add: count. count: Expected integer, received string. You sent: 'many'. Expected type: "
-        "integer. Fix the fields above and call the tool again. Do not explain the error.",
+        "integer. Fix the fields above and call the tool again.",
         fix=True,
     ),
     "not found": Case(
@@ -57,31 +60,49 @@ CASES: Final = {
     "rate limit that stays": Case(
         "busy",
         {},
-        "429 Too Many Requests. Retry after 0.01 seconds. It failed 3 times in a row; do not make the same call again "
-        "now.",
-        "Too many requests. It failed 3 times in a row; do not make the same call again now.",
+        "429 Too Many Requests. Retry after 0.01 seconds. It failed 3 times in a row. Do something else, or tell the "
+        "user.",
+        "Too many requests. It failed 3 times in a row. Do something else, or tell the user.",
         calls=3,
     ),
     "write of unknown outcome": Case(
         "pay",
         {"amount": 5},
-        "503 Service Unavailable. It is not known whether the call took effect; do not repeat it.",
-        "The bank is busy. It is not known whether the call took effect; do not repeat it. Check with called first.",
+        "pay failed part-way (503 Service Unavailable), so it may have been done already. Next: ask the user.",
+        "pay failed part-way (The bank is busy), so it may have been done already. Next: call called to see whether it "
+        "was.",
         calls=1,
+    ),
+    "unmarked": Case(
+        "transfer",
+        {"amount": 5},
+        "transfer failed part-way (503 Service Unavailable), so it may have been done already. Next: ask the user.",
+        "transfer failed part-way (The operation took too long), so it may have been done already. Next: ask the user.",
+        calls=1,
+    ),
+    "unmarked, named like a read": Case(
+        "get_weather",
+        {},
+        "503 Service Unavailable. Wait 5 seconds, then make the same call again.",
+        "The operation took too long. Wait 5 seconds, then make the same call again.",
+        calls=1,
+    ),
+    "write that worked, and looks as if it had not": Case(
+        "mirror", {"amount": 5}, _LIMITED, _LIMITED, error=False, calls=1
     ),
     "crash": Case(
         "crash",
         {},
         "Error: Error executing tool crash.",
-        "[crash] The tool failed unexpectedly. Do not call again; tell the user that it failed.",
+        "[crash] The tool failed unexpectedly. Tell the user that it failed.",
     ),
-    "secret": Case("leak", {}, _GUARDED, f"{_GUARDED} Do not call again; tell the user that it failed."),
-    "error as success": Case("pretend", {}, _NO_FILE, _NO_FILE),
+    "secret": Case("leak", {}, _GUARDED, f"{_GUARDED} Tell the user that it failed."),
+    "error as success": Case("pretend", {}, _NO_FILE, _NO_FILE, error=False),
     "permission": Case(
         "delete_user",
         {"id": 7},
-        "403 Forbidden: only admins may delete users. Ask the user; do not call again before they have changed it.",
-        "Only admins may delete users. Ask the user; do not call again before they have changed it.",
+        "403 Forbidden: only admins may delete users. Ask the user: something has to be changed first.",
+        "Only admins may delete users. Ask the user: something has to be changed first.",
     ),
 }
 

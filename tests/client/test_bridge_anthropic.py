@@ -141,6 +141,8 @@ FINE = [
     (result(), []),
     ("fine", ["fine"]),
     ({"n": 1}, ['{"n": 1}']),
+    ("Error: User 7 not found", ["Error: User 7 not found"]),
+    ({"success": False, "error": "no"}, ['{"success": false, "error": "no"}']),
     ([1, 2], ["[1, 2]"]),
     (None, []),
 ]
@@ -155,11 +157,11 @@ FAILED = [
     (fw.NotFound("Gone.", suggestion="Look elsewhere."), "Gone. Look elsewhere."),
     (
         TimeoutError(),
-        "No answer came in time. It is not known whether the call took effect; do not repeat it.",
+        "The answer was lost, so the call may have been done already. Next: ask the user.",
     ),
     (
         {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "limit must be at most 100"}},
-        "limit must be at most 100. Correct the arguments, then call again.",
+        "limit must be at most 100.",
     ),
 ]
 
@@ -173,7 +175,10 @@ def test_a_tool_that_only_reads_may_be_called_again() -> None:
     lost = fw.Transient("The database is down.", effect="unknown", code="UNAVAILABLE")
     reads = {"name": "find", "annotations": {"readOnlyHint": True}}
     assert [block_for(lost), block_for(lost, tool=reads)] == [
-        text("The database is down. It is not known whether the call took effect; do not repeat it.", error=True),
+        text(
+            "The call failed part-way (The database is down), so it may have been done already. Next: ask the user.",
+            error=True,
+        ),
         text("The database is down. Wait 5 seconds, then make the same call again.", error=True),
     ]
 

@@ -33,7 +33,7 @@ def tools_of(client: Any, listed: list[Any]) -> list[BaseTool]:
             args_schema=each.input_schema,
             coroutine=call,
             response_format="content_and_artifact",
-            metadata=each.annotations.model_dump(by_alias=True),
+            metadata=None if each.annotations is None else each.annotations.model_dump(by_alias=True),
         )
 
     return [adapted(each) for each in listed]
@@ -131,7 +131,12 @@ def fails_once() -> Callable[[], str]:
     return work
 
 
-CRASHED = "The tool failed unexpectedly. It is not known whether the call took effect; do not repeat it."
+CRASHED = "work failed part-way (The tool failed unexpectedly), so it may have been done already. Next: ask the user."
+REFUSED = "The amount must be above zero. Correct the arguments, then call again."
+BROKEN = (
+    "work failed part-way (invalid literal for int() with base 10: '12,50'), so it may have been done already. Next: "
+    "ask the user."
+)
 GONE = "User 7 not found. Look for another one; the same call will fail again."
 FUNCTIONS: list[tuple[Callable[[], Callable[[], Any]], str, Any]] = [
     (lambda: lambda: "fine", "success", "fine"),
@@ -139,8 +144,10 @@ FUNCTIONS: list[tuple[Callable[[], Callable[[], Any]], str, Any]] = [
     (fails_once, "success", "2 calls"),
     (lambda: raises(fw.NotFound("Gone.", suggestion="Look elsewhere.")), "error", "Gone. Look elsewhere."),
     (lambda: raises(ToolException("User 7 not found")), "error", GONE),
-    (lambda: lambda: "Error: User 7 not found", "error", GONE),
-    (lambda: raises(KeyError("password is hunter2")), "error", CRASHED),
+    (lambda: lambda: "Error: User 7 not found", "success", "Error: User 7 not found"),
+    (lambda: lambda: {}["password is hunter2"], "error", CRASHED),
+    (lambda: raises(ValueError("The amount must be above zero.")), "error", REFUSED),
+    (lambda: lambda: int("12,50"), "error", BROKEN),
     (
         lambda: raises(fw.NeedsInput("Which one?", fields=["id"])),
         "success",
@@ -171,7 +178,7 @@ def test_wrong_arguments_are_told_field_by_field() -> None:
     assert shown(message)[2:] == (
         "error",
         "Invalid arguments for add: count. count: Expected integer, received string. You sent: 'many'. Expected type: "
-        "integer. Fix the fields above and call the tool again. Do not explain the error.",
+        "integer. Fix the fields above and call the tool again.",
     )
 
 
@@ -184,20 +191,22 @@ def test_without_a_call_to_answer_the_text_comes_back() -> None:
     lost = recovering(
         StructuredTool.from_function(raises(ToolException("User 7 not found")), name="w", description="W.")
     )
-    assert (recovering(add).invoke({"count": 1}), lost.invoke({})) == (2, GONE)
+    words = recovering(StructuredTool.from_function(lambda: GONE, name="w", description="W."))
+    assert (recovering(add).invoke({"count": 1}), lost.invoke({}), words.invoke({})) == (2, GONE, GONE)
 
 
 def test_artifacts_are_kept() -> None:
     bridged = recovering(
         StructuredTool.from_function(
-            lambda: ("Error: User 7 not found", {"rows": 0}),
+            lambda: (fw.render(fw.NeedsInput("Which one?", fields=["id"]), "v1"), {"rows": 0}),
             name="work",
             description="Work.",
             response_format="content_and_artifact",
         )
     )
     message = bridged.invoke({"name": "work", "args": {}, "id": "c1", "type": "tool_call"})
-    assert (*shown(message), message.artifact) == ("work", "c1", "error", GONE, {"rows": 0})
+    told = "Which one? Ask the user for id, then call again with the answer."
+    assert (*shown(message), message.artifact) == ("work", "c1", "success", told, {"rows": 0})
 
 
 class GraphBubbleUp(Exception):

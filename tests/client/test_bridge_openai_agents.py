@@ -102,7 +102,7 @@ def test_structured_content_and_a_second_recovering_change_nothing() -> None:
             assert bridged is server
             [told] = await shown("busy", {}, servers=[bridged])
             assert told == item(
-                "Error: Too many requests. It failed 2 times in a row; do not make the same call again now."
+                "Error: Too many requests. It failed 2 times in a row. Do something else, or tell the user."
             )
             [worked] = await shown("add", {"count": 1}, servers=[bridged])
             assert worked["output"] == '{"result": "The sum is 2."}'
@@ -180,8 +180,21 @@ FUNCTIONS: list[tuple[Callable[..., str], object, str]] = [
     (
         raises(RuntimeError("password is hunter2")),
         {},
-        "Error: The tool failed unexpectedly. It is not known whether the call took effect; do not repeat it.",
+        "Error: work failed part-way (The tool failed unexpectedly), so it may have been done already. Next: ask the "
+        "user.",
     ),
+    (
+        raises(ValueError("The amount must be above zero.")),
+        {},
+        "Error: The amount must be above zero. Correct the arguments, then call again.",
+    ),
+    (
+        lambda: str(int("12,50")),
+        {},
+        "Error: work failed part-way (invalid literal for int() with base 10: '12,50'), so it may have been done "
+        "already. Next: ask the user.",
+    ),
+    (lambda: "Error: User 7 not found", {}, "Error: User 7 not found"),
     (lambda count: "fine", "[", NO_FIT),
     (lambda count: "fine", {"count": 1, "more": 2}, "fine"),
 ]
@@ -197,19 +210,25 @@ def test_functions_are_tools_too(work: Callable[..., str], arguments: object, te
     assert anyio.run(main) == [{"call_id": "c", "type": "function_call_output", "output": text}]
 
 
+ANSWER_LOST = "Error: The answer was lost, so the call may have been done already. Next: ask the user."
 SAID = [
-    ("HTTP error 503", "Error: The upstream service answered 503"),
-    ("HTTP error 429", "Error: The upstream service answered 429"),
     (
-        "Connection lost. The server may have disconnected.",
-        "Error: The connection to the server is lost. It is not known",
+        "HTTP error 503",
+        "Error: The call failed part-way (The upstream service answered 503 Service Unavailable), so it may have been "
+        "done already. Next: ask the user.",
     ),
-    ("Connection timeout.", "Error: The server did not answer in time. It is not known"),
-    ("Request failed.", "Error: The connection to the server broke off. It is not known"),
+    (
+        "HTTP error 429",
+        "Error: The call failed part-way (The upstream service answered 429 Too Many Requests), so it may have been "
+        "done already. Next: ask the user.",
+    ),
+    ("Connection lost. The server may have disconnected.", ANSWER_LOST),
+    ("Connection timeout.", ANSWER_LOST),
+    ("Request failed.", ANSWER_LOST),
 ]
 
 
 @pytest.mark.parametrize(("words", "text"), SAID, ids=[words for words, _ in SAID])
 def test_what_the_sdk_says_of_a_transport_is_understood(words: str, text: str) -> None:
     exc = UserError(f"Failed to call tool 'pay' on MCP server 'bank': {words}")
-    assert tell(None, exc).startswith(text)  # type: ignore[arg-type]
+    assert tell(None, exc) == text  # type: ignore[arg-type]

@@ -148,17 +148,25 @@ FUNCTIONS: list[tuple[Callable[[], Any], str, object]] = [
         "success",
         "Which one? Ask the user for id, then call again with the answer.",
     ),
-    (
-        lambda: "Error: User 7 not found",
-        "failed",
-        "User 7 not found. Look for another one; the same call will fail again.",
-    ),
+    (lambda: "Error: User 7 not found", "success", "Error: User 7 not found"),
+    (lambda: {"success": False, "error": "no"}, "success", {"success": False, "error": "no"}),
     (raises(ModelRetry("My own words.")), "retried", "My own words."),
     (raises(ToolFailed("My last words.")), "failed", "My last words."),
     (
         raises(RuntimeError("password is hunter2")),
         "failed",
-        "The tool failed unexpectedly. It is not known whether the call took effect; do not repeat it.",
+        "work failed part-way (The tool failed unexpectedly), so it may have been done already. Next: ask the user.",
+    ),
+    (
+        raises(ValueError("The amount must be above zero.")),
+        "retried",
+        "The amount must be above zero. Correct the arguments, then call again.",
+    ),
+    (
+        lambda: int("12,50"),
+        "failed",
+        "work failed part-way (invalid literal for int() with base 10: '12,50'), so it may have been done already. "
+        "Next: ask the user.",
     ),
 ]
 

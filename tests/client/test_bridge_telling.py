@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 import failwell as fw
+from failwell.client import read
 from failwell.client.telling import Told, attempted, attempted_sync, settle, told
 
 READS = {"name": "find", "annotations": {"readOnlyHint": True}}
@@ -67,7 +68,7 @@ def test_it_waits_at_least_as_long_as_the_server_says() -> None:
 def test_a_write_that_may_have_happened_is_made_once() -> None:
     result, clock, left = tried(LOST, LOST)
     assert (result.text, clock.waits, left) == (
-        "Lost. It is not known whether the call took effect; do not repeat it.",
+        "The call failed part-way (Lost), so it may have been done already. Next: ask the user.",
         [],
         1,
     )
@@ -76,21 +77,23 @@ def test_a_write_that_may_have_happened_is_made_once() -> None:
 def test_what_only_reads_is_tried_and_then_told_without_a_warning() -> None:
     result, clock, left = tried(LOST, LOST, LOST, tool=READS)
     assert (result.text, len(clock.waits), left) == (
-        "Lost. It failed 3 times in a row; do not make the same call again now.",
+        "Lost. It failed 3 times in a row. Do something else, or tell the user.",
         2,
         0,
     )
 
 
-def test_what_an_earlier_attempt_may_have_done_is_not_forgotten() -> None:
+def test_what_an_earlier_attempt_may_have_done_is_not_denied() -> None:
     result, _, _ = tried(LOST, fw.NotFound("Gone."), tool=KEEPS)
-    assert result.text == "Gone. It is not known whether the call took effect; do not repeat it."
+    assert (result.text, result.outcome.effect) == ("Gone. Look for another one; the same call will fail again.", None)
+    alone, _, _ = tried(fw.NotFound("Gone."), tool=KEEPS)
+    assert alone.outcome.effect == "none"
 
 
 def test_a_wait_beyond_the_deadline_is_not_begun() -> None:
     result, clock, _ = tried(BUSY, BUSY, policy=fw.Policy(deadline=40))
     assert (result.text, len(clock.waits)) == (
-        "Busy. It failed 2 times in a row; do not make the same call again now.",
+        "Busy. It failed 2 times in a row. Do something else, or tell the user.",
         1,
     )
 
@@ -103,15 +106,24 @@ def test_a_wait_that_is_too_long_is_left_to_others() -> None:
 def test_what_the_author_proposes_is_kept_when_the_attempts_are_spent() -> None:
     busy = fw.Transient("Busy.", code="RATE_LIMITED", retry_after=1, actions=["search_cached"])
     result, _, _ = tried(busy, busy, busy)
-    assert result.text == ("Busy. It failed 3 times in a row; do not make the same call again now. Call search_cached.")
+    assert result.text == "Busy. It failed 3 times in a row. Do something else, or tell the user. Call search_cached."
 
 
 def test_prose_that_invites_a_second_payment_is_not_passed_on() -> None:
-    error = fw.ToolError("503 Service Unavailable", code="UNAVAILABLE", legacy=True)
-    assert "make the same call again" in told(error)
-    assert (
-        settle(error).text == "503 Service Unavailable. It is not known whether the call took effect; do not repeat it."
-    )
+    error = read({"content": [{"type": "text", "text": "503 Service Unavailable"}], "isError": True})
+    assert isinstance(error, fw.ToolError)
+    assert told(error) == "503 Service Unavailable. Wait 5 seconds, then make the same call again."
+    assert [settle(error, tool=tool).text for tool in ("pay", "get_rate", READS)] == [
+        "pay failed part-way (503 Service Unavailable), so it may have been done already. Next: ask the user.",
+        "503 Service Unavailable. Wait 5 seconds, then make the same call again.",
+        "503 Service Unavailable. Wait 5 seconds, then make the same call again.",
+    ]
+
+
+@pytest.mark.parametrize("tool", ["pay", "get_rate", None])
+def test_an_exception_that_says_that_nothing_was_sent_is_no_proof_out_of_a_function(tool: str | None) -> None:
+    result, clock, left = tried(ConnectionRefusedError(), ConnectionRefusedError(), tool=tool)
+    assert (result.outcome.delivery, clock.waits, left) == (None, [], 1)
 
 
 def test_blocking_calls_are_attempted_the_same_way() -> None:

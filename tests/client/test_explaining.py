@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from typing import Any
+from typing import Any, Literal
 
 import mcp_types as types
 import pytest
+from fastmcp import Client as FastMCPClient
+from fastmcp import FastMCP
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client
@@ -222,7 +224,7 @@ def masked() -> Server[Any]:
 @pytest.mark.parametrize(("server", "calls"), [(plain, 1), (masked, 2)])
 def test_a_server_that_knows_nothing_of_it_is_called_right_in_the_end(server: Any, calls: int) -> None:
     async def main() -> None:
-        async with Recovering(Client(server()), fix=patched) as agent:
+        async with Recovering(Client(server()), fix=patched, reads=["search"]) as agent:
             # MCPServer reads the number out of the text by itself.
             report = await agent.call("search", {"query": "tea", "limit": "3"})
             assert (report.ok, report.calls) == (True, calls), str(report)
@@ -230,3 +232,143 @@ def test_a_server_that_knows_nothing_of_it_is_called_right_in_the_end(server: An
             assert "Did you mean 'search'?" in result.content[0].text
 
     asyncio.run(main())
+
+
+def test_a_refusal_in_a_few_words_is_explained_and_not_corrected_where_it_might_be_a_write() -> None:
+    async def main() -> None:
+        async with Recovering(Client(masked()), fix=patched) as agent:
+            report = await agent.call("search", {"query": "tea", "limit": "3"})
+            assert report.failure is not None
+            assert (report.calls, report.attempts[0].decision.unproven, report.failure.effect) == (1, True, None)
+            assert patched(report.failure, report.arguments) == {"query": "tea", "limit": 3}
+
+    asyncio.run(main())
+
+
+PAY: dict[str, Any] = {
+    "type": "object",
+    "properties": {"id": {"type": "string"}, "currency": {"enum": ["USD", "EUR"]}},
+    "required": ["id", "currency"],
+}
+_ISSUES = """[
+  {
+    "code": "invalid_value",
+    "values": ["USD", "EUR"],
+    "path": ["currency"],
+    "message": "Invalid option: expected one of \\"USD\\"|\\"EUR\\""
+  }
+]"""
+_PYDANTIC = (
+    "currency\n  Input should be 'USD' or 'EUR' [type=literal_error, input_value='usd', input_type=str]\n"
+    "    For further information visit https://errors.pydantic.dev/2.14/v/literal_error"
+)
+# As the validators of the SDKs write it, before they call the tool.
+BY_VALIDATORS = {
+    "MCPServer": f"Error executing tool pay: 1 validation error for payArguments\n{_PYDANTIC}",
+    "FastMCP": f"1 validation error for call[pay]\n{_PYDANTIC}",
+    "FastMCP, prefixed": f"Error calling tool 'pay': 1 validation error for call[pay]\n{_PYDANTIC}",
+    "TypeScript": f"MCP error -32602: Invalid arguments for tool pay: {_ISSUES}",
+    "TypeScript, twice": f"MCP error -32602: MCP error -32602: Invalid arguments for tool pay: {_ISSUES}",
+    "TypeScript, in words": "MCP error -32602: Input validation error: Invalid arguments for tool pay: "
+    'Invalid option: expected one of "USD"|"EUR" at currency',
+}
+# The same complaint in the words of whoever else may have written it, after half of the work.
+BY_ANYBODY = {
+    "low-level, which names no tool": "Input validation error: 'usd' is not one of ['USD', 'EUR']",
+    "of another tool": f"Error executing tool refund: 1 validation error for refundArguments\n{_PYDANTIC}",
+    "of a model inside the tool": f"Error executing tool pay: 1 validation error for Receipt\n{_PYDANTIC}",
+    "after other words": f"Paid. Then: 1 validation error for payArguments\n{_PYDANTIC}",
+    "another tool, TypeScript": f"MCP error -32602: Invalid arguments for tool payment: {_ISSUES}",
+    "no place named": "MCP error -32602: Invalid arguments for tool pay: wrong",
+    "prose": "Invalid currency: usd",
+}
+
+
+def saying(text: str, calls: list[Any]) -> Server[Any]:
+    """A server whose tool is refused in these words unless the currency is right."""
+
+    async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[types.Tool(name="pay", input_schema=PAY)])
+
+    async def call_tool(ctx: Any, params: Any) -> types.CallToolResult:
+        calls.append(dict(params.arguments))
+        right = params.arguments["currency"] == "USD"
+        said = types.TextContent(type="text", text="paid" if right else text)
+        return types.CallToolResult(content=[said], is_error=not right)
+
+    return Server("saying", on_list_tools=list_tools, on_call_tool=call_tool)
+
+
+WRONG = {"id": "1", "currency": "usd"}
+
+
+@pytest.mark.parametrize("name", BY_VALIDATORS)
+def test_what_a_validator_refused_never_ran_and_is_corrected(name: str) -> None:
+    error = explained(refused(BY_VALIDATORS[name]), "pay", WRONG, listed(PAY, "pay"), BY_VALIDATORS[name])
+    assert (error.delivery, error.effect, patched(error, WRONG)) == ("refused", "none", {**WRONG, "currency": "USD"})
+    calls: list[Any] = []
+
+    async def main() -> None:
+        async with Recovering(Client(saying(BY_VALIDATORS[name], calls)), fix=patched) as agent:
+            report = await agent.call("pay", WRONG)
+            assert (report.ok, report.recovered, report.calls) == (True, True, 2), str(report)
+
+    asyncio.run(main())
+    assert calls == [WRONG, {**WRONG, "currency": "USD"}]
+
+
+@pytest.mark.parametrize("name", BY_ANYBODY)
+def test_the_same_words_from_elsewhere_prove_nothing(name: str) -> None:
+    error = explained(refused(BY_ANYBODY[name]), "pay", WRONG, listed(PAY, "pay"), BY_ANYBODY[name])
+    assert (error.delivery, error.effect) == ("answered", None)
+    calls: list[Any] = []
+
+    async def main() -> None:
+        async with Recovering(Client(saying(BY_ANYBODY[name], calls)), fix=patched) as agent:
+            report = await agent.call("pay", WRONG)
+            assert (report.ok, report.calls) == (False, 1), str(report)
+
+    asyncio.run(main())
+    assert calls == [WRONG]
+
+
+def test_a_validators_refusal_of_arguments_that_fit_the_list_proves_nothing() -> None:
+    text = BY_VALIDATORS["MCPServer"]
+    right = {"id": "1", "currency": "USD"}
+    assert explained(refused(text), "pay", right, listed(PAY, "pay"), text).delivery == "answered"
+    # Broken too, but in another place than the one that is complained of.
+    elsewhere = {"id": 1, "currency": "USD"}
+    assert explained(refused(text), "pay", elsewhere, listed(PAY, "pay"), text).delivery == "answered"
+
+
+@pytest.mark.parametrize("framework", [MCPServer, FastMCP])
+def test_a_payment_that_a_real_validator_refused_is_corrected(framework: Any) -> None:
+    server = framework("bank")
+    paid: list[tuple[str, str]] = []
+
+    @server.tool()
+    def pay(id: str, currency: Literal["USD", "EUR"]) -> str:
+        paid.append((id, currency))
+        return "paid"
+
+    client: Any = Client(server) if framework is MCPServer else FastMCPClient(server)
+
+    async def main() -> None:
+        async with Recovering(client, fix=patched) as agent:
+            report = await agent.call("pay", WRONG)
+            assert (report.ok, report.calls) == (True, 2), str(report)
+
+    asyncio.run(main())
+    assert paid == [("1", "USD")]
+
+
+@pytest.mark.parametrize("text", ["KeyError: 'query'", "Cannot read properties of undefined (reading 'query')"])
+def test_a_crash_for_want_of_a_required_argument_is_the_callers_mistake(text: str) -> None:
+    error = explained(refused(text), "search", {"limit": 1}, listed())
+    assert (error.kind, error.code, [each.name for each in error.fields]) == (
+        fw.Kind.VALIDATION,
+        "VALIDATION_ERROR",
+        ["query"],
+    )
+    # It was sent, so it is about something else.
+    assert explained(refused(text), "search", {"query": "a"}, listed()) == refused(text)

@@ -104,6 +104,11 @@ VERIFY = {"tool": "get_payment", "arguments": {"id": "1"}}
         (Said(job("pay", "told"), effect="partial"), [PART]),
         (Said(job("pay", "doubt"), effect="unknown", verify=VERIFY, told=1), [PART]),
         (Said(job("send_fax", "doubt"), effect="unknown"), [WHOLE]),
+        # The server said that it worked; of a write that is all that anybody can know.
+        (Said(job("pay", "claimed"), ok=True), []),
+        (Said(job("set_price", "worded"), ok=True), []),
+        # What may simply be done again need not be said to have been done.
+        (Said(job("set_price", "final")), [WHOLE]),
     ],
 )
 def test_the_checker_is_content_with_what_is_so(said: Said, lines: list[bool]) -> None:
@@ -128,6 +133,8 @@ def test_the_checker_is_content_with_what_is_so(said: Said, lines: list[bool]) -
         (Said(job("send_fax", "doubt"), effect="unknown", verify=VERIFY), [], "names a check where there is none"),
         (Said(job("pay", "refused"), effect="none"), [], "it had to succeed"),
         (Said(job("find_order", "doubt")), [], "it had to succeed"),
+        (Said(job("find_order", "claimed"), ok=True), [], "a failure in a success was not tried again"),
+        (Said(job("set_price", "claimed"), ok=True), [], "said to be done, and is not"),
         (Said(job("pay", "doubt"), effect="unknown", hung=True), [], "the call hung"),
         (Said(job("pay", "doubt"), effect="unknown", aborted=True), [], "the agent was cancelled"),
     ],
@@ -152,6 +159,9 @@ def test_the_checker_sees_a_gamble_that_went_well() -> None:
         ("delete_file", ["doubt"], False),
         ("pay", ["fine", "final"], True),
         ("pay", ["told"], False),
+        ("pay", ["claimed"], False),
+        ("find_order", ["claimed", "doubt"], True),
+        ("find_order", ["worded"], False),
         ("set_price", ["doubt", "refused", "doubt"], True),
         ("find_order", ["doubt", "doubt", "doubt"], True),
         ("find_order", ["doubt", "final"], False),

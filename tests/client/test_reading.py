@@ -67,7 +67,7 @@ def test_an_error_that_is_one_already_is_itself() -> None:
 LOCAL = [
     (MCPError(code=-32001, message="Request 'tools/call' timed out"), "TIMEOUT", "unanswered", "unknown"),
     (MCPError(code=-32000, message="Connection closed"), "NETWORK_ERROR", "unanswered", "unknown"),
-    (MCPError(code=-32600, message="Session terminated"), "UNAVAILABLE", "never_sent", "none"),
+    (MCPError(code=-32600, message="Session terminated"), "UNAVAILABLE", "answered", None),
     (TimeoutError(), "TIMEOUT", "unanswered", "unknown"),
     (httpx2.ConnectError("All connection attempts failed"), "NETWORK_ERROR", "never_sent", "none"),
     (httpx2.ReadTimeout("slow"), "TIMEOUT", "unanswered", "unknown"),
@@ -83,10 +83,65 @@ LOCAL = [
 
 
 @pytest.mark.parametrize(("exc", "code", "delivery", "effect"), LOCAL, ids=lambda each: type(each).__name__)
-def test_what_this_side_noticed(exc: BaseException, code: str, delivery: str, effect: str) -> None:
-    error = read(exc)
+def test_what_this_side_noticed(exc: BaseException, code: str, delivery: str, effect: str | None) -> None:
+    error = read(exc, transport=True)
     assert isinstance(error, fw.ToolError)
-    assert (error.code, error.origin, error.delivery, error.effect) == (code, "local", delivery, fw.Effect(effect))
+    assert (error.code, error.origin, error.delivery, error.effect) == (code, "local", delivery, effect)
+    if delivery != "never_sent":
+        return
+    # The same exception, of which nobody knows where it was raised, proves nothing.
+    unproven = read(exc)
+    assert isinstance(unproven, fw.ToolError)
+    assert (unproven.code, unproven.delivery, unproven.effect, unproven.standing) == (code, None, None, "quoted")
+
+
+def test_an_exception_out_of_a_function_is_no_lost_answer() -> None:
+    for exc in (KeyError("id"), ZeroDivisionError(), ValueError("no"), PermissionError("no")):
+        error = read(exc)
+        assert isinstance(error, fw.ToolError)
+        assert (error.origin, error.delivery, error.effect, error.standing) == ("local", None, None, "quoted")
+
+
+SESSION_WORDS = ["Session terminated", "Session not found", "Bad Request: No valid session ID provided"]
+
+
+@pytest.mark.parametrize("words", SESSION_WORDS)
+@pytest.mark.parametrize(
+    ("http", "delivery", "effect"),
+    [
+        (None, "answered", None),
+        (Http(404), "answered", None),
+        (Http(400, in_session=True), "answered", None),
+        (Http(404, in_session=True), "never_sent", "none"),
+    ],
+)
+def test_that_a_session_is_gone_is_proven_by_a_404_to_its_id(
+    words: str, http: Http | None, delivery: str, effect: str | None
+) -> None:
+    seen = None if http is None else http._replace(body=words.encode())
+    error = read(MCPError(code=-32600, message=words), http=seen, transport=True)
+    assert isinstance(error, fw.ToolError)
+    assert (error.code, error.delivery, error.effect) == ("UNAVAILABLE", delivery, effect)
+
+
+def test_what_a_tool_says_of_its_own_sessions_proves_nothing() -> None:
+    error = read(MCPError(code=-32600, message="Session not found: checkout session cs_1", data={"id": "cs_1"}))
+    assert isinstance(error, fw.ToolError)
+    assert (error.delivery, error.effect, error.standing) == ("answered", None, "quoted")
+    assert not fw.decide(error, tool="pay").repeats
+
+
+@pytest.mark.parametrize(
+    ("status", "effect"),
+    [(408, None), (425, None), (429, None), (500, "unknown"), (502, "unknown"), (503, None), (504, "unknown")],
+)
+def test_a_status_proves_nothing_about_a_write(status: int, effect: str | None) -> None:
+    vague = MCPError(code=-32603, message="Server returned an error response")
+    error = read(vague, http=Http(status, {"Retry-After": "1"}, in_session=True), transport=True)
+    assert isinstance(error, fw.ToolError)
+    assert (error.standing, error.effect, error.delivery) == ("quoted", effect, "answered")
+    decisions = [fw.decide(error, tool=tool) for tool in ("pay", "get_rate", fw.Traits("find", read_only=True))]
+    assert [decision.repeats for decision in decisions] == [False, False, True]
 
 
 @pytest.mark.parametrize("exc", [KeyboardInterrupt(), SystemExit(1)], ids=repr)
@@ -227,6 +282,7 @@ def test_real_outcomes_of_a_plain_server(transport: str, era: str) -> None:
 
 
 def test_a_server_that_is_not_there() -> None:
-    error = read(anyio.run(outcome_of, "http://127.0.0.1:9/mcp", "count", {}, "auto"))
+    exc = anyio.run(outcome_of, "http://127.0.0.1:9/mcp", "count", {}, "auto")
+    error = read(exc, transport=True)
     assert isinstance(error, fw.ToolError)
     assert (error.kind, error.origin, error.delivery) == (fw.Kind.TRANSIENT, "local", "never_sent")

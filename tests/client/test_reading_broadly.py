@@ -10,7 +10,7 @@ from mcp import MCPError
 
 import failwell as fw
 from failwell.client import read
-from failwell.model.decide import Traits
+from failwell.model.tool import Traits
 
 BROAD = [
     (-32602, "Unknown tool: get_curent_time", "not_found", "UNKNOWN_TOOL"),

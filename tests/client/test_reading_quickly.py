@@ -1,12 +1,8 @@
-"""The short way to know that a call worked never hides an error that the long way would find."""
+"""A success is read at once, and is one whatever it says. Three things are meant to be in one: they are always found."""
 
 from __future__ import annotations
 
-import importlib
 import json
-import pkgutil
-import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,91 +11,121 @@ from hypothesis import strategies as st
 from mcp_types import CallToolResult, TextContent
 
 import failwell as fw
-import failwell.classify.prose as prose
-from failwell.classify.prose import objects
 from failwell.client import read
-from failwell.client.reading import _TELLING, _is_fine
-from failwell.model.lazily import _Pattern
+from failwell.client.reading import _is_fine
 from recorded import DATA
 
 
-def worked(text: str, **more: Any) -> CallToolResult:
-    return CallToolResult(content=[TextContent(type="text", text=text)], **more)
+def worked(*texts: str, **more: Any) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=text) for text in texts], **more)
 
 
-def expressions(value: object) -> Iterator[_Pattern]:
-    if isinstance(value, _Pattern):
-        yield value
-    elif isinstance(value, tuple):
-        for inner in value:
-            yield from expressions(inner)
+LIMITED = fw.Transient("Too many requests.", code="RATE_LIMITED", retry_after=1)
+# Every way in which a failure can look at you out of a success.
+BODIES = {
+    **{format: fw.render(LIMITED, format) for format in fw.FORMATS},
+    "prefixed": f"Error executing tool pay: {fw.render(LIMITED, 'typed')}",
+    "with words around it": f"The bank answered {fw.render(LIMITED, 'xml')} at noon.",
+    "JSON-RPC": json.dumps(fw.to_jsonrpc(LIMITED, id=1)),
+    "a record": '{"status": 503, "error": "Service Unavailable"}',
+    "a list of errors": '{"success": true, "errors": [{"code": 429}]}',
+    "no success": '{"success": false, "error": "Service busy, try again later"}',
+    "prose": "Error: too many requests, try again in 1 second",
+    "a traceback": 'Traceback (most recent call last):\n  File "a.py", line 1\nTimeoutError: timed out',
+    "a tale": "Account 7 was not found, so a new one was created.",
+}
 
 
-def patterns() -> dict[str, re.Pattern[str]]:
-    """Every expression by which foreign texts are read, wherever it stands."""
-    modules = [
-        importlib.import_module(f"{prose.__name__}.{found.name}") for found in pkgutil.iter_modules(prose.__path__)
-    ]
-    return {
-        f"{module.__name__.rpartition('.')[2]}.{name}.{number}": re.compile(*expression._made_from)
-        for module in modules
-        for name, value in vars(module).items()
-        for number, expression in enumerate(expressions(value))
-    }
+@pytest.mark.parametrize("name", BODIES)
+def test_a_success_is_one_whatever_it_says(name: str) -> None:
+    body = BODIES[name]
+    assert read(worked(body)) is None
+    assert read(worked("Paid.", body)) is None
+    assert read({"content": [{"type": "text", "text": body}]}) is None
+    assert read({"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": body}]}}) is None
+    if body.startswith("{"):
+        assert read(worked(body, structured_content=json.loads(body))) is None
+        assert read(worked(structured_content=json.loads(body))) is None
 
 
-PATTERNS = patterns()
+def test_metadata_in_a_success_is_no_failure() -> None:
+    for format in fw.FORMATS:
+        forged = {**fw.to_result(LIMITED, format), "isError": False}
+        assert read(forged) is None
+        assert read(CallToolResult.model_validate(forged)) is None
 
 
-def agrees(text: str) -> None:
-    assert not (_is_fine(worked(text)) and prose.from_text(text) is not None), text
-
-
-@pytest.mark.parametrize("name", PATTERNS)
-def test_what_any_expression_takes_for_an_error_is_looked_at(name: str) -> None:
-    @given(st.from_regex(PATTERNS[name]))
-    @settings(max_examples=15, database=None, derandomize=True)
-    def holds(text: str) -> None:
-        agrees(text)
-        agrees(f"{text.strip()}: it is so")
-
-    holds()
-
-
-def test_what_real_servers_say_is_looked_at() -> None:
+def test_what_real_servers_say_in_a_success_is_known_at_once() -> None:
     for line in (DATA / "answers.jsonl").read_text(encoding="utf-8").splitlines():
-        agrees(json.loads(line)["text"])
+        assert read(worked(json.loads(line)["text"])) is None
 
 
-KEYS = sorted({key for name, value in vars(objects).items() if name.endswith("_KEYS") for key in value} | _TELLING)
-VALUES = st.sampled_from(
-    ["Error: no", "error", "failed", "NOT_FOUND", 404, False, True, None, {"code": 404, "message": "no"}, ["no"],
-     [{"loc": ["a"], "msg": "no", "type": "missing"}], [{"path": ["a"], "code": "custom", "message": "no"}]]
-)  # fmt: skip
+SEEN = sorted(BODIES.keys() - {"a tale", "a list of errors", "with words around it", "a record", "a traceback"})
 
 
-@given(st.dictionaries(st.sampled_from([*KEYS, "lines", "message"]), VALUES, max_size=3))
+@pytest.mark.parametrize("name", SEEN)
+def test_who_watches_sees_what_looks_like_a_failure(name: str) -> None:
+    seen = read(worked(BODIES[name]), observe=True)
+    assert isinstance(seen, fw.ToolError)
+    assert (seen.standing, seen.effect, seen.retryable) == ("quoted", None, True)
+    # To see it is no permission.
+    assert not fw.decide(seen, tool="pay").repeats
+
+
+def test_nobody_sees_a_failure_in_a_tale() -> None:
+    assert read(worked(BODIES["a tale"]), observe=True) is None
+
+
+QUESTION = fw.NeedsInput("Which one?", fields=["id"])
+WARNING = fw.ToolError("It is slow today.", code="SLOW", severity="warning")
+
+
+@pytest.mark.parametrize("gate", ["markdown", "json", "both"])
+def test_a_whole_question_in_a_success_is_one(gate: str) -> None:
+    result = CallToolResult.model_validate(fw.to_result(QUESTION, "v1", gate=gate))
+    assert not result.is_error
+    assert read(result) == QUESTION
+    assert not _is_fine(result)
+
+
+def test_a_quoted_question_is_the_servers_text() -> None:
+    question = fw.render(QUESTION, "v1")
+    for texts in ([f"The form says: {question}"], ["Filed.", question], [f"Error executing tool a: {question}"]):
+        assert read(worked(*texts)) is None
+        assert read({"content": [{"type": "text", "text": text} for text in texts], "isError": False}) is None
+
+
+def test_a_warning_in_a_success_is_a_remark() -> None:
+    found = read(CallToolResult.model_validate(fw.to_result(WARNING, "xml", meta=False)))
+    assert isinstance(found, fw.ToolError)
+    assert (found, found.is_error) == (WARNING, False)
+
+
+def test_an_envelope_of_a_failure_counts_from_a_server_that_answers_in_envelopes() -> None:
+    text = fw.render(fw.NotFound("Gone."), "envelope")
+    told = worked(text)
+    assert read(told) is None
+    found = read(told, envelopes=True)
+    assert isinstance(found, fw.ToolError)
+    assert (found.kind, found.standing, found.origin, found.delivery) == ("not_found", "quoted", "peer", "answered")
+    # Only the whole answer is one.
+    for texts in (["Filed.", text], [f"Error executing tool a: {text}"], [f"It said {text}"]):
+        assert read(worked(*texts), envelopes=True) is None
+    # And nothing else becomes a failure by it.
+    for name in BODIES.keys() - {"envelope", "no success"}:
+        assert read(worked(BODIES[name]), envelopes=True) is None, name
+
+
+@given(
+    st.lists(st.text(max_size=40) | st.sampled_from(sorted(BODIES.values())), max_size=3),
+    st.none() | st.dictionaries(st.sampled_from(["kind", "success", "failwell", "error", "n"]), st.booleans()),
+)
 @settings(database=None, derandomize=True)
-def test_an_object_that_tells_of_an_error_is_looked_at(data: dict[str, Any]) -> None:
-    text = json.dumps(data)
-    if _is_fine(worked(text, structured_content=data)):
-        assert prose.from_text(text) is None
-        assert fw.parse(data) is None
-        assert fw.parse(text) is None
-
-
-def test_an_object_is_known_at_once_where_text_and_data_say_the_same() -> None:
-    data = {"lines": ["an error", "not found"]}
-    assert _is_fine(worked(json.dumps(data, indent=2), structured_content=data))
-    assert not _is_fine(worked("Error: no such thing", structured_content=data))
-    assert not _is_fine(worked('{"lines": []}', structured_content=data))
-
-
-@pytest.mark.parametrize("text", ["hello", "42", "", "Sunny, 21 degrees in Oslo."])
-def test_a_short_answer_is_known_at_once(text: str) -> None:
-    assert _is_fine(worked(text))
-    assert _is_fine(worked(text, structured_content={"result": text}))
-    assert read(worked(text)) is None
+def test_the_short_way_says_what_the_long_way_says(texts: list[str], structured: dict[str, Any] | None) -> None:
+    result = worked(*texts, structured_content=structured)
+    if _is_fine(result):
+        # As JSON it is read the long way.
+        assert read(result.model_dump(by_alias=True, mode="json")) is None
 
 
 @pytest.mark.parametrize(
@@ -108,7 +134,14 @@ def test_a_short_answer_is_known_at_once(text: str) -> None:
         {"is_error": True},
         {"_meta": {"io.github.failwell/tool-error": {}}},
         {"structured_content": {"success": False, "error": "no"}},
+        {"structured_content": {"kind": "needsInput:v1"}},
     ],
 )
-def test_what_says_that_it_failed_is_looked_at(more: dict[str, Any]) -> None:
+def test_what_may_be_one_of_the_three_is_looked_at(more: dict[str, Any]) -> None:
     assert not _is_fine(worked("hello", **more))
+
+
+@pytest.mark.parametrize("text", ["hello", "42", "", "Error: no such thing", '{"lines": ["not found"]}', "[1]"])
+def test_anything_else_is_known_at_once(text: str) -> None:
+    assert _is_fine(worked(text))
+    assert _is_fine(worked(text, structured_content={"result": text}))

@@ -65,8 +65,8 @@ READ = {"read_only": True, "key": "id", "input_schema": TAKES_ID}
 # ids of the payments: without white space, since only an identifier is passed on to the call that tells.
 FAULTS: dict[str, tuple[Fault, str]] = {
     "busy": (Fault.error(BUSY), "recovers"),
-    "busy-over-HTTP": (Fault.http(503, {"Retry-After": "0.05"}), "recovers"),
-    "too-many": (Fault.http(429, {"Retry-After": "0.05"}), "recovers"),
+    "busy-over-HTTP": (Fault.http(503, {"Retry-After": "0.05"}), "unknown"),
+    "too-many": (Fault.http(429, {"Retry-After": "0.05"}), "unknown"),
     "dead-before": (Fault.crash(at="before"), "unknown"),
     "dead-after": (Fault.crash(at="after"), "unknown"),
     "cut-before": (Fault.cut(at="before"), "unknown"),
@@ -184,12 +184,24 @@ def test_the_deadline_ends_a_server_that_always_says_again() -> None:
     run(story)
 
 
-def test_the_budget_of_a_server_ends_its_repetitions() -> None:
+@pytest.mark.parametrize(
+    ("error", "made"),
+    [
+        # A server that asks to wait is well; one that does not answer in time costs everybody the most.
+        (fw.Transient("Busy.", code="SERVER_BUSY"), [3, 3, 3, 2, 1]),
+        (fw.Transient("Down.", code="UNAVAILABLE", retry_after=0.001), [3, 3, 3, 2, 1]),
+        (fw.Transient("Down.", code="UNAVAILABLE"), [3, 2, 1, 1, 1]),
+        (fw.Transient("Slow.", code="TIMEOUT"), [3, 1, 1, 1, 1]),
+    ],
+    ids=["busy", "names a delay", "down", "timeout"],
+)
+def test_the_budget_of_a_server_ends_its_repetitions(error: fw.ToolError, made: list[int]) -> None:
     async def story() -> None:
         policy = fw.Policy(base_delay=0.001, retry_budget=3, break_after=100, loop_after=100)
-        async with agent(Tool("get", key="id", faults=[Fault.error(BUSY)] * 50), policy=policy) as it:
-            calls = [(await it.call("get", {"id": str(number)})).calls for number in range(4)]
-        assert calls == [3, 2, 1, 1]
+        tool = Tool("get", key="id", read_only=True, faults=[Fault.error(error)] * 50)
+        async with agent(tool, policy=policy) as it:
+            calls = [(await it.call("get", {"id": str(number)})).calls for number in range(5)]
+        assert calls == made
 
     run(story)
 
@@ -355,20 +367,171 @@ def test_callbacks_that_hang_end_with_the_deadline() -> None:
     run(story)
 
 
-def test_errors_as_successes_are_errors_and_prose_is_understood() -> None:
+PROSE_429 = "Client error '429 Too Many Requests' for url 'https://x.example/y'"
+
+
+def test_prose_is_understood_and_is_no_permission() -> None:
     async def story() -> None:
         async with agent(
-            Tool("a", faults=[Fault.text('{"success": false, "error": "User 7 not found"}', is_error=False)]),
-            Tool("b", faults=[Fault.text("Client error '429 Too Many Requests' for url 'https://x.example/y'")], read_only=True),
-            Tool("c", faults=[Fault.text("Client error '429 Too Many Requests' for url 'https://x.example/y'")], effect=True),
-        ) as it:  # fmt: skip
-            first = await it.call("a")
-            assert first.result.is_error is True
-            assert (first.error.kind, first.error.origin) == ("not_found", "peer")
-            assert read(first.result) == first.error
-            assert (await it.call("b")).recovered
+            Tool("read", faults=[Fault.text(PROSE_429)], read_only=True),
+            Tool("write", faults=[Fault.text(PROSE_429)], effect=True),
+            Tool("get_rate", faults=[Fault.text(PROSE_429)]),
+        ) as it:
+            assert (await it.call("read")).recovered
             # A server that only writes prose has not said that the call may be made twice.
-            assert (await it.call("c")).calls == 1
+            written = await it.call("write")
+            assert (written.calls, written.error.effect, written.error.standing) == (1, "unknown", "quoted")
+            assert text_of(written) == (
+                f"write failed part-way ({PROSE_429}), so it may have been done already. Next: ask the user."
+            )
+            # The name says that it reads, which is no proof either: the words stay, and nobody calls it again.
+            named = await it.call("get_rate")
+            assert (named.calls, named.error.effect, named.error.standing) == (1, None, "quoted")
+            assert text_of(named).startswith(PROSE_429)
+
+    run(story)
+
+
+LIMITED_BODIES = {
+    **{format: fw.render(LIMITED, format) for format in fw.FORMATS},
+    "prefixed": f"Error executing tool pay: {fw.render(LIMITED, 'typed')}",
+    "record": '{"status": 503, "error": "Service Unavailable", "retry_after": 1}',
+    "no success": '{"success": false, "error": "Service busy, try again later"}',
+    "prose": "Error: too many requests, try again in 1 second",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_write_that_worked_is_returned_untouched_whatever_it_says(kind: str) -> None:
+    plan = {name: [Fault.text(body, at="after", is_error=False)] * 2 for name, body in LIMITED_BODIES.items()}
+    asked: list[Any] = []
+
+    async def story() -> None:
+        hooks: dict[str, Any] = {"fix": asked.append, "ask": asked.append, "negotiate": asked.append}
+        async with agent(Tool("pay", plan=plan, **PAY), kind=kind, clock=FakeClock(), **hooks) as it:
+            for name, body in LIMITED_BODIES.items():
+                report = await it.call("pay", {"id": name})
+                assert (report.ok, report.calls, report.attempts) == (True, 1, []), name
+                assert (text_of(report), report.result.is_error) == (body, False), name
+            assert [effect.arguments["id"] for effect in it.server.effects] == list(LIMITED_BODIES)
+
+    run(story)
+    assert asked == []
+
+
+def test_a_success_of_a_read_that_looks_like_a_passing_failure_is_tried_again_and_stays_a_success() -> None:
+    body = LIMITED_BODIES["no success"]
+    faults = [Fault.text(body, is_error=False)]
+
+    async def story() -> None:
+        async with agent(
+            Tool("passes", faults=faults, read_only=True),
+            Tool("stays", faults=faults * 9, read_only=True),
+            Tool("keeps", faults=faults * 9, idempotent=True),
+            Tool("missing", faults=[Fault.text('{"success": false, "error": "User 7 not found"}', is_error=False)], read_only=True),
+            clock=FakeClock(), policy=fw.Policy(loop_after=1, break_after=100),
+        ) as it:  # fmt: skip
+            passed = await it.call("passes")
+            assert (passed.ok, passed.recovered, passed.calls) == (True, True, 2)
+            for name in ("stays", "keeps"):
+                stayed = await it.call(name)
+                assert (stayed.ok, stayed.calls, len(stayed.attempts)) == (True, 3, 3), name
+                assert (text_of(stayed), stayed.result.is_error) == (body, False), name
+            # What would not pass is not even tried.
+            missing = await it.call("missing")
+            assert (missing.ok, missing.calls, missing.attempts) == (True, 1, [])
+
+    run(story)
+
+
+def test_reads_says_of_a_server_that_does_not_what_only_reads() -> None:
+    faults = [
+        Fault.text(PROSE_429),
+        Fault.http(503),
+        Fault.crash(),
+        Fault.text(LIMITED_BODIES["no success"], is_error=False),
+    ]
+    tools = [Tool(name, faults=faults, **more) for name, more in (
+        ("get_weather", {}), ("find", {}), ("get_pay", {"destructive": True}), ("pay", {"effect": True}),
+    )]  # fmt: skip
+    policy = fw.Policy(max_attempts=9, trust_annotations=False)
+
+    async def story() -> None:
+        async with agent(*tools, reads=["get_*", "find"], clock=FakeClock(), policy=policy) as it:
+            calls = {tool.name: (await it.call(tool.name)).calls for tool in tools}
+        # A pattern is no word against a tool that calls itself destructive.
+        assert calls == {"get_weather": 5, "find": 5, "get_pay": 1, "pay": 1}
+
+    run(story)
+
+
+@pytest.mark.parametrize("reads", ["get_*", [1]])
+def test_reads_is_a_list_of_names(reads: Any) -> None:
+    with pytest.raises(TypeError, match="reads is a list of names"):
+        Recovering(Client("http://127.0.0.1:9/mcp"), reads=reads)
+
+
+def test_envelopes_count_from_a_server_whose_successes_are_envelopes() -> None:
+    fine = Fault.text('{"success": true, "data": {"n": 1}}', is_error=False)
+    gone = Fault.text(fw.render(fw.NotFound("There is no user 7."), "envelope"), is_error=False)
+    busy = Fault.text(fw.render(LIMITED, "envelope"), is_error=False)
+
+    async def story() -> None:
+        async with agent(Tool("pay", faults=[gone, fine, gone, busy], effect=True), clock=FakeClock()) as it:
+            before, first, after, limited = [await it.call("pay") for _ in range(4)]
+        assert (before.ok, first.ok, after.ok, limited.ok) == (True, True, False, False)
+        assert (after.error.kind, after.error.standing, after.result.is_error) == ("not_found", "quoted", True)
+        # It is a failure, and still nothing that was stated: nobody pays again because of it.
+        assert (limited.error.code, limited.calls, limited.error.effect) == ("rate_limited", 1, "unknown")
+
+    run(story)
+
+
+def test_a_question_counts_where_it_is_the_whole_answer() -> None:
+    question = fw.render(fw.NeedsInput("Which one?", fields=["id"]), "v1")
+
+    async def story() -> None:
+        asked: list[Any] = []
+
+        def ask(question: Any) -> Any:
+            asked.append(question)
+            return {"id": "7"}
+
+        faults = {
+            "whole": Fault.text(question, is_error=False),
+            "quoted": Fault.text(f"Filed: {question}", is_error=False),
+            "prefixed": Fault.text(f"Error executing tool a: {question}", is_error=False),
+            "quoted in a failure": Fault.text(f"Error executing tool a: {question}"),
+        }
+        plan = {name: [fault] for name, fault in faults.items()}
+        async with agent(Tool("file", key="case", plan=plan, effect=True), ask=ask) as it:
+            calls = {name: (await it.call("file", {"case": name})).calls for name in faults}
+        assert calls == {"whole": 2, "quoted": 1, "prefixed": 1, "quoted in a failure": 1}
+        assert [each.message for each in asked] == ["Which one?"]
+
+    run(story)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_may_have_been_done_is_told_by_us_first_and_the_original_is_kept(kind: str) -> None:
+    tools = [Tool("pay", faults=[Fault.text(PROSE_429)], **PAY), Tool("get_payment", reads="pay", **READ)]
+
+    async def story() -> None:
+        async with agent(*tools, kind=kind) as it:
+            report = await it.call("pay", {"id": "p1"})
+        assert (report.result.is_error, text_of(report)) == (
+            True,
+            f"pay failed part-way ({PROSE_429}), so it may have been done already. "
+            'Next: call get_payment with {"id":"p1"} to see whether it was.',
+        )
+        meta = report.result.meta
+        assert meta["io.github.failwell/original"] == [{"type": "text", "text": PROSE_429}]
+        told = meta["io.github.failwell/tool-error"]
+        assert (told["effect"], told["retryable"], told["standing"]) == ("unknown", False, "quoted")
+        assert told["verify"] == {"tool": "get_payment", "arguments": {"id": "p1"}}
+        again = read(report.result)
+        assert again == report.error
+        assert not fw.decide(again, tool="pay").repeats
 
     run(story)
 

@@ -317,7 +317,7 @@ BAD_ANSWERS: dict[str, tuple[bytes, str]] = {
     "a result that breaks off": (http(200, b'{"json', JSON, CLOSE, length=6_000), "unknown"),
     "a result that cannot be unpacked": (http(200, b"no gzip", JSON, GZIP), "unknown"),
     "a redirect that cannot be unpacked": (http(307, b"no gzip", "Location: /mcp", GZIP), "unknown"),
-    "a redirect to elsewhere": (http(302, b"", "Location: http://127.0.0.1:9/mcp"), "none"),
+    "a redirect to elsewhere": (http(302, b"", "Location: http://127.0.0.1:9/mcp"), "unknown"),
     "a redirect to here": (http(307, b"", "Location: /mcp"), "worked"),
 }
 
@@ -352,6 +352,9 @@ def test_a_bad_answer_is_the_failure_of_one_call(name: str, kind: str) -> None:
 FORGOTTEN = [
     http(404),
     http(404, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid or expired session ID"}}', JSON),
+]
+# In words, and with a status that says nothing of sessions: a gateway may say it after the server took the call.
+WORDED = [
     http(400, b"Bad Request: No valid session ID provided", "Content-Type: text/plain"),
     http(
         400, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: No valid session ID"}}', JSON
@@ -373,9 +376,53 @@ def test_a_session_that_the_server_has_forgotten_is_opened_again(words: bytes) -
         async with agent(answer) as it:
             assert (await it.call("pay", {"id": 1})).ok
             lost = True
-            assert (await it.call("pay", {"id": 2})).ok
+            paid = await it.call("pay", {"id": 2})
+            # The one that was not taken is no call.
+            assert (paid.ok, paid.calls, it._connection.opened) == (True, 1, 2)
             lost = True
             assert len((await it.list_tools()).tools) == 2
+
+    run(story)
+
+
+@pytest.mark.parametrize("words", WORDED)
+def test_words_about_a_session_repeat_a_read_and_never_a_write(words: bytes) -> None:
+    async def story() -> None:
+        lost = False
+
+        def answer(method: str, message: dict[str, Any]) -> Any:
+            nonlocal lost
+            lost = lost and method != "initialize"
+            return words if lost else None
+
+        async with agent(answer) as it:
+            assert (await it.call("pay", {"id": 1})).ok
+            lost = True
+            paid = await it.call("pay", {"id": 2})
+            assert (paid.ok, paid.calls, paid.error.effect) == (False, 1, "unknown"), str(paid)
+            # The session is gone all the same, so the next call finds another.
+            assert (await it.call("pay", {"id": 3})).ok
+            lost = True
+            seen = await it.call("get_payment", {"id": 2})
+            assert (seen.ok, seen.recovered) == (True, True), str(seen)
+            lost = True
+            assert len((await it.list_tools()).tools) == 2
+
+    run(story)
+
+
+def test_a_404_to_a_call_without_a_session_proves_nothing() -> None:
+    async def story() -> None:
+        def answer(method: str, message: dict[str, Any]) -> Any:
+            if method == "initialize":
+                frame = {"jsonrpc": "2.0", "id": message["id"], "result": RESULTS["initialize"]}
+                return http(200, json.dumps(frame).encode(), JSON)
+            return http(404) if method == "tools/call" else None
+
+        async with agent(answer) as it:
+            paid = await it.call("pay", {"id": 1})
+            assert (paid.ok, paid.calls, it.server.count("tools/call")) == (False, 1, 1), str(paid)
+            assert (paid.error.delivery, paid.error.effect) == ("answered", None), str(paid)
 
     run(story)
 

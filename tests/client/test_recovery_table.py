@@ -57,12 +57,18 @@ def test_a_masked_text_helps_nobody(cells: Cells, fault: str) -> None:
         assert not any(goal["success"] for goal in cells[agent, "mcp", fault]), agent
 
 
-def test_what_the_client_settles_costs_the_model_no_tokens(cells: Cells) -> None:
-    assert total(cells["failwell", "mcp+failwell", "rate limit"], "tokens") == 0
-    assert total(cells["text follower", "mcp+failwell", "rate limit"], "tokens") > 0
+@pytest.mark.parametrize("fault", ["wrong value", "unknown argument"])
+def test_what_the_client_settles_costs_the_model_no_tokens(cells: Cells, fault: str) -> None:
+    assert total(cells["failwell", "mcp+failwell", fault], "tokens") == 0
+    assert total(cells["text follower", "mcp+failwell", fault], "tokens") > 0
 
 
-def test_the_agent_is_told_the_delay_of_the_service(cells: Cells) -> None:
-    for goal in cells["text follower", "mcp+failwell", "rate limit"]:
-        assert "Wait " in goal["texts"][0]
-        assert goal["calls"] == 2
+@pytest.mark.parametrize("agent", ["text follower", "failwell"])
+@pytest.mark.parametrize("fault", ["rate limit", "outcome unknown"])
+def test_a_write_that_failed_part_way_is_looked_up_before_anybody_does_it_again(
+    cells: Cells, fault: str, agent: str
+) -> None:
+    for goal in cells[agent, "mcp+failwell", fault]:
+        assert (goal["success"], goal["duplicates"]) == (True, 0)
+        assert "may have been done already. Next: call get_invoice with {" in goal["texts"][0]
+        assert not any("again" in text for text in goal["texts"])

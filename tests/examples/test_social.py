@@ -148,14 +148,24 @@ WORKFLOW = [
         "broke while writing",
         "compose_post",
         {"texts": ["e5"]},
-        "x_api_error",
+        "serialization_error",
         lambda world: world.fail(POST, 500, HTML),
     ),
-    Step("unreadable", "compose_post", {"texts": ["e6"]}, "x_api_error", lambda world: world.fail(POST, 200, HTML)),
-    Step("cut off", "compose_post", {"texts": ["e7"]}, "x_network_error", lambda world: world.fail(POST)),
+    Step(
+        "unreadable",
+        "compose_post",
+        {"texts": ["e6"]},
+        "serialization_error",
+        lambda world: world.fail(POST, 200, HTML),
+    ),
+    Step("cut off", "compose_post", {"texts": ["e7"]}, "serialization_error", lambda world: world.fail(POST)),
     Step("cut off, again too soon", "compose_post", {"texts": ["e7"]}, "validation_error"),
     Step(
-        "answer lost", "compose_post", {"texts": ["lost"]}, "x_network_error", lambda world: world.fail(POST, done=True)
+        "answer lost",
+        "compose_post",
+        {"texts": ["lost"]},
+        "serialization_error",
+        lambda world: world.fail(POST, done=True),
     ),
     Step("found again", "resume_thread", {"thread_id": 14}, after=once("lost")),
     Step("cut off while reading", "list_posts", {}, "x_network_error", lambda world: world.fail(MINE)),
@@ -260,7 +270,7 @@ API = [
     ),
     Step("thread goes on", "resume_thread", {"thread_id": 4}, after=once("t1", "t2", "t3")),
     Step("database locked", "x_post", {"texts": ["d1"]}, "db_error", during=World.locked),
-    Step("too late", "x_post", {"texts": ["slow"]}, "x_network_error", lambda world: world.fail(POST, seconds=60)),
+    Step("too late", "x_post", {"texts": ["slow"]}, "serialization_error", lambda world: world.fail(POST, seconds=60)),
     Step("threads", "list_threads", {"state": "open"}),
 ]
 UNCONFIGURED = [

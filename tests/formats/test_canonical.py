@@ -24,7 +24,7 @@ FULL = fw.ToolError(
     fields=[fw.FieldError(("a", 0), "m", None, "e", ("o", 2), "r")],
     patch=[fw.Patch("set", ("a",), 1), fw.Patch("rename", ("b",), to="c"), fw.Patch("remove", ("d",))],
     conflicts=[{"agent_id": "a", "pattern": "p", "held_by": "h", "z": 1}],
-    effect="unknown",
+    effect="none",
     verify={"tool": "v", "arguments": {"id": 1}},
     details={"k": {"n": None}, "message": "M", "failwell": 2},
     http_status=429,
@@ -58,7 +58,7 @@ WIRE = {
         {"op": "remove", "path": ["d"]},
     ],
     "conflicts": [{"agent_id": "a", "pattern": "p", "held_by": "h", "z": 1}],
-    "effect": "unknown",
+    "effect": "none",
     "verify": {"tool": "v", "arguments": {"id": 1}},
     "details": {"k": {"n": None}, "message": "M", "failwell": 2},
     "http_status": 429,
@@ -69,6 +69,7 @@ WIRE = {
     "correlation_id": "c",
     "meta": {"elapsed_ms": 3},
 }
+DOUBTFUL = FULL.replace(effect="unknown")
 WITH_OPEN_MAP = ["typed", "v1", "xml", "envelope", "jsonrpc"]
 
 
@@ -84,6 +85,13 @@ def test_everything_comes_back() -> None:
     assert fw.losses(FULL, "canonical") == ()
 
 
+def test_a_call_that_may_have_been_done_is_not_to_be_made_again() -> None:
+    wire = {name: value for name, value in WIRE.items() if name not in ("retry_after", "reset_at")}
+    wire |= {"effect": "unknown", "retryable": False, "recoverable": False, "strategy": "user_action_required"}
+    assert json.loads(fw.render(DOUBTFUL, "canonical")) == wire
+    assert fw.parse(wire) == DOUBTFUL
+
+
 def test_what_is_absent_has_no_key() -> None:
     assert json.loads(fw.render(fw.error("m"), "canonical")) == {
         "failwell": 1,
@@ -96,25 +104,27 @@ def test_what_is_absent_has_no_key() -> None:
 
 
 @pytest.mark.checklist(289, 290, 291)
+@pytest.mark.parametrize("whole", [FULL, DOUBTFUL], ids=["none", "unknown"])
 @pytest.mark.parametrize("format", WITH_OPEN_MAP)
-def test_carry_loses_nothing_where_there_is_an_open_map(format: str) -> None:
-    text = fw.render(FULL, format, carry=True)
+def test_carry_loses_nothing_where_there_is_an_open_map(format: str, whole: fw.ToolError) -> None:
+    text = fw.render(whole, format, carry=True)
     error = fw.parse(text)
     assert isinstance(error, fw.Transient)
-    assert error == FULL
+    assert error == whole
     assert error.format == format
     assert "secret trace" not in text
 
 
 @pytest.mark.checklist(289, 290)
+@pytest.mark.parametrize("whole", [FULL, DOUBTFUL], ids=["none", "unknown"])
 @pytest.mark.parametrize("format", WITH_OPEN_MAP)
-def test_default_form_loses_exactly_what_losses_names(format: str) -> None:
-    error = fw.parse(fw.render(FULL, format))
+def test_default_form_loses_exactly_what_losses_names(format: str, whole: fw.ToolError) -> None:
+    error = fw.parse(fw.render(whole, format))
     assert isinstance(error, fw.ToolError)
-    lost = fw.losses(FULL, format)
+    lost = fw.losses(whole, format)
     theirs = error.to_dict(provenance=False)
     assert "failwell" not in error.details
-    for name, value in WIRE.items():
+    for name, value in whole.to_dict().items():
         if name not in lost:
             assert (name, theirs.get(name)) == (name, value)
     assert lost

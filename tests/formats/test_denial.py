@@ -41,8 +41,8 @@ def test_the_keys_are_those_of_the_draft() -> None:
     ("told", "strategy", "words"),
     [
         ("available", "user_action_required", "Ask the user"),
-        ("undisclosed", "user_action_required", "Do not make the same call again"),
-        ("unavailable", "report_and_abort", "do not log in again"),
+        ("undisclosed", "user_action_required", "Ask the user"),
+        ("unavailable", "report_and_abort", "no way to get access"),
     ],
 )
 def test_a_denial_is_a_refusal_before_anything_was_done(told: str, strategy: str, words: str) -> None:

@@ -88,7 +88,28 @@ CROSSWALK = {name.upper(): row for name, row in dict(vectors("code-crosswalk")).
 @pytest.mark.parametrize("code", sorted(CROSSWALK.keys() & {code.name for code in fw.catalogs.Core}))
 def test_strict_maps_into_the_closed_set_by_the_crosswalk(code: str) -> None:
     printed = to_wire(fw.ToolError("m", code=code), "envelope", strict=True)["error"]["code"]
-    assert printed == CROSSWALK[code]["003_codes"][0]
+    assert printed == STRICT_IN_DOUBT.get(code, CROSSWALK[code]["003_codes"][0])
+
+
+# The crosswalk's word for it is retryable, and means the rest of a thread. Of any other work nobody knows the rest.
+STRICT_IN_DOUBT = {"PARTIAL_FAILURE": "serialization_error"}
+
+
+@pytest.mark.parametrize("effect", ["unknown", "partial", "done"])
+@pytest.mark.parametrize(("strict", "code"), [(False, "outcome_unknown"), (True, "serialization_error")])
+def test_a_code_that_passes_gives_way_to_a_call_that_may_have_been_done(effect: str, strict: bool, code: str) -> None:
+    error = fw.ToolError("m", code="x_rate_limited", retry_after=3, effect=effect)
+    reason = {"code": code, "message": "m", "retryable": False}
+    assert to_wire(error, "envelope", strict=strict) == {"success": False, "data": None, "error": reason}
+    assert fw.parse(fw.render(error, "envelope", strict=strict, carry=True)) == error
+    assert "code" in fw.losses(error, "envelope")
+
+
+def test_a_thread_that_was_posted_in_part_keeps_the_contracts_word() -> None:
+    error = fw.ToolError("m", code="thread_partial_failure")
+    for strict in (False, True):
+        reason = to_wire(error, "envelope", strict=strict)["error"]
+        assert reason == {"code": "thread_partial_failure", "message": "m", "retryable": True}
 
 
 @pytest.mark.checklist(180, 184)

@@ -80,8 +80,35 @@ def test_every_shipped_code_has_a_title_and_no_reserved_number_on_the_modern_wir
         assert wire["message"]
         assert wire["message"] != "Error"
         assert not -32099 <= wire["code"] <= -32000
-        assert wire["data"]["mcp_error_code"] == code.name
-        assert to_wire(code("m"), "jsonrpc", actionable=True)["data"]["recovery_strategy"] == code.strategy
+        done = code.name in DONE_IN_PART
+        assert wire["data"]["mcp_error_code"] == ("OUTCOME_UNKNOWN" if done else code.name)
+        strategy = fw.Strategy.USER_ACTION if done else code.strategy
+        assert to_wire(code("m"), "jsonrpc", actionable=True)["data"]["recovery_strategy"] == strategy
+
+
+# Codes that sound as if they passed, of work that was done in part.
+DONE_IN_PART = ("PARTIAL_FAILURE", "thread_partial_failure")
+
+
+@pytest.mark.parametrize("effect", ["unknown", "partial", "done"])
+def test_a_number_that_passes_gives_way_to_a_call_that_may_have_been_done(effect: str) -> None:
+    error = fw.ToolError("The bank did not answer.", code="TIMEOUT", tool="pay", retry_after=30, effect=effect)
+    said = "pay failed part-way, so it may have been done already."
+    assert fw.to_jsonrpc(error, 1)["error"] == {
+        "code": -32000,
+        "message": "Outcome Unknown",
+        "data": {
+            "mcp_error_code": "OUTCOME_UNKNOWN",
+            "details": "The bank did not answer.",
+            "recovery_strategy": "user_action_required",
+            "tool_name": "pay",
+            "suggestion": f"{said} Next: ask the user.",
+        },
+    }
+    assert fw.parse(fw.to_jsonrpc(error, 1, carry=True)) == error
+    # What does not sound as if it passed stays as it is.
+    broken = fw.Internal("m", effect=effect)
+    assert fw.to_jsonrpc(broken)["error"]["data"]["mcp_error_code"] == "INTERNAL_ERROR"
 
 
 @pytest.mark.checklist(248, 287)

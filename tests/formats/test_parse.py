@@ -26,7 +26,7 @@ def block(text: str) -> dict[str, Any]:
 @pytest.mark.parametrize("carry", [True, False])
 def test_format_is_recognised(format: str, carry: bool) -> None:
     text = fw.render(ERROR, format, carry=carry)
-    wrapped = [
+    bare = [
         text,
         "\ufeff" + text,
         " \r\n\t" + text + "\n",
@@ -34,23 +34,37 @@ def test_format_is_recognised(format: str, carry: bool) -> None:
         b"\xef\xbb\xbf" + text.encode(),
         bytearray(text.encode()),
         memoryview(text.encode()),
-        {"content": [block(text)], "isError": True},
-        {"content": [block("Something happened."), block(text)], "isError": True},
-        {"jsonrpc": "2.0", "id": 1, "result": {"content": [block(text)], "isError": True}},
-        [block(text)],
-        json.dumps({"content": [block(text)], "isError": True}),
         f"Error executing tool search: {text}",
         f"Error calling tool 'search': {text}",
     ]
+    stated: list[Any] = [
+        {"content": [block(text)], "isError": True},
+        {"content": [block("Too many requests."), block(text)], "isError": True},
+        {"jsonrpc": "2.0", "id": 1, "result": {"content": [block(text)], "isError": True}},
+        json.dumps({"content": [block(text)], "isError": True}),
+    ]
+    quoted = [
+        {"content": [block("Something happened."), block(text)], "isError": True},
+        {"content": [block(f"Error executing tool search: {text}")], "isError": True},
+        {"content": [block(text), {"type": "image", "data": "", "mimeType": "image/png"}], "isError": True},
+        {"content": [block(text)], "isError": False},
+        {"content": [block(text)]},
+        [block(text)],
+    ]
     if format != "xml":
-        wrapped += [json.loads(text), {"content": [], "structuredContent": json.loads(text), "isError": True}]
-    for source in wrapped:
-        error = fw.parse(source)
-        assert isinstance(error, fw.Transient)
-        assert (error.format, error.origin, error.message) == (format, "peer", "Too many requests.")
-        assert error.retry_after == 30
-        if carry:
-            assert error == ERROR
+        bare.append(json.loads(text))
+        stated.append({"content": [], "structuredContent": json.loads(text), "isError": True})
+    for standing, sources in ((None, bare), ("stated", stated), ("quoted", quoted)):
+        # What is only quoted does not prove that nothing was done.
+        whole = ERROR if standing != "quoted" else ERROR.replace(standing="quoted")
+        for source in sources:
+            error = fw.parse(source)
+            assert isinstance(error, fw.Transient)
+            assert (error.format, error.origin, error.message) == (format, "peer", "Too many requests.")
+            assert (error.retry_after, error.standing) == (30, standing)
+            if carry:
+                assert error == whole
+                assert error.effect is whole.effect
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -130,10 +144,22 @@ def test_outcomes_pass_through() -> None:
 
 
 def test_our_own_metadata_counts_before_everything_else() -> None:
-    result = {"content": [block(fw.render(fw.NotFound("other"), "typed"))], "isError": True}
+    result = {"content": [block(fw.render(fw.Transient("other"), "typed"))], "isError": True}
     error = fw.parse({**result, "_meta": {META_KEY: ERROR.to_dict()}})
     assert isinstance(error, fw.ToolError)
-    assert (error, error.format) == (ERROR, "canonical")
+    assert (error, error.format, error.standing, error.notes) == (ERROR, "canonical", "stated", ())
+
+
+@pytest.mark.parametrize(
+    ("shown", "effect"),
+    [(fw.NotFound("other"), None), (fw.Transient("other", recoverable=False), None), (fw.Internal("other"), None)],
+)
+def test_metadata_that_is_bolder_than_what_a_model_was_shown_is_not_acted_on(shown: fw.ToolError, effect: Any) -> None:
+    result = {"content": [block(fw.render(shown, "typed"))], "isError": True, "_meta": {META_KEY: ERROR.to_dict()}}
+    error = fw.parse(result)
+    assert isinstance(error, fw.ToolError)
+    assert (error.code, error.format, error.standing, error.effect) == ("RATE_LIMITED", "canonical", "quoted", effect)
+    assert error.notes == ("Two errors in one result contradict each other; the more careful one counts.",)
 
 
 @pytest.mark.parametrize(
@@ -153,11 +179,13 @@ def test_sdk_results(format: str, carry: bool) -> None:
     content = [mcp_types.TextContent(type="text", text=item["text"]) for item in wire["content"]]
     server = mcp_types.CallToolResult(content=content, structured_content=wire.get("structuredContent"), is_error=True)
     client = ClientResult(content, wire.get("structuredContent"), None, None, True)
-    for result in (server, client, content):
+    for result, standing in ((server, "stated"), (client, "stated"), (content, "quoted")):
         error = fw.parse(result)
         assert isinstance(error, fw.Transient)
-        assert error.format == format
-        assert error == fw.parse(wire)
+        assert (error.format, error.standing) == (format, standing)
+        whole = fw.parse(wire)
+        assert isinstance(whole, fw.ToolError)
+        assert error == whole.replace(standing=standing)
 
 
 @pytest.mark.parametrize("is_error", [True, False])

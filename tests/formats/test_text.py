@@ -13,9 +13,9 @@ import failwell as fw
     ("error", "text"),
     [
         (fw.ToolError("It broke"), "It broke."),
-        (fw.Internal("It broke"), "It broke. Do not call again; tell the user that it failed."),
+        (fw.Internal("It broke"), "It broke. Tell the user that it failed."),
         (fw.Invalid("amount must be positive"), "amount must be positive. Correct the arguments, then call again."),
-        (fw.Denied("No access."), "No access. Ask the user; do not call again before they have changed it."),
+        (fw.Denied("No access."), "No access. Ask the user: something has to be changed first."),
         (fw.Transient("Busy."), "Busy. Wait 5 seconds, then make the same call again."),
         (fw.Transient("Busy!", retry_after=1.5), "Busy! Wait 1.5 seconds, then make the same call again."),
         (fw.NotFound("Gone.", suggestion="Call list."), "Gone. Call list."),
@@ -59,18 +59,60 @@ def test_suggestion_that_names_the_call_and_delay_is_not_repeated() -> None:
     assert fw.render(error, "text") == "Busy. Wait 30 seconds, or call queue.show."
 
 
+CHECK = {"tool": "orders.get", "arguments": {"id": 7}}
+
+
 @pytest.mark.parametrize(
-    ("effect", "sentence"),
+    ("fields", "text"),
     [
-        ("unknown", "It is not known whether the call took effect; do not repeat it."),
-        ("partial", "Part of it was done; do not repeat it as it is."),
-        ("done", "The call took effect; do not repeat it."),
+        (
+            {"effect": "unknown", "verify": CHECK},
+            "The call failed part-way (Timed out), so it may have been done already."
+            ' Next: call orders.get with {"id":7} to see whether it was.',
+        ),
+        (
+            {"effect": "partial", "verify": CHECK},
+            "The call was done in part (Timed out)."
+            ' Next: call orders.get with {"id":7} to see what was done, then do only the rest.',
+        ),
+        (
+            {"effect": "done", "verify": CHECK},
+            "The call was done, and failed after that (Timed out)."
+            ' Next: call orders.get with {"id":7} to see what came of it.',
+        ),
+        (
+            {"effect": "unknown", "tool": "pay"},
+            "pay failed part-way (Timed out), so it may have been done already. Next: ask the user.",
+        ),
+        (
+            {"effect": "unknown", "tool": "bank", "action": "pay"},
+            "bank/pay failed part-way (Timed out), so it may have been done already. Next: ask the user.",
+        ),
+        (
+            {"effect": "unknown", "tool": "pay", "delivery": "unanswered", "verify": "list"},
+            "The answer was lost, so pay may have been done already. Next: call list to see whether it was.",
+        ),
+        (
+            {"effect": "unknown", "tool": "pay", "actions": ["list"], "suggestion": "Look at the invoice first."},
+            "pay failed part-way (Timed out), so it may have been done already."
+            " Look at the invoice first. Next: call list.",
+        ),
+        (
+            {"effect": "partial", "tool": "post", "patch": [fw.Patch("set", ("from",), 3)]},
+            "post was done in part (Timed out). Next: call post for the rest, with from=3.",
+        ),
     ],
 )
-def test_call_that_may_have_had_an_effect_is_not_to_be_repeated(effect: str, sentence: str) -> None:
-    verify = {"tool": "orders.get", "arguments": {"id": 7}}
-    error = fw.ToolError("Timed out.", code="TIMEOUT", effect=effect, verify=verify, retry_after=3)
-    assert fw.render(error, "text") == f"Timed out. {sentence} Check with orders.get(id=7) first."
+def test_of_a_call_that_may_have_been_done_a_model_is_told_so_and_one_next_step(
+    fields: dict[str, Any], text: str
+) -> None:
+    error = fw.ToolError("Timed out.", code="TIMEOUT", retry_after=3, **fields)
+    assert fw.render(error, "text") == text
+
+
+def test_a_long_reason_does_not_bury_the_next_step() -> None:
+    told = fw.render(fw.Transient("x" * 2000, effect="unknown"), "text")
+    assert told == f"The call failed part-way ({'x' * 499}…), so it may have been done already. Next: ask the user."
 
 
 @pytest.mark.checklist(40)
@@ -85,12 +127,13 @@ def test_bare_prose_is_nothing(text: str) -> None:
 def test_prose_in_a_failed_result_is_internal_and_legacy() -> None:
     error = fw.parse({"content": [{"type": "text", "text": "Disk full"}], "isError": True})
     assert isinstance(error, fw.Internal)
-    assert (error.message, error.code, error.legacy, error.format, error.retryable) == (
+    assert (error.message, error.code, error.legacy, error.format, error.retryable, error.standing) == (
         "Disk full",
         None,
         True,
         "text",
         False,
+        "quoted",
     )
 
 

@@ -82,10 +82,27 @@ def test_core_codes_map_by_the_crosswalk_unless_that_changes_retryable(code: str
     kept = ROWS[code]["001_retryable"] is not error.retryable
     assert to_wire(error, "v1") == {
         "kind": "toolError:v1",
-        "code": code if kept else mapped,
+        "code": GIVES_WAY.get(code, code if kept else mapped),
         "message": "m",
         "retryable": error.retryable,
     }
+
+
+# It sounds as if it passed, of work that was done in part.
+GIVES_WAY = {"PARTIAL_FAILURE": "OUTCOME_UNKNOWN"}
+
+
+@pytest.mark.parametrize("effect", ["unknown", "partial", "done"])
+def test_a_code_that_passes_gives_way_to_a_call_that_may_have_been_done(effect: str) -> None:
+    error = fw.ToolError("m", code="TIMEOUT", retry_after=3, effect=effect)
+    wire = {"kind": "toolError:v1", "code": "OUTCOME_UNKNOWN", "message": "m", "retryable": False}
+    assert to_wire(error, "v1") == wire
+    assert to_wire(error, "v1", strict=True) == {**wire, "code": "UNKNOWN_ERROR"}
+    back = fw.parse(wire)
+    assert isinstance(back, fw.ToolError)
+    assert (back.effect, back.strategy) == (fw.Effect.UNKNOWN, fw.Strategy.USER_ACTION)
+    for strict in (False, True):
+        assert fw.parse(fw.render(error, "v1", strict=strict, carry=True)) == error
 
 
 @pytest.mark.checklist(59)

@@ -513,7 +513,8 @@ SENSIBLE: dict[str, st.SearchStrategy[Any]] = {
     "correlation_id": texts,
     "meta": st.dictionaries(keys, values, max_size=3),
     "origin": st.sampled_from(("peer", "local", "moon")),
-    "delivery": st.sampled_from(("never_sent", "unanswered", "answered", "lost")),
+    "standing": st.sampled_from(("stated", "quoted", "shouted")),
+    "delivery": st.sampled_from(("never_sent", "refused", "unanswered", "answered", "lost")),
     "format": st.one_of(st.sampled_from(FORMATS), texts),
     "confidence": floats,
     "legacy": st.booleans(),
@@ -682,6 +683,20 @@ def catalogue_word(error: fw.ToolError) -> bool | None:
     """What the catalogue says about retrying; None for a code that stands in none."""
     info = find(error.code)
     return None if info is None else info.retryable
+
+
+def in_doubt(error: fw.ToolError) -> bool:
+    """Whether the call may have been done; contract 003's code for a thread that was posted in part means its rest."""
+    means_the_rest = error.code == "thread_partial_failure" and error.effect is fw.Effect.PARTIAL
+    return error.effect in (fw.Effect.UNKNOWN, fw.Effect.PARTIAL, fw.Effect.DONE) and not means_the_rest
+
+
+def denies_its_code(error: fw.ToolError) -> bool:
+    """Whether the code says that the call may have been done, and the author says that it was not: of the two, a form
+    that has only the code keeps the careful one, whatever is carried beside it."""
+    info = find(error.code)
+    doubts = (fw.Effect.UNKNOWN, fw.Effect.PARTIAL, fw.Effect.DONE)
+    return info is not None and info.effect in doubts and error.effect not in doubts
 
 
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")

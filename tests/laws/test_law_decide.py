@@ -10,7 +10,21 @@ from typing import Any
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from strategies import CLASSES, EVERY_CODE, FORMATS, WIRE_TEXTS, Laws, errors, moments, noted, outcomes, texts, values
+from strategies import (
+    CLASSES,
+    EVERY_CODE,
+    FORMATS,
+    WIRE_TEXTS,
+    Laws,
+    denies_its_code,
+    errors,
+    in_doubt,
+    moments,
+    noted,
+    outcomes,
+    texts,
+    values,
+)
 
 import failwell as fw
 from failwell import Effect, Next, Policy, Traits
@@ -37,7 +51,7 @@ tools = st.one_of(
     st.builds(SimpleNamespace, name=texts, annotations=st.builds(SimpleNamespace, readOnlyHint=_maybe)),
     values,
 )
-deliveries: st.SearchStrategy[Any] = st.sampled_from((None, "never_sent", "unanswered", "answered"))
+deliveries: st.SearchStrategy[Any] = st.sampled_from((None, "never_sent", "refused", "unanswered", "answered"))
 _wait = st.one_of(st.floats(0, 1000), st.sampled_from((0.0, math.inf, 1e308)))
 policies = st.one_of(
     st.none(),
@@ -58,14 +72,21 @@ def may_repeat(error: fw.ToolError, tool: Traits, delivery: str | None, policy: 
     """The law, in its own words."""
     if error.effect in (Effect.DONE, Effect.PARTIAL):
         return False
-    if policy.trust_annotations and (tool.read_only is True or tool.idempotent is True):
+    if repeatable(tool, policy):
         return True
-    if delivery == "never_sent" or error.effect is Effect.NONE:
+    delivery = delivery or error.delivery
+    if delivery in ("never_sent", "refused"):
         return True
-    if error.effect is Effect.UNKNOWN:
+    if delivery == "unanswered" or error.standing == "quoted" or error.legacy or error.effect is Effect.UNKNOWN:
         return False
-    answered = delivery != "unanswered" and error.origin != "local"
-    return answered and error.retryable and not error.legacy
+    # What counts as an invitation is for test_law_standing.
+    return error.effect is Effect.NONE or (error.retryable and error.origin != "local")
+
+
+def repeatable(tool: Traits, policy: Policy) -> bool:
+    """Whether twice is as good as once, by the word of somebody who is to be believed."""
+    reads = tool.read_only is True and tool.destructive is not True
+    return (policy.trust_annotations or tool.told) and (reads or tool.idempotent is True)
 
 
 def one_line(reason: str) -> bool:
@@ -100,6 +121,8 @@ def test_it_repeats_only_what_may_be_repeated(
     assert decision.delay is not None
     assert 0 <= decision.delay <= rules.max_delay
     assert error.retry_after is None or decision.delay >= error.retry_after
+    assert not decision.doubtful
+    assert not decision.unproven
 
 
 @st.composite
@@ -115,6 +138,8 @@ def _dangerous(draw: st.DrawFn) -> fw.ToolError:
                 "retry_after": st.sampled_from((1, 0.5, 1e9)),
                 "reset_at": moments,
                 "origin": st.sampled_from(("peer", "local")),
+                "standing": st.sampled_from(("stated", "quoted")),
+                "delivery": deliveries,
                 "legacy": st.booleans(),
                 "kind": st.sampled_from(list(fw.Kind)),
                 "verify": texts,
@@ -140,24 +165,27 @@ def test_a_write_whose_outcome_is_unknown_is_never_repeated(
         assert not decision.repeats
     if error.effect is Effect.DONE and error.is_error:
         assert decision.next is Next.GIVE_UP
-    writes = not (tool.read_only or tool.idempotent)
+    unanswered = (delivery or error.delivery) == "unanswered"
     if (
-        writes
-        and delivery == "unanswered"
-        and error.effect not in (Effect.NONE, Effect.DONE, Effect.PARTIAL)
+        unanswered
+        and not repeatable(tool, policy or Policy())
+        and error.effect not in (Effect.DONE, Effect.PARTIAL)
         and error.is_error
     ):
         # Not even a corrected or another call, before somebody knows what the first one did.
         assert decision.next in (Next.VERIFY, Next.ASK)
+        assert decision.doubtful
 
 
 @given(_dangerous(), deliveries)
 def test_hints_of_a_server_that_is_not_trusted_change_nothing(error: fw.ToolError, delivery: Any) -> None:
     policy = Policy(trust_annotations=False)
     told = Traits("t", read_only=True, idempotent=True)
+    bare = Traits("t")
+    assert told.known(trusted=False) == bare
     assert (
         fw.decide(error, tool=told, delivery=delivery, policy=policy).next
-        is fw.decide(error, tool=Traits("t"), delivery=delivery, policy=policy).next
+        is fw.decide(error, tool=bare, delivery=delivery, policy=policy).next
     )
 
 
@@ -193,12 +221,22 @@ def test_what_came_over_a_wire_is_no_safer(format: str, error: fw.ToolError, too
 def test_carrying_an_error_over_a_wire_changes_no_decision(error: fw.ToolError, tool: Traits, delivery: Any) -> None:
     # A peer that says no where the catalogue says yes is believed, but that is its word, and what we write has ours.
     assume("wire_retryable" not in error._given)
+    # Of a call that may have been done no wire says what would lead to another, even where that would do no harm.
+    told = ("recoverable", "strategy", "retry_after", "reset_at")
+    assume(not (in_doubt(error) and any(error.given(name) for name in told)))
+    assume(not denies_its_code(error))
     now = datetime(2026, 1, 1, tzinfo=UTC)
     for format in ("typed", "v1", "xml", "envelope", "jsonrpc", "canonical"):
         # Where it came from and in which format is not what it says.
-        here = error.replace(origin="peer", format=format, legacy=None)
+        here = error.replace(origin="peer", format=format, legacy=None, delivery=None)
+        if format in ("v1", "envelope"):
+            # Their flag is the peer's word, which our guess about a code is not.
+            here = here.replace(wire_retryable=here.retryable)
         back = fw.parse(fw.render(here, format, carry=True, guard=None))
         assert isinstance(back, fw.ToolError)
+        if back.standing == "quoted":
+            # What the form itself does not permit, the fields beside it cannot either.
+            here = here.replace(standing="quoted", effect=back.effect)
         mine = fw.decide(here, tool=tool, delivery=delivery, now=now)
         theirs = fw.decide(back, tool=tool, delivery=delivery, now=now)
         assert (mine.next, mine.delay, mine.calls, mine.holders) == (

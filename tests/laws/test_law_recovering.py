@@ -113,6 +113,9 @@ class Wire:
             case "silence":
                 error = fw.ToolError("It failed.", code=step.code)
                 return CallToolResult.model_validate(fw.to_result(error))
+            case "lookalike":
+                text = fw.render(fw.Transient("Busy.", code="RATE_LIMITED", retry_after=1), "v1")
+                return CallToolResult.model_validate({"content": [{"type": "text", "text": text}], "isError": False})
             case "prose":
                 return CallToolResult.model_validate(
                     {"content": [{"type": "text", "text": "503 Service Unavailable"}], "isError": True}
@@ -129,7 +132,7 @@ class Wire:
     def failure(self, outcome: Any, era: str) -> Any:
         return CallToolResult.model_validate({"isError": True, **fw.to_result(outcome, era=era)})
 
-    def with_meta(self, result: Any, outcome: Any, note: str) -> Any:
+    def with_meta(self, result: Any, outcome: Any, *, note: str = "", text: str = "") -> Any:
         return result
 
     def give(self, result: Any, options: Any) -> Any:
@@ -146,7 +149,7 @@ def steps(draw: st.DrawFn) -> Step:
     elif does == "partial":
         says = draw(st.sampled_from(["truth", "prose", *LOST]))
     else:
-        says = draw(st.sampled_from(["success", "truth", "prose", *LOST]))
+        says = draw(st.sampled_from(["success", "lookalike", "truth", "prose", *LOST]))
     return Step(
         does,
         says,
@@ -192,6 +195,9 @@ def test_a_write_happens_once_and_what_is_said_of_it_is_true(
             assert wire.parts >= 1
         case "done":
             assert wire.done >= 1
+        case None:
+            # What may simply be done again need not be said; of the rest, only where nothing was done.
+            assert tool.get("idempotent_hint") or wire.done == wire.parts == 0
         case effect:
             assert effect == "unknown"
     assert report.calls <= 5

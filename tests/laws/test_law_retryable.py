@@ -1,4 +1,7 @@
-"""Law 4: `retryable` is the catalogue's word, and no change of format changes it."""
+"""Law 4: `retryable` is the catalogue's word, and no change of format changes it; but law 5 comes first.
+
+Of a call that may have been done it is false, whatever the catalogue says.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,10 @@ from strategies import (
     Laws,
     Private,
     codes,
+    denies_its_code,
     errors,
     field_maps,
+    in_doubt,
     nested,
     texts,
 )
@@ -44,10 +49,14 @@ def word(name: str) -> bool:
 @pytest.mark.parametrize("code", EVERY_CODE, ids=lambda code: f"{code.catalog}-{code.name}")
 def test_every_catalogue_has_its_word(code: fw.Code) -> None:
     for kind in (None, *fw.Kind):
-        assert code("m", kind=kind).retryable is code.retryable
-        assert fw.ToolError("m", code=code.name, kind=kind).retryable is word(code.name)
+        for effect in (None, *fw.Effect):
+            built = code("m", kind=kind, effect=effect)
+            assert built.retryable is (code.retryable and not in_doubt(built))
+            named = fw.ToolError("m", code=code.name, kind=kind, effect=effect)
+            assert named.retryable is (word(code.name) and not in_doubt(named))
     for cls in CLASSES:
-        assert cls("m", code=code.name).retryable is word(code.name)
+        error = cls("m", code=code.name)
+        assert error.retryable is (word(code.name) and not in_doubt(error))
 
 
 @pytest.mark.parametrize("name", sorted({code.name for code in SHIPPED}))
@@ -62,7 +71,7 @@ def test_nothing_that_is_passed_changes_it(code: fw.Code, message: str, chosen: 
     chosen.pop("code", None)
     built = code(message, **chosen)
     for error in (built, copy.copy(built), copy.deepcopy(built), pickle.loads(pickle.dumps(built)), built.replace()):
-        assert error.retryable is code.retryable
+        assert error.retryable is (code.retryable and not in_doubt(error))
 
 
 @given(named_codes, st.sampled_from(CLASSES), field_maps(), field_maps(), st.one_of(st.none(), st.booleans()))
@@ -71,17 +80,18 @@ def test_nothing_that_is_set_later_changes_it(
 ) -> None:
     first["code"] = code.name
     error = cls("m", **first)
-    assert error.retryable is word(code.name)
+    assert error.retryable is (word(code.name) and not in_doubt(error))
     later.pop("code", None)
-    assert error.replace(**later, wire_retryable=flag).retryable is word(code.name)
+    changed = error.replace(**later, wire_retryable=flag)
+    assert changed.retryable is (word(code.name) and not in_doubt(changed))
     later.pop("kind", None)
     for name, value in later.items():
         setattr(error, name, value)
-        assert error.retryable is word(code.name)
+        assert error.retryable is (word(code.name) and not in_doubt(error))
     error.code = "NOT_FOUND"
     assert error.retryable is False
     error.code = code.name
-    assert error.retryable is word(code.name)
+    assert error.retryable is (word(code.name) and not in_doubt(error))
 
 
 @given(st.booleans(), codes)
@@ -102,12 +112,11 @@ def test_no_peer_can_change_it(code: fw.Code, flag: object, kind: fw.Kind) -> No
         {"failwell": 1, "kind": kind.value, **said},
         {"code": -32000, "message": "m", "data": {"mcp_error_code": code.name, "retryable": flag}},
         {"code": -32603, "message": "m", "data": {"mcp_error_code": code.name, "failwell": {"retryable": flag}}},
-        {"type": kind.value.upper(), "message": "m", "recoverable": True, "data": {"failwell": said}},
     ]
     for wire in wires:
         error = fw.parse(wire)
         assert isinstance(error, fw.ToolError)
-        assert error.retryable is word(code.name)
+        assert error.retryable is (word(code.name) and not in_doubt(error))
         if flag is (not error.retryable) and ("retryable" in wire or "error" in wire):
             assert error.notes
 
@@ -146,7 +155,7 @@ def test_no_chain_of_formats_changes_it(error: fw.ToolError, chain: list[tuple[s
     for how in chain:
         back = step(back, how, carry=True, guard=None)
         assert back.retryable is error.retryable, how
-    assert back == error
+    assert back == error or denies_its_code(error)
 
 
 @given(errors, st.lists(doors, min_size=1, max_size=3))
@@ -200,10 +209,15 @@ def test_formats_with_a_flag_never_lose_it(error: fw.ToolError) -> None:
 def test_no_contract_changes_a_shipped_code(code: fw.Code, format: str) -> None:
     """No mapping between formats may change it: not even by naming it as lost."""
     error = fw.ToolError("m", code=code.name)
-    assert "retryable" not in fw.losses(error, format)
     back = fw.parse(fw.render(error, format))
     assert isinstance(back, fw.ToolError)
-    assert back.retryable is code.retryable
+    if code.name == "thread_partial_failure" and format in ("v1", "xml", "jsonrpc"):
+        # That it means the rest of the thread, only contract 003 says. Elsewhere it was done in part, and law 5 holds.
+        assert (back.code, back.retryable, back.effect) == ("OUTCOME_UNKNOWN", False, fw.Effect.UNKNOWN)
+        assert {"code", "retryable", "effect"} <= set(fw.losses(error, format))
+        return
+    assert "retryable" not in fw.losses(error, format)
+    assert back.retryable is (code.retryable and not in_doubt(error))
 
 
 @pytest.fixture
@@ -232,15 +246,15 @@ def test_a_declared_code_comes_before_a_shipped_one(shadow: Any) -> None:
         mine = shadow.codes.get(code.name, code)
         for kind in (None, *fw.Kind):
             for error in (fw.ToolError("m", code=code.name, kind=kind), mine("m", kind=kind)):
-                assert error.retryable is mine.retryable
+                assert error.retryable is (mine.retryable and not in_doubt(error))
                 for format in OPEN:
                     back = fw.parse(fw.render(error, format, carry=True))
                     assert isinstance(back, fw.ToolError)
-                    assert back == error, format
-                    assert back.retryable is mine.retryable
+                    assert back == error or denies_its_code(error), format
+                    assert back.retryable is error.retryable
                     plainly = fw.parse(fw.render(error, format))
                     assert isinstance(plainly, fw.ToolError)
-                    if plainly.retryable is not mine.retryable:
+                    if plainly.retryable is not error.retryable:
                         assert "retryable" in fw.losses(error, format)
 
 

@@ -206,6 +206,6 @@ def test_no_decision_depends_on_the_guard(error: fw.ToolError) -> None:
 def test_every_text_field_is_a_place() -> None:
     elsewhere = {
         *("actions", "fields", "conflicts", "kind", "severity", "recoverable", "strategy", "retry_after", "reset_at"),
-        *("effect", "http_status", "origin", "delivery", "format", "confidence", "legacy"),
+        *("effect", "http_status", "origin", "standing", "delivery", "format", "confidence", "legacy"),
     }
     assert set(SENSIBLE) - elsewhere <= set(PLACES)

@@ -197,7 +197,7 @@ def test_each_shipped_effect_is_the_one_decided(code: fw.Code) -> None:
     refused = code.kind in ("validation", "not_found", "permission", "conflict")
     if code.name in ("thread_partial_failure", "PARTIAL_FAILURE"):
         assert code.effect is fw.Effect.PARTIAL
-    elif code.name == "IDEMPOTENCY_UNFINISHED":
+    elif code.name in ("IDEMPOTENCY_UNFINISHED", "OUTCOME_UNKNOWN"):
         assert code.effect is fw.Effect.UNKNOWN
     elif refused or code.name in ("RATE_LIMITED", "x_rate_limited", "SERVER_BUSY"):
         assert code.effect is fw.Effect.NONE
@@ -255,14 +255,16 @@ def test_a_declared_code_is_found_by_its_text() -> None:
         SEAT_TAKEN = fw.Code("conflict", retryable=True, strategy="user_action_required", effect="unknown")
 
     error = fw.ToolError("m", code="SEAT_TAKEN")
+    # A code may say that it passes and that the call may have been done: then the call is not to be made again.
     assert (type(error), error.retryable, error.strategy, error.effect, error.info) == (
         fw.Conflict,
-        True,
+        False,
         fw.Strategy.USER_ACTION,
         fw.Effect.UNKNOWN,
         Seats.SEAT_TAKEN,
     )
     assert (Seats.catalog, error) == ("seats", Seats.SEAT_TAKEN("m"))
+    assert fw.ToolError("m", code="SEAT_TAKEN", effect="none").retryable
 
 
 def test_the_authors_catalogue_comes_before_core() -> None:

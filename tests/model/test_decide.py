@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -51,9 +52,11 @@ def test_contract_000_tells_an_agent_what_to_do(vector: dict[str, Any]) -> None:
 
 
 @pytest.mark.checklist(41, 94)
-def test_waits_grow_until_the_attempts_run_out() -> None:
-    error = fw.Transient("m")
-    made = [fw.decide(error, history=[error] * n) for n in range(4)]
+@pytest.mark.parametrize(
+    ("error", "tool"), [(fw.Transient("m"), READ_ONLY), (fw.Transient("m"), IDEMPOTENT), (fw.ToolError("m", code="RATE_LIMITED"), WRITE)]
+)  # fmt: skip
+def test_waits_grow_until_the_attempts_run_out(error: fw.ToolError, tool: fw.Traits) -> None:
+    made = [fw.decide(error, tool=tool, history=[error] * n) for n in range(4)]
     assert [(one.next, one.delay, one.attempts_left) for one in made] == [
         (Next.RETRY, 1.0, 2),
         (Next.RETRY, 2.0, 1),
@@ -62,7 +65,17 @@ def test_waits_grow_until_the_attempts_run_out() -> None:
     ]
     assert made[2].reason == "3 of 3 attempts failed."
     patient = fw.Policy(max_attempts=99, base_delay=2, max_delay=50)
-    assert [fw.decide(error, history=[error] * n, policy=patient).delay for n in (0, 3, 5, 60)] == [2, 16, 50, 50]
+    waits = [fw.decide(error, tool=tool, history=[error] * n, policy=patient).delay for n in (0, 3, 5, 60)]
+    assert waits == [2, 16, 50, 50]
+
+
+@pytest.mark.parametrize("tool", [None, "pay", "get_weather", WRITE])
+@pytest.mark.parametrize("error", [fw.Transient("m"), fw.ToolError("m", code="TIMEOUT"), fw.ToolError("m", code="x_api_error")])  # fmt: skip
+def test_that_a_code_is_taken_for_passing_is_no_permission(error: fw.ToolError, tool: Any) -> None:
+    doubt = "Nothing says that the call may be made twice"
+    assert fw.decide(error, tool=tool) == fw.Decision(
+        Next.ASK, f"{doubt}, and no call is known that would tell; ask before making it again.", doubtful=True
+    )
 
 
 def v1(code: str, retryable: bool) -> fw.ToolError:
@@ -119,7 +132,8 @@ ROWS = {
     "conflict": (R, R, R, A, G),
     "validation": (F, R, F, A, G),
     "permission": (A, R, F, A, G),
-    "transient": (R, R, F, A, G),
+    # Nobody said that nothing was done, and a strategy that follows from the kind anyway is no invitation.
+    "transient": (A, A, F, A, G),
     # Nothing says that what broke may be called twice, whatever the strategy hopes for.
     "internal": (G, A, F, A, G),
 }
@@ -149,36 +163,42 @@ def test_what_is_transient_but_not_worth_repeating_is_given_up() -> None:
 
 
 CODES = ("NOT_FOUND", "CONFLICT", "VALIDATION_ERROR", "FORBIDDEN", "TIMEOUT", "RATE_LIMITED", "TLS_ERROR", "INTERNAL_ERROR", "thread_partial_failure")  # fmt: skip
+SAID = (
+    *itertools.product((None, "peer"), (False,), (None, "stated", "quoted")),
+    ("local", False, None),
+    ("peer", True, None),
+)
 TRAITS = (fw.Traits(), READ_ONLY, IDEMPOTENT, WRITE)
-DELIVERIES = (None, "never_sent", "unanswered", "answered")
+DELIVERIES = (None, "never_sent", "refused", "unanswered", "answered")
 
 
 @pytest.mark.parametrize("code", [*CODES, None, "Mine"])
 def test_a_call_that_may_have_had_an_effect_is_never_repeated(code: str | None) -> None:
     broken = []
-    for strategy, effect, origin, legacy, kind, recoverable, held in itertools.product(
-        (None, *fw.Strategy), (None, *fw.Effect), (None, "peer", "local"), (False, True),
-        (None, "transient", "internal"), (None, True), (None, ["a2"]),
+    insisted = {None: False} | {
+        strategy: strategy is not fw.ToolError("m", code=code).strategy for strategy in fw.Strategy
+    }
+    for strategy, effect, (origin, legacy, standing), kind, recoverable, held in itertools.product(
+        (None, *fw.Strategy), (None, *fw.Effect), SAID, (None, "transient", "internal"), (None, True), (None, ["a2"]),
     ):  # fmt: skip
         error = fw.ToolError(
             "m", code=code, kind=kind, strategy=strategy, effect=effect, origin=origin, legacy=legacy,
-            recoverable=recoverable, conflicts=held,
+            standing=standing, recoverable=recoverable, conflicts=held,
         )  # fmt: skip
         for delivery, tool, trusted in itertools.product(DELIVERIES, TRAITS, (True, False)):
             decision = fw.decide(error, delivery=delivery, tool=tool, policy=fw.Policy(trust_annotations=trusted))  # type: ignore[arg-type]
-            nothing_ran = delivery == "never_sent" or error.effect is fw.Effect.NONE
+            nothing_ran = delivery in ("never_sent", "refused")
             harmless = trusted and (tool.read_only is True or tool.idempotent is True)
-            server_says = (
-                error.retryable
-                and not legacy
-                and origin != "local"
-                and delivery != "unanswered"
-                and error.effect is None
+            stated = delivery != "unanswered" and standing != "quoted" and not legacy
+            none = stated and error.effect is fw.Effect.NONE
+            invited = (
+                stated and origin != "local" and error.effect is None and (insisted[strategy] or kind or recoverable)
             )
-            if decision.repeats and not (nothing_ran or harmless or server_says):
+            if decision.repeats and not (nothing_ran or harmless or none or (invited and error.retryable)):
                 broken.append((error, delivery, tool, trusted))
-            unknown = delivery == "unanswered" or error.effect is fw.Effect.UNKNOWN
-            if unknown and decision.next is Next.FIX and not (nothing_ran or harmless):
+            acts = decision.next in (Next.FIX, Next.NEGOTIATE) and not decision.unproven
+            # What was done in part is resumed by another call, which asks for the rest.
+            if acts and not (nothing_ran or harmless or none or invited or error.effect is fw.Effect.PARTIAL):
                 broken.append((error, delivery, tool, trusted))
     assert broken[:3] == []
 
@@ -338,7 +358,11 @@ def test_a_status_alone_is_no_permission_to_repeat_a_call() -> None:
     wire = '{"type":"about:blank","title":"Internal Server Error","status":500}'
     assert not fw.decide(fw.parse(wire), tool={"name": "pay_invoice"}).repeats
     turned_away = '{"type":"about:blank","title":"Too Many Requests","status":429}'
-    assert fw.decide(fw.parse(turned_away), tool={"name": "pay_invoice"}).repeats
+    # A gateway says so too, after the upstream took the request.
+    assert not fw.decide(fw.parse(turned_away), tool={"name": "pay_invoice"}).repeats
+    assert fw.decide(fw.parse(turned_away), tool=READ_ONLY).repeats
+    invited = '{"type":"about:blank","title":"Too Many Requests","status":429,"retryable":true}'
+    assert fw.decide(fw.parse(invited), tool={"name": "pay_invoice"}).repeats
 
 
 def test_a_conflict_that_waiting_does_not_solve_is_not_waited_for() -> None:
@@ -353,3 +377,54 @@ def test_a_conflict_that_waiting_does_not_solve_is_not_waited_for() -> None:
 def test_who_names_a_way_to_find_out_does_not_know() -> None:
     error = fw.Transient("The bank did not answer.", verify="get_invoice")
     assert (error.effect, fw.decide(error, tool={"name": "pay"}).next) == (fw.Effect.UNKNOWN, fw.Next.VERIFY)
+
+
+def test_corrections_run_out_where_it_does_not_matter_what_was_done() -> None:
+    error = fw.ToolError("m", kind="permission", strategy="fix_and_retry", effect="unknown")
+    made = [fw.decide(error, tool=IDEMPOTENT, history=[error] * n).next for n in range(3)]
+    assert made == [Next.FIX, Next.GIVE_UP, Next.GIVE_UP]
+
+
+def test_a_flag_that_only_follows_from_the_effect_does_not_stop_a_read() -> None:
+    error = fw.parse(fw.to_result(fw.Transient("m", code="TIMEOUT", effect="unknown"), "v1"))
+    assert isinstance(error, fw.ToolError)
+    assert [fw.decide(error, tool=tool).next for tool in (READ_ONLY, IDEMPOTENT, WRITE)] == [
+        Next.RETRY,
+        Next.RETRY,
+        Next.ASK,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "next"),
+    [
+        (fw.Invalid("m"), Next.FIX),
+        (fw.Denied("m"), Next.ASK),
+        (fw.Conflict("m", conflicts=["a2"]), Next.NEGOTIATE),
+        (fw.NotFound("m"), Next.ALTERNATIVE),
+        (fw.Internal("m"), Next.GIVE_UP),
+    ],
+)
+def test_a_refusal_that_was_only_quoted_is_for_those_who_read_the_words(error: fw.ToolError, next: Next) -> None:
+    said = {
+        standing: fw.decide(error.replace(standing=standing), tool=WRITE) for standing in (None, "stated", "quoted")
+    }
+    assert {standing: (one.next, one.unproven, one.doubtful) for standing, one in said.items()} == {
+        None: (next, next is Next.GIVE_UP, False),
+        "stated": (next, next is Next.GIVE_UP, False),
+        "quoted": (next, True, False),
+    }
+    refused = fw.decide(error.replace(standing="quoted"), tool=WRITE, delivery="refused")
+    assert refused == replace(said["stated"], unproven=False)
+    assert fw.decide(error.replace(standing="quoted"), tool=READ_ONLY).unproven is False
+
+
+def test_a_strategy_that_somebody_insists_on_is_an_invitation() -> None:
+    for strategy, next in (("retry_with_backoff", Next.RETRY), ("fix_and_retry", Next.FIX)):
+        # NETWORK_ERROR of the kind internal would be given up by itself.
+        error = fw.ToolError("m", code="NETWORK_ERROR", kind="internal", strategy=strategy)
+        made = [
+            fw.decide(one, tool="pay")
+            for one in (error, error.replace(standing="stated"), error.replace(standing="quoted"), error.replace(origin="local"), error.replace(legacy=True))
+        ]  # fmt: skip
+        assert [one.next is next and not one.unproven for one in made] == [True, True, False, False, False]

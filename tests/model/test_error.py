@@ -34,7 +34,7 @@ WHOLE: dict[str, Any] = {
     "fields": [{"path": ["items", 0], "message": "is paid", "sent": None, "options": ["inv_2"], "rule": "unpaid"}],
     "patch": [{"op": "set", "path": ["id"], "value": "inv_2"}],
     "conflicts": [{"agent_id": "a2", "pattern": "src/*", "held_by": "a2"}],
-    "effect": "unknown",
+    "effect": "none",
     "verify": {"tool": "invoices.get", "arguments": {"id": "inv_1"}},
     "details": {"invoice": "inv_1"},
     "http_status": 409,
@@ -109,7 +109,7 @@ def test_every_field_can_be_read_back() -> None:
         fw.Kind.CONFLICT,
         fw.Severity.CRITICAL,
         fw.Strategy.USER_ACTION,
-        fw.Effect.UNKNOWN,
+        fw.Effect.NONE,
     )
     for name in ("code", "title", "recoverable", "retry_after", "reset_at", "suggestion", "details", "http_status", "meta",
                  "policy_decision", "tool", "action", "tier", "correlation_id", "origin", "format", "confidence", "legacy",
@@ -122,6 +122,56 @@ def test_every_field_can_be_read_back() -> None:
     assert error.conflicts == (fw.Conflicting("a2", "src/*", "a2"),)
     assert error.verify == fw.Action("invoices.get", arguments={"id": "inv_1"})
     assert error.notes == ("odd",)
+
+
+@pytest.mark.parametrize("effect", ["unknown", "partial", "done"])
+def test_of_a_call_that_may_have_been_done_nothing_invites_another(effect: str) -> None:
+    wait = {"retry_after": 30, "reset_at": "2026-07-28T12:00:00Z"}
+    error = fw.Transient("m", recoverable=True, strategy="retry_with_backoff", effect=effect, **wait)  # type: ignore[arg-type]
+    assert error.to_dict() == {
+        "failwell": 1,
+        "code": "UNAVAILABLE",
+        "kind": "transient",
+        "message": "m",
+        "title": "Unavailable",
+        "severity": "error",
+        "retryable": False,
+        "recoverable": False,
+        "strategy": "user_action_required",
+        "effect": effect,
+    }
+    assert (error.may_repeat, error.retry_after, error.reset_at) == (False, None, None)
+    assert error.replace(effect="none").to_dict() == {
+        **error.to_dict(),
+        "retryable": True,
+        "recoverable": True,
+        "strategy": "retry_with_backoff",
+        "effect": "none",
+        **wait,
+    }
+    assert error.replace(strategy="report_and_abort").strategy is fw.Strategy.ABORT
+
+
+def test_a_code_that_is_done_in_part_and_passes_means_the_rest() -> None:
+    error = fw.ToolError("m", code="thread_partial_failure", retry_after=5)
+    assert (error.may_repeat, error.retryable, error.retry_after) == (True, True, 5)
+    assert [error.replace(effect=effect).retryable for effect in ("unknown", "done")] == [False, False]
+    assert not fw.ToolError("m", code="PARTIAL_FAILURE").retryable
+
+
+def test_standing_is_how_it_was_said_and_no_part_of_what_it_says() -> None:
+    said = {standing: fw.Internal("m", standing=standing) for standing in (None, "stated", "quoted", "shouted")}
+    assert [error.standing for error in said.values()] == [None, "stated", "quoted", None]
+    assert said[None] == said["stated"] == said["quoted"]
+    # Whoever passes a quoted error on must not make more of it than it was.
+    assert [error.to_dict(provenance=False).get("standing") for error in said.values()] == [None, None, "quoted", None]
+
+
+@pytest.mark.parametrize("error", [fw.NotFound("m"), fw.Conflict("m"), fw.Invalid("m"), fw.Denied("m"), fw.ToolError("m", code="RATE_LIMITED")])  # fmt: skip
+def test_a_refusal_that_is_only_quoted_does_not_say_that_nothing_was_done(error: fw.ToolError) -> None:
+    said = [error.replace(standing=standing).effect for standing in (None, "stated", "quoted")]
+    assert said == [fw.Effect.NONE, fw.Effect.NONE, None]
+    assert error.replace(standing="quoted", effect="none").effect is fw.Effect.NONE
 
 
 def test_what_is_empty_is_absent() -> None:

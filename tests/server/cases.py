@@ -95,10 +95,10 @@ OWN: Final = (
 
 FRAMEWORK: Final = (
     call("ToolError of the SDK", "sdk_error"),
-    call("ToolError of the SDK with a cause", "sdk_error_caused", code="NETWORK_ERROR"),
+    call("ToolError of the SDK with a cause", "sdk_error_caused"),
     call("ToolError of the SDK with advice", "sdk_error_with_advice"),
     call("ToolError of FastMCP", "fastmcp_error_raised"),
-    call("ToolError of FastMCP with a cause", "fastmcp_error_caused", code="NETWORK_ERROR"),
+    call("ToolError of FastMCP with a cause", "fastmcp_error_caused"),
     call("MCPError -32010 with retryAfter", "mcp_error"),
     call("MCPError -32602", "mcp_invalid_params", code="INVALID_PARAMS"),
     call("MCPError -32000", "mcp_bare_number"),
@@ -113,7 +113,7 @@ FRAMEWORK: Final = (
 UNPLANNED: Final = (
     call("ValueError", "value_error", code="VALIDATION_ERROR"),
     call("ValueError with a secret", "value_error_secret", code="VALIDATION_ERROR"),
-    call("KeyError with a secret", "key_error", code="INTERNAL_ERROR"),
+    call("KeyError with a secret", "key_error", code="NOT_FOUND"),
     call("async crash", "crash_async", code="INTERNAL_ERROR"),
     call("crash with an output schema", "crash_with_schema", code="INTERNAL_ERROR"),
     call("crash with an output schema for text", "crash_text_schema", code="INTERNAL_ERROR"),
@@ -151,7 +151,7 @@ ARGUMENTS: Final = (
     call("option that does not exist", "convert", {"count": 1, "unit": "kelvin"}, code="VALIDATION_ERROR"),
     call("option with a typo", "convert", {"count": 1, "unit": "celcius"}, code="VALIDATION_ERROR"),
     call("unknown argument with a near name", "convert", {"count": 1, "units": "celsius"}, code="VALIDATION_ERROR"),
-    call("unknown argument far from any", "convert", {"count": 1, "zzz": True}, code="VALIDATION_ERROR"),
+    call("unknown argument far from any", "convert", {"count": 1, "zzz": True}),
     call("missing argument under a near name", "convert", {"cuont": 1}, code="VALIDATION_ERROR"),
     call("several problems", "convert", {"count": "abc", "unit": "kelvin", "zzz": 1}, code="VALIDATION_ERROR"),
     call(
@@ -176,7 +176,7 @@ ARGUMENTS: Final = (
     ),
     call("unknown tool with a near name", "ecko", {"text": "hi"}, code="UNKNOWN_TOOL"),
     call("unknown tool far from any", "zzzzzz", code="UNKNOWN_TOOL"),
-    call("arguments for a tool without any", "blocks", {"verbose": True}, code="VALIDATION_ERROR"),
+    call("arguments for a tool without any", "blocks", {"verbose": True}),
 )
 
 MIDDLEWARE: Final = (

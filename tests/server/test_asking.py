@@ -343,7 +343,7 @@ SHOWN: Final = [
 TOLD: Final = (
     True,
     "Error: Invalid arguments for book_table: guests. guests: Required. You sent: (missing). Expected type: integer. "
-    "Fix the fields above and call the tool again. Do not explain the error.",
+    "Fix the fields above and call the tool again.",
 )
 MODES: Final = {LEGACY: "legacy", MODERN: "auto"}
 Shown = list[tuple[bool, str]]

@@ -33,6 +33,7 @@ import failwell as fw
 import failwell.server
 from failwell.formats import META_KEY
 from failwell.model.parts import apply_patch
+from failwell.model.tool import Nature
 from failwell.server.groups import Group
 from recorded import one
 
@@ -521,8 +522,8 @@ def test_a_flat_schema_requires_what_all_actions_require() -> None:
 def test_facts_are_those_of_the_action(framework: str) -> None:
     group = group_app.projects(CONTEXTS[framework]).add_to(MAKERS[framework]())
     reads, deletes = group.facts({"action": "list"}), group.facts({"action": "delete", "id": "7"})
-    assert (reads.label, reads.read_only, reads.idempotent, reads.structured) == ("projects/list", True, False, False)
-    assert (deletes.label, deletes.read_only, deletes.idempotent) == ("projects/delete", False, True)
+    assert (reads.label, reads.traits.nature, reads.structured) == ("projects/list", Nature.READ, False)
+    assert (deletes.label, deletes.traits.nature) == ("projects/delete", Nature.IDEMPOTENT)
     assert deletes.schema is not None
     assert deletes.schema["properties"]["action"] == {"const": "delete"}
     assert deletes.schema["required"] == ["action", "id"]
@@ -714,7 +715,7 @@ def test_a_crash_names_the_action(framework: str) -> None:
     failwell.server.install(server)
     error = canonical(call(server, {"action": "crash"}))
     assert error["message"] == "[projects/crash] The tool failed unexpectedly."
-    assert (error["tool"], error["action"], error.get("effect")) == ("projects", "crash", None)
+    assert (error["tool"], error["action"], error.get("effect")) == ("projects", "crash", "unknown")
 
 
 # --- the low-level server -------------------------------------------------------------------------------------------
@@ -951,8 +952,8 @@ TYPO = {
 TYPO_SAID = {
     "text": "Invalid arguments for projects.create: name, nmae. name: Required. You sent: (missing). Expected type: "
     "string. (root): Unrecognized key(s) in object: 'nmae'. Remove or correct unrecognized fields: 'nmae'. Check for "
-    "typos. Did you mean 'name' instead of 'nmae'? Fix the fields above and call the tool again. Do not explain the "
-    "error. Call again with name instead of nmae.",
+    "typos. Did you mean 'name' instead of 'nmae'? Fix the fields above and call the tool again. Call again with name "
+    "instead of nmae.",
     "xml": '<validation_error action="projects/create">\n'
     '  <field name="name">Required. You sent: (missing). Expected type: string.</field>\n'
     "  <field name=\"(root)\">Unrecognized key(s) in object: 'nmae'. Remove or correct unrecognized fields: 'nmae'. "

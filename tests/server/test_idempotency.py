@@ -807,14 +807,12 @@ UNFINISHED: Final = {
     "failwell": 1,
     "code": "IDEMPOTENCY_UNFINISHED",
     "kind": "internal",
-    "message": "A call with this idempotency key has begun and was never answered, "
-    "so nobody knows whether it took effect.",
+    "message": "The first call with this idempotency key has begun, and was never answered.",
     "title": "Idempotency Unfinished",
     "severity": "error",
     "retryable": False,
     "recoverable": False,
     "strategy": "report_and_abort",
-    "suggestion": "Find out by reading whether it was done. The call was not made again.",
     "effect": "unknown",
 }
 

@@ -91,7 +91,7 @@ def test_says_what_it_takes(thing: object) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"extra": "ignore"}, "There is no extra 'ignore'; use one of: reject, warn, allow."),
+        ({"extra": "ignore"}, "There is no extra 'ignore'; use one of: auto, reject, warn, allow."),
         ({"unknown_tool": "x"}, "There is no unknown_tool 'x'"),
         ({"skip": "tool"}, "skip is a collection of names"),
         ({"protocol": "NOT_FOUND"}, "protocol is a collection of names"),
@@ -110,7 +110,7 @@ def test_before_or_after_the_tools(framework: Any, after: bool) -> None:
 
     @framework.tool()
     def broken() -> str:
-        raise KeyError("x")
+        return {}["x"]
 
     if after:
         failwell.server.install(framework)
@@ -127,7 +127,8 @@ def test_a_crash_names_the_tool_and_hides_the_text(framework: Any) -> None:
 
     result = call(failwell.server.install(framework), "broken")
     assert result.content[0].text == (
-        "Error: [broken] The tool failed unexpectedly. Do not call again; tell the user that it failed."
+        "Error: broken failed part-way (The tool failed unexpectedly), so it may have been done already. "
+        "Next: ask the user."
     )
 
 
@@ -181,8 +182,8 @@ def test_rows_of_one_server(framework: Any) -> None:
         # The row leaves it to the shipped ones, whose words are made for no format in particular.
         (
             ConnectionRefusedError(),
-            "A service the tool needs cannot be reached: the connection was refused. "
-            "Wait 5 seconds, then make the same call again.",
+            "look failed part-way (A service the tool needs cannot be reached: the connection was refused), "
+            "so it may have been done already. Next: ask the user.",
         ),
     ],
 )
@@ -362,7 +363,7 @@ def test_what_was_sent_as_a_secret_is_one_wherever_it_turns_up(framework: Any) -
 def test_protocol_errors_hold_no_secret(framework: Any) -> None:
     @framework.tool()
     def refuses() -> str:
-        raise mcp.MCPError(-32600, "no session for Bearer abcDEF1234567890abcDEF1234567890", {"kept": 1})
+        raise mcp.MCPError(-32022, "no session for Bearer abcDEF1234567890abcDEF1234567890", {"kept": 1})
 
     async def main() -> mcp.MCPError:
         server = failwell.server.install(framework)
@@ -375,7 +376,7 @@ def test_protocol_errors_hold_no_secret(framework: Any) -> None:
 
     refused = asyncio.run(main())
     assert refused.message == "no session for Bearer [redacted]"
-    assert (refused.code, refused.data) == (-32600, {"kept": 1})
+    assert (refused.code, refused.data) == (-32022, {"kept": 1})
 
 
 def test_an_option_that_does_not_exist_is_told_by_its_nearest() -> None:

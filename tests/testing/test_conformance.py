@@ -90,7 +90,7 @@ def test_the_typescript_implementation_has_what_it_claims_and_nothing_else() -> 
 
 def test_the_typescript_implementation_stays_small_and_typed() -> None:
     text = TYPESCRIPT.read_text(encoding="utf-8")
-    assert len(text.splitlines()) < 150
+    assert len(text.splitlines()) < 200
     # It is checked with tsc --strict by hand; what would make that worthless is not in it.
     assert not re.search(r"\bany\b|@ts-|as unknown as", text)
 
@@ -372,7 +372,7 @@ def test_every_kind_and_every_field_is_in_the_vectors() -> None:
     }
     from failwell.model.fields import Fields
 
-    local = {"origin", "delivery", "format", "confidence", "legacy", "notes", "debug", "cause"}
+    local = {"origin", "delivery", "standing", "format", "confidence", "legacy", "notes", "debug", "cause"}
     assert set(Fields.__annotations__) - local <= {name for error in given for name in error}
 
 

@@ -54,8 +54,17 @@ FAULTS = {
         "error The upstream service answered 429 Too Many Requests. Wait 7 seconds",
         "MCPError -32603 Server returned an error response",
     ),
-    "http_500": Seen(Fault.http(500, at="after"), "error The upstream", "MCPError -32603 Server returned", (False,)),
-    "http_502": Seen(Fault.http(502), "error The upstream", "MCPError -32603 Server returned"),
+    "http_500": Seen(
+        Fault.http(500, at="after"),
+        "error The call failed part-way (The upstream service answered 500",
+        "MCPError -32603 Server returned",
+        (False,),
+    ),
+    "http_502": Seen(
+        Fault.http(502),
+        "error The call failed part-way (The upstream service answered 502",
+        "MCPError -32603 Server returned",
+    ),
     "http_503": Seen(Fault.http(503), "error The upstream", "MCPError -32603 Server returned"),
     "http_404": Seen(
         Fault.http(404),

@@ -14,7 +14,7 @@ from __future__ import annotations
 from .batch import partial_failure
 from .http import STATUSES, body_message, code_for, from_http, retry_after
 from .prose import from_text
-from .reading import classify, from_error, is_order, wrap
+from .reading import classify, from_error, is_order, operation, wrap
 from .table import DEFAULT, Row, Table
 
 maps = DEFAULT.maps
@@ -32,6 +32,7 @@ __all__ = [
     "from_text",
     "is_order",
     "maps",
+    "operation",
     "partial_failure",
     "retry_after",
     "wrap",

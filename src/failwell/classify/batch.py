@@ -21,7 +21,7 @@ def partial_failure(failed: Mapping[str, BaseException], *, done: Iterable[objec
 
     >>> error = partial_failure({"b": TimeoutError()}, done=["a"])
     >>> error.message, error.effect.value, error.details["failed"]["b"]["type"]
-    ('1 of 2 items failed: b.', 'partial', 'TRANSIENT')
+    ('1 of 2 items failed: b.', 'partial', 'INTERNAL')
     """
     errors = {text(item): classify(exc) for item, exc in islice(failed.items(), _MOST_ITEMS)}
     finished = list(done)
@@ -36,7 +36,7 @@ def partial_failure(failed: Mapping[str, BaseException], *, done: Iterable[objec
         code="PARTIAL_FAILURE",
         effect=Effect.PARTIAL if finished else None,
         details={"failed": items, "done": finished[:_MOST_ITEMS]},
-        suggestion=f"Call again with these items only: {', '.join(again[:20])}." if again else None,
+        suggestion=f"Call it for these items only: {', '.join(again[:20])}." if again else None,
     )
 
 

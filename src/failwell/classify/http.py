@@ -85,7 +85,9 @@ def from_http(
     more = _problem(content) if "problem+json" in fields.get("content-type", "") else {}
     said = more.pop("message", None) or body_message(content)
     answer = f"{service} answered {status}{_phrase(status)}"
-    error = ToolError(f"{answer}: {said}" if said else f"{answer}.", code=code, http_status=status, **more)
+    # Quoted: what a service answered to one request proves nothing about the rest of what the tool did.
+    words = f"{answer}: {said}" if said else f"{answer}."
+    error = ToolError(words, code=code, http_status=status, standing="quoted", **more)
     # A conflict that names a time is one that passes.
     if error.kind in (Kind.TRANSIENT, Kind.CONFLICT) and (delay := retry_after(fields)) is not None:
         error = error.wait(delay)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import overload
+from typing import Any, overload
 
 from failwell.model.error import ToolError
 from failwell.model.kinds import Effect, Kind
@@ -19,7 +19,7 @@ def classify(exc: BaseException, *, table: Table = DEFAULT) -> ToolError:
     """What an exception means for the caller of a tool.
 
     A ToolError in it, or among its causes, is the answer. Otherwise the table decides by the exception, and where it
-    does not know the exception, by what that came from.
+    does not know the exception, by what that came from. That nothing was done, only a row of your own can say.
 
     >>> classify(ConnectionRefusedError()).code
     'NETWORK_ERROR'
@@ -32,11 +32,27 @@ def classify(exc: BaseException, *, table: Table = DEFAULT) -> ToolError:
             return own
         error = _meaning(exc, table, set()) or broken(exc)
         # A copy: a row may give the same error each time, and what is said here is about this exception.
-        return error.replace(debug=error.debug or named(exc), cause=error.cause or exc)
+        changes: dict[str, Any] = {"debug": error.debug or named(exc), "cause": error.cause or exc}
+        if not error._authored:
+            # What was refused is the operation that raised it; what the tool did before, an exception cannot know.
+            changes |= {"standing": "quoted"} | ({"effect": None} if error.effect is Effect.NONE else {})
+        return error.replace(**changes)
     except Exception as failure:
         # Whatever that was, the caller is still owed an answer.
         _warn("Reading %s failed with %s.", class_name(exc), class_name(failure))
         return broken(exc).replace(cause=exc)
+
+
+def operation(exc: BaseException) -> ToolError:
+    """What an exception means for the one operation that raised it, and nothing about what came before it.
+
+    >>> operation(ConnectionRefusedError()).effect.value, classify(ConnectionRefusedError()).effect
+    ('none', None)
+    """
+    error = classify(exc)
+    found = _meaning(exc, DEFAULT, set())
+    known = None if found is None else found.effect
+    return error if known is None else error.replace(effect=known, standing=None)
 
 
 def is_order(exc: BaseException) -> bool:

@@ -14,11 +14,10 @@ from fnmatch import translate
 from itertools import islice
 from typing import Any, Final
 
-from failwell.model.decide import Traits
 from failwell.model.lazily import pattern
 from failwell.model.parts import Action
-
-from .toolname import LONGEST, READS, SEARCHES, ToolName, acts, forms, is_named_read, parsed, words_of
+from failwell.model.tool import Traits
+from failwell.model.toolname import LONGEST, READS, SEARCHES, ToolName, acts, forms, is_named_read, parsed, words_of
 
 __all__ = ["find_check", "is_named_read"]
 
@@ -42,6 +41,7 @@ _IDENTIFIES: Final = _UNIQUE | frozenset(
     name ref identifier num hash arn urn isbn sku iban symbol ticker ts email phone handle username login path file
     filename filepath folder dir directory owner repo repository org organization organisation project workspace
     namespace cluster database db table collection bucket account tenant customer user team channel branch domain
+    item product order invoice ticket issue
     """.split()
 )
 """The last word of an argument that names something."""
@@ -116,7 +116,7 @@ def find_check(
     for traits, schema in listed:
         name = traits.name or ""
         read = parsed(name)
-        if times[name] > 1 or not _is_about(read, call.name) or _is_near(read, call.name):
+        if times[name] > 1 or not _is_about(read, call) or _is_near(read, call.name):
             continue
         if acts(read) or not _is_read(traits, trusted, said):
             continue
@@ -188,17 +188,21 @@ def _is_near(read: ToolName, write: ToolName) -> bool:
     return False
 
 
-def _is_about(read: ToolName, write: ToolName) -> bool:
+def _is_about(read: ToolName, call: _Call) -> bool:
     """Whether what the one is about first of all is what the other is about first of all."""
+    write = call.name
     if read.head is None or write.head is None:
         return False
     if not forms(read.head).isdisjoint(forms(write.head)):
         return True
     # `pay` is about payments, `book` about bookings.
     stem = write.head.removesuffix("e")
-    return write.head == write.verb and any(
-        form.startswith(stem) and form[len(stem) :] in _NOMINAL for form in forms(read.head)
-    )
+    if write.head != write.verb:
+        return False
+    if any(form.startswith(stem) and form[len(stem) :] in _NOMINAL for form in forms(read.head)):
+        return True
+    # A bare verb is about what it is given: `pay` with an `invoice`, or an `invoice_id`.
+    return any(words[0] in forms(read.head) and len(words) <= 2 for words in map(words_of, call.arguments) if words)
 
 
 def _rank(read: ToolName, write: ToolName, sent: Mapping[str, Any], name: str) -> tuple[Any, ...]:

@@ -19,7 +19,7 @@ import anyio
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from failwell import NeedsInput, Next, Traits, apply_patch, decide, parse
+from failwell import Action, NeedsInput, Next, ToolError, Traits, apply_patch, decide, parse
 from failwell.examples.reservations.store import Store
 
 EXAMPLE: Final = "reservations"
@@ -131,6 +131,17 @@ async def _meet(obstacle: Obstacle, client: Client, tools: dict[str, Any], path:
             arguments = apply_patch(arguments, decision.patch)
         elif decision.next is Next.RETRY:
             await anyio.sleep(min(decision.delay or 0, LONGEST_WAIT))
+        elif decision.next is Next.VERIFY:
+            check = decision.calls[0]
+            seen = await _look(client, tools, check)
+            if seen is None:
+                break
+            run.through = FILE in seen
+            run.steps.append(
+                f"{_call(check.tool, dict(check.arguments or {}))}: it was {'' if run.through else 'not '}done"
+            )
+            if run.through:
+                break
         elif error.actions and error.actions[0].tool in tools:
             action = error.actions[0]
             wanted = tools[action.tool].input_schema["properties"]
@@ -141,6 +152,20 @@ async def _meet(obstacle: Obstacle, client: Client, tools: dict[str, Any], path:
         else:
             break
     return run
+
+
+async def _look(client: Client, tools: dict[str, Any], check: Action) -> str | None:
+    """What a call that only looks shows, which may be made as often as it takes; None if it never shows anything."""
+    for _ in range(MOST_CALLS):
+        result = await client.call_tool(check.tool, dict(check.arguments or {}))
+        error = parse(result)
+        if not isinstance(error, ToolError):
+            return result.content[0].text  # type: ignore[union-attr]
+        decision = decide(error, tool=Traits.of(tools[check.tool]))
+        if decision.next is not Next.RETRY:
+            break
+        await anyio.sleep(min(decision.delay or 0, LONGEST_WAIT))
+    return None
 
 
 def _call(tool: str, arguments: dict[str, Any]) -> str:

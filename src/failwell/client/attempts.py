@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from failwell.model.decide import Policy, Traits
 from failwell.model.error import ToolError
-from failwell.model.kinds import Effect, Kind
+from failwell.model.kinds import IN_DOUBT, Effect, Kind
+from failwell.model.tool import ADVICE, ESCAPED, Nature, Traits
 
 _NO_REFUSAL: Final = frozenset({Kind.TRANSIENT, Kind.INTERNAL})
+_SAY_AGAIN: Final = frozenset({Kind.VALIDATION, Kind.TRANSIENT})
 _WORST_FIRST: Final = (Effect.DONE, Effect.PARTIAL, Effect.UNKNOWN)
 
 
@@ -20,18 +21,56 @@ def spread(delay: float, error: ToolError, chance: float) -> float:
     return delay * (1 + chance / 10 if named else chance)
 
 
-def effect_of(error: ToolError) -> Effect:
-    """What a failure says of its call. Where nobody said that nothing was done, it is not known: a sentence may come
-    from anywhere inside the tool, after half of its work, unless it is a refusal by its meaning."""
-    if error.effect is None or (error.legacy and error.kind in _NO_REFUSAL and "effect" not in error._given):
-        return Effect.UNKNOWN
-    return error.effect
+def effect_of(error: ToolError, tool: Traits) -> Effect | None:
+    """What a failure says of its call: what was stated, and where it was not, what the tool's nature leaves open.
+
+    Words may come from anywhere inside a tool, after half of its work. A refusal by its meaning says at least that the
+    caller has to change something, and that is left as it is: neither done nor not done.
+    """
+    if error.effect is not None or error.standing != "quoted":
+        return error.effect
+    if error.kind not in _NO_REFUSAL and not has_escaped(error):
+        return None
+    if error.format == "canonical":
+        # A server that speaks our language has looked at its tool already.
+        return None
+    return ESCAPED[tool.nature]
 
 
-def in_all(error: ToolError, tool: Traits, policy: Policy, earlier: Sequence[ToolError] = ()) -> ToolError:
+def has_escaped(error: object) -> bool:
+    """Whether it was made of an exception that came out of a function, not of an answer, nor of what carries it."""
+    return isinstance(error, ToolError) and error.origin == "local" and error.delivery is None
+
+
+def in_all(error: ToolError, tool: Traits, earlier: Sequence[ToolError] = ()) -> ToolError:
     """The last failure, with what all attempts together may have done."""
-    if tool.read_only is True and policy.trust_annotations:
+    if tool.reads:
         return error if error.effect in (None, Effect.NONE) else error.replace(effect=Effect.NONE, verify=None)
-    effects = {effect_of(failure) for failure in (*earlier, error)}
-    effect = next((worst for worst in _WORST_FIRST if worst in effects), Effect.NONE)
-    return error if effect is error.effect else error.replace(effect=effect)
+    effects = [effect_of(failure, tool) for failure in (*earlier, error)]
+    worst: Effect | None = next((worst for worst in _WORST_FIRST if worst in effects), None)
+    if worst is None:
+        # That nothing was done has to be so of each of them.
+        worst = effects[-1] if all(effect is Effect.NONE for effect in effects[:-1]) else None
+    if worst is Effect.UNKNOWN and tool.nature is Nature.IDEMPOTENT and error.origin != "local":
+        worst = None
+    error = error if worst is error.effect else _with_effect(error, worst)
+    if _is_unsure(error, tool):
+        error = error.replace()
+        error._authored = True
+    return error
+
+
+def _is_unsure(error: ToolError, tool: Traits) -> bool:
+    """Whether only words say that a write was refused: they stand, and nobody is told to correct it and call again."""
+    if error.standing != "quoted" or error.effect is not None or error.patch:
+        return False
+    if error.origin is None:
+        # An author's own refusal, made here out of what a function raised on purpose.
+        return False
+    return error.kind in _SAY_AGAIN and tool.nature in (Nature.WRITE, Nature.UNMARKED)
+
+
+def _with_effect(error: ToolError, effect: Effect | None) -> ToolError:
+    # Without a word about it, what follows from the kind would speak.
+    advice = dict.fromkeys(ADVICE) if effect in IN_DOUBT and error.standing == "quoted" else {}
+    return error.replace(effect=effect, standing=error.standing if effect else "quoted", **advice)

@@ -18,6 +18,7 @@ from failwell.formats import META_KEY, Outcome, to_result
 from failwell.formats.jsonrpc import MODERN_ERA
 from failwell.model.error import ToolError
 
+from .content import ORIGINAL, masked
 from .transport import again, noting, own_process
 from .witness import watched
 
@@ -71,8 +72,9 @@ class Driver(Protocol):
     def failure(self, outcome: Outcome, era: str) -> Any:
         """An error as a result of the client's own type."""
 
-    def with_meta(self, result: Any, outcome: Outcome, note: str) -> Any:
-        """The server's own result, marked as the error it is, with the error in `_meta` and a note after its text."""
+    def with_meta(self, result: Any, outcome: Outcome, *, note: str = "", text: str = "") -> Any:
+        """The server's own result, marked as the error it is, with the error in `_meta` and a note after its text; or
+        with another text in place of its first one, which is kept in `_meta`."""
 
     def give(self, result: Any, options: Options) -> Any:
         """What `call_tool` returns, or raises, as the client itself does."""
@@ -219,10 +221,10 @@ class _MCP(_Base):
 
         return CallToolResult.model_validate(_wire(outcome, era))
 
-    def with_meta(self, result: Any, outcome: Outcome, note: str) -> Any:
-        return result.model_copy(
-            update={"meta": _marked(result.meta, outcome), "content": _noted(result.content, note), "is_error": True}
-        )
+    def with_meta(self, result: Any, outcome: Outcome, *, note: str = "", text: str = "") -> Any:
+        meta = _marked(result.meta, outcome, result.content if text else None)
+        content = _noted(result.content, note, text)
+        return result.model_copy(update={"meta": meta, "content": content, "is_error": True})
 
     def give(self, result: Any, options: Options) -> Any:
         return result
@@ -290,10 +292,9 @@ class _FastMCP(_Base):
         wire = Wire.model_validate(_wire(outcome, era))
         return CallToolResult(wire.content, wire.structured_content, wire.meta, None, bool(wire.is_error))
 
-    def with_meta(self, result: Any, outcome: Outcome, note: str) -> Any:
-        return replace(
-            result, meta=_marked(result.meta, outcome), content=_noted(result.content, note), is_error=True, data=None
-        )
+    def with_meta(self, result: Any, outcome: Outcome, *, note: str = "", text: str = "") -> Any:
+        meta = _marked(result.meta, outcome, result.content if text else None)
+        return replace(result, meta=meta, content=_noted(result.content, note, text), is_error=True, data=None)
 
     def give(self, result: Any, options: Options) -> Any:
         if not result.is_error or not options.get("raise_on_error", True):
@@ -311,20 +312,24 @@ def _wire(outcome: Outcome, era: str) -> dict[str, Any]:
     return wire
 
 
-def _marked(meta: Mapping[str, Any] | None, outcome: Outcome) -> dict[str, Any]:
+def _marked(meta: Mapping[str, Any] | None, outcome: Outcome, original: list[Any] | None = None) -> dict[str, Any]:
     from failwell.guard import DEFAULT
 
-    return {**(meta or {}), META_KEY: DEFAULT(outcome).to_dict()}
+    kept = {}
+    if original is not None:
+        kept[ORIGINAL] = masked([block.model_dump(by_alias=True, mode="json", exclude_none=True) for block in original])
+    return {**(meta or {}), META_KEY: DEFAULT(outcome).to_dict(), **kept}
 
 
-def _noted(content: list[Any], note: str) -> list[Any]:
-    """The blocks, with the note at the end of the first text: some agents show their model nothing else."""
-    if not note:
+def _noted(content: list[Any], note: str, text: str = "") -> list[Any]:
+    """The blocks, with the note at the end of the first text, or another text in its place: some agents show their
+    model nothing else."""
+    if not note and not text:
         return content
     for place, block in enumerate(content):
         if block.type == "text":
-            told = block.model_copy(update={"text": f"{block.text.rstrip()}\n\n{note}"})
+            told = block.model_copy(update={"text": text or f"{block.text.rstrip()}\n\n{note}"})
             return [*content[:place], told, *content[place + 1 :]]
     from mcp_types import TextContent
 
-    return [TextContent(type="text", text=note), *content]
+    return [TextContent(type="text", text=text or note), *content]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from itertools import islice
 from typing import Any, Final
@@ -19,8 +20,14 @@ _DEEPEST: Final = 40
 _SAID: Final = frozenset({"patch", "suggestion", "actions"})
 
 
-def explained(error: ToolError, tool: str, arguments: Mapping[str, Any], listed: Mapping[str, Any]) -> ToolError:
-    """The error, with what the call breaks of what the server lists. What the server says itself comes first."""
+def explained(
+    error: ToolError, tool: str, arguments: Mapping[str, Any], listed: Mapping[str, Any], text: str = ""
+) -> ToolError:
+    """The error, with what the call breaks of what the server lists. What the server says itself comes first.
+
+    `text` is what the server answered. Where it is the refusal of an SDK's own validator that names this tool, and the
+    arguments do break the schema in that place, the tool never ran.
+    """
     if error.origin != "peer" or not listed or not _SAID.isdisjoint(error._given):
         return error
     if error.effect not in (None, Effect.NONE):
@@ -31,10 +38,12 @@ def explained(error: ToolError, tool: str, arguments: Mapping[str, Any], listed:
             meant = unknown_tool(tool, listed)
             return error.replace(kind=meant.kind, code=meant.code, suggestion=meant.suggestion, actions=meant.actions)
         return error
-    if error.kind is not Kind.VALIDATION:
+    if error.kind not in (Kind.VALIDATION, Kind.INTERNAL):
         return error
     schema = getattr(listed[tool], "input_schema", None)
     broken = _broken(arguments, schema) if isinstance(schema, dict) else NO_PROBLEMS
+    if error.kind is Kind.INTERNAL:
+        return _crashed(error, broken)
     strange = check_names(arguments, schema) if isinstance(schema, dict) else NO_PROBLEMS
     if not broken and not any(name in error.message for name in strange.names):
         # Many tools ignore what they do not know, so it is not what this is about.
@@ -43,7 +52,35 @@ def explained(error: ToolError, tool: str, arguments: Mapping[str, Any], listed:
     if not {each.path for each in error.fields if each.path} <= {each.path for each in found.fields}:
         # It complains of something that the schema does not know.
         return error
-    return error.replace(fields=found.fields, patch=found.patch, suggestion=found.suggestion)
+    changes: dict[str, Any] = {"fields": found.fields, "patch": found.patch, "suggestion": found.suggestion}
+    if broken and error.fields and error.standing == "quoted" and _is_validators(text, tool):
+        changes |= {"delivery": "refused", "effect": Effect.NONE}
+    return error.replace(**changes)
+
+
+def _crashed(error: ToolError, broken: Problems) -> ToolError:
+    """A tool that crashes for want of an argument which its own schema calls required: that is the caller's mistake."""
+    if not error.legacy or not broken:
+        return error
+    found = invalid(broken)
+    missing = [each.name for each in found.fields if each.rule == "required"]
+    if not any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", error.message) for name in missing if name):
+        return error
+    told: dict[str, Any] = {"fields": found.fields, "patch": found.patch, "suggestion": found.suggestion}
+    return error.replace(kind=Kind.VALIDATION, code=found.code, **told)
+
+
+# How the validators of the SDKs begin: before any tool runs, and with its name.
+_REFUSALS: Final = (
+    r"(?:Error (?:executing|calling) tool '?{tool}'?: )?\d{{1,4}} validation errors? for {tool}Arguments\n",
+    r"(?:Error (?:executing|calling) tool '?{tool}'?: )?\d{{1,4}} validation errors? for call\[{tool}\]\n",
+    r"(?:MCP error -32602: )*(?:Input validation error: )?Invalid arguments for tool {tool}: ",
+)
+
+
+def _is_validators(text: str, tool: str) -> bool:
+    name = re.escape(tool)
+    return any(re.match(refusal.format(tool=name), text) for refusal in _REFUSALS)
 
 
 def misspelt(tool: str, arguments: Mapping[str, Any], listed: Mapping[str, Any]) -> ToolError | None:

@@ -23,9 +23,10 @@ from failwell.classify.chain import chain
 from failwell.classify.telling import said
 from failwell.classify.validation import from_pydantic
 from failwell.formats import Outcome
-from failwell.model.decide import Policy, Traits
+from failwell.model.decide import Policy
 from failwell.model.error import ToolError
 from failwell.model.needs import NeedsInput
+from failwell.model.tool import Traits
 
 from .content import ORIGINAL, beside
 from .reading import read
@@ -143,7 +144,7 @@ def _worded(exc: Exception) -> Exception:
 def _returned(result: Any) -> Outcome | None:
     """The failure in what a tool returned; None for what worked, and for what is no message."""
     if not isinstance(result, ToolMessage):
-        return failure(result) if isinstance(result, (str, Mapping)) else None
+        return failure(result)
     if hasattr(result.artifact, "content") and (found := failure(result.artifact)):
         return found
     return failure({"content": _blocks(result), "isError": result.status == "error"})

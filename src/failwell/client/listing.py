@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import anyio
 
-from failwell.model.decide import Traits
 from failwell.model.error import ToolError
+from failwell.model.tool import Traits
 
 from .connection import Connection, Live
 from .drivers import Driver
@@ -26,8 +26,9 @@ _NONE: Final[frozenset[str]] = frozenset()
 class Listing:
     """What a server lists."""
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: Driver, *, trusted: bool = True, reads: Sequence[str] = ()) -> None:
         self._driver = driver
+        self.trusted, self.reads = trusted, reads
         self._tools: dict[str, Any] | None = None
         self._names: dict[str, frozenset[str]] = {}
         self.asked_over: Live | None = None
@@ -43,8 +44,8 @@ class Listing:
         return self._tools is None
 
     def traits(self, tool: str) -> Traits:
-        """What is known of a tool, be it only its name."""
-        return Traits.of(self.known.get(tool, tool))
+        """What is known of a tool, be it only its name, as far as it is to be believed."""
+        return Traits.of(self.known.get(tool, tool)).known(trusted=self.trusted, reads=self.reads)
 
     def knows(self, tool: str, arguments: Mapping[str, Any]) -> bool:
         """Whether a tool lists all of these arguments."""

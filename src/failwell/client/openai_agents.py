@@ -75,7 +75,7 @@ def recovering(server: S, *, policy: Policy | None = None) -> S:
             return last
 
         listed = next((tool for tool in server.cached_tools or () if tool.name == tool_name), tool_name)
-        result = await attempted(call, tool=listed, policy=policy, passes=_is_misuse)
+        result = await attempted(call, tool=listed, policy=policy, passes=_is_misuse, transport=True)
         return _answer(result, last) if isinstance(result, Told) else result
 
     server.call_tool = call_tool  # type: ignore[method-assign]
@@ -88,7 +88,8 @@ def tell(context: RunContextWrapper[Any], error: Exception) -> str:
     >>> print(tell(RunContextWrapper(None), ToolError("Too many requests.", code="RATE_LIMITED", retry_after=30)))
     Error: Too many requests. Wait 30 seconds, then make the same call again.
     """
-    return _marked(settle(raised(_translated(error))))
+    # A call of a tool has a context that names it.
+    return _marked(settle(raised(_translated(error)), tool=getattr(context, "tool_name", None)))
 
 
 def _marked(told: Told) -> str:

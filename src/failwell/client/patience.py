@@ -10,7 +10,7 @@ from failwell.model.decide import Policy
 from failwell.model.error import ToolError
 
 from .connection import Live
-from .restraint import Breaker, Budget, LoopGuard, is_to_blame
+from .restraint import Breaker, Budget, LoopGuard, cost_of, is_to_blame
 from .wording import is_broken, is_repeated, times_of
 
 LOST: Final = frozenset({"NETWORK_ERROR", "UNAVAILABLE"})
@@ -38,19 +38,19 @@ class Patience:
         wait = breaker.wait(now) if breaker is not None else None
         return None if breaker is None or wait is None else is_broken(tool, breaker.failures, wait)
 
-    def objects(self, tool: str, now: float, wait: float) -> str | None:
+    def objects(self, tool: str, outcome: Outcome, now: float, wait: float) -> str | None:
         """Why a call is not to be repeated after this wait, or None."""
-        if self._budget.left < 1:
+        if self._budget.left < cost_of(outcome):
             return "This server was given all the repetitions it is worth at present."
         breaker = self._breakers.get(tool)
         if breaker is not None and breaker.closed_at is not None and breaker.closed_at > now + wait:
             return f"{tool} failed {times_of(breaker.failures)} in a row, and is left alone for now."
         return None
 
-    def take(self) -> bool:
-        """Take one repetition from the budget, if there is one left."""
+    def take(self, outcome: Outcome) -> bool:
+        """Take a repetition because of this failure from the budget, if there is enough left."""
         self.is_tried = True
-        return self._budget.take()
+        return self._budget.take(cost_of(outcome))
 
     def worked(self, tool: str, arguments: Mapping[str, Any]) -> None:
         self._budget.earn()

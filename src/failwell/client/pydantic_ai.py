@@ -23,9 +23,10 @@ from pydantic_ai.mcp import MCPToolset
 from pydantic_ai.tools import AgentDepsT
 
 from failwell.formats import Outcome
-from failwell.model.decide import Next, Policy, Traits
+from failwell.model.decide import Next, Policy
+from failwell.model.tool import Traits
 
-from .telling import Told, attempted, failure
+from .telling import Told, attempted, failure, raised
 
 _heard: ContextVar[list[object] | None] = ContextVar("failwell_heard", default=None)
 """The outcomes of the MCP calls that one tool call leads to, as the server sent them."""
@@ -77,7 +78,8 @@ def _failed(exc: Exception, heard: list[object]) -> Exception:
     if not heard or (_says_something_else(exc) and not isinstance(exc, (ModelRetry, ToolFailed))):
         return exc
     last = heard[-1]
-    return last if isinstance(last, Exception) else failure(last) or exc
+    # What was heard of the client's own call is of its transport.
+    return raised(last, transport=True) if isinstance(last, Exception) else failure(last) or exc
 
 
 def _says_something_else(exc: Exception) -> bool:

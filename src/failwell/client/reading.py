@@ -1,7 +1,8 @@
 """Any outcome of a tool call, read: a result, a response, an exception of the SDKs or of a transport.
 
 What comes back is None for a call that worked, a `NeedsInput`, or a `ToolError` that says where it comes from
-(`origin`) and what became of the call (`delivery`).
+(`origin`), how it was said (`standing`) and what became of the call (`delivery`). A success is a success, whatever its
+body looks like.
 """
 
 from __future__ import annotations
@@ -9,16 +10,18 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from failwell.classify import classify, from_http, is_order
-from failwell.classify.chain import chain
+from failwell.classify import from_http, is_order
+from failwell.classify.chain import chain, leaves
+from failwell.classify.reading import operation
 from failwell.classify.telling import said
 from failwell.classify.waits import Wait, wait_in
 from failwell.formats import META_KEY, Outcome, parse
-from failwell.formats.toolfailure import META_KEY as PROPOSED_KEY
+from failwell.formats.reading import is_structured
 from failwell.model.error import ToolError
-from failwell.model.fields import Delivery
+from failwell.model.fields import Delivery, Standing
 from failwell.model.kinds import Effect, Kind
 from failwell.model.lazily import pattern
 from failwell.model.needs import NeedsInput
@@ -32,9 +35,7 @@ _LOCAL: Final = (
     (-32001, "Timed out after", "TIMEOUT", "The server did not answer in time.", "unanswered"),
     (-32000, "Connection closed", "NETWORK_ERROR", "The connection to the server was closed.", "unanswered"),
     (-32000, "SSE stream ended", "NETWORK_ERROR", "The connection to the server broke off.", "unanswered"),
-    (-32600, "Session terminated", "UNAVAILABLE", "The server has forgotten the session.", "never_sent"),
-    (-32600, "Session not found", "UNAVAILABLE", "The server has forgotten the session.", "never_sent"),
-    (-32600, "Redirect to", "NOT_CONFIGURED", "The address of the server leads elsewhere.", "never_sent"),
+    (-32600, "Redirect to", "NOT_CONFIGURED", "The address of the server leads elsewhere.", "answered"),
     (-32600, "with 202 Accepted", "UPSTREAM_ERROR", "The server says that no answer will come.", "unanswered"),
     (-32600, "not supported", "UNSUPPORTED", "This client cannot do what the server asks of it.", "answered"),
     (-32600, "Unexpected content type", "UPSTREAM_ERROR", _UNREADABLE, "unreadable"),
@@ -42,8 +43,13 @@ _LOCAL: Final = (
     (-32603, BAD_ANSWER, "UPSTREAM_ERROR", _UNREADABLE, "unreadable"),
 )
 _UNHELPFUL: Final = "Server returned an error response"
-# The protocol says 404 for a session that is not known, and servers say it in words, many of them with 400.
-_NO_SESSION: Final = pattern(r"(?i)(?:no valid|invalid|unknown|expired) session|session not found|not initialized")
+# The protocol says 404 for a session that is not known, which proves that the call was not taken. Servers and gateways
+# also say it in words, which prove nothing.
+_NO_SESSION: Final = pattern(
+    r"(?i)(?:no valid|invalid|unknown|expired) session|session (?:was )?(?:not found|terminated|expired)"
+    r"|not initialized"
+)
+_FORGOTTEN: Final = "The server has forgotten the session."
 _NUMBER: Final = pattern(r"-?\d{1,10}")
 _OF_SESSIONS: Final = frozenset({400, 404})
 
@@ -54,23 +60,46 @@ class Http(NamedTuple):
     status: int
     headers: Mapping[str, str] = {}
     body: bytes = b""
+    in_session: bool = False
+    """Whether the request named its session: then a 404 means that the session is gone, and that nothing ran."""
 
 
-def read(outcome: object, *, http: Http | None = None) -> Outcome | None:
+def read(
+    outcome: object,
+    *,
+    http: Http | None = None,
+    observe: bool = False,
+    envelopes: bool = False,
+    transport: bool = False,
+) -> Outcome | None:
     """What an outcome of a call means; None if the call worked.
 
     `outcome` is a result or a response, as an object of an SDK or as its JSON, or the exception that came instead. An
     order to stop, such as KeyboardInterrupt, is no outcome, and is raised again. `http` is what the HTTP layer saw.
+    `transport` says that an exception is of the transport that carries this very call: then one that says that nothing
+    was sent proves it. The same exception out of a tool proves nothing about what the tool did before.
+
+    A result with `isError: false` worked, but for a question, a warning, and the envelope of a failure from a server
+    whose successes are `envelopes` too. With `observe`, what looks like a failure in a success is shown as well: for
+    those who watch, not for those who act.
+
+    >>> result = {"content": [{"type": "text", "text": "Error: timed out"}], "isError": False}
+    >>> read(result), read(result, observe=True).code
+    (None, 'TIMEOUT')
     """
     if isinstance(outcome, BaseException):
-        return _raised(outcome, http)
-    if _is_fine(outcome):
+        raised = _raised(outcome, http)
+        return raised if transport or isinstance(outcome, (ToolError, NeedsInput)) else _unwitnessed(raised)
+    if not observe and _is_fine(outcome):
         return None
     told = _told(outcome)
     found = parse(told)
-    if isinstance(found, NeedsInput):
+    if not observe and _worked(told) and not _counts(found, told, envelopes):
+        return None
+    if isinstance(found, NeedsInput) or (found is not None and not found.is_error):
         return found
-    if isinstance(found, ToolError) and not found.legacy:
+    # What is carried as ours was read from its words by whoever wrote it down: the words do not say it better.
+    if isinstance(found, ToolError) and (not found.legacy or found.format == "canonical"):
         # `{"success": false, "error": "User 7 not found"}`: the form says that it failed, the words say how.
         worded = _prose(told, found) if found.format == "envelope" and found.code is None else None
         if worded is None or worded.code is None:
@@ -80,47 +109,75 @@ def read(outcome: object, *, http: Http | None = None) -> Outcome | None:
     return None if prose is None else _patient(prose, told)
 
 
-# Whatever counts as an error without being marked as one has one of these in it: a bracket, a code, or a word.
-_SUSPECT: Final = pattern(
-    r"[\[{<_✖]|err|exce|fail|fault|unab|could|cannot|can't|violat|denied|unauth|requ|need|bad|forbid|not|n't|conflict"
-    r"|unproc|too|rate|internal|gateway|unavail|valid|missing|unknown|unsup|unrec|exist|found|time|must|should|direct"
-    r"|refus|reject|such|traceback|expected|less|greater|json|argument|parameter|propert|strconv|duplicate"
-)
-_SHORT: Final = 200
-# Without any of these an object is no error, in any of the formats, and in no API that is known.
-_TELLING: Final = frozenset(
-    """failwell jsonrpc kind success ok succeeded isError type class code title detail error errors error_code errorCode
-    status statusCode status_code httpStatus http_status content toolResult""".split()
-)
+def _worked(told: object) -> bool:
+    """Whether it is the result of a tool that says that it worked, or does not say that it failed."""
+    data = told.get("result") if isinstance(told, Mapping) and "jsonrpc" in told else told
+    return isinstance(data, Mapping) and isinstance(data.get("content"), list) and not _said(told).is_error
+
+
+def _counts(found: Outcome | None, told: object, envelopes: bool) -> bool:
+    """Whether what was found in a success is meant to be there: the contracts know three such things."""
+    if found is None or (found.standing == "quoted" and isinstance(found, NeedsInput)):
+        return False
+    if isinstance(found, NeedsInput) or not found.is_error:
+        return True
+    return envelopes and is_envelope(told, False)
+
+
+def is_envelope(told: object, success: bool = True) -> bool:
+    """Whether a result is nothing but contract 003's envelope, of a success or of a failure."""
+    said = _said(_told(told))
+    data = said.structured if said.structured is not None else _object_in(said.text)
+    return isinstance(data, Mapping) and data.get("success") is success and ("data" in data or "error" in data)
+
+
+def is_failing(seen: Outcome | None, result: object) -> bool:
+    """Whether what was seen in the result of a success is plainly a failure that passes."""
+    if not isinstance(seen, ToolError) or not seen.retryable:
+        return False
+    return not seen.legacy or (seen.confidence or 0) >= _STRONG or is_envelope(result, False)
+
+
+_STRONG: Final = 0.8
+
+
+def text_of(result: object) -> str:
+    """The text of a result."""
+    return "" if result is None else _said(_told(result)).text
+
+
+# Without any of these a success holds no question, no warning and no envelope.
+_SUSPECT: Final = pattern(r'needsInput:v1|<\s*tool_error|"success"|needs_input')
 
 
 def _is_fine(outcome: object) -> bool:
     """Whether a result is beyond doubt one of a call that worked, told by as little as that takes: most are."""
     content = getattr(outcome, "content", None)
-    if type(content) is not list or len(content) != 1 or getattr(outcome, "is_error", None) is not False:
+    if type(content) is not list or getattr(outcome, "is_error", None) is not False:
         return False
     meta, structured = getattr(outcome, "meta", None), getattr(outcome, "structured_content", None)
-    if meta and (META_KEY in meta or PROPOSED_KEY in meta):
+    if meta and META_KEY in meta:
         return False
-    text = getattr(content[0], "text", None)
-    if type(text) is not str:
+    if structured is not None and (type(structured) is not dict or not _TELLING.isdisjoint(structured)):
         return False
-    # Under `result` the SDKs put a value that is no object.
-    if structured is None or (type(structured) is dict and structured.keys() == {"result"}):
-        return len(text) <= _SHORT and _SUSPECT.search(text.lower()) is None
-    return type(structured) is dict and _TELLING.isdisjoint(structured) and _says(text, structured)
+    return not any(
+        type(text) is not str or (text[:100].lstrip("\ufeff \t\r\n")[:1] in ("{", "<", "[") and _SUSPECT.search(text))
+        for block in content
+        if (text := getattr(block, "text", "")) != ""
+    )
 
 
-def _says(text: str, structured: dict[str, Any]) -> bool:
-    """Whether a text is nothing but the structured content, as servers write it for those who do not read that."""
-    try:
-        return bool(json.loads(text) == structured)
-    except (ValueError, RecursionError):
-        return False
+# An object of one of the three has one of these.
+_TELLING: Final = frozenset({"kind", "success", "failwell"})
 
 
 def _from_peer(error: ToolError) -> ToolError:
-    return error.replace(origin="peer", delivery="answered")
+    # What nobody called an answer, such as a text by itself, is only quoted.
+    return error.replace(origin="peer", delivery="answered", standing=error.standing or "quoted")
+
+
+def _quoted(error: ToolError) -> ToolError:
+    return _from_peer(error.replace(standing="quoted"))
 
 
 def _prose(outcome: object, found: ToolError | None) -> ToolError | None:
@@ -135,12 +192,12 @@ def _prose(outcome: object, found: ToolError | None) -> ToolError | None:
         inner = from_text(_written(said.structured), is_error=failed)
         read = inner if read is None or (inner is not None and inner.code is not None) else read
     read = read if read is not None or said.text else found
-    return None if read is None else _from_peer(read)
+    return None if read is None else _quoted(read)
 
 
 # What says what to do about an error, and what says nothing about how it failed.
 _STATED: Final = frozenset({"kind", "wire_retryable"})
-_LITTLE: Final = frozenset({"message", "origin", "format", "code", "severity"})
+_LITTLE: Final = frozenset({"message", "origin", "format", "code", "severity", "standing"})
 # Numbers that the SDKs, and servers after them, give to whatever goes wrong in a tool, with the kinds that their words
 # may tell of instead: with -32602 a thing is missing as often as an argument.
 _BROAD: Final = {
@@ -168,7 +225,7 @@ def _worded(error: ToolError) -> ToolError:
     code = read.code if is_number else error.code
     # Words prove nothing, whatever they stand in.
     told = {name: value for name in ("http_status", "retry_after", "fields") if (value := getattr(read, name))}
-    return error.replace(code=code, kind=read.kind, legacy=True, confidence=read.confidence, **told)
+    return error.replace(code=code, kind=read.kind, legacy=True, confidence=read.confidence, standing="quoted", **told)
 
 
 def _patient(error: ToolError, outcome: object) -> ToolError:
@@ -246,10 +303,23 @@ def _dumped(outcome: object) -> object:
     return dump(by_alias=True, mode="json", exclude_none=True) if callable(dump) else outcome
 
 
+def _unwitnessed(found: Outcome) -> Outcome:
+    """What an exception says of which nobody knows where it was raised: it may come out of the tool itself."""
+    if not isinstance(found, ToolError) or found.origin != "local":
+        return found
+    if found.delivery == "answered" or (found.delivery == "unanswered" and found.code in _LOST):
+        return found
+    return found.replace(delivery=None, effect=None, standing="quoted")
+
+
+# An answer that did not come. Any other exception says nothing about an answer.
+_LOST: Final = frozenset({"TIMEOUT", "NETWORK_ERROR"})
+
+
 def _raised(exc: BaseException, http: Http | None) -> Outcome:
     if isinstance(exc, (ToolError, NeedsInput)):
         return exc
-    for leaf in _leaves(exc):
+    for leaf in islice(leaves(exc), _MOST_LEAVES):
         if is_order(leaf) and not isinstance(leaf, asyncio.CancelledError):
             raise leaf
         for each in chain(leaf):
@@ -260,17 +330,14 @@ def _raised(exc: BaseException, http: Http | None) -> Outcome:
         return _from_peer(_answered(http))
     if isinstance(exc, asyncio.CancelledError):
         return _local("NETWORK_ERROR", "The connection to the server broke off.", "unanswered")
-    error = classify(exc)
+    error = operation(exc)
     delivery = _delivery(error)
     message = _OF_SERVER.get((error.code, delivery)) or error.message.replace(*_WHOSE)
     return error.replace(message=message, origin="local", delivery=delivery, debug=error.debug)
 
 
-def _leaves(exc: BaseException) -> list[BaseException]:
-    """The exceptions in a group, however deep; a task group wraps even one."""
-    if not isinstance(exc, BaseExceptionGroup):
-        return [exc]
-    return [leaf for inner in exc.exceptions[:100] for leaf in _leaves(inner)]
+# A task group wraps even one exception; more than these are an attack.
+_MOST_LEAVES: Final = 100
 
 
 def _known(exc: BaseException, http: Http | None) -> Outcome | None:
@@ -293,7 +360,9 @@ def _known(exc: BaseException, http: Http | None) -> Outcome | None:
             if words in said(exc):
                 return _local(*local)
     if name == "ToolError" and type(exc).__module__.startswith("fastmcp"):
-        return _prose({"content": [{"type": "text", "text": said(exc)}], "isError": True}, None)
+        # The words of an exception: what else the result held, it does not say.
+        found = read({"content": [{"type": "text", "text": said(exc)}], "isError": True})
+        return _quoted(found) if isinstance(found, ToolError) else found
     return None
 
 
@@ -304,22 +373,24 @@ def _protocol(exc: Any, http: Http | None) -> Outcome:
         for number, words, code, text, became in _LOCAL:
             if exc.code == number and words in message:
                 return _local(code, text, became)
-        if (
-            http is not None
-            and http.status in _OF_SESSIONS
-            and _NO_SESSION.search(http.body.decode("utf-8", "replace"))
-        ):
-            return _local("UNAVAILABLE", "The server has forgotten the session.", "never_sent")
+        if http is not None and http.status == 404 and http.in_session:
+            return _local("UNAVAILABLE", _FORGOTTEN, "never_sent")
+        words = message if http is None else http.body.decode("utf-8", "replace")
+        if _NO_SESSION.search(words) and (http is None or http.status in _OF_SESSIONS):
+            return _local("UNAVAILABLE", _FORGOTTEN, "answered")
         if http is not None and (message == _UNHELPFUL or http.status >= 400):
             return _from_peer(_answered(http))
     found = parse({"code": exc.code, "message": message, "data": exc.data}, format="jsonrpc")
     if isinstance(found, ToolError) and found.info is None and exc.data is None:
         from failwell.classify.prose import from_text
 
-        return _from_peer(from_text(message, is_error=True, number=exc.code) or found)
+        return _quoted(from_text(message, is_error=True, number=exc.code) or found)
     if isinstance(found, NeedsInput):
         return found
-    return _patient(_from_peer(_worded(found or ToolError(message))), exc.data)
+    error = found or ToolError(message)
+    if error.standing is None:
+        error.standing = "stated" if is_structured({"data": exc.data}) else "quoted"
+    return _patient(_from_peer(_worded(error)), exc.data)
 
 
 def _answered(http: Http) -> ToolError:
@@ -344,11 +415,11 @@ _RUNTIME: Final = (
     ("Invalid structured content", ("UPSTREAM_ERROR", "It worked, but its result breaks the tool's schema.", "worked")),
     ("has an output schema but did not", ("UPSTREAM_ERROR", "It worked, but its result is missing.", "worked")),
 )
-# What became of a call, and what that says about its effect.
-_BECAME: Final[dict[str, tuple[Delivery, Effect]]] = {
+# What became of a call, and what that says about its effect. An answer in somebody's words says nothing.
+_BECAME: Final[dict[str, tuple[Delivery, Effect | None]]] = {
     "never_sent": ("never_sent", Effect.NONE),
     "unanswered": ("unanswered", Effect.UNKNOWN),
-    "answered": ("answered", Effect.NONE),
+    "answered": ("answered", None),
     "unreadable": ("answered", Effect.UNKNOWN),
     "worked": ("answered", Effect.DONE),
 }
@@ -356,7 +427,8 @@ _BECAME: Final[dict[str, tuple[Delivery, Effect]]] = {
 
 def _local(code: str, message: str, became: str) -> ToolError:
     delivery, effect = _BECAME[became]
-    return ToolError(message, code=code, effect=effect, origin="local", delivery=delivery)
+    standing: Standing | None = "quoted" if effect is None else None
+    return ToolError(message, code=code, effect=effect, origin="local", delivery=delivery, standing=standing)
 
 
 def _delivery(error: ToolError) -> Delivery:

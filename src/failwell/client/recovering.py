@@ -13,7 +13,7 @@ import inspect
 import logging
 import random
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Final
@@ -21,12 +21,13 @@ from typing import Any, Final
 import anyio
 
 from failwell.classify.verify import find_check
-from failwell.formats import META_KEY, Outcome
+from failwell.formats import META_KEY, Outcome, render
 from failwell.formats.text import next_action
-from failwell.model.decide import Decision, Next, Policy, Traits, decide
+from failwell.model.decide import Decision, Next, Policy, decide
 from failwell.model.error import ToolError
-from failwell.model.kinds import Effect
+from failwell.model.kinds import IN_DOUBT, Effect
 from failwell.model.needs import NeedsInput
+from failwell.model.tool import Traits
 
 from .attempts import effect_of, in_all, spread
 from .clock import SYSTEM, Clock
@@ -35,20 +36,21 @@ from .drivers import driver_for
 from .explaining import explained, misspelt
 from .listing import LISTING_TIMEOUT, Listing
 from .patience import LOST, Patience
-from .reading import read
+from .reading import is_envelope, is_failing, read, text_of
 from .report import Attempt, Report, remembered
 from .run import IDEMPOTENCY_KEY, KeyForgotten, Run
 from .sending import is_plain, unsendable
 from .surface import attribute_of
 from .witness import Seen, watching
-from .wording import closed, not_connected, sharper, times_of, too_late, unsaid_effect
+from .wording import closed, not_connected, says_doubt, sharper, times_of, too_late
 
 log = logging.getLogger("failwell.client")
 
 # A server that answers every answer with another question is not going to be content.
 _MOST_QUESTIONS: Final = 5
 _REPORTS_KEPT: Final = 100
-_IN_DOUBT: Final = frozenset({Effect.UNKNOWN, Effect.PARTIAL})
+# What a request is that changes nothing by the protocol's own word, whatever the server is trusted with.
+_READ: Final = Traits(read_only=True, told=True)
 
 Fix = Callable[[ToolError, dict[str, Any]], "Mapping[str, Any] | Awaitable[Mapping[str, Any] | None] | None"]
 Ask = Callable[[Outcome], "Mapping[str, Any] | bool | Awaitable[Mapping[str, Any] | bool | None] | None"]
@@ -65,8 +67,10 @@ class Recovering:
         None. It gets a `NeedsInput`, or an error that only the user can do something about.
     negotiate: `negotiate(error, holders)` talks to those who hold what the call needs; True to make the call again.
     on_decision: called with an `Attempt` after each failure.
+    reads: names of tools that only read, with `*` for anything: `["get_*"]`. Most servers do not say it of theirs, and
+        a tool that may have done something is not called twice.
 
-    All four may be async. One that raises, or takes longer than the call's deadline, counts as None.
+    The four functions may be async. One that raises, or takes longer than the call's deadline, counts as None.
     """
 
     def __init__(
@@ -78,12 +82,15 @@ class Recovering:
         ask: Ask | None = None,
         negotiate: Negotiate | None = None,
         on_decision: Callable[[Attempt], object] | None = None,
+        reads: Sequence[str] = (),
         clock: Clock = SYSTEM,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         for name, callback in (("fix", fix), ("ask", ask), ("negotiate", negotiate), ("on_decision", on_decision)):
             if callback is not None and not callable(callback):
                 raise TypeError(f"{name} is a function, not {callback!r}.")
+        if isinstance(reads, str) or not all(isinstance(name, str) for name in reads):
+            raise TypeError(f"reads is a list of names, such as ['get_*'], not {reads!r}.")
         self.policy = policy or Policy()
         self.reports: deque[Report] = deque(maxlen=_REPORTS_KEPT)
         """What was tried for the latest calls, the last one last; without results, or anything else that is large."""
@@ -92,7 +99,8 @@ class Recovering:
         self._clock = clock
         self._jitter = jitter
         self._patience = Patience(self.policy)
-        self._listing = Listing(self._driver)
+        self._listing = Listing(self._driver, trusted=self.policy.trust_annotations, reads=tuple(reads))
+        self._envelopes = False
         self._store: tuple[Live | None, object] = (None, None)
         self._connection: Connection | None = None
 
@@ -171,7 +179,13 @@ class Recovering:
                     failure = failure.replace(effect=Effect.NONE)
                     if live is not None and isinstance(exc, OutOfTime):
                         live.retire()
-                decision = decide(failure, history=[failure] * (made - 1), policy=self.policy, now=self._clock.now())
+                decision = decide(
+                    failure,
+                    tool=_READ if repeat else None,
+                    history=[failure] * (made - 1),
+                    policy=self.policy,
+                    now=self._clock.now(),
+                )
                 wait = self._wait(failure, decision) if repeat else None
                 if wait is None:
                     if _is_the_clients(exc, failure, seen):
@@ -251,13 +265,15 @@ class Recovering:
                 made, report.calls = False, calls
             self._patience.failed(report.tool, outcome, run.connected, self._clock.monotonic())
             if isinstance(outcome, ToolError):
-                outcome = explained(outcome, report.tool, report.arguments, self._listing.known)
+                said = text_of(result)
+                outcome = explained(outcome, report.tool, report.arguments, self._listing.known, said)
             outcome = await self._with_check(run, outcome)
-            decision, wait = self._limited(run, *await self._decide(run, outcome))
+            decision, wait = self._limited(run, outcome, *await self._decide(run, outcome))
             self._tell(run, outcome, decision, self._clock.monotonic() - began, made=made, wait=wait)
             await self._listen(run, report.attempts[-1])
             if not await self._again(run, outcome, decision, wait):
-                return result, outcome
+                # What was only seen in a success is still a success.
+                return result, None if run.observed else outcome
 
     # One attempt
 
@@ -298,7 +314,22 @@ class Recovering:
             return None, self._read_failure(exc, seen, live)
         finally:
             watching.reset(token)
-        return result, read(result)
+        return result, self._read(run, result)
+
+    def _read(self, run: Run, result: Any) -> Outcome | None:
+        """What a result means. A success is one; only of a tool that may be called twice, what plainly looks like a
+        passing failure in it is acted on: a fifth of the servers do not mark theirs."""
+        run.observed = False
+        outcome = read(result, envelopes=self._envelopes)
+        if outcome is not None:
+            return outcome
+        if not self._envelopes and is_envelope(result):
+            self._envelopes = True
+        if not self._listing.traits(run.report.tool).repeatable:
+            return None
+        seen = read(result, observe=True)
+        run.observed = is_failing(seen, result)
+        return seen if run.observed else None
 
     def _timeout(self, run: Run) -> float:
         return min(run.timeout or self.policy.timeout, self._left(run))
@@ -316,7 +347,7 @@ class Recovering:
             run.was_keyed = False
             return
         if run.is_forgotten(store):
-            if not (self.policy.trust_annotations and self._listing.traits(run.report.tool).repeatable):
+            if not self._listing.traits(run.report.tool).repeatable:
                 raise KeyForgotten
             run.forget()
         run.use_key(store)
@@ -329,7 +360,8 @@ class Recovering:
             return closed()
         if live is None and isinstance(exc, TimeoutError):
             return too_late()
-        outcome = read(seen.failure) if seen.failure is not None else read(exc, http=seen.http)
+        cause = exc if seen.failure is None else seen.failure
+        outcome = read(cause, http=None if seen.failure is not None else seen.http, transport=True)
         error = outcome if isinstance(outcome, ToolError) else ToolError("The call failed.", origin="local")
         is_later = seen.http is not None or seen.failure is not None or error.delivery == "never_sent"
         if seen.answered and is_later:
@@ -362,7 +394,9 @@ class Recovering:
             return None
         return max(0.0, min(spread(decision.delay, outcome, self._jitter()), self.policy.max_delay))
 
-    def _limited(self, run: Run, decision: Decision, wait: float | None) -> tuple[Decision, float | None]:
+    def _limited(
+        self, run: Run, outcome: Outcome, decision: Decision, wait: float | None
+    ) -> tuple[Decision, float | None]:
         """The same, unless something says that enough is enough."""
         if wait is None:
             return decision, None
@@ -370,19 +404,19 @@ class Recovering:
         if now + wait >= run.started + self.policy.deadline:
             why: str | None = f"The next call would come after the deadline of {self.policy.deadline:g} seconds."
         else:
-            why = self._patience.objects(run.report.tool, now, wait)
+            why = self._patience.objects(run.report.tool, outcome, now, wait)
         if why is None:
             return decision, wait
         return Decision(Next.GIVE_UP, why, delay=decision.delay), None
 
     async def _again(self, run: Run, outcome: Outcome, decision: Decision, wait: float | None) -> bool:
         """Whether the call is to be made again, after having done what has to be done before."""
-        if decision.doubtful:
+        if decision.doubtful or decision.unproven or not self._may_follow(run, outcome):
             return False
         left = run.started + self.policy.deadline - self._clock.monotonic()
         if wait is not None:
             # Again, since whoever listens may have taken all the time, and others what was left of the budget.
-            if wait >= left or not self._patience.take():
+            if wait >= left or not self._patience.take(outcome):
                 return False
             await self._clock.sleep(wait)
             return True
@@ -393,8 +427,15 @@ class Recovering:
         if decision.next is Next.FIX and self._fix is not None:
             return await self._fixed(run, outcome, left)
         if decision.next is Next.NEGOTIATE and self._negotiate is not None and self._may_repeat(run):
-            return bool(await self._use(left, self._negotiate, outcome, decision.holders)) and self._patience.take()
+            return bool(await self._use(left, self._negotiate, outcome, decision.holders)) and self._patience.take(
+                outcome
+            )
         return False
+
+    def _may_follow(self, run: Run, outcome: Outcome) -> bool:
+        """Whether a question leads to another call: one that is only quoted comes out of a call that worked."""
+        is_question = isinstance(outcome, NeedsInput)
+        return not is_question or outcome.standing != "quoted" or self._listing.traits(run.report.tool).repeatable
 
     async def _asked(self, run: Run, outcome: Outcome, left: float) -> bool:
         # What only the user can change is asked once; a question may lead to another.
@@ -470,7 +511,7 @@ class Recovering:
         if patience.is_tried:
             patience.worked(report.tool, report.arguments)
             # What only reads changes nothing, so what failed before would fail again.
-            if self._listing.traits(report.tool).read_only is not True:
+            if not self._listing.traits(report.tool).reads:
                 patience.changed()
 
     # The end
@@ -505,34 +546,39 @@ class Recovering:
             times = self._patience.times(report.tool, report.arguments, error, self._clock.monotonic())
             if times > 1:
                 notes.append(sharper(error, times))
-        told = error.replace(next_steps=(*error.next_steps, *notes)) if notes else error
+        # Of a call that may have been done, one step is told, and nothing about trying.
+        in_doubt = error.effect in IN_DOUBT
+        told = error.replace(next_steps=(*error.next_steps, *notes)) if notes and not in_doubt else error
         if result is None:
             return error, self._driver.failure(told, era)
+        if in_doubt and not says_doubt(error, result.content):
+            # A reason that sounds as if it would pass must not come first, so what the server wrote is told by us.
+            return error, self._driver.with_meta(result, told, text=render(told, "text"))
         # The server's own words stay as they are. Added is only what they do not say.
-        notes = next_action(told) if error.legacy else [*unsaid_effect(error, result.content), *notes]
-        if not notes and result.is_error:
+        if error.legacy:
+            notes = next_action(told)
+        if in_doubt or (not notes and result.is_error):
             return error, result
-        return error, self._driver.with_meta(result, told, " ".join(notes))
+        return error, self._driver.with_meta(result, told, note=" ".join(notes))
 
     async def _truthful(self, run: Run, error: ToolError, *, is_answer: bool) -> ToolError:
         """The last failure, with what all the calls together may have done, and the call that would tell."""
         # The tool's own answer to a key that it knows is about all of them. A gateway's, or our own, is not.
         earlier = () if run.is_keyed and is_answer else run.failures
-        known: ToolError = await self._with_check(run, in_all(error, await self._traits(run), self.policy, earlier))
+        error = error if error.tool else error.replace(tool=run.report.tool)
+        known: ToolError = await self._with_check(run, in_all(error, await self._traits(run), earlier))
         return known
 
     async def _with_check(self, run: Run, outcome: Outcome) -> Any:
         """A failure that may have done something, with the call that would tell."""
         if not isinstance(outcome, ToolError) or outcome.verify is not None:
             return outcome
-        # What a program says by its code alone, that the call may be made again, is no doubt.
-        if (effect_of(outcome) if outcome.legacy else outcome.effect) not in _IN_DOUBT:
+        report, tool = run.report, await self._traits(run)
+        if effect_of(outcome, tool) not in IN_DOUBT or tool.reads:
             return outcome
-        report, trusted = run.report, self.policy.trust_annotations
-        listed = await self._listed(run)
-        if trusted and Traits.of(listed.get(report.tool)).read_only:
-            return outcome
-        check = find_check(report.tool, report.arguments, listed.values(), trusted=trusted)
+        listing = self._listing
+        listed = listing.known.values()
+        check = find_check(report.tool, report.arguments, listed, trusted=listing.trusted, reads=listing.reads)
         return outcome if check is None else outcome.replace(verify=check)
 
     def _era(self) -> str:

@@ -39,6 +39,8 @@ class Run:
     looked: bool = False
     """Whether the tools were looked for because of this call."""
     questions: int = 0
+    observed: bool = False
+    """Whether the latest failure was only seen in a success."""
     connected: Live | None = None
 
     @property

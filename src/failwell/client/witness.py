@@ -27,6 +27,7 @@ _LARGEST_BODY: Final = 65_536
 _LONGEST_FRAME: Final = 1_000_000
 # The method in the body of a request. To check a result the SDKs list the tools, as a part of the same call.
 _CALL: Final = b'"tools/call"'
+_SESSION: Final = "mcp-session-id"
 
 
 class Seen:
@@ -116,7 +117,8 @@ class _Witness(httpx2.AsyncClient):
         if response.is_success and _CALL in request.read():
             seen.answered, seen.http, seen.failure = True, None, None
         if response.status_code >= 400 and _is_request(request):
-            seen.http = Http(response.status_code, dict(response.headers), await _body(response))
+            in_session = _SESSION in request.headers
+            seen.http = Http(response.status_code, dict(response.headers), await _body(response), in_session)
             if self._apart:
                 seen.fails(ConnectionError(f"The server answered {response.status_code}."))
         if self._apart and response.status_code >= 400:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from failwell.formats.text import about_effect
+from failwell.formats.doubt import next_step
 from failwell.model.error import ToolError
 from failwell.model.kinds import Effect, Kind
 
@@ -27,7 +27,7 @@ _WAYS_OUT: Final = {
 
 def sharper(error: ToolError, times: int) -> str:
     """What must change, for a model that makes the same call again."""
-    if error.kind is Kind.TRANSIENT and error.retryable and error.effect is Effect.NONE:
+    if error.kind is Kind.TRANSIENT and error.retryable:
         # It may be made again, in its time.
         return f"The same call has now failed {times_of(times)} in the same way: calling sooner is no use."
     return (
@@ -40,15 +40,13 @@ def way_out(error: ToolError) -> str:
     return _WAYS_OUT[error.kind].format(what=what)
 
 
-def unsaid_effect(error: ToolError, content: Iterable[Any]) -> list[str]:
-    """What a server's own text does not say about the effect of its call, and about the call that tells."""
-    if error.effect in (None, Effect.NONE):
-        return []
+def says_doubt(error: ToolError, content: Iterable[Any]) -> bool:
+    """Whether a server's own text says that the call may have been done, and what to do about it."""
     told = " ".join(text for block in content if isinstance(text := getattr(block, "text", None), str))
-    whole, bare = about_effect(error), about_effect(error.replace(verify=None))
-    if whole in told:
-        return []
-    return [whole.removeprefix(bare).strip() if bare in told else whole]
+    return next_step(error) in told and any(words in told for words in _DOUBTS)
+
+
+_DOUBTS: Final = ("may have been done already", "was done in part", "was done, and failed")
 
 
 def times_of(number: int) -> str:
@@ -82,7 +80,7 @@ def not_connected(exc: NotConnected) -> ToolError:
         return ToolError("The connection to the server was closed.", code="NETWORK_ERROR", **NEVER_SENT)
     if isinstance(cause, OSError) and not isinstance(cause, (ConnectionError, TimeoutError)):
         return ToolError("The server could not be started.", code="NOT_CONFIGURED", cause=cause, **NEVER_SENT)
-    outcome = read(cause, http=exc.seen.http)
+    outcome = read(cause, http=exc.seen.http, transport=True)
     if not isinstance(outcome, ToolError):
         return ToolError("The server cannot be reached.", code="UNAVAILABLE", **NEVER_SENT)
     if outcome.kind in (Kind.VALIDATION, Kind.INTERNAL, Kind.NOT_FOUND, Kind.CONFLICT):

@@ -12,10 +12,11 @@ from failwell.model.needs import NeedsInput
 from failwell.model.plain import Json
 
 from . import canonical, envelope, jsonrpc, problem, text, toolfailure, typed, v1, xml
+from . import denial as denials
 from .clients import CLIENTS, Client, find_client
 from .jsonrpc import ERA, MODERN_ERA
 from .reading import META_KEY, parse
-from .wire import Format, Outcome, pretty
+from .wire import Format, Outcome, outward, pretty
 
 FORMATS: Final[Mapping[str, Format]] = MappingProxyType(
     {
@@ -25,6 +26,8 @@ FORMATS: Final[Mapping[str, Format]] = MappingProxyType(
 )
 
 _UNSAID: Final = frozenset({"failwell", "outcome", "notes"})
+# How it was said is for its reader to tell, unless it was said to be less than stated.
+_READERS: Final = frozenset({"standing"})
 _TITLING: Final = frozenset({"code", "kind"})
 Gate = Literal["markdown", "json", "both"]
 GATES: Final = ("markdown", "json", "both")
@@ -82,6 +85,7 @@ def to_result(
     output_schema: bool = False,
     meta: bool = True,
     prefix: str = "",
+    denial: bool = False,
     **options: Any,
 ) -> dict[str, Json]:
     """The failure as the result of a tool call, ready for the wire.
@@ -89,7 +93,8 @@ def to_result(
     `gate` chooses between a block for people, one for programs, or both. `client` is who asked, as `name/version`: what
     it is known to show its model decides which parts are sent and how much the text says. `output_schema` says that the
     tool declares one: then there is no `structuredContent`, since some clients check it and throw. `meta=False` leaves
-    out the canonical error in `_meta`. `prefix` goes before the text for people.
+    out the canonical error in `_meta`. `prefix` goes before the text for people. `denial` says of a refused permission
+    also what SEP-2643 drafts for it, under a key of the MCP project's: experimental.
     """
     if gate not in (None, *GATES):
         raise ValueError(f"There is no gate {gate!r}; use 'markdown', 'json' or 'both'.")
@@ -112,6 +117,8 @@ def to_result(
     attached: dict[str, Json] = {META_KEY: outcome.to_dict()} if meta else {}
     if spec.name == "toolfailure":
         attached[toolfailure.META_KEY] = wire
+    if denial and isinstance(outcome, ToolError) and (refused := denials.dump(outcome)) is not None:
+        attached[denials.META_KEY] = refused
     if attached:
         result["_meta"] = attached
     if era >= MODERN_ERA:
@@ -192,13 +199,14 @@ def _wire(outcome: Outcome, spec: Format, carry: bool, options: Mapping[str, Any
         outcome = outcome.to_error()
         if spec.name == "jsonrpc":
             options = {"number": -32602, **options}
-    wire = spec.dump(outcome, **options)
+    told = outcome if spec.catalog is None else outward(outcome, spec.catalog)
+    wire = spec.dump(told, **options)
     if not carry or spec.stow is None:
         return wire
     names = _lost(outcome, spec.load(wire))
     while names:
         data = outcome._says()
-        wire = spec.stow(outcome, {name: data.get(name) for name in names}, **options)
+        wire = spec.stow(told, {name: data.get(name) for name in names}, **options)
         # Keeping one field can uncover another that only looked right because the first was lost.
         more = [name for name in _lost(outcome, spec.load(wire)) if name not in names]
         if not more:
@@ -214,7 +222,8 @@ def _lost(outcome: Outcome, back: Outcome | None) -> list[str]:
     else:
         mine = outcome._says()
         theirs = back._says() if isinstance(back, ToolError) else {}
-    names = [name for name in mine if mine[name] != theirs.get(name)] + [name for name in theirs if name not in mine]
+    names = [name for name in mine if mine[name] != theirs.get(name)]
+    names += [name for name in theirs if name not in mine and name not in _READERS]
     # A title nobody stated is the code's own, or the kind's, and goes with it.
     follows = isinstance(outcome, ToolError) and outcome.title == ToolError.title.derive(outcome)
     unsaid = _UNSAID | {"title"} if follows and not _TITLING.isdisjoint(names) else _UNSAID

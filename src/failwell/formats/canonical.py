@@ -38,6 +38,7 @@ FIELDS: Final = frozenset(
         "meta",
         "confidence",
         "legacy",
+        "standing",
     }
 )
 _kind: Final = Kind.of

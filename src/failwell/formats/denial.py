@@ -26,13 +26,13 @@ _REMEDIATION: Final = "remediation"
 
 # What the draft says to do about a denial, by whether there is a way forward, and by the hints that name one.
 _ADVICE: Final = {
-    "available": "Ask the user to get the access that is missing; make the call again only when they have it.",
-    "undisclosed": "Do not make the same call again; ask the user, or whoever runs the server, how to get access.",
-    "unavailable": "Do not make the same call again and do not log in again: there is no way to get access to this.",
+    "available": "Ask the user to get the access that is missing first.",
+    "undisclosed": "Ask the user, or whoever runs the server, how to get access.",
+    "unavailable": "Tell the user that there is no way to get access to this.",
 }
 _STEPS: Final = {
     "url": "Ask the user to approve it on the page that came with the answer, then make the call again.",
-    "task": "Somebody else decides about it: follow the task that came with the answer instead of calling again.",
+    "task": "Somebody else decides about it: follow the task that came with the answer.",
     "authorization_remediation": "Get a new credential for the authorization details in the answer, then call again.",
 }
 _MOST_HINTS: Final = 20

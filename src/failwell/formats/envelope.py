@@ -7,10 +7,11 @@ from typing import Any, Final, Literal, TypeGuard
 
 from failwell.model.codes import find, snake
 from failwell.model.error import ToolError
+from failwell.model.kinds import Effect
 from failwell.model.plain import Json, instant, plain, positive, rfc3339
 
 from .crosswalk import ROWS, core_code, default_code
-from .wire import OBJECT, RESERVED, Format, brief, build, pretty, restore, whole
+from .wire import OBJECT, RESERVED, Format, brief, build, outward, pretty, restore, whole
 
 Profile = Literal["api", "workflow"]
 TOOL_VERSION: Final = "1.0"
@@ -26,7 +27,7 @@ def code_of(error: ToolError, strict: bool = False) -> str:
             return info.name
         mapped = ROWS[core_code(error)][1]
         known = find(mapped, exact=True)
-        if known is not None and known.retryable is error.retryable:
+        if known is not None and (known.retryable is error.retryable or known.effect is error.effect is Effect.PARTIAL):
             return mapped
         return "x_api_error" if error.retryable else "serialization_error"
     return snake(error.code or "") or default_code(error).lower()
@@ -41,10 +42,12 @@ def dump(
     approval_mode: bool | None = None,
     elapsed_ms: int | None = None,
 ) -> dict[str, Json]:
+    code = code_of(error, strict)
+    known = find(code, exact=True) if strict else None
     reason: dict[str, Json] = {
-        "code": code_of(error, strict),
+        "code": code,
         "message": error.message,
-        "retryable": error.retryable,
+        "retryable": error.retryable if known is None else known.retryable,
     }
     if error.reset_at is not None:
         reason["rate_limit_reset"] = rfc3339(error.reset_at)
@@ -53,10 +56,10 @@ def dump(
     if error.policy_decision is not None:
         reason["policy_decision"] = error.policy_decision
     wire: dict[str, Json] = {"success": False, "data": None, "error": reason}
-    known = dict(error.meta)
+    attached = dict(error.meta)
     if error.correlation_id is not None:
-        known["correlation_id"] = error.correlation_id
-    if meta := build_meta(known, profile=profile, mode=mode, approval_mode=approval_mode, elapsed_ms=elapsed_ms):
+        attached["correlation_id"] = error.correlation_id
+    if meta := build_meta(attached, profile=profile, mode=mode, approval_mode=approval_mode, elapsed_ms=elapsed_ms):
         wire["meta"] = meta
     return wire
 
@@ -156,7 +159,14 @@ def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
         notes=notes,
         clean=clean,
     )
-    return restore(error, carried)
+    return restore(
+        error,
+        carried,
+        lambda whole, **way: load(dump(outward(whole, "social"), **way)),
+        ({}, {"strict": True}),
+        # How long it took, and the like, is the server's, not the error's.
+        {"meta": None},
+    )
 
 
 def _stow(error: ToolError, carried: dict[str, Json], **options: Any) -> Json:
@@ -174,4 +184,5 @@ FORMAT: Final = Format(
     pretty,
     options=("strict", "profile", "mode", "approval_mode", "elapsed_ms"),
     stow=_stow,
+    catalog="social",
 )

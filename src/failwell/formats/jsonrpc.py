@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from failwell.model.codes import Code, find
 from failwell.model.error import ToolError
-from failwell.model.kinds import Effect, Kind, Strategy
+from failwell.model.kinds import IN_DOUBT, Kind, Strategy
 from failwell.model.parts import FieldError, read_problem
 from failwell.model.plain import MAX_ITEMS, UNSET, Json, text
 
 from .crosswalk import default_code, number_of
-from .text import about_effect
+from .doubt import about
 from .wire import (
     OBJECT,
     RESERVED,
@@ -27,6 +27,7 @@ from .wire import (
     is_objects,
     is_text,
     is_texts,
+    outward,
     restore,
     spread,
     stow_in,
@@ -49,7 +50,6 @@ _SUGGESTIONS: Final = {
     Strategy.FIX: "Fix the input parameters based on the validation errors below, then retry the request.",
     Strategy.ABORT: "This error cannot be resolved automatically. Report to system administrator.",
 }
-_TOUCHED: Final = frozenset({Effect.UNKNOWN, Effect.PARTIAL, Effect.DONE})
 _SUGGESTION_ENDS: Final = tuple(suggestion.rpartition("}")[2] for suggestion in _SUGGESTIONS.values())
 
 # The contract's keys that are fields of the model under another name or the same, and what must stand there.
@@ -81,7 +81,8 @@ def dump(
     if not isinstance(era, str) or not ERA.fullmatch(era):
         raise ValueError(f"{era!r} is not a protocol version; it looks like '2025-11-25'.")
     said: dict[str, Json] = {}
-    insisted = actionable or error.given("strategy")
+    # A client that reads no strategy would look the number up, and find nothing about a call that may have been done.
+    insisted = actionable or error.given("strategy") or error.effect in IN_DOUBT
     if insisted:
         said["recovery_strategy"] = error.strategy.value
     if error.tool is not None:
@@ -233,13 +234,18 @@ def _load(data: Mapping[str, Any], clean: bool) -> ToolError:
     said = error._given.get("suggestion")
     if said is not None and said.endswith(_SUGGESTION_ENDS) and said == _default_suggestion(error):
         error.suggestion = None
-    return error if carried is None else restore(error, carried)
+    return restore(
+        error,
+        carried,
+        lambda whole, **way: _load(dump(outward(whole, "jsonrpc"), **way), False),
+        [{"number": each, "actionable": told} for told in (False, True) for each in dict.fromkeys((None, number))],
+    )
 
 
 def _default_suggestion(error: ToolError) -> str:
-    if error.strategy is Strategy.RETRY and error.effect in _TOUCHED:
-        # The contract's sentence would have a payment made twice.
-        return about_effect(error)
+    if error.effect in IN_DOUBT:
+        # The contract's sentences end with trying again, and would have a payment made twice.
+        return about(error)
     wait = whole(error.retry_after) if error.retry_after is not None else DEFAULT_WAIT
     return _SUGGESTIONS[error.strategy].replace("{wait}", str(wait))
 
@@ -314,4 +320,5 @@ FORMAT: Final = Format(
     compact,
     options=("number", "actionable", "era", "debug"),
     stow=stow_in("data", dump),
+    catalog="jsonrpc",
 )

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from failwell.model.error import ToolError
-from failwell.model.kinds import Severity
+from failwell.model.kinds import IN_DOUBT, Severity, Strategy
 from failwell.model.lazily import pattern
 from failwell.model.needs import NeedsInput
 
-from . import canonical, envelope, jsonrpc, problem, text, toolfailure, typed, v1, xml
-from .wire import OBJECT, Outcome, is_clean, read_json
+from . import canonical, denial, envelope, jsonrpc, problem, text, toolfailure, typed, v1, xml
+from .wire import OBJECT, Outcome, is_clean, outward, read_json
 
 META_KEY: Final = "io.github.failwell/tool-error"
 """Where the canonical error travels in the `_meta` of a result, and the id of the extension that negotiates it."""
@@ -100,8 +100,16 @@ def _object(data: Mapping[str, Any], format: str | None = None, clean: bool = Fa
         if key in data and (outcome := load(data, clean)) is not None:
             if outcome.format == "jsonrpc" and format in (None, "canonical"):
                 outcome = _attached(outcome) or outcome
+            if key == "jsonrpc" and isinstance(outcome, ToolError) and outcome.standing != "quoted":
+                outcome.standing = "stated" if is_structured(data["error"]) else "quoted"
             return outcome if format is None or outcome.format == format else None
     return None
+
+
+def is_structured(error: object) -> bool:
+    """Whether a JSON-RPC error says in an object what went wrong. Its number and its words say it to people."""
+    data = error.get("data") if isinstance(error, Mapping) else None
+    return isinstance(data, Mapping) and (isinstance(data.get("mcp_error_code"), str) or META_KEY in data)
 
 
 def _attached(outcome: Outcome) -> Outcome | None:
@@ -120,36 +128,111 @@ def _result(result: Mapping[str, Any], format: str | None = None) -> Outcome | N
     structured = result.get("structuredContent", result.get("structured_content"))
     meta = result.get("_meta", result.get("meta"))
     meta = meta if isinstance(meta, Mapping) else {}
-    outcome: Outcome | None = None
+    content = result["content"]
+    texts = list(_texts(content))
+    found: list[_Found] = []
     if format in (None, "canonical") and isinstance(own := meta.get(META_KEY), Mapping):
-        outcome = canonical.load(own)
-    texts = list(_texts(result["content"]))
-    if outcome is None and format != "text":
-        outcome = _visible(texts, structured, format)
+        found += _if_any(canonical.load(own), is_whole=True)
+    if format != "text":
+        found += _visible(texts, structured, format, alone=len(texts) == len(content))
     proposed = meta.get(toolfailure.META_KEY)
-    if outcome is None and format in (None, "toolfailure") and isinstance(proposed, Mapping):
-        outcome = toolfailure.load(proposed, message="\n".join(texts))
-    if outcome is None and is_error is True and format in (None, "text"):
-        outcome = text.load("\n".join(texts)) or text.load("The tool failed and gave no reason.")
-    if isinstance(outcome, ToolError):
-        _compare_flag(outcome, is_error)
+    if format in (None, "toolfailure") and isinstance(proposed, Mapping):
+        found += _if_any(toolfailure.load(proposed, message="\n".join(texts)), is_whole=True)
+    if format is None and denial.META_KEY in meta:
+        found += _if_any(denial.load(meta[denial.META_KEY], message="\n".join(texts)), is_whole=True)
+    if not found and is_error is True and format in (None, "text"):
+        found += _if_any(text.load("\n".join(texts)) or text.load("The tool failed and gave no reason."))
+    if not found:
+        return None
+    outcome, is_whole = found[0]
+    if not isinstance(outcome, ToolError):
+        outcome.standing = "stated" if is_whole else "quoted"
+        return outcome
+    _compare_flag(outcome, is_error)
+    # What the error itself knows of how it was said is not bettered by being passed on.
+    if outcome.standing != "quoted" and outcome.is_error:
+        outcome.standing = "stated" if is_error is True and is_whole else "quoted"
+    for other, _ in found[1:]:
+        if isinstance(other, ToolError):
+            outcome = _careful(outcome, other)
     return outcome
 
 
-def _visible(texts: list[str], structured: object, format: str | None) -> Outcome | None:
-    """The outcome in what a model may be shown: the text blocks, else the structured content."""
-    found = [outcome for block in texts if (outcome := _text(block, format)) is not None]
+class _Found(NamedTuple):
+    outcome: Outcome
+    is_whole: bool
+    """Whether the object is the answer itself, not something in it."""
+
+
+def _if_any(outcome: Outcome | None, *, is_whole: bool = False) -> list[_Found]:
+    return [] if outcome is None else [_Found(outcome, is_whole)]
+
+
+def _visible(texts: list[str], structured: object, format: str | None, *, alone: bool) -> list[_Found]:
+    """The outcomes in what a model may be shown: the text blocks, else the structured content. The first one counts."""
+    blocks = [(outcome, block) for block in texts if (outcome := _text(block, format)) is not None]
     fallback = _object(structured, format) if isinstance(structured, Mapping) else None
     if fallback is not None:
         # A block in another format than the structured content is a message that looks like an error.
-        found = [outcome for outcome in found if outcome.format == fallback.format]
-    if not found:
-        return fallback
+        blocks = [(outcome, block) for outcome, block in blocks if outcome.format == fallback.format]
+    if not blocks:
+        # A question is meant only where nothing beside it is an answer.
+        is_meant = isinstance(fallback, ToolError) or all(_tells(each, fallback) for each in texts if fallback)
+        return _if_any(fallback, is_whole=is_meant)
     # In contract 001 the last block counts; elsewhere there is only one.
-    outcome = found[-1] if found[-1].format == "v1" else found[0]
+    outcome, block = blocks[-1] if blocks[-1][0].format == "v1" else blocks[0]
     if fallback is not None and fallback != outcome:
         _note(outcome, "The text block and the structured content disagree; the block counts.")
-    return outcome
+    others = [each for each in texts if each is not block]
+    is_whole = alone and _is_object(block) and len(others) <= 1 and all(_tells(each, outcome) for each in others)
+    found = [_Found(outcome, is_whole or fallback is not None)]
+    found += [_Found(other, False) for other, _ in blocks if other is not outcome and other != outcome]
+    return found if fallback is None or fallback == outcome else [*found, _Found(fallback, True)]
+
+
+def _is_object(block: str) -> bool:
+    """Whether a text that holds an error is nothing but the error: no words before it, and none after it."""
+    block = block.strip("\ufeff \t\r\n")
+    start = block[:1]
+    return start in ("{", "[") or (start == "<" and block.endswith(("</tool_error>", "</validation_error>", "/>")))
+
+
+def _tells(block: str, outcome: Outcome) -> bool:
+    """Whether a block is the message of the object beside it, for people."""
+    block, message = block.strip(), outcome.message.strip()
+    return bool(message) and (message in block or block in message)
+
+
+def _careful(error: ToolError, other: ToolError) -> ToolError:
+    """Of two errors in one result, the first; if the other one is more careful than it would have it, neither may lead
+    to a second call."""
+    spec = _SPECS.get(other.format or "")
+    if spec is None or error.effect in IN_DOUBT or other == error:
+        return error
+    said = error if spec.catalog is None else outward(error, spec.catalog)
+    expected = spec.load(spec.dump(said))
+    if other.effect in IN_DOUBT:
+        error.effect = other.effect
+    elif not isinstance(expected, ToolError) or _permits(expected) <= _permits(other):
+        return error
+    error.standing = "quoted"
+    return error.note("Two errors in one result contradict each other; the more careful one counts.")
+
+
+def _permits(error: ToolError) -> set[str]:
+    """What an error says, in words of its own form, that would have the call made again."""
+    said = {
+        "retryable": error.retryable,
+        "recoverable": error.recoverable and error.format == "typed",
+        "strategy": error.strategy in _AGAIN and error.format == "jsonrpc" and error.given("strategy"),
+    }
+    return {name for name, permits in said.items() if permits}
+
+
+_AGAIN: Final = frozenset({Strategy.RETRY, Strategy.FIX})
+_SPECS: Final = {
+    module.FORMAT.name: module.FORMAT for module in (typed, v1, xml, envelope, jsonrpc, problem, toolfailure, canonical)
+}
 
 
 def _compare_flag(error: ToolError, is_error: object) -> None:

@@ -10,35 +10,32 @@ import re
 from typing import Final
 
 from failwell.model.error import ToolError
-from failwell.model.kinds import Effect, Kind, Strategy
+from failwell.model.kinds import IN_DOUBT, Effect, Kind, Strategy
 from failwell.model.needs import NeedsInput
 from failwell.model.parts import Action, Option, Patch, Path
 from failwell.model.plain import UNSET, Json, rfc3339
 
+from .doubt import doubt, next_step
 from .wire import Format, build, compact, whole
 from .xml_writing import field_text
 
 _BY_STRATEGY: Final = {
-    Strategy.USER_ACTION: "Ask the user; do not call again before they have changed it.",
-    Strategy.ABORT: "Do not call again; tell the user that it failed.",
+    Strategy.USER_ACTION: "Ask the user: something has to be changed first.",
+    Strategy.ABORT: "Tell the user that it failed.",
 }
 _BY_KIND: Final = {
     Kind.VALIDATION: "Correct the arguments, then call again.",
     Kind.NOT_FOUND: "Look for another one; the same call will fail again.",
     Kind.CONFLICT: "Look at how things stand before calling again.",
 }
+_NO_TALK: Final = " Do not explain the error."
 USUAL_WAIT: Final = 5
 """How many seconds a model is told to wait where nobody named a delay."""
 
-_ABOUT_EFFECT: Final[dict[Effect | None, str]] = {
-    Effect.UNKNOWN: "It is not known whether the call took effect; do not repeat it.",
-    Effect.PARTIAL: "Part of it was done; do not repeat it as it is.",
-    Effect.DONE: "The call took effect; do not repeat it.",
-}
-_TOUCHED: Final = frozenset({Effect.UNKNOWN, Effect.DONE})
-
 
 def dump(error: ToolError) -> str:
+    if error.effect in IN_DOUBT and error.is_error:
+        return " ".join(sentence for sentence in (doubt(error), *_after_doubt(error)) if sentence)
     sentences = [_sentence(as_prose(error.message)) or _sentence(error.title)]
     sentences += [f"{problem.name}: {_sentence(field_text(problem))}" for problem in error.fields]
     if len(sentences) == 2 and sentences[1].startswith(sentences[0].rstrip(".")):
@@ -56,24 +53,54 @@ def as_prose(message: str) -> str:
 
 def next_action(error: ToolError) -> list[str]:
     """The sentences that say what to do: the author's, completed with what the fields know and they leave out."""
-    effect, suggestion = error.effect, error.suggestion
-    said = [_sentence(suggestion)] if suggestion else []
-    said += map(_sentence, error.next_steps)
+    if error.effect in IN_DOUBT and error.is_error:
+        return [doubt(error, with_reason=False), *_after_doubt(error)]
+    said = _advice(error)
+    if error._authored and error.standing == "quoted" and not error.patch and not error.actions:
+        # What is only guessed from somebody's words is no reason to add to them.
+        return said
     told = " ".join(said)
-    if effect in _ABOUT_EFFECT:
-        said.append(about_effect(error))
-    elif error.retry_after is not None and (wait := _seconds(error.retry_after)) not in told:
+    if error.retry_after is not None and (wait := _seconds(error.retry_after)) not in told:
         said.append(f"Wait {wait}, then make the same call again.")
     elif error.reset_at is not None and error.retry_after is None:
         said.append(f"Wait until {rfc3339(error.reset_at)}, then make the same call again.")
-    if effect not in _TOUCHED and (changes := [_change(change) for change in error.patch if _is_whole(change)]):
+    if changes := _changes(error):
         lead = "Call again with" if mends_all(error) else "Certain so far:"
         said.append(f"{lead} {', '.join(changes)}.")
-    if error.actions and (calls := [call for call in map(_call, error.actions) if call and not _names(told, call)]):
-        said.append(f"Call {' or '.join(calls)}.")
+    if calls := _calls(error, told):
+        said.append(f"Call {calls}.")
     if not said:
         said = [_default(error)]
     return [sentence for sentence in said if sentence]
+
+
+def _advice(error: ToolError) -> list[str]:
+    """What the author says to do."""
+    # Contract 002 ends its advice so; a text that has a call made again forbids nothing.
+    told = (error.suggestion or "").removesuffix(_NO_TALK)
+    said = [_sentence(told)] if told else []
+    return [*said, *map(_sentence, error.next_steps)]
+
+
+def _after_doubt(error: ToolError) -> list[str]:
+    """What to do about a call that may have been done: what the author says, and one step."""
+    said = _advice(error)
+    if error.verify is not None and error.verify.tool:
+        return [*said, next_step(error)]
+    if error.effect is Effect.PARTIAL and (changes := _changes(error)):
+        return [*said, f"Next: call {error.tool or 'it'} for the rest, with {', '.join(changes)}."]
+    if calls := _calls(error, " ".join(said)):
+        return [*said, f"Next: call {calls}."]
+    return said or [next_step(error)]
+
+
+def _changes(error: ToolError) -> list[str]:
+    return [_change(change) for change in error.patch if _is_whole(change)]
+
+
+def _calls(error: ToolError, told: str) -> str:
+    """The calls that help and are not named yet."""
+    return " or ".join(call for call in map(_call, error.actions) if call and not _names(told, call))
 
 
 def _seconds(delay: float) -> str:
@@ -97,12 +124,6 @@ def _default(error: ToolError) -> str:
         # An author's bare sentence: it may say what to do, and nothing is known that could be added.
         return ""
     return _BY_STRATEGY.get(error.strategy) or _BY_KIND.get(error.kind, "")
-
-
-def about_effect(error: ToolError) -> str:
-    """What an agent has to know about a call that may have done something."""
-    check = f" Check with {_call(error.verify)} first." if error.verify else ""
-    return _ABOUT_EFFECT.get(error.effect or Effect.NONE, "") + check
 
 
 def _call(action: Action) -> str:

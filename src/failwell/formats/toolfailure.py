@@ -96,4 +96,6 @@ def load(data: Mapping[str, Any], clean: bool = False, message: str = "") -> Too
     return error
 
 
-FORMAT: Final = Format("toolfailure", "MCP proposal 3313, experimental", dump, load, compact, options=("now",))
+FORMAT: Final = Format(
+    "toolfailure", "MCP proposal 3313, experimental", dump, load, compact, options=("now",), catalog="toolfailure"
+)

@@ -19,6 +19,7 @@ from .wire import (
     is_number,
     is_objects,
     kept_map,
+    outward,
     restore,
     spread,
     stow_in,
@@ -80,7 +81,9 @@ def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
         notes=notes,
         clean=clean,
     )
-    return restore(error, carried)
+    return restore(error, carried, lambda whole: load(dump(outward(whole, "typed"))))
 
 
-FORMAT: Final = Format("typed", "000, six error types", dump, load, compact, stow=stow_in("data", dump))
+FORMAT: Final = Format(
+    "typed", "000, six error types", dump, load, compact, stow=stow_in("data", dump), catalog="typed"
+)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from failwell.model.codes import find
+from failwell.model.codes import Code, find
 from failwell.model.error import ToolError
+from failwell.model.kinds import IN_DOUBT
 from failwell.model.needs import NeedsInput
 from failwell.model.plain import Json, each, seconds
 
 from .crosswalk import ROWS, core_code
-from .wire import RESERVED, Format, Outcome, build, kept_map, pretty, restore, spread, stow_in
+from .wire import RESERVED, Format, Outcome, build, kept_map, outward, pretty, restore, spread, stow_in
 
 ERROR: Final = "toolError:v1"
 QUESTION: Final = "needsInput:v1"
@@ -31,9 +32,14 @@ def code_of(error: ToolError) -> str:
         return error.code
     mapped = ROWS[core_code(error)][0]
     known = find(mapped)
-    if error.code is not None and known is not None and known.retryable is not error.retryable:
+    if error.code is not None and known is not None and not _means_the_same(known, error):
         return error.code
     return mapped
+
+
+def _means_the_same(code: Code, error: ToolError) -> bool:
+    """Whether a code says the same about repeating the call, and does not hide that it may have been done."""
+    return code.retryable is error.retryable and (error.effect not in IN_DOUBT or code.effect is error.effect)
 
 
 def strict_code_of(error: ToolError) -> str:
@@ -111,7 +117,16 @@ def load(data: Mapping[str, Any], clean: bool = False) -> Outcome | None:
         notes=notes,
         clean=clean,
     )
-    return restore(error, carried)
+    return restore(error, carried, _again, ({}, {"strict": True}, {"own": True}))
+
+
+def _again(error: ToolError, *, strict: bool = False, own: bool = False) -> Outcome | None:
+    told = outward(error, "v1")
+    wire = dump(told, strict=strict)
+    if own and told.code is not None:
+        # Which codes are the author's own, only the writer knows for certain.
+        wire["code"] = told.code
+    return load(wire)
 
 
 def _load_question(data: Mapping[str, Any]) -> NeedsInput:
@@ -130,4 +145,4 @@ def _load_question(data: Mapping[str, Any]) -> NeedsInput:
     )
 
 
-FORMAT: Final = Format("v1", "001, toolError:v1", dump, load, pretty, ("strict",), ask, stow_in("details", dump))
+FORMAT: Final = Format("v1", "001, toolError:v1", dump, load, pretty, ("strict",), ask, stow_in("details", dump), "v1")

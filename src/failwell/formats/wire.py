@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeGuard
 
 from failwell.model.codes import Code, find
-from failwell.model.error import KIND_CLASSES, ToolError, normalised
-from failwell.model.fields import severity_of, status
-from failwell.model.kinds import Kind, Severity
+from failwell.model.error import KIND_CLASSES, PROVENANCE, ToolError, normalised
+from failwell.model.fields import Fields, severity_of, status
+from failwell.model.kinds import IN_DOUBT, Effect, Kind, Severity, Strategy
 from failwell.model.needs import NeedsInput
 from failwell.model.parts import CLEAN_PARTS
 from failwell.model.plain import MAX_DEPTH, Json, plain, text
@@ -47,6 +47,8 @@ class Format:
     options: tuple[str, ...] = ()
     ask: Callable[[NeedsInput], Json] | None = None
     stow: Callable[..., Json] | None = None
+    catalog: str | None = None
+    """The catalogue of a form that has no place for what a call may have done, so that its code has to say it."""
 
 
 # What clean JSON holds already in the form in which the field keeps it.
@@ -89,10 +91,11 @@ def build(
         message = as_text(message)
     if retryable is not None and flag is None:
         notes.append("The retryable flag was not true or false.")
-    if info is not None and flag is not None and flag is not info.retryable:
-        notes.append(f"The peer said retryable: {str(flag).lower()}, which the code {info.name} rules out.")
     if not clean:
         message = text(message)
+    if fields.get("standing") != "quoted":
+        # How an error was said is for its reader to tell. Only that it was less than stated, its writer knows.
+        fields.pop("standing", None)
     given: dict[str, Any] = {"message": message, "origin": "peer", "format": format}
     cls = KIND_CLASSES[kind]
     error: ToolError = cls._new(cls, message)
@@ -100,18 +103,51 @@ def build(
     _fill(error, fields, clean)
     if "severity" not in fields:
         given["severity"] = _ERROR
-    if flag is not None and (info is None or flag is not info.retryable):
+    if flag is not None:
         given["wire_retryable"] = flag
+        if flag is not error.retryable:
+            notes.append(_contradiction(error, flag))
     if notes:
         given["notes"] = tuple(notes)
     return error
+
+
+def _contradiction(error: ToolError, flag: bool) -> str:
+    said = f"The peer said retryable: {str(flag).lower()}"
+    if error.effect in IN_DOUBT:
+        return f"{said} of a call that may have been done already; it is not to be made again."
+    return f"{said}, which the code {error.code} rules out."
+
+
+# Kinds that have the same call made again, as it is or corrected; what may have been done must not sound like one.
+_SOUND_PASSING: Final = frozenset({Kind.TRANSIENT, Kind.VALIDATION, Kind.CONFLICT})
+
+
+def outward(error: ToolError, catalog: str) -> ToolError:
+    """The error as the form of a contract may say it, which has no word for its effect; `catalog` is its catalogue.
+
+    After a code that says that it passes, models and programs make the call again, whatever stands beside it. So where
+    the call may have been done already, the code gives way; the true one is in `_meta`, and is carried.
+    """
+    # Only contract 002 can say that it is no more than a warning.
+    if error.effect not in IN_DOUBT or (catalog == "xml" and not error.is_error):
+        return error
+    info = error.info
+    # A reader who has only the code takes the code's kind for the error's.
+    if not error._passes and _SOUND_PASSING.isdisjoint({error.kind} if info is None else {error.kind, info.kind}):
+        return error
+    if info is not None and info.effect is error.effect and info.catalog == catalog:
+        # The contract's own word for it.
+        return error
+    return error.replace(kind=Kind.INTERNAL, code="OUTCOME_UNKNOWN", title=None, effect=Effect.UNKNOWN)
 
 
 def _fill(error: ToolError, fields: dict[str, Any], clean: bool) -> None:
     """Gives the error its fields. In clean JSON, what has the right type already is taken as it is."""
     given = error._given
     as_is = (_AS_IS if clean else _NOTHING).get
-    follows = None if clean else _NOTHING
+    # What is only quoted has no defaults that could be left out.
+    follows = None if clean and "standing" not in fields else _NOTHING
     stated = []
     for name, value in fields.items():
         if value is None:
@@ -166,14 +202,78 @@ def read_parts(read: Callable[[Any], Any], items: list[Any]) -> tuple[Any, ...] 
     return tuple(parts) or None
 
 
-def restore(error: ToolError, carried: object) -> ToolError:
-    """`error` with the fields that travelled under the reserved key put back."""
-    if carried is None or not isinstance(carried, OBJECT) or not carried:
+def restore(
+    error: ToolError,
+    carried: object,
+    again: Callable[..., Outcome | None],
+    ways: Iterable[Mapping[str, Any]] = ({},),
+    apart: dict[str, Json] = _NOTHING,
+) -> ToolError:
+    """`error` with the fields that travelled under the reserved key put back.
+
+    They fill gaps, and never contradict the form around them: what the whole error would write must read the same as
+    what stands there, in one of the `ways` in which the form can be written. `again` writes an error in the form, and
+    reads that; `apart` names what the writer adds to the form whatever the error says.
+    """
+    if carried is None or not isinstance(carried, OBJECT):
         return error
+    # Each name takes a reading of its own where they do not fit together, so only those that mean something count.
+    carried = {name: value for name, value in carried.items() if name in _CARRIED}
+    if not carried:
+        return error
+    beside = dict(apart)
+    form = error._says() | beside
+
+    def fits(whole: ToolError | None) -> bool:
+        if whole is None or (error.effect in IN_DOUBT and whole.effect not in IN_DOUBT):
+            return False
+        written = [whole]
+        if whole.effect is Effect.UNKNOWN:
+            # Of an answer that was lost the form says so in other words, and what became of the call is not carried.
+            written.append(whole.replace(delivery="unanswered"))
+        backs = (again(each, **way) for each in written for way in ways)
+        return any(isinstance(back, ToolError) and back._says() | beside == form for back in backs)
+
+    whole = _filled(error, carried)
+    if whole is not None and fits(whole):
+        return _no_bolder(_noted(whole, error), error)
+    whole = error
+    for names in _TOGETHER:
+        part = {name: carried[name] for name in names if name in carried}
+        if part and fits(filled := _filled(whole, part)):
+            whole = filled or whole
+    for name, value in carried.items():
+        if name not in _BEFORE and fits(filled := _filled(whole, {name: value})):
+            whole = filled or whole
+    whole = _no_bolder(_noted(whole, error), error)
+    return whole.note("What was carried contradicts the form around it; the form counts.")
+
+
+def _no_bolder(whole: ToolError, form: ToolError) -> ToolError:
+    """What only the carried fields would permit was said beside the answer, not by it."""
+    if not _permits(whole) or _permits(form):
+        return whole
+    return whole.replace(standing="quoted", effect=whole.effect)
+
+
+def _permits(error: ToolError) -> bool:
+    """Whether an error says anything for which its call might be made a second time."""
+    return error.retryable or error.effect is Effect.NONE or error.strategy in (Strategy.RETRY, Strategy.FIX)
+
+
+# What `ToolError._says` has names for.
+_UNCARRIED: Final = frozenset({*PROVENANCE, "debug", "cause"}) - {"standing"}
+_CARRIED: Final = frozenset({*Fields.__annotations__, "message", "retryable"}) - _UNCARRIED
+# In this order: what the call may have done changes what the code may say.
+_TOGETHER: Final = (("effect", "verify"), ("code", "kind", "title"))
+_BEFORE: Final = frozenset(name for names in _TOGETHER for name in names)
+
+
+def _filled(error: ToolError, carried: Mapping[str, Any]) -> ToolError | None:
     from . import canonical
 
     data = error.to_dict()
-    if "title" in carried or "code" in carried:
+    if "code" in carried and not error.given("title"):
         data.pop("title", None)
     for name, value in carried.items():
         if value is None:
@@ -183,8 +283,20 @@ def restore(error: ToolError, carried: object) -> ToolError:
     data[RESERVED] = 1
     whole = canonical.load(data)
     if not isinstance(whole, ToolError):
-        return error
-    return whole.replace(format=error.format, notes=(*error.notes, *whole.notes) if error.notes else whole.notes)
+        return None
+    flag = error._given.get("wire_retryable")
+    if flag is not None:
+        # The form's own flag, not the one that follows from it.
+        whole._given["wire_retryable"] = flag
+    elif whole._info is not None:
+        # A form that has none says what the code says.
+        whole._given.pop("wire_retryable", None)
+    return whole.replace(format=error.format)
+
+
+def _noted(whole: ToolError, error: ToolError) -> ToolError:
+    notes = tuple(dict.fromkeys((*error.notes, *whole.notes)))
+    return whole if notes == whole.notes else whole.replace(notes=notes)
 
 
 def _finite(digits: str) -> float | str:

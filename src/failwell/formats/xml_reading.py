@@ -17,8 +17,8 @@ from failwell.model.parts import FieldError, Path
 from failwell.model.plain import UNSET, Json, positive, seconds
 from failwell.model.plain import text as encodable
 
-from .wire import RESERVED, brief, build, read_json, restore
-from .xml_writing import FIX_FIELDS, escape
+from .wire import RESERVED, brief, build, outward, read_json, restore
+from .xml_writing import FIX_FIELDS, dump, escape
 
 _OPEN = pattern(
     r"<(message|recovery|available_actions|action|details|detail|retry_after|field)"
@@ -121,7 +121,7 @@ def _load_tool_error(attributes: dict[str, str], body: str, notes: list[str]) ->
         notes=notes,
         clean=True,
     )
-    return error if carried is None else restore(error, read_json(carried))
+    return error if carried is None else restore(error, read_json(carried), _again)
 
 
 def _load_validation(attributes: dict[str, str], body: str, notes: list[str]) -> ToolError:
@@ -150,7 +150,11 @@ def _load_validation(attributes: dict[str, str], body: str, notes: list[str]) ->
         kind=Kind.VALIDATION,
         notes=notes,
     )
-    return error if carried is None else restore(error, read_json(carried))
+    return error if carried is None else restore(error, read_json(carried), _again)
+
+
+def _again(error: ToolError) -> ToolError | None:
+    return load(dump(outward(error, "xml")))
 
 
 def path_from(name: str) -> Path:

@@ -12,6 +12,7 @@ from failwell.model.parts import Action, FieldError
 from failwell.model.plain import UNSET, Json
 
 from .crosswalk import default_code
+from .doubt import about
 from .wire import RESERVED, compact
 
 ROUTING: Final = frozenset({"MISSING_DISCRIMINATOR", "INVALID_DISCRIMINATOR", "UNKNOWN_ACTION"})
@@ -77,7 +78,9 @@ def _tool_error_rows(error: ToolError, carried: dict[str, Json] | None) -> list[
     if error.given("severity") and not routing:
         attributes += f' severity="{error.severity.value}"'
     rows = [(0, f"<tool_error{attributes}>"), (1, f"<message>{escape(error.message)}</message>")]
-    recovery = [(1, f"<recovery>{escape(error.suggestion)}</recovery>")] if error.suggestion else []
+    # Without a word about it, a model makes a call again that may have been done.
+    told = error.suggestion or (about(error) if error.is_error else "")
+    recovery = [(1, f"<recovery>{escape(told)}</recovery>")] if told else []
     if routing:
         if error.actions:
             names = ", ".join(_choice(action) for action in error.actions)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
-from .kinds import EFFECT_OF_KIND, STRATEGY_OF_KIND, Effect, Kind, Strategy
+from .kinds import EFFECT_OF_KIND, IN_DOUBT, STRATEGY_OF_KIND, Effect, Kind, Strategy
 
 if TYPE_CHECKING:
     from .error import ToolError
@@ -78,15 +78,18 @@ class Code:
         for wrong, member, given in (("strategy", Strategy, strategy), ("effect", Effect, effect)):
             if given is not None and member.of(given) is None:
                 raise ValueError(f"{given!r} is not a {wrong}; use one of: {', '.join(member)}")
+        known_effect = Effect.of(effect) or EFFECT_OF_KIND.get(known)
+        # What may have been done passes only if its author says so: then the rest of it is meant.
+        passes = known is Kind.TRANSIENT and known_effect not in IN_DOUBT
         for attribute, value in {
             "name": name,
             "kind": known,
             "title": title or humanize(name),
             "description": description,
             "category": category,
-            "retryable": known is Kind.TRANSIENT if retryable is None else retryable,
+            "retryable": passes if retryable is None else retryable,
             "strategy": Strategy.of(strategy) or STRATEGY_OF_KIND[known],
-            "effect": Effect.of(effect) or EFFECT_OF_KIND.get(known),
+            "effect": known_effect,
             "http_status": http_status,
             "number": number,
             "catalog": catalog,

@@ -1,13 +1,14 @@
 """What an agent should do about a failure, and why: one pure function over tables.
 
-The law it keeps: a call that may have had an effect is not repeated unless the tool is read-only or idempotent, the
-failure proves that nothing ran, or the server itself says, in a structured error, that the call may be repeated.
+The law it keeps: a call that may have had an effect is not repeated unless the tool is read-only or idempotent, nothing
+can have run, or a failure that was stated, and not only quoted, says that nothing was done or that this very call may
+be repeated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from math import inf
@@ -16,10 +17,11 @@ from typing import Any, Final
 
 from .error import ToolError
 from .fields import DELIVERIES, Delivery, Derived
-from .kinds import STRATEGY_OF_KIND, Effect, Kind, Strategy
+from .kinds import IN_DOUBT, STRATEGY_OF_KIND, Effect, Kind, Strategy
 from .needs import NeedsInput
 from .parts import Action, Patch
 from .plain import instant
+from .tool import Traits
 
 
 class Next(StrEnum):
@@ -33,44 +35,6 @@ class Next(StrEnum):
     ASK = "ask"
     GIVE_UP = "give_up"
     PROCEED = "proceed"
-
-
-@dataclass(frozen=True, slots=True)
-class Traits:
-    """What is known about a tool. None means that nobody said."""
-
-    name: str | None = None
-    read_only: bool | None = None
-    idempotent: bool | None = None
-    destructive: bool | None = None
-
-    @property
-    def repeatable(self) -> bool:
-        """Whether calling it twice does no more than calling it once."""
-        return self.read_only is True or self.idempotent is True
-
-    @classmethod
-    def of(cls, tool: object) -> Traits:
-        """From a tool as MCP lists it (an SDK object or its JSON), from its annotations, or from a name."""
-        if isinstance(tool, cls):
-            return tool
-        if tool is None or isinstance(tool, str):
-            return cls(tool)
-        name = _get(tool, "name")
-        annotations = _get(tool, "annotations")
-        hints = tool if annotations is None else annotations
-
-        def hint(wire: str, attribute: str) -> bool | None:
-            # Where the attribute is, the SDKs warn about the name on the wire.
-            value = _get(hints, attribute) if hasattr(hints, attribute) else _get(hints, attribute, wire)
-            return value if isinstance(value, bool) else None
-
-        return cls(
-            name if isinstance(name, str) else None,
-            hint("readOnlyHint", "read_only_hint"),
-            hint("idempotentHint", "idempotent_hint"),
-            hint("destructiveHint", "destructive_hint"),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +107,9 @@ class Decision:
     log: str = ""
     doubtful: bool = False
     """Whether the call may have done something already: then it is not to be made again, by anybody, unseen."""
+    unproven: bool = False
+    """Whether only words say that the call was refused: then no program makes it again, corrected or not, but whoever
+    has read the words may."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reason", " ".join(self.reason.split()))
@@ -189,7 +156,7 @@ def decide(
     30
     """
     if delivery not in (None, *DELIVERIES):
-        raise ValueError(f"There is no delivery {delivery!r}; use 'never_sent', 'unanswered' or 'answered'.")
+        raise ValueError(f"There is no delivery {delivery!r}; use one of: {', '.join(DELIVERIES)}.")
     if delivery is None and isinstance(error, ToolError):
         delivery = error.delivery
     rules = policy or Policy()
@@ -207,13 +174,23 @@ def decide(
     if error.effect is Effect.PARTIAL:
         return _resume(error)
 
+    doubt = _doubt(error, Traits.of(tool).known(trusted=rules.trust_annotations), delivery, keyed)
+    if doubt is None:
+        error, history = _harmless(error), [_harmless(earlier) for earlier in history]
+        return _TAKE[_wanted(error)](error, history, rules, now)
     wanted = _wanted(error)
-    # The same key gets the same answer: that helps where there was none, or none that could be read.
-    doubt = None if keyed and error.origin == "local" else _doubt(error, Traits.of(tool), delivery, rules)
     # A corrected call is another call, yet it does the same thing a second time if the first one did it.
-    if doubt and (wanted is Next.RETRY or delivery == "unanswered" or error.effect is Effect.UNKNOWN):
+    if wanted is Next.RETRY or delivery == "unanswered" or error.effect is Effect.UNKNOWN:
         return _verify(error, doubt)
-    return _TAKE[wanted](error, history, rules, now)
+    return replace(_TAKE[wanted](error, history, rules, now), unproven=True)
+
+
+def _harmless(error: ToolError) -> ToolError:
+    """The error where it does not matter whether the call was done: it says again what its code says.
+
+    Of a call that may have been done every wire says that it is not to be made again: that flag does not count either.
+    """
+    return error.replace(effect=None, verify=None, wire_retryable=None) if error.effect in IN_DOUBT else error
 
 
 def _wanted(error: ToolError) -> Next:
@@ -231,7 +208,8 @@ def _wanted(error: ToolError) -> Next:
         return Next.GIVE_UP
     if wanted is Next.RETRY and error.kind is Kind.TRANSIENT and not error.recoverable:
         return Next.GIVE_UP
-    refused = error.info is not None and error._given.get("wire_retryable") is False
+    # To repeat what the catalogue says is no statement.
+    refused = error.info is not None and error.info.retryable and error._given.get("wire_retryable") is False
     if wanted is Next.RETRY and refused and error.retry_after is None and error.reset_at is None:
         # The catalogue says what the code means, but a peer that says no knows more about this call.
         return Next.ASK if error.format == "v1" else Next.GIVE_UP
@@ -261,24 +239,62 @@ def _plain_conflict(error: ToolError) -> Next:
     return Next.RETRY if error.code in (None, "CONFLICT") or error.retryable or error.retry_after else Next.ASK
 
 
-def _doubt(error: ToolError, tool: Traits, delivery: Delivery | None, policy: Policy) -> str | None:
-    """Why the same call must not be made again, or None when it may be."""
-    if delivery == "never_sent":
+def _doubt(error: ToolError, tool: Traits, delivery: Delivery | None, keyed: bool) -> str | None:
+    """Why the tool must not be called a second time because of this failure, or None when it may be."""
+    if delivery in _NOTHING_RAN or tool.repeatable:
         return None
-    # Without an answer nobody refused the call, and a sentence may come from anywhere inside the tool: then only an
-    # effect that somebody stated proves anything.
-    proven = delivery != "unanswered" and not error.legacy
-    if error.effect is Effect.NONE and (proven or _insists(error, ToolError.effect)):
+    # The same key gets the same answer: that helps where there was none, or only somebody's words on the way.
+    if keyed and (error.origin == "local" or (error.standing == "quoted" and error.format != "canonical")):
         return None
-    if policy.trust_annotations and tool.repeatable:
-        return None
-    if error.effect is Effect.UNKNOWN:
+    if error.effect in IN_DOUBT:
         return "The server cannot tell whether the call took effect"
-    if delivery == "unanswered" or error.origin == "local":
+    if delivery == "unanswered":
         return "The call was sent and never answered, so it may have taken effect"
-    if error.legacy or not error.retryable:
-        return "Nothing says that the call may be made twice"
-    return None
+    if error.standing == "quoted" or error.legacy:
+        return "Nobody stated that nothing was done: it was only read from words"
+    if error.effect is Effect.NONE or _is_invited(error):
+        return None
+    return "Nothing says that the call may be made twice"
+
+
+# What the transport saw, or what was proven from the tool's own schema.
+_NOTHING_RAN: Final = frozenset({"never_sent", "refused"})
+
+
+def _is_invited(error: ToolError) -> bool:
+    """Whether whoever stated the failure said that this very call may be made again.
+
+    A delay says so, a strategy, a flag, and what a contract itself rules about its codes. That our catalogue takes a
+    code for a passing one is a guess, and so is the flag in our own canonical object, which follows from it.
+    """
+    if error.origin == "local" or (error.format == "typed" and not error.recoverable):
+        # Made on this side, so that whoever runs the tool said nothing; or contract 000's own word that it is in vain.
+        return False
+    insists = _insists(error, ToolError.strategy)
+    if insists and error.strategy is Strategy.FIX:
+        return True
+    if not error.retryable:
+        return False
+    if error.retry_after is not None or error.reset_at is not None:
+        return True
+    if insists or _insists(error, ToolError.recoverable):
+        return error.strategy is Strategy.RETRY
+    if error._given.get("wire_retryable") is True and error.format in _FLAGGED:
+        return True
+    return (error.format, error.code) in _RULED
+
+
+# Where the flag is the peer's own word. Elsewhere it was carried beside the form, which has none.
+_FLAGGED: Final = frozenset({"v1", "envelope", "problem", "toolfailure"})
+# What contract 000 and contract 004 themselves have repeated needs no flag.
+_RULED: Final = frozenset(
+    {
+        ("typed", "TRANSIENT"),
+        ("jsonrpc", "RATE_LIMITED"),
+        ("jsonrpc", "TIMEOUT"),
+        ("jsonrpc", "DEVICE_UNREACHABLE"),
+    }
+)
 
 
 def _retry(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
@@ -406,14 +422,3 @@ def _times(number: int) -> str:
 
 def _span(delay: float) -> str:
     return "1 second" if delay == 1 else f"{_round(delay)} seconds"
-
-
-def _get(source: object, *names: str) -> object:
-    for name in names:
-        try:
-            value = source.get(name) if isinstance(source, Mapping) else getattr(source, name, None)
-        except Exception:
-            continue
-        if value is not None:
-            return value
-    return None

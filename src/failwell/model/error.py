@@ -21,8 +21,22 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal, Self, TypeVar, Unpack, cast
 
 from .codes import Code, find, humanize
-from .fields import Delivery, Derived, Field, Fields, delivery_of, flag, origin_of, severity_of, share, status
-from .kinds import EFFECT_OF_KIND, STRATEGY_OF_KIND, Effect, Kind, Severity, Strategy
+from .fields import (
+    Delay,
+    Delivery,
+    Derived,
+    Field,
+    Fields,
+    Standing,
+    delivery_of,
+    flag,
+    origin_of,
+    severity_of,
+    share,
+    standing_of,
+    status,
+)
+from .kinds import EFFECT_OF_KIND, IN_DOUBT, STRATEGY_OF_KIND, Effect, Kind, Severity, Strategy
 from .parts import Action, Conflicting, FieldError, Patch, all_of, apply_patch
 from .plain import Json, instant, label, lines, plain, plain_map, rfc3339, seconds, text
 
@@ -30,6 +44,8 @@ T = TypeVar("T")
 # Looking a member up in its class takes as long as a call.
 _TRANSIENT: Final = Kind.TRANSIENT
 _EMPTY: Final[Mapping[str, Json]] = MappingProxyType({})
+
+_AGAIN: Final = frozenset({Strategy.RETRY, Strategy.FIX})
 
 CANONICAL_VERSION: Final = 1
 TYPE_OF_KIND: Final = {kind: kind.value.upper() for kind in Kind}
@@ -50,14 +66,38 @@ def _default_title(error: ToolError) -> str:
 def _default_strategy(error: ToolError) -> Strategy:
     info, kind = error._info, error.kind
     # An error filed under another kind than its code's was turned into something else by its author.
-    return info.strategy if info and info.kind is kind else STRATEGY_OF_KIND[kind]
+    strategy = info.strategy if info and info.kind is kind else STRATEGY_OF_KIND[kind]
+    return strategy if strategy not in _AGAIN or error.may_repeat else Strategy.USER_ACTION
 
 
 def _default_effect(error: ToolError) -> Effect | None:
     info, kind = error._info, error.kind
     known = info.effect if info and info.kind is kind else EFFECT_OF_KIND.get(kind)
+    if known is Effect.NONE and error._given.get("standing") == "quoted":
+        # That a kind is a refusal counts where somebody refused. What is only quoted proves nothing.
+        known = None
     # Whoever names a call that tells whether something happened does not know it.
     return Effect.UNKNOWN if known is None and "verify" in error._given else known
+
+
+class _Recoverable(Derived[bool]):
+    """Whether it may succeed if it is tried again: never where the call may have been done already."""
+
+    __slots__ = ()
+
+    def __get__(self, obj: Any, owner: type) -> Any:
+        value = super().__get__(obj, owner)
+        return value and obj.may_repeat if value is True else value
+
+
+class _Strategy(Derived[Strategy]):
+    """How to overcome it: not by the same call where that may have been done already."""
+
+    __slots__ = ()
+
+    def __get__(self, obj: Any, owner: type) -> Any:
+        value = super().__get__(obj, owner)
+        return Strategy.USER_ACTION if isinstance(value, str) and value in _AGAIN and not obj.may_repeat else value
 
 
 class ToolError(Exception):
@@ -74,17 +114,18 @@ class ToolError(Exception):
     _new: ClassVar[Callable[..., Any]] = Exception.__new__
     _given: dict[str, Any]
     _info: Code | None
-    # Whether a row of somebody's own table read it from an exception: then its words were chosen for the caller.
+    # Whether its words were chosen for the caller, by a row of somebody's own table or by whoever raised a framework's
+    # own error: then they stand as they are.
     _authored: bool = False
 
     message = Field(text, "")
     code = Field(label, cast("str | None", None))
     title = Derived(label, _default_title)
     severity = Derived(severity_of, lambda _: Severity.ERROR)
-    recoverable = Derived(flag, lambda error: error.kind is _TRANSIENT)
-    strategy = Derived(Strategy.of, _default_strategy)
-    retry_after = Field(seconds, cast("float | int | None", None))
-    reset_at = Field(instant, cast("datetime | None", None))
+    recoverable = _Recoverable(flag, lambda error: error.kind is _TRANSIENT and error.may_repeat)
+    strategy = _Strategy(Strategy.of, _default_strategy)
+    retry_after = Delay(seconds, cast("float | int | None", None))
+    reset_at = Delay(instant, cast("datetime | None", None))
     suggestion = Field(label, cast("str | None", None))
     next_steps = Field(lines, cast("tuple[str, ...]", ()))
     actions = Field(lambda value: all_of(Action, value), cast("tuple[Action, ...]", ()))
@@ -103,6 +144,7 @@ class ToolError(Exception):
     meta = Field(plain_map, _EMPTY)
 
     origin = Field(origin_of, cast("Literal['peer', 'local'] | None", None))
+    standing = Field(standing_of, cast("Standing | None", None))
     delivery = Field(delivery_of, cast("Delivery | None", None))
     format = Field(label, cast("str | None", None))
     confidence = Field(share, cast("float | None", None))
@@ -201,11 +243,28 @@ class ToolError(Exception):
 
     @property
     def retryable(self) -> bool:
-        """Whether the same call may succeed later: the catalogue's word, never the caller's."""
+        """Whether the same call may succeed later: the catalogue's word, never the caller's, and false for a call that
+        may have been done already."""
+        return self._passes and self.may_repeat
+
+    @property
+    def _passes(self) -> bool:
+        """Whether the code says that it passes, whatever the call may have done."""
         if self._info is not None:
             return self._info.retryable
         flag = self._given.get("wire_retryable")
         return self.kind is _TRANSIENT if flag is None else cast(bool, flag)
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether the same call can be thought of at all: not where it may have been done already.
+
+        A code that is partial and retryable in one, such as contract 003's `thread_partial_failure`, means the rest.
+        """
+        effect, info = self.effect, self._info
+        if effect not in IN_DOUBT:
+            return True
+        return effect is Effect.PARTIAL and info is not None and info.effect is Effect.PARTIAL and info.retryable
 
     @property
     def is_error(self) -> bool:
@@ -299,11 +358,13 @@ class ToolError(Exception):
         data["retryable"] = self.retryable
         data["recoverable"] = self.recoverable
         data["strategy"] = self.strategy.value
+        if (delay := self.retry_after) is not None:
+            data["retry_after"] = delay
         for name in _PLAIN_FIELDS:
             if name in given:
                 data[name] = given[name]
-        if "reset_at" in given:
-            data["reset_at"] = rfc3339(given["reset_at"])
+        if (moment := self.reset_at) is not None:
+            data["reset_at"] = rfc3339(moment)
         if (effect := self.effect) is not None:
             data["effect"] = effect.value
         for name in _PART_FIELDS:
@@ -313,6 +374,9 @@ class ToolError(Exception):
             data["verify"] = given["verify"].to_dict()
         if "next_steps" in given:
             data["next_steps"] = list(given["next_steps"])
+        if given.get("standing") == "quoted":
+            # Not provenance: whoever passes the error on must not make more of it than it was.
+            data["standing"] = "quoted"
         if provenance:
             for name in PROVENANCE:
                 if name in given:
@@ -320,7 +384,7 @@ class ToolError(Exception):
         return data
 
     def _says(self) -> dict[str, Json]:
-        """What the error says, stated or not. The title comes last, as it mostly follows from the rest."""
+        """What the error says, given or not. The title comes last, as it mostly follows from the rest."""
         data = self.to_dict(provenance=False)
         data.pop("title", None)
         return data | {"severity": self.severity.value, "title": self.title}
@@ -328,7 +392,10 @@ class ToolError(Exception):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ToolError):
             return NotImplemented
-        return self is other or self._says() == other._says()
+        if self is other:
+            return True
+        # How it was said is not what it says.
+        return self._says() | _UNCOMPARED == other._says() | _UNCOMPARED
 
     def __hash__(self) -> int:
         return hash(self.message)
@@ -367,9 +434,8 @@ _NORMAL: Final[dict[str, Callable[[Any], Any]]] = {
 # said about retrying.
 _NORMAL.update({"kind": Kind.of, "wire_retryable": flag})
 
-PROVENANCE: Final = ("origin", "delivery", "format", "confidence", "legacy", "notes")
+PROVENANCE: Final = ("origin", "standing", "delivery", "format", "confidence", "legacy", "notes")
 _PLAIN_FIELDS: Final = (
-    "retry_after",
     "suggestion",
     "details",
     "http_status",
@@ -381,6 +447,7 @@ _PLAIN_FIELDS: Final = (
     "meta",
 )
 _COLLECTIONS: Final = (tuple, dict)
+_UNCOMPARED: Final[dict[str, Json]] = {"standing": None}
 _PART_FIELDS: Final = ("actions", "fields", "patch", "conflicts")
 
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-Delivery = Literal["never_sent", "unanswered", "answered"]
+Delivery = Literal["never_sent", "refused", "unanswered", "answered"]
+Standing = Literal["stated", "quoted"]
 
 
 class Fields(TypedDict, total=False):
@@ -47,6 +48,7 @@ class Fields(TypedDict, total=False):
     correlation_id: str | None
     meta: Mapping[str, Any] | None
     origin: Literal["peer", "local"] | None
+    standing: Standing | None
     delivery: Delivery | None
     format: str | None
     confidence: float | None
@@ -56,8 +58,10 @@ class Fields(TypedDict, total=False):
     cause: BaseException | None
 
 
-DELIVERIES: Final = ("never_sent", "unanswered", "answered")
-"""What became of a call, as the caller knows it."""
+DELIVERIES: Final = ("never_sent", "refused", "unanswered", "answered")
+"""What became of a call, as the caller knows it. A call that was `refused` was answered before its tool ran."""
+STANDINGS: Final = ("stated", "quoted")
+"""How a failure that was read was said: as the answer itself, or as something that only looks like one."""
 
 
 class Field(Generic[T]):
@@ -106,6 +110,22 @@ class Derived(Field[T]):
         return value if value is not None else self.derive(obj)
 
 
+class Delay(Field[T]):
+    """A wait before the same call is made again: none where the call may have been done already."""
+
+    __slots__ = ()
+
+    @overload
+    def __get__(self, obj: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, obj: ToolError, owner: type) -> T: ...
+    def __get__(self, obj: ToolError | None, owner: type) -> Self | T:
+        if obj is None:
+            return self
+        value: T = obj._given.get(self.name, self.default)
+        return value if value is None or obj.may_repeat else self.default
+
+
 def flag(value: object) -> bool | None:
     return value if isinstance(value, bool) else None
 
@@ -121,6 +141,10 @@ def share(value: object) -> float | None:
 
 def delivery_of(value: object) -> Delivery | None:
     return value if isinstance(value, str) and value in DELIVERIES else None  # type: ignore[return-value]
+
+
+def standing_of(value: object) -> Standing | None:
+    return value if isinstance(value, str) and value in STANDINGS else None  # type: ignore[return-value]
 
 
 def origin_of(value: object) -> Literal["peer", "local"] | None:

@@ -73,3 +73,6 @@ EFFECT_OF_KIND: dict[Kind, Effect] = {
     Kind.VALIDATION: Effect.NONE,
     Kind.PERMISSION: Effect.NONE,
 }
+
+# After these the same call must not be made again by anybody who only knows this: it may have been done.
+IN_DOUBT: frozenset[Effect] = frozenset({Effect.UNKNOWN, Effect.PARTIAL, Effect.DONE})

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from .error import CANONICAL_VERSION, Invalid, ToolError
+from .fields import Standing
 from .parts import FieldError, Option, all_of
 from .plain import Json, each, label, lines, plain, text
 
@@ -28,6 +29,7 @@ class NeedsInput(Exception):
         options: Iterable[Option | Mapping[str, Any] | str] = (),
         notes: Iterable[str] = (),
         format: str | None = None,
+        standing: Standing | None = None,
     ) -> None:
         self.message = text(message)
         self.fields = lines(fields)
@@ -36,6 +38,7 @@ class NeedsInput(Exception):
         self.options: tuple[Option, ...] = all_of(Option, options)
         self.notes = lines(notes)
         self.format = label(format)
+        self.standing = standing
         super().__init__(self.message)
 
     def to_dict(self) -> dict[str, Json]:

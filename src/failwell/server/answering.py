@@ -14,6 +14,7 @@ from mcp_types import INTERNAL_ERROR
 
 from failwell.classify import classify, from_error, is_order
 from failwell.classify.locations import errors_of, loc_of
+from failwell.classify.refusal import refusal
 from failwell.classify.telling import named, said
 from failwell.classify.validation import anchored, from_pydantic
 from failwell.formats import FORMATS, META_KEY, Client, Outcome, render, to_result, to_wire
@@ -24,8 +25,10 @@ from failwell.model.error import ToolError
 from failwell.model.kinds import Effect, Kind
 from failwell.model.needs import NeedsInput
 from failwell.model.plain import Json, text
+from failwell.model.tool import Nature
 from failwell.observe import log_failure, new_id
 
+from .aftermath import Aftermath
 from .call import FORMAT_KEY, Call, gate_of
 from .declaring import UNDECLARED_KEY, is_undeclared, ruled, said_of
 from .envelopes import Envelope
@@ -45,8 +48,10 @@ _NEEDED: Final = (
 # Formats that have no JSON for a tool's `format` argument to choose.
 _UNGATED: Final = frozenset({"text", "xml", "toolfailure"})
 # Options of `to_result` that are not one format's own.
-_GENERAL: Final = frozenset({"carry", "gate", "meta", "prefix"})
+_GENERAL: Final = frozenset({"carry", "gate", "meta", "prefix", "denial"})
 _OF_RESULTS: Final = _GENERAL - {"carry"}
+# Not JSON, no request, no such method.
+_OF_REQUESTS: Final = frozenset({-32700, -32600, -32601})
 _MOST_VALUES: Final = 2_000
 _LONGEST_SECRET: Final = 10_000
 
@@ -58,6 +63,7 @@ class Answering:
         self.options = options
         self._envelope = options.format if isinstance(options.format, Envelope) else None
         self._guards: dict[int, tuple[Any, Guard]] = {}
+        self.aftermath = Aftermath(options.reads)
 
     def is_protocol(self, exc: MCPError, era: str) -> bool:
         """Whether the error stays one of the protocol's. A page to visit has no number of its own any more."""
@@ -82,7 +88,14 @@ class Answering:
             raise exc
         if isinstance(exc, MCPError) and self.is_protocol(exc, era):
             raise self.safe(exc)
-        outcome = exc if isinstance(exc, NeedsInput) else self._meaning(exc, tool, arguments or {}, rejected)
+        if isinstance(exc, NeedsInput):
+            done = self.aftermath.passed()
+            # An answer would have the tool run again, from its start: too late once it has done something.
+            outcome: Outcome = (
+                exc if done is None else exc.to_error().replace(tool=tool.name, suggestion=None, effect=done)
+            )
+        else:
+            outcome = self._meaning(exc, tool, arguments or {}, rejected)
         if isinstance(outcome, ToolError):
             outcome = identified(outcome)
         guard = self._knowing(arguments, tool.schema)
@@ -122,14 +135,17 @@ class Answering:
             changes: dict[str, Any] = {}
             if not own.tool:
                 changes = {"tool": tool.name, "action": own.action or tool.action}
-            if tool.read_only and own.effect is None:
-                changes["effect"] = Effect.NONE
+            # Somebody's reading of an exception, or of a peer's answer, is no word about this tool; an effect given is.
+            is_said = own.standing is None or own.given("effect")
+            changes |= self.aftermath.of(own, tool, is_authors=own is exc and is_said, exc=exc)
             return own.replace(**changes) if changes else own
         error = None
+        is_authors = False
         if rejected:
             problem = exc if _is_pydantic(exc) else exc.__cause__
             if problem is not None and _is_pydantic(problem):
                 error = from_pydantic(problem, tool=tool.name, schema=tool.schema, arguments=arguments)
+                is_authors = True
         elif _is_pydantic(exc):
             # Raised in the body. Its data are the caller's only if they came with the call.
             place = anchored(exc, arguments)
@@ -140,6 +156,8 @@ class Answering:
             )
         if error is None:
             error = classify(exc, table=self.options.table)
+            if not error._authored and (refused := refusal(exc, tool.function)) is not None:
+                error, is_authors = refused, True
         changes = {
             "tool": tool.name,
             "action": tool.action,
@@ -150,13 +168,10 @@ class Answering:
             text = said(exc) if self.options.show_text else ""
             changes["message"] = f"[{tool.label}] {text or error.message}"
         if isinstance(exc, BrokenResult):
-            changes["effect"] = Effect.DONE
-        if tool.read_only:
-            changes["effect"] = Effect.NONE
-        elif tool.idempotent and error.effect is Effect.UNKNOWN:
-            # Whether it took effect does not matter: twice is the same as once.
-            changes["effect"] = None
-        return error.replace(**changes)
+            is_read = self.aftermath.nature(tool) is Nature.READ
+            return error.replace(**changes, effect=Effect.NONE if is_read else Effect.DONE)
+        is_authors = is_authors or error._authored
+        return error.replace(**changes, **self.aftermath.of(error, tool, is_authors=is_authors, exc=exc))
 
     def result(self, outcome: Outcome, tool: Facts, call: Call, *, as_written: bool = False) -> dict[str, Any]:
         """The answer as the result of the call, or the protocol error the options ask for, raised.
@@ -246,7 +261,7 @@ class Answering:
     def request_error(self, exc: BaseException, what: str, about: Mapping[str, Json]) -> MCPError:
         """A failed read, prompt or completion: the specification's number, and the whole error in the data."""
         if isinstance(exc, MCPError):
-            if exc.code in self.options.protocol_numbers or _is_ours(exc):
+            if exc.code in self.options.protocol_numbers or exc.code in _OF_REQUESTS or _is_ours(exc):
                 return self.safe(exc)
             if exc.code == INTERNAL_ERROR and exc.__cause__ is not None:
                 # A framework's word for a crash.

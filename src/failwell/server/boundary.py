@@ -12,15 +12,21 @@ from typing import Any, TypeVar
 from mcp_types import CallToolResult, InputRequiredResult
 
 from failwell.classify.validation import unknown_tool
+from failwell.classify.verify import find_check
 from failwell.formats import Outcome
+from failwell.model.effects import Marks, marks
 from failwell.model.error import ToolError
+from failwell.model.kinds import IN_DOUBT
 from failwell.model.needs import NeedsInput
+from failwell.model.tool import Nature
 from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, emit, log_failure, mark_failure
 
+from .aftermath import tell_unmarked
 from .answering import Answering, identified
 from .asking import Answers, ask, can_ask, missing, resumed
 from .call import Call, current
-from .facts import Facts, Failed, taken
+from .extras import IGNORED
+from .facts import Facts, Failed, as_listed, taken
 from .idempotency import Once, key_of
 from .options import Options, is_untouched
 from .outputs import fitted
@@ -47,6 +53,9 @@ class Boundary(Answering):
         super().__init__(options)
         self.stats = Stats()
         self.once = Once.of(options.idempotency)
+        self.listed: Callable[[], list[Facts] | Awaitable[list[Facts]]] | None = None
+        """How to list the tools of the server; set by its adapter."""
+        self._has_told = False
         self._dresses = self._envelope is not None or options.max_output is not None
 
     async def handle(
@@ -65,9 +74,16 @@ class Boundary(Answering):
         `run` and `read` are the framework's part: to run the tool, and to read what it raised. `opened` and `closed`
         turn its results into the SDK's, and back. `in_span` says that the framework's span is still open out here.
         """
+        if not self._has_told:
+            self._has_told = True
+            tell_unmarked(self.options.logger or log, await self._tools(), self.aftermath)
         if self.once is not None and (key := key_of(call)) is not None:
             tool = await _now(facts())
-            if not (tool.read_only or call.tool in self.options.skip or is_untouched(tool.function)):
+            if not (
+                self.aftermath.nature(tool) is Nature.READ
+                or call.tool in self.options.skip
+                or is_untouched(tool.function)
+            ):
                 work = partial(self._handle, call, run, read, facts, opened, closed, in_span)
                 return await self.once.answer(self, call, key, tool, work, opened, closed, in_span)
         return await self._handle(call, run, read, facts, opened, closed, in_span)
@@ -82,7 +98,7 @@ class Boundary(Answering):
         closed: Callable[[Any], Any],
         in_span: bool,
     ) -> Any:
-        token = current.set(call)
+        token, marked = current.set(call), marks.set(Marks())
         try:
             sent = call.arguments
             answers: Answers | None = None
@@ -96,6 +112,7 @@ class Boundary(Answering):
                 if answers is not None:
                     call.arguments = {**sent, **answers.values}
                     call.remarks.clear()
+                    call.ignored = []
                 try:
                     result = await (self._ruled(call, run, facts) if self.options.rules else run(call.arguments))
                 except BaseException as exc:
@@ -108,7 +125,7 @@ class Boundary(Answering):
                     self.stats.add(call.counted, call.seconds)
                     if self.options.hooks:
                         self._emit(call, None, ok=True)
-                    if self._dresses or call.remarks:
+                    if self._dresses or call.remarks or call.ignored:
                         return await self._dressed(call, result, facts, opened, closed)
                     return result
                 try:
@@ -116,7 +133,7 @@ class Boundary(Answering):
                 except BaseException:
                     self._told(call, Facts(call.tool), None, in_span=in_span)
                     raise
-                outcome = await self._asked(call, failed, answers)
+                outcome = await self._asked(call, await self._checked(call, failed), answers)
                 if isinstance(outcome, InputRequiredResult):
                     self._told(call, failed.tool, None, asked=True, in_span=in_span)
                     return closed(outcome)
@@ -124,7 +141,28 @@ class Boundary(Answering):
                     return self._answer(call, failed._replace(outcome=outcome), closed, in_span)
                 answers = outcome
         finally:
+            marks.reset(marked)
             current.reset(token)
+
+    async def _checked(self, call: Call, failed: Failed) -> Failed:
+        """The failure of a call that may have been done, with the read call that tells."""
+        outcome = failed.outcome
+        if isinstance(outcome, ToolError) and outcome.tool == failed.tool.name != call.tool:
+            # Mounted, it has another name for whoever calls it.
+            outcome = outcome.replace(tool=call.tool)
+            failed = failed._replace(outcome=outcome)
+        if not isinstance(outcome, ToolError) or outcome.effect not in IN_DOUBT or outcome.verify is not None:
+            return failed
+        listed = [as_listed(each) for each in await self._tools()]
+        check = find_check(call.tool, call.arguments, listed, reads=tuple(self.options.reads))
+        return failed if check is None else failed._replace(outcome=outcome.replace(verify=check))
+
+    async def _tools(self) -> list[Facts]:
+        """The tools of the server; none where they cannot be listed."""
+        try:
+            return [] if self.listed is None else await _now(self.listed())
+        except Exception:
+            return []
 
     async def _ruled(
         self,
@@ -179,6 +217,8 @@ class Boundary(Answering):
                 whole = fitted(call, whole, self.options.max_output, tool.schema, tool.structured)
             if self._envelope is not None and call.wanted() in (None, "envelope"):
                 whole = enveloped(call, whole, self._envelope, tool.structured)
+            if call.ignored:
+                whole = whole.model_copy(update={"meta": {**(whole.meta or {}), IGNORED: self._named(call)}})
             if call.remarks:
                 whole = remarked(call, whole, self.options.guard, self._format(call))
             return closed(whole)
@@ -186,6 +226,11 @@ class Boundary(Answering):
             # The tool did its work, and whoever called it must know; how it looks comes second.
             log.error("A result of %s was sent as it was: %s.", call.tool[:200], type(exc).__name__)
             return result
+
+    def _named(self, call: Call) -> list[str]:
+        """The arguments that were ignored. Whoever sends a secret by mistake sends it under any name."""
+        held = self.options.guard(ToolError("", details={"names": call.ignored}))
+        return [name for name in held.details.get("names", ()) if isinstance(name, str)]
 
     def refused(self, call: Call, raised: BaseException, tool: Facts, *, in_span: bool = True) -> CallToolResult:
         """The answer to a call that never reached its tool."""

@@ -21,7 +21,7 @@ FORMAT_KEY: Final = "io.github.failwell/format"
 class Call:
     """What is known of a call while it is answered. Nothing is read of the request before somebody needs it."""
 
-    __slots__ = ("arguments", "counted", "data", "meta", "outcome", "remarks", "request", "started", "tool")
+    __slots__ = ("arguments", "counted", "data", "ignored", "meta", "outcome", "remarks", "request", "started", "tool")
 
     def __init__(self, tool: str, arguments: dict[str, Any], request: Any) -> None:
         self.tool = self.counted = tool
@@ -30,6 +30,8 @@ class Call:
         """The SDK's ServerRequestContext."""
         self.started = perf_counter()
         self.remarks: list[ToolError] = []
+        self.ignored: list[str] = []
+        """The arguments that the tool does not have."""
         self.data: tuple[Any, ...] = ()
         """What the tool replied with, if it said so by `reply`."""
         self.meta: dict[str, Any] = {}

@@ -8,9 +8,13 @@ from functools import wraps
 from typing import Any, Final, ParamSpec, TypeVar, overload
 
 from failwell.classify import DEFAULT, Table, classify, from_error
+from failwell.classify.refusal import refusal
 from failwell.model.error import ToolError
 from failwell.model.needs import NeedsInput
 from failwell.model.result import unwrapped
+
+from .aftermath import Aftermath
+from .facts import Facts
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,14 +48,14 @@ def tool_errors(
     ... def overview(device: str) -> str:
     ...     raise PermissionError(device)
     >>> overview("dev-lab-01")
-    '[PERMISSION] The tool may not do this.'
+    '[PERMISSION] This is not allowed.'
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         name = tool_name or getattr(function, "__name__", None)
 
         def failed(exc: BaseException) -> Any:
-            outcome = exc if isinstance(exc, NeedsInput) else meaning(exc, name, tier, table)
+            outcome = exc if isinstance(exc, NeedsInput) else meaning(exc, name, tier, table, function)
             if answer is None:
                 raise outcome from (None if outcome is exc else exc)
             return answer(outcome)
@@ -79,12 +83,18 @@ def tool_errors(
     return decorate if function is None else decorate(function)
 
 
-def meaning(exc: BaseException, tool: str | None, tier: str | None, table: Table = DEFAULT) -> ToolError:
+def meaning(
+    exc: BaseException, tool: str | None, tier: str | None, table: Table = DEFAULT, function: object = None
+) -> ToolError:
     """The exception as contract 004 reads it; one that is structured already stays what it is."""
     own = from_error(exc, context=False)
     if own is not None:
         return own
     error = classify(exc, table=table)
+    refused = None if error._authored else refusal(exc, function)
+    facts = Facts(tool or "", function=function)
+    error = refused or error
+    error = error.replace(**Aftermath().of(error, facts, is_authors=refused is not None or error._authored, exc=exc))
     changes: dict[str, Any] = {"tool": tool, "tier": tier, "strategy": error.strategy}
     if error.code == "INTERNAL_ERROR":
         changes["message"] = f"Unexpected error: {type(exc).__name__}"

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from failwell.classify import is_order
+from failwell.classify.refusal import code_of, plain_function
 from failwell.formats import Outcome
+from failwell.model.declared import declared
+from failwell.model.effects import marks_effects
+from failwell.model.tool import Traits
 
 URL_ELICITATION: Final = -32042
+
+
+NOTHING_KNOWN: Final = Traits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +27,7 @@ class Facts:
     name: str
     schema: Mapping[str, Any] | None = None
     structured: bool = False
-    read_only: bool = False
-    idempotent: bool = False
+    traits: Traits = NOTHING_KNOWN
     action: str | None = None
     """Which action of a grouped tool was called."""
     function: Any = None
@@ -37,19 +43,38 @@ class Facts:
         action: str | None = None,
         function: Any = None,
     ) -> Facts:
+        traits = Traits.of({"annotations": annotations})
+        if traits.read_only is None and (mutation := declared(function).mutation) is not None:
+            traits = replace(traits, read_only=not mutation)
         return cls(
             name,
             schema if isinstance(schema, Mapping) else None,
             structured,
-            bool(getattr(annotations, "read_only_hint", False)),
-            bool(getattr(annotations, "idempotent_hint", False)),
+            replace(traits, name=name if action is None else action),
             action,
             function,
         )
 
     @property
+    def marks_effects(self) -> bool:
+        """Whether its function says where its effects are: then before that place there are none."""
+        code = code_of(self.function)
+        return code is not None and marks_effects(code, getattr(plain_function(self.function), "__globals__", {}))
+
+    @property
     def label(self) -> str:
         return self.name if self.action is None else f"{self.name}/{self.action}"
+
+
+def as_listed(tool: Facts) -> dict[str, Any]:
+    """A tool as MCP lists it."""
+    traits = tool.traits
+    hints = {
+        "readOnlyHint": traits.read_only,
+        "idempotentHint": traits.idempotent,
+        "destructiveHint": traits.destructive,
+    }
+    return {"name": tool.name, "inputSchema": tool.schema, "annotations": hints}
 
 
 class Abandoned(Exception):

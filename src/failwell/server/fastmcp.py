@@ -36,9 +36,10 @@ from .absent import missing_arguments, no_such
 from .boundary import Boundary
 from .call import EXTENSION, Call, current
 from .declaring import publishing
-from .extras import note, open_ended, unknown_names
+from .extras import fate, note, open_ended, unknown_names
 from .facts import BrokenResult, Facts, Failed, taken
 from .groups import group_of
+from .groups_fastmcp import GroupRefusal
 from .lowlevel import requests, settings, wrap_handlers
 from .options import is_untouched
 from .schemas import Checkers
@@ -46,6 +47,11 @@ from .schemas import Checkers
 
 def install(server: FastMCP[Any], boundary: Boundary) -> None:
     behind(server, boundary)
+
+    async def listed() -> list[Facts]:
+        return [_facts(tool, None) for tool in await server.list_tools(run_middleware=False)]
+
+    boundary.listed = listed
     server.middleware.insert(0, _Answers(server, boundary))
     server._mcp_server.extensions.setdefault(EXTENSION, settings(boundary))
     wrap_handlers(server._mcp_server, {"completion/complete": requests(boundary)["completion/complete"]})
@@ -153,23 +159,31 @@ def _guarded_tool(kind: type) -> type:
             rejected = False
             try:
                 unknown: list[str] = []
-                if options.extra != "reject" and not open_ended(self.parameters) and not _is_group(self):
+                extra: str = options.extra
+                if extra != "reject" and not open_ended(self.parameters) and not _is_group(self):
                     unknown = unknown_names(arguments, self.parameters["properties"])
                     if unknown:
+                        nature = boundary.aftermath.nature(_facts(self, arguments))
+                        extra = fate(extra, arguments, self.parameters, nature)
+                    if unknown and extra != "reject":
                         arguments = {name: value for name, value in arguments.items() if name not in unknown}
                 result = await super()._run(arguments)
                 if options.validate and self.output_schema is not None and _breaks(result, mine, self.output_schema):
                     raise BrokenResult
                 call = current.get()
-                if unknown and options.extra == "warn" and call is not None:
-                    note(call, unknown, _facts(self, arguments))
+                if unknown and call is not None:
+                    note(call, unknown, _facts(self, arguments), extra)
                 return result
             except RejectedArguments as exc:
                 failed, rejected = exc, True
             except BaseException as exc:
                 failed = taken(exc)
-            if isinstance(failed, (Failure, Stop)):
+            if isinstance(failed, Stop):
                 raise failed
+            if isinstance(failed, GroupRefusal) and failed.__cause__ is not None:
+                failed = failed.__cause__
+            if isinstance(failed, Failure):
+                raise _passed_on(boundary, failed, self, arguments)
             if type(failed).__name__ == "_ToolBodyError" and failed.__cause__ is not None:
                 # FastMCP's mark on a pydantic error that is not about the arguments.
                 failed = failed.__cause__
@@ -223,6 +237,18 @@ def _carrier(
         mark_span(error, tool=tool.name, action=tool.action, asked=error is None)
     kind = next((made for alike, made in _ALIKE if isinstance(failed, alike)), Failure)
     return kind(read, render(outcome, "text", guard=boundary.options.guard))
+
+
+def _passed_on(boundary: Boundary, failure: Failure, tool: Any, arguments: dict[str, Any]) -> Failure:
+    """The failure of another tool, which this one called, and which says nothing about what this one did before."""
+    outcome, facts = failure.failed.outcome, _facts(tool, arguments)
+    is_same = isinstance(getattr(tool, "_server", None), FastMCP) or _is_group(tool)
+    if is_same or not isinstance(outcome, ToolError):
+        # The same tool: on the server that it is mounted from, or the action that a group has chosen.
+        return failure
+    outcome = outcome.replace(**boundary.aftermath.of(outcome, facts, is_authors=False, exc=failure))
+    read = Failed(outcome, facts, failure.failed.raised)
+    return type(failure)(read, render(outcome, "text", guard=boundary.options.guard))
 
 
 def _era() -> str:
@@ -360,7 +386,9 @@ class _Answers(Middleware):
             if isinstance(raised, (NotFoundError, DisabledError)):
                 tools = await self._server.list_tools(run_middleware=False)
                 return boundary.no_such_tool(call, [each.name for each in tools], raised)
-            return Failed(boundary.failure(raised, Facts(name), call.arguments, era=call.era), Facts(name), raised)
+            # Of other middleware, before the tool ran or after it.
+            tool = await facts()
+            return Failed(boundary.failure(raised, tool, call.arguments, era=call.era), tool, raised)
 
         async def facts() -> Facts:
             tool = await self._server.get_tool(name)

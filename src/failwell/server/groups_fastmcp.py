@@ -64,6 +64,10 @@ class GroupTool(FunctionTool):
         raise _deliberate(refusal) from refusal
 
 
-def _deliberate(error: ToolError) -> FastMCPToolError:
+class GroupRefusal(FastMCPToolError):
+    """A call that a group turned down before any action ran, as the framework's own; the error is its cause."""
+
+
+def _deliberate(error: ToolError) -> GroupRefusal:
     """The framework's own exception, for callers that Failwell does not answer."""
-    return FastMCPToolError(render(error, "text"), log_level=logging.INFO)
+    return GroupRefusal(render(error, "text"), log_level=logging.INFO)

@@ -113,9 +113,8 @@ def _reused() -> ToolError:
 
 def _unfinished() -> ToolError:
     return Internal(
-        "A call with this idempotency key has begun and was never answered, so nobody knows whether it took effect.",
+        "The first call with this idempotency key has begun, and was never answered.",
         code="IDEMPOTENCY_UNFINISHED",
-        suggestion="Find out by reading whether it was done. The call was not made again.",
     )
 
 
@@ -123,7 +122,6 @@ def _elsewhere() -> ToolError:
     return Internal(
         "This server does not know the idempotency key: it was given to another one, or to an earlier one.",
         code="IDEMPOTENCY_UNFINISHED",
-        suggestion="Find out by reading whether the call was done. It was not made again.",
     )
 
 
@@ -177,7 +175,7 @@ class Once:
 
         if (problem := _problem(key)) is not None:
             return refused(problem)
-        if call.params["_meta"].get(STORE) not in (None, self.store.instance) and not tool.idempotent:
+        if call.params["_meta"].get(STORE) not in (None, self.store.instance) and not tool.traits.repeatable:
             return refused(_elsewhere())
         try:
             claim = Claim.of(call, str(key))
@@ -186,12 +184,12 @@ class Once:
             log.error("The key of a call of %s could not be looked up: %s.", call.tool[:200], type(exc).__name__)
             return refused(_unavailable())
         if kept is None:
-            return await self._done(call, claim, work, opened)
+            return await self._done(call, claim, tool, work, opened)
         if kept.call != claim.call:
             return refused(_reused())
         if kept.answer is None:
             # Nobody knows how it ended, and for a tool that may be called twice it does not matter.
-            return await work() if tool.idempotent else refused(_unfinished())
+            return await work() if tool.traits.repeatable else refused(_unfinished())
         answer = json.loads(kept.answer)
         boundary.replayed(call, tool, _failure(answer), failed=_failed(answer), in_span=in_span)
         return _again(answer, closed)
@@ -235,7 +233,7 @@ class Once:
             await self._over(claim, lambda: self.store.forget(claim.key))
 
     async def _done(
-        self, call: Call, claim: Claim, work: Callable[[], Awaitable[Any]], opened: Callable[[Any], Any]
+        self, call: Call, claim: Claim, tool: Facts, work: Callable[[], Awaitable[Any]], opened: Callable[[Any], Any]
     ) -> Any:
         try:
             result = await work()
@@ -245,7 +243,7 @@ class Once:
             if isinstance(exc, Exception):
                 await asyncio.shield(ending)
             raise
-        ending = self._start(self._over(claim, lambda: self._returned(claim, call, result, opened)))
+        ending = self._start(self._over(claim, lambda: self._returned(claim, call, tool, result, opened)))
         await asyncio.shield(ending)
         return result
 
@@ -267,7 +265,7 @@ class Once:
         finally:
             self._under_way.pop(claim.key).set_result(None)
 
-    async def _returned(self, claim: Claim, call: Call, result: Any, opened: Callable[[Any], Any]) -> None:
+    async def _returned(self, claim: Claim, call: Call, tool: Facts, result: Any, opened: Callable[[Any], Any]) -> None:
         whole = opened(result)
         wire = (
             whole.model_dump(by_alias=True, mode="json", exclude_none=True) if isinstance(whole, BaseModel) else whole
@@ -276,8 +274,9 @@ class Once:
             return await self.store.finish(claim.key, None)
         answer = {"result": wire}
         asks = wire.get("resultType") == "input_required"
-        # The last one is of a tool that wrote its failure itself.
-        if asks or _did_nothing(call.outcome) or _did_nothing(_failure(answer)):
+        # A failure that may be tried again is none to keep. The last one is of a tool that wrote its failure itself.
+        spare = tool.traits.repeatable and _failed(answer)
+        if asks or spare or _did_nothing(call.outcome) or _did_nothing(_failure(answer)):
             return await self.store.forget(claim.key)
         # What is no result of a tool cannot be given again, but something was done.
         return await self.store.finish(claim.key, json.dumps(answer) if "content" in wire else None)
@@ -286,7 +285,7 @@ class Once:
         if not isinstance(exc, MCPError):
             return await self.store.finish(claim.key, None)
         answer = {"error": {"code": exc.code, "message": exc.message, "data": exc.data}}
-        # Those numbers say that the request was not taken, or what the user has to do first.
+        # Those numbers say what has to come first: a capability, a version, a page. The others may come after anything.
         between = call.outcome is None and exc.code in PROTOCOL_NUMBERS
         if between or _did_nothing(call.outcome or _failure(answer)):
             return await self.store.forget(claim.key)

@@ -22,7 +22,7 @@ from . import rows  # noqa: F401  (the frameworks' own exceptions)
 from .boundary import Boundary
 from .call import EXTENSION, Call, current
 from .declaring import Standing, published
-from .extras import note, open_ended, strictly, unknown_names
+from .extras import fate, note, open_ended, strictly, unknown_names
 from .facts import BrokenResult, Facts, Failed, taken
 from .groups import groups_of
 from .schemas import Checker
@@ -34,6 +34,7 @@ SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 
 def install(server: Server[Any], boundary: Boundary) -> None:
     tools = Tools(server, boundary)
+    boundary.listed = tools.all
     server.extensions.setdefault(EXTENSION, settings(boundary))
     wrap_handlers(server, {"tools/call": tools.call, "tools/list": tools.listing, **requests(boundary)})
     add_middleware(server, boundary, tools.facts)
@@ -135,6 +136,9 @@ class Tools:
         known = self._listed.get(name)
         return known[1].facts if known else Facts(name)
 
+    def all(self) -> list[Facts]:
+        return [listed.facts for _, listed in self._listed.values()]
+
     def call(self, handler: Handler) -> Handler:
         boundary = self._boundary
         skip = frozenset(boundary.options.skip)
@@ -154,6 +158,13 @@ class Tools:
                 call.counted = UNKNOWN
 
             async def run(arguments: dict[str, Any]) -> Any:
+                extra: str = boundary.options.extra
+                if tool is not None and tool.known is not None and not arguments.keys() <= tool.known:
+                    schema = tool.facts.schema or {}
+                    extra = fate(extra, arguments, schema, boundary.aftermath.nature(tool.facts))
+                    strict = Checker(strictly(schema, extra)) if extra == "reject" and tool.arguments else None
+                    if strict is not None and (problem := strict.problems(arguments, name)) is not None:
+                        raise problem
                 if tool is not None and tool.arguments is not None and not tool.arguments.fits(arguments):
                     problem = tool.arguments.problems(arguments, name)
                     if problem is not None:
@@ -162,8 +173,8 @@ class Tools:
                 result = unwrapped(await handler(ctx, asked))
                 if tool is not None and tool.output is not None:
                     _check_output(tool.output, result)
-                if tool is not None and boundary.options.extra == "warn" and tool.known is not None:
-                    note(call, unknown_names(arguments, tool.known), tool.facts)
+                if tool is not None and tool.known is not None:
+                    note(call, unknown_names(arguments, tool.known), tool.facts, extra)
                 return result
 
             def facts() -> Facts:
@@ -242,7 +253,7 @@ def add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str
         except MCPError as exc:
             # What the runner says about a request is the protocol's business; any other number is somebody's own.
             if (
-                exc.code in (-32602, -32603)
+                exc.code in (-32700, -32600, -32601, -32602, -32603)
                 or boundary.is_protocol(exc, ctx.protocol_version)
                 or _is_contract(exc)
                 or not calls

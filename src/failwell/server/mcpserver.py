@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import CodeType
 from typing import Any
 
 from mcp.server.mcpserver import MCPServer
@@ -11,8 +12,10 @@ from mcp.server.mcpserver.exceptions import ToolError as DeliberateError
 from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from pydantic import ValidationError
 
+from failwell.classify.refusal import code_of
 from failwell.classify.telling import said
 from failwell.classify.validation import Problems, check_names, invalid, pydantic_problems
+from failwell.model.effects import frames
 from failwell.model.error import ToolError
 from failwell.model.result import unwrapped
 
@@ -20,7 +23,7 @@ from .absent import missing_arguments, no_such
 from .boundary import Boundary
 from .call import EXTENSION, Call, current
 from .declaring import publishing
-from .extras import note, open_ended, unknown_names
+from .extras import fate, note, open_ended, unknown_names
 from .facts import BrokenResult, Facts, Failed, taken
 from .groups import group_of
 from .lowlevel import add_middleware, requests, settings, wrap_handlers
@@ -30,6 +33,7 @@ from .options import is_untouched
 def install(server: MCPServer[Any], boundary: Boundary) -> None:
     lowlevel = server._lowlevel_server
     lowlevel.extensions.setdefault(EXTENSION, settings(boundary))
+    boundary.listed = lambda: [_facts(server, tool.name) for tool in server._tool_manager.list_tools()]
     # The server's own methods turn exceptions into what a client is to see; the handlers below are for the rest.
     wrap_handlers(lowlevel, {**requests(boundary), **_published(server, boundary)})
     add_middleware(lowlevel, boundary, lambda name: _facts(server, name))
@@ -78,18 +82,19 @@ def _call_tool(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]
             # A group looks at its arguments itself, once it knows the action.
             if arguments.keys() <= known.keys() or open_ended(tool.parameters) or group_of(tool.fn) is not None:
                 return await original(name, arguments, context)
-            if options.extra == "reject":
+            facts = _facts(server, name)
+            extra = fate(options.extra, arguments, tool.parameters, boundary.aftermath.nature(facts))
+            if extra == "reject":
                 raise _all_problems(tool, arguments)
             result = await original(name, arguments, context)
-            if options.extra == "warn":
-                note(call, unknown_names(arguments, known), _facts(server, name))
+            note(call, unknown_names(arguments, known), facts, extra)
             return result
 
         def read(raised: BaseException) -> Failed:
             if isinstance(raised, _NoSuchTool):
                 return boundary.no_such_tool(call, [each.name for each in server._tool_manager.list_tools()])
             facts = _facts(server, name, call.arguments)
-            cause, rejected = _unwrap(raised)
+            cause, rejected = _unwrap(raised, code_of(tool.fn) if tool is not None else None)
             outcome = boundary.failure(cause, facts, call.arguments, era=call.era, rejected=rejected)
             return Failed(outcome, facts, cause)
 
@@ -128,11 +133,13 @@ class _ReturnedFailures(FuncMetadata):
             raise BrokenResult from exc
 
 
-def _unwrap(exc: BaseException) -> tuple[BaseException, bool]:
-    """What the tool raised, and whether it was the arguments that were rejected."""
+def _unwrap(exc: BaseException, code: CodeType | None) -> tuple[BaseException, bool]:
+    """What the tool raised, and whether it was the arguments of this very call that were rejected."""
     rejected = False
     while isinstance(exc, DeliberateError) and exc.__cause__ is not None and _is_wrapper(exc):
-        rejected = not isinstance(exc, UnexpectedToolError) and isinstance(exc.__cause__, ValidationError)
+        is_refusal = not isinstance(exc, UnexpectedToolError) and isinstance(exc.__cause__, ValidationError)
+        # Another tool, called by this one, is refused after this one has begun.
+        rejected = is_refusal and not any(trace.tb_frame.f_code is code for trace in frames(exc))
         exc = exc.__cause__
     return exc, rejected
 

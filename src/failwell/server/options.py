@@ -17,13 +17,14 @@ from .keys import KeyStore
 from .rules import Rule
 
 F = TypeVar("F", bound=Callable[..., Any])
-Extra = Literal["reject", "warn", "allow"]
+Extra = Literal["auto", "reject", "warn", "allow"]
 UnknownTool = Literal["result", "protocol"]
 OnMissing = Literal["error", "ask"]
 
-PROTOCOL_NUMBERS: Final = frozenset({-32700, -32600, -32601, -32020, -32021, -32022, -32042})
-"""Numbers that are between client and server, and tell a model nothing: not JSON, no request, no such method, wrong
-headers, a missing capability, an unknown version, a page the user has to visit."""
+PROTOCOL_NUMBERS: Final = frozenset({-32020, -32021, -32022, -32042})
+"""Numbers that are between client and server, and tell a model nothing: wrong headers, a missing capability, an unknown
+version, a page the user has to visit. That a request is no request is said before any tool runs; a tool that says so
+passes on what somebody else said to it."""
 
 
 MIN_OUTPUT: Final = 200
@@ -48,16 +49,21 @@ class Options:
     logger: where failures are written, a logger of `logging` or of structlog; "failwell.server" unless given.
     hooks: called with a `failwell.observe.CallEvent` after every call.
     telemetry: whether spans and counters of OpenTelemetry are told about failures.
-    extra: what becomes of arguments the tool does not have: refused, dropped with a warning, or dropped.
+    extra: what becomes of arguments the tool does not have: refused, ignored with a warning, or ignored. By default,
+        "auto", they are refused where to ignore one could do harm or hides a mistake: on a tool that changes things,
+        where the name is near that of a missing argument, where it promises restraint (`dry_run`, `confirm`, `limit`),
+        and where the schema forbids it; else they are ignored, and named in the `_meta` of the result.
     unknown_tool: a call of no tool is answered by a result, which the model sees, or by a protocol error.
     validate: whether arguments and results are held against the listed schemas where the framework does not do so.
     protocol: codes that leave as JSON-RPC errors instead of results, because no model can act on them.
     protocol_numbers: the MCPErrors of tools that stay protocol errors; others become results.
     table: rows of your own, asked before the shared ones (`failwell.classify.Table(failwell.classify.DEFAULT)`).
     skip: names of tools that are left as they are.
+    reads: names of tools that only read, with `*` for anything: `["get_*"]`. What they say of a failure is that nothing
+        was done; of tools that are neither marked nor named here, that it may have been.
     show_text: send the text of unplanned exceptions too (after the guard); for development.
     guard: what must not leave.
-    wire: further options of `failwell.to_result`: `gate`, `carry`, `meta`, `prefix`, or the format's own.
+    wire: further options of `failwell.to_result`: `gate`, `carry`, `meta`, `prefix`, `denial`, or the format's own.
     """
 
     format: str | Envelope = "text"
@@ -72,13 +78,14 @@ class Options:
     logger: Any = None
     hooks: Sequence[Callable[[Any], object]] = ()
     telemetry: bool = True
-    extra: Extra = "reject"
+    extra: Extra = "auto"
     unknown_tool: UnknownTool = "result"
     validate: bool = True
     protocol: Collection[str] = ()
     protocol_numbers: Collection[int] = PROTOCOL_NUMBERS
     table: Table = ROWS
     skip: Collection[str] = ()
+    reads: Collection[str] = ()
     show_text: bool = False
     guard: Guard = GUARD
     wire: Mapping[str, Any] = field(default_factory=dict)
@@ -98,7 +105,7 @@ class Options:
             raise ValueError("hooks are functions of one argument, the event.")
         _one_of("extra", self.extra, get_args(Extra))
         _one_of("unknown_tool", self.unknown_tool, get_args(UnknownTool))
-        for name in ("protocol", "skip"):
+        for name in ("protocol", "skip", "reads"):
             if isinstance(getattr(self, name), str):
                 raise ValueError(f"{name} is a collection of names, such as {{{getattr(self, name)!r}}}, not one text.")
 
@@ -125,6 +132,7 @@ class Given(TypedDict, total=False):
     protocol_numbers: Collection[int]
     table: Table
     skip: Collection[str]
+    reads: Collection[str]
     show_text: bool
     guard: Guard
     wire: Mapping[str, Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from failwell.classify import classify
+from failwell.classify import classify, from_text
 from failwell.classify.builtin import broken, timed_out
 from failwell.classify.table import SHIPPED
 from failwell.classify.telling import said
@@ -25,14 +25,28 @@ _WRAPPED: Final = ("Error executing tool ", "Error calling tool ", "Error readin
     "mcp.server.mcpserver.exceptions.ToolError",
 )
 def deliberate(exc: Exception) -> ToolError | None:
-    """A failure the author saw coming: their words, and the meaning of what it came from, if anything."""
+    """A failure the author saw coming: their words, and what these say. What it came from has nothing to add: whoever
+    writes "Paid, but the receipt could not be mailed" has said what there is to know."""
     message = said(exc)
-    cause = exc.__cause__
-    if cause is not None and message.startswith(_WRAPPED):
+    if exc.__cause__ is not None and message.startswith(_WRAPPED):
         return None
-    if cause is not None:
-        return classify(cause).replace(message=message or None, debug=None, cause=None)
-    return ToolError(message or "The tool failed.")
+    read = from_text(message, is_error=True) if message else None
+    if read is None or read.code is None:
+        return _authors(ToolError(message or "The tool failed."))
+    known: Any = {name: getattr(read, name) for name in _WORDED if getattr(read, name)}
+    return _authors(ToolError(message, code=read.code, kind=read.kind, **known))
+
+
+# What words can tell besides a code.
+_WORDED: Final = ("retry_after", "reset_at", "fields", "http_status", "suggestion")
+
+
+def _authors(error: ToolError) -> ToolError:
+    """Words of the author, or of the framework about a call that never reached its tool; what they say of the effect is
+    only what they say."""
+    error._authored = True
+    error.standing = "quoted"
+    return error
 
 
 @SHIPPED.maps(
@@ -54,32 +68,40 @@ def disabled(exc: Exception) -> ToolError:
     return ToolError("It is switched off.", code="NOT_FOUND")
 
 
+def _refused(error: ToolError) -> ToolError:
+    """What a framework says before it lets a call through to its tool."""
+    error._authored = True
+    return error
+
+
 @SHIPPED.maps("fastmcp.exceptions.AuthorizationError")
 def unauthorised(exc: Exception) -> ToolError:
-    return ToolError(said(exc) or "The caller may not do this.", code="FORBIDDEN")
+    return _refused(ToolError(said(exc) or "The caller may not do this.", code="FORBIDDEN"))
 
 
 @SHIPPED.maps("fastmcp.exceptions.InsufficientScopeError")
 def missing_scope(exc: Any) -> ToolError:
     scopes = [str(scope) for scope in exc.required_scopes]
-    return ToolError(
-        "The caller's token lacks a permission that this needs.",
-        code="FORBIDDEN",
-        details={"required_scopes": scopes},
-        suggestion=f"Ask the user to sign in again with: {', '.join(scopes)}." if scopes else None,
+    return _refused(
+        ToolError(
+            "The caller's token lacks a permission that this needs.",
+            code="FORBIDDEN",
+            details={"required_scopes": scopes},
+            suggestion=f"Ask the user to sign in again with: {', '.join(scopes)}." if scopes else None,
+        )
     )
 
 
 @SHIPPED.maps("fastmcp.server.middleware.rate_limiting.RateLimitError")
 def rate_limited(exc: Exception) -> ToolError:
-    return ToolError("Too many requests.", code="RATE_LIMITED")
+    return _refused(ToolError("Too many requests.", code="RATE_LIMITED"))
 
 
 @SHIPPED.maps("mcp.shared.exceptions.MCPError")
 def protocol_error(exc: Any) -> ToolError | None:
     """A JSON-RPC error raised as an exception keeps its number and its data."""
     if exc.code == URL_ELICITATION:
-        return _page_to_visit(exc)
+        return _refused(_page_to_visit(exc))
     if exc.code == -32000 and "timed out" in exc.message:
         return timed_out()
     data = exc.data if isinstance(exc.data, dict) else {}

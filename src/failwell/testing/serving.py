@@ -122,7 +122,8 @@ async def _http(stage: Stage, tool: Tool, call: Call, fault: Fault, era: str) ->
     if stage.transport == "http":
         return await _ordered(stage, tool, call, fault, era)
     error = from_http(fault.options["status"], fault.options.get("headers"), fault.options.get("body"), method="POST")
-    return to_result(error, era=era)
+    # As words: whoever passes a status on has looked at nothing else.
+    return to_result(error, era=era, meta=False)
 
 
 async def _crash(stage: Stage, tool: Tool, call: Call, fault: Fault, era: str) -> dict[str, Any]:

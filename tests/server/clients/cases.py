@@ -28,7 +28,8 @@ class Case:
         ]
 
 
-NOT_REPEATED: Final = "It is not known whether the call took effect; do not repeat it."
+MAY_BE_DONE: Final = "so it may have been done already."
+ASK: Final = "Next: ask the user."
 
 CASES: Final = (
     Case(
@@ -64,27 +65,27 @@ CASES: Final = (
     Case(
         "crash",
         "crash_async",
-        ("[crash_async] The tool failed unexpectedly.",),
-        ("Do not call again; tell the user that it failed.",),
+        ("crash_async failed part-way (The tool failed unexpectedly), " + MAY_BE_DONE,),
+        (ASK,),
     ),
     Case(
         "crash-of-a-tool-with-an-output-schema",
         "crash_with_schema",
-        ("[crash_with_schema] The tool failed unexpectedly.",),
-        ("Do not call again; tell the user that it failed.",),
+        ("crash_with_schema failed part-way (The tool failed unexpectedly), " + MAY_BE_DONE,),
+        (ASK,),
     ),
     Case(
         "result-breaks-the-output-schema",
         "broken_result",
-        ("The tool's result does not have the form that the tool promises.",),
-        ("The call took effect; do not repeat it.",),
+        ("broken_result was done, and failed after that", "does not have the form that the tool promises"),
+        (ASK,),
     ),
-    Case("timeout", "timeout", ("The operation took too long.",), (NOT_REPEATED,)),
+    Case("timeout", "timeout", ("timeout failed part-way (The operation took too long), " + MAY_BE_DONE,), (ASK,)),
     Case(
         "timeout-to-verify",
         "verify_first",
-        ("The bank did not answer in time.",),
-        (NOT_REPEATED, 'Check with get_invoice(id="inv_1") first.'),
+        ("verify_first failed part-way (The bank did not answer in time), " + MAY_BE_DONE,),
+        ('Next: call get_invoice with {"id":"inv_1"} to see whether it was.',),
     ),
     Case("unknown-tool", "converrt", ("There is no tool 'converrt'.",), ("Did you mean 'convert'?",)),
     Case("returned-error", "returned_error", ("Invoice inv_9 does not exist.",)),

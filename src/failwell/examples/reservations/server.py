@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import tempfile
 import time
 from collections.abc import Callable
@@ -19,12 +20,20 @@ from failwell.formats import to_wire
 
 from .store import Store
 
+TABLE = fw.classify.Table(fw.classify.DEFAULT)
+
 READS = ToolAnnotations(read_only_hint=True)
 CHANGES = ToolAnnotations(read_only_hint=False, destructive_hint=False)
 AGAIN = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True)
 
 Agent = Annotated[str, Field(pattern=r"^[\w.-]{1,64}$", description="Your name, as you registered it")]
 Minutes = Annotated[float, Field(gt=0, le=24 * 60, description="How long, at most a day")]
+
+
+@TABLE.maps(sqlite3.OperationalError)
+def busy(exc: sqlite3.OperationalError) -> fw.ToolError:
+    """Each tool is one transaction, so what is known of the statement that failed is known of the tool."""
+    return fw.classify.operation(exc)
 
 
 class Wish(BaseModel):
@@ -106,7 +115,7 @@ def build(path: str | None = None, clock: Callable[[], float] | None = None) -> 
         """What others ask of you, and what became of what you asked."""
         return {"requests": store.requests(agent_id)}
 
-    return failwell.server.install(server, format="typed", on_missing="ask")
+    return failwell.server.install(server, format="typed", on_missing="ask", table=TABLE)
 
 
 def _temporary() -> str:

@@ -66,12 +66,10 @@ def _said(response: httpx2.Response) -> str:
 
 
 def _with_effect(exc: httpx2.RequestError | httpx2.HTTPStatusError, error: fw.ToolError) -> fw.ToolError:
-    """The shared table knows whether such a request may have changed something; then looking comes before retrying."""
-    error = error.replace(effect=fw.wrap(exc).effect)
+    """Each tool makes one request that changes something, so what is known of it is known of the tool. Where it may
+    have been done, looking comes before retrying."""
+    error = error.replace(effect=fw.classify.operation(exc).effect)
     verify: fw.Action | None = exc.request.extensions.get("verify")
     if verify is None or error.effect is not fw.Effect.UNKNOWN:
         return error
-    advice = f"It may have been done. Check with {verify.tool} before you try again."
-    return error.replace(
-        verify=verify, actions=[verify], suggestion=advice, retry_after=None, strategy=fw.Strategy.USER_ACTION
-    )
+    return error.replace(verify=verify, actions=[verify], retry_after=None, strategy=fw.Strategy.USER_ACTION)

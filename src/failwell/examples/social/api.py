@@ -58,9 +58,11 @@ class Api:
             if error.code == "x_forbidden" and b"account-suspended" in body:
                 error = error.replace(code="x_account_restricted")
             error = error.replace(reset_at=headers.get("x-rate-limit-reset"), suggestion=ADVICE.get(error.code or ""))
-            untouched = untouched or status < 500
+            # What is over its capacity turns a request down before it does anything.
+            untouched = untouched or status < 500 or status == 503
         except httpx2.HTTPError as exc:
-            error = self.unreachable(f"{self.name} did not answer.", effect=fw.wrap(exc).effect, cause=exc)
+            effect = fw.classify.operation(exc).effect
+            error = self.unreachable(f"{self.name} did not answer.", effect=effect, cause=exc)
         except (ValueError, LookupError, TypeError):
             text = f"{self.name} gave an answer that cannot be read."
             error = fw.ToolError(text, code=statuses[500], effect="unknown")

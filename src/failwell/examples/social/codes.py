@@ -41,7 +41,7 @@ def validation_error(**problems: str) -> fw.ToolError:
 
 def db_error(exc: sqlite3.Error) -> fw.ToolError:
     """Nothing of the database's own text, which quotes statements and values; but whether it may have written."""
-    effect = fw.wrap(exc).effect
+    effect = fw.classify.operation(exc).effect
     return S.db_error("The database did not do what it was asked.", retry_after=SOON, effect=effect, cause=exc)
 
 

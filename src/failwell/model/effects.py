@@ -1,0 +1,121 @@
+"""Where in a tool its effects are: marked by the author, so that a failure elsewhere can say what was done."""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType, TracebackType
+from typing import Any, Final
+
+from .kinds import Effect
+
+
+@dataclass(slots=True)
+class Marks:
+    """What one call of a tool has passed of the places its author marked."""
+
+    finished: int = 0
+    open: int = 0
+    broken: int = 0
+    parts: int = 0
+
+    @property
+    def effect(self) -> Effect | None:
+        """What was done by now, as far as the marks tell; None before the first of them."""
+        if self.open or self.broken:
+            return Effect.PARTIAL if self.finished or self.parts else Effect.UNKNOWN
+        return Effect.DONE if self.finished or self.parts else None
+
+
+marks: ContextVar[Marks | None] = ContextVar("failwell_marks", default=None)
+"""The marks of the call that is being answered; there are none outside a server with `install`."""
+
+
+class effects:
+    """Mark the part of a tool that changes something: `with failwell.effects():`.
+
+    An exception before it says that nothing was done, inside it that nobody knows, and after it that it was done. Where
+    the work has several parts, say when one of them is done:
+
+    >>> with effects() as work:
+    ...     for post in ("a", "b"):
+    ...         work.part()
+
+    A failure after the first part says that it was done in part. Around a call that failed and is known to have done
+    nothing, catch its exception and say so: `work.undone()`.
+    """
+
+    __slots__ = ("_entered", "_marks", "_parts")
+
+    def __init__(self) -> None:
+        self._marks = marks.get() or Marks()
+        self._entered = False
+        self._parts = 0
+
+    def __enter__(self) -> effects:
+        self._marks.open += 1
+        self._entered = True
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._entered:
+            return
+        self._entered = False
+        self._marks.open -= 1
+        if kind is None:
+            self._marks.finished += 1
+        else:
+            self._marks.broken += 1
+
+    def part(self) -> None:
+        """One part of the work is done."""
+        self._parts += 1
+        self._marks.parts += 1
+
+    def undone(self) -> None:
+        """Nothing of this work was done, or all of it was taken back."""
+        if self._entered:
+            self._entered = False
+            self._marks.open -= 1
+        self._marks.parts -= self._parts
+        self._parts = 0
+
+
+_MOST_FRAMES: Final = 2_000
+
+
+def frames(exc: BaseException) -> Iterator[TracebackType]:
+    """The functions that an exception went through, the outermost first."""
+    trace = exc.__traceback__
+    for _ in range(_MOST_FRAMES):
+        if trace is None:
+            return
+        yield trace
+        trace = trace.tb_next
+
+
+def marks_effects(code: CodeType, names: Mapping[str, Any]) -> bool:
+    """Whether a function says where its effects are. `names` are its globals: others have effects of their own."""
+    if "effects" not in code.co_names:
+        return False
+    known = names.get("effects") is effects
+    return known or any(getattr(names.get(name), "effects", None) is effects for name in code.co_names)
+
+
+def is_before_marks(exc: BaseException) -> bool:
+    """Whether an exception came out of a function that says where its effects are, from a place that stands before it.
+
+    What stands after it may be another branch, with effects that nobody marked.
+    """
+    marked = [trace for trace in frames(exc) if marks_effects(trace.tb_frame.f_code, trace.tb_frame.f_globals)]
+    return bool(marked) and all(trace.tb_lasti < _first_mark(trace.tb_frame.f_code) for trace in marked)
+
+
+@lru_cache(maxsize=1024)
+def _first_mark(code: CodeType) -> int:
+    return min((each.offset for each in dis.get_instructions(code) if each.argval == "effects"), default=0)

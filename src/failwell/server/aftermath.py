@@ -1,0 +1,106 @@
+"""What a failed call may have changed, as the server knows it.
+
+An exception that escapes a tool says nothing about what the tool did before it. So the effect comes from what is known
+of the tool, from the places its author marked, and from the author's own word, never from the exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Final
+
+from failwell.model.effects import is_before_marks, marks
+from failwell.model.error import ToolError
+from failwell.model.kinds import IN_DOUBT, Effect
+from failwell.model.tool import ADVICE, ESCAPED, Nature
+
+from .facts import Facts
+from .options import is_untouched
+
+_CERTAIN: Final = frozenset({Effect.PARTIAL, Effect.DONE})
+
+
+class Aftermath:
+    """The effects of one server's failures."""
+
+    def __init__(self, reads: Collection[str] = ()) -> None:
+        self._reads = tuple(reads)
+
+    def nature(self, tool: Facts) -> Nature:
+        traits = tool.traits if tool.traits.name is not None else replace(tool.traits, name=tool.name)
+        return traits.known(reads=self._reads).nature
+
+    def passed(self) -> Effect | None:
+        """What the call has done by now, as far as its author's marks tell; None before the first of them."""
+        made = marks.get()
+        return None if made is None else made.effect
+
+    def of(self, error: ToolError, tool: Facts, *, is_authors: bool, exc: BaseException) -> dict[str, Any]:
+        """What to change on an error so that it says what is known. `is_authors` says that its words are the author's:
+        a ToolError they raised, a row of their table, or a refusal in their own code. `exc` is what escaped."""
+        place, nature = _place(exc), self.nature(tool)
+        if is_authors and error.origin is None:
+            effect = _stated(error, place, nature)
+        else:
+            effect = _escaped(error, place, nature)
+        if effect is error.effect and (effect is not None or error.standing == "quoted" or is_authors):
+            return {}
+        # What the server knows it states; where it knows nothing, what follows from the kind must not speak.
+        changes: dict[str, Any] = {"effect": effect, "standing": "quoted" if effect is None else None}
+        return changes | (dict.fromkeys(ADVICE) if effect in IN_DOUBT and not is_authors else {})
+
+
+def _place(exc: BaseException) -> Effect | None:
+    """What the author's marks say; None if there are none."""
+    passed = marks.get()
+    if passed is None:
+        return None
+    if passed.effect is not None:
+        return passed.effect
+    # Not reached yet, by a function that has them: whatever stands before them does nothing, by its author's word.
+    return Effect.NONE if is_before_marks(exc) else None
+
+
+def _stated(error: ToolError, place: Effect | None, nature: Nature) -> Effect | None:
+    if error.given("effect"):
+        return error.effect
+    if place in IN_DOUBT:
+        # Inside its marks or after them, a kind alone is no word that nothing was done.
+        return place
+    known = error.effect or place
+    return Effect.NONE if known is None and nature is Nature.READ else known
+
+
+def _escaped(error: ToolError, place: Effect | None, nature: Nature) -> Effect | None:
+    if nature is Nature.READ and place not in IN_DOUBT:
+        return Effect.NONE
+    known = error.effect if error.effect in _CERTAIN else place
+    # Of what may be done twice, it does not matter whether it was.
+    if known is None or (known is not Effect.NONE and nature is Nature.IDEMPOTENT):
+        return ESCAPED[nature]
+    return known
+
+
+def tell_unmarked(log: Any, tools: Collection[Facts], aftermath: Aftermath) -> None:
+    """Tell the author once which tools say nothing about themselves, and what to add."""
+    names = [
+        tool.name
+        for tool in tools
+        if aftermath.nature(tool) is Nature.UNMARKED and not tool.marks_effects and not is_untouched(tool.function)
+    ]
+    if not names:
+        return
+    shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    # A handler that breaks is no reason for the first call to fail.
+    with suppress(Exception):
+        log.warning(
+            "Nobody says whether these tools change anything, so their failures say that they may have been done: "
+            "%s. Say it by annotations (readOnlyHint, idempotentHint), by install(reads=[…]), or by `with "
+            "failwell.effects():` around what they change.",
+            shown,
+        )
+
+
+_SHOWN: Final = 10

@@ -1,0 +1,179 @@
+"""What a failed call says of what it did: tools that really write, and then really raise."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import mcp
+import pytest
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError as FrameworkError
+from mcp_types import ToolAnnotations
+
+import failwell as fw
+import failwell.server
+from failwell.client import Recovering
+
+READS = ToolAnnotations(read_only_hint=True)
+AGAIN = ToolAnnotations(idempotent_hint=True)
+WRITES = ToolAnnotations(read_only_hint=False)
+TORN = ToolAnnotations(read_only_hint=True, destructive_hint=True)
+
+
+class Ledger(list[str]):
+    """What was really done."""
+
+    def pay(self) -> None:
+        self.append("paid")
+
+
+def called(tool: Callable[[], Any], name: str, annotations: Any = None, **options: Any) -> tuple[Any, str]:
+    """The report of one call by an agent, and what its model reads."""
+    server: Any = MCPServer("shop", log_level="CRITICAL")
+    server.tool(name=name, annotations=annotations)(tool)
+    ask = options.pop("ask", None)
+    failwell.server.install(server, client=None, **options)
+
+    async def main() -> Any:
+        policy = fw.Policy(base_delay=0.01)
+        async with Recovering(mcp.Client(server), policy=policy, ask=ask) as agent:
+            return await agent.call(name, {})
+
+    report = asyncio.run(main())
+    return report, report.result.content[0].text
+
+
+def refused(ledger: Ledger) -> Callable[[], str]:
+    def tool() -> str:
+        ledger.pay()
+        raise ConnectionRefusedError(111, "refused")
+
+    return tool
+
+
+@pytest.mark.parametrize(
+    ("name", "annotations", "options", "effect", "calls"),
+    [
+        ("pay", None, {}, "unknown", 1),
+        ("pay", WRITES, {}, "unknown", 1),
+        ("pay", TORN, {}, "unknown", 1),
+        ("pay", None, {"idempotency": True}, "unknown", 1),
+        ("get_weather", None, {}, None, 1),
+        ("set_price", AGAIN, {}, None, 3),
+        ("look", READS, {}, "none", 3),
+        ("look", None, {"reads": ["lo*"]}, "none", 3),
+        ("get_rid", ToolAnnotations(destructive_hint=True), {"reads": ["get_*"]}, "unknown", 1),
+    ],
+)
+def test_an_exception_says_what_the_nature_of_its_tool_leaves_open(
+    name: str, annotations: Any, options: Any, effect: str | None, calls: int
+) -> None:
+    ledger = Ledger()
+    report, text = called(refused(ledger), name, annotations, **options)
+    assert (report.failure.effect, report.calls, len(ledger)) == (effect and fw.Effect(effect), calls, calls)
+    assert ("may have been done already" in text) is (effect == "unknown")
+    assert ("again" in text) is (effect != "unknown")
+
+
+def marked(at: str, ledger: Ledger) -> Callable[[], str]:
+    def tool() -> str:
+        if at == "before":
+            raise TimeoutError
+        with fw.effects() as work:
+            if at == "inside":
+                ledger.pay()
+                raise TimeoutError
+            if at == "part":
+                ledger.pay()
+                work.part()
+                raise TimeoutError
+            ledger.pay()
+            if at == "refusing inside":
+                raise fw.Transient("Busy.", code="RATE_LIMITED", retry_after=0.01)
+        if at == "refusing after":
+            raise fw.NotFound("No address.")
+        if at == "asking after":
+            raise fw.NeedsInput("Which account?", fields=["account"])
+        raise TimeoutError
+
+    return tool
+
+
+@pytest.mark.parametrize(
+    ("at", "effect"),
+    [
+        ("before", "none"),
+        ("inside", "unknown"),
+        ("part", "partial"),
+        ("refusing inside", "unknown"),
+        ("refusing after", "done"),
+        ("asking after", "done"),
+        ("after", "done"),
+    ],
+)
+@pytest.mark.parametrize("idempotency", [False, True], ids=["plain", "keyed"])
+def test_the_place_that_the_author_marked_says_it_exactly(at: str, effect: str, idempotency: bool) -> None:
+    ledger = Ledger()
+    report, _ = called(marked(at, ledger), "pay", idempotency=idempotency, ask=lambda question: {"account": "a"})
+    assert report.failure.effect is fw.Effect(effect)
+    assert len(ledger) == (0 if at == "before" else 1)
+
+
+def test_marks_are_believed_before_a_tool_that_calls_itself_read_only() -> None:
+    ledger = Ledger()
+    _, text = called(marked("inside", ledger), "look", READS)
+    assert "may have been done already" in text
+
+
+def test_outside_a_server_marks_do_nothing() -> None:
+    with fw.effects() as work:
+        work.part()
+        work.undone()
+
+
+def raising(exc: Exception) -> Callable[[], str]:
+    def tool() -> str:
+        raise exc
+
+    return tool
+
+
+@pytest.mark.parametrize(
+    ("exc", "code", "text"),
+    [
+        (ValueError("limit"), "VALIDATION_ERROR", "limit. Correct the arguments, then call again."),
+        (LookupError("No order o_9."), "NOT_FOUND", "No order o_9. Look for another one; the same call will fail again."),
+        (KeyError("postgres://u:p@h/db"), "NOT_FOUND", "It does not exist. Look for another one; the same call will fail again."),
+        (FrameworkError("Rate limit exceeded, try again in 1 second"), "RATE_LIMITED", "Rate limit exceeded, try again in 1 second."),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)  # fmt: skip
+def test_what_an_author_says_to_the_caller_stands(exc: Exception, code: str, text: str) -> None:
+    report, told = called(raising(exc), "pay")
+    assert (report.failure.code, report.failure.effect, report.calls, told) == (code, None, 1, text)
+
+
+def test_the_same_out_of_a_library_is_no_refusal() -> None:
+    report, text = called(lambda: int("12,50"), "pay")
+    assert report.failure.effect is fw.Effect.UNKNOWN
+    assert "may have been done already" in text
+
+
+def test_a_cause_lends_nothing_to_what_an_author_says() -> None:
+    def tool() -> str:
+        try:
+            raise ConnectionRefusedError
+        except ConnectionRefusedError as cause:
+            raise FrameworkError("Paid. But the receipt could not be mailed.") from cause
+
+    assert called(tool, "pay")[1] == "Paid. But the receipt could not be mailed."
+
+
+def test_the_tools_that_nobody_has_marked_are_named_once(caplog: pytest.LogCaptureFixture) -> None:
+    called(lambda: "ok", "pay")
+    called(lambda: "ok", "get_weather")
+    said = [record.getMessage() for record in caplog.records if "Nobody says" in record.getMessage()]
+    assert len(said) == 1
+    assert ": pay. Say it by annotations" in said[0]
