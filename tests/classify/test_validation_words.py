@@ -376,7 +376,7 @@ def test_the_text_names_the_next_action() -> None:
     assert fw.render(error, "text") == (
         "Invalid arguments for t: x. x: Invalid enum value. Expected 'fast' | 'slow', received 'Fast'. "
         "You sent: 'Fast'. Valid options: 'fast', 'slow'. Did you mean 'fast' instead of 'Fast'? "
-        'Fix the fields above and call the tool again. Do not explain the error. Call again with x="fast".'
+        'Fix the fields above and call the tool again. Call again with x="fast".'
     )
 
 
