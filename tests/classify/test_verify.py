@@ -89,8 +89,25 @@ def test_a_name_that_does_not_plainly_read(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in READING if name not in ("find", "count", "get_me")])
 def test_an_unmarked_tool_whose_name_reads_is_proposed_for_a_write_of_the_same_thing(name: str) -> None:
     thing = parsed(name).head
-    found = None if name.startswith(("search", "lookup")) else fw.Action(name)
+    # To search for nothing tells nothing; of what was allowed somebody may be doing the allowing.
+    found = None if name.startswith(("search", "lookup", "list_allowed")) else fw.Action(name)
     assert find_check(f"delete_{thing}", {}, [tool(name)]) == found
+
+
+@pytest.mark.parametrize(
+    "name",
+    """show_invoice_to_customer fetch_invoice_into_db get_invoice_signed get_invoice_printed get_invoice_unlocked
+    get_paid_invoice get_invoice_print view_invoice_pdf get_sent_invoice read_invoice_aloud""".split(),
+)
+def test_a_name_that_might_do_something_to_the_thing_is_not_proposed_unmarked(name: str) -> None:
+    assert find_check("pay_invoice", {"id": "inv_1"}, [tool(name, "id")]) is None
+
+
+def test_what_is_marked_may_be_named_otherwise() -> None:
+    marked = {**tool("get_paid_invoice", "id"), "annotations": {"readOnlyHint": True}}
+    assert find_check("pay_invoice", {"id": "inv_1"}, [marked]) == fw.Action(
+        "get_paid_invoice", arguments={"id": "inv_1"}
+    )
 
 
 @pytest.mark.parametrize("name", DOING)

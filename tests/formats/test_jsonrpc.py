@@ -93,7 +93,11 @@ DONE_IN_PART = ("PARTIAL_FAILURE", "thread_partial_failure")
 @pytest.mark.parametrize("effect", ["unknown", "partial", "done"])
 def test_a_number_that_passes_gives_way_to_a_call_that_may_have_been_done(effect: str) -> None:
     error = fw.ToolError("The bank did not answer.", code="TIMEOUT", tool="pay", retry_after=30, effect=effect)
-    said = "pay failed part-way, so it may have been done already."
+    said = {
+        "unknown": "pay failed part-way, so it may have been done already.",
+        "partial": "pay was done in part.",
+        "done": "pay was done, and failed after that.",
+    }[effect]
     assert fw.to_jsonrpc(error, 1)["error"] == {
         "code": -32000,
         "message": "Outcome Unknown",

@@ -12,6 +12,7 @@ import pytest
 
 import failwell as fw
 from failwell import Next
+from failwell.model.tool import Traits
 from recorded import cases
 
 NOW = datetime(2026, 7, 28, 12, tzinfo=UTC)
@@ -385,14 +386,24 @@ def test_corrections_run_out_where_it_does_not_matter_what_was_done() -> None:
     assert made == [Next.FIX, Next.GIVE_UP, Next.GIVE_UP]
 
 
-def test_a_flag_that_only_follows_from_the_effect_does_not_stop_a_read() -> None:
+def test_a_flag_that_only_follows_from_the_effect_does_not_stop_a_tool_that_may_be_called_twice() -> None:
     error = fw.parse(fw.to_result(fw.Transient("m", code="TIMEOUT", effect="unknown"), "v1"))
     assert isinstance(error, fw.ToolError)
-    assert [fw.decide(error, tool=tool).next for tool in (READ_ONLY, IDEMPOTENT, WRITE)] == [
+    told = Traits("t").known(reads=["t"])
+    assert [fw.decide(error, tool=tool).next for tool in (told, IDEMPOTENT, WRITE)] == [
         Next.RETRY,
         Next.RETRY,
         Next.ASK,
     ]
+
+
+@pytest.mark.parametrize("effect", ["unknown", "partial", "done"])
+def test_a_server_that_says_that_a_read_may_have_done_something_is_believed(effect: str) -> None:
+    error = fw.parse(fw.to_result(fw.Transient("m", code="TIMEOUT", effect=effect), "v1"))
+    assert isinstance(error, fw.ToolError)
+    assert fw.decide(error, tool=READ_ONLY).doubtful
+    # What was only read from words is no such word.
+    assert fw.decide(error.replace(standing="quoted"), tool=READ_ONLY).repeats is (effect == "unknown")
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,13 @@ import mcp
 import pytest
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError as FrameworkError
-from mcp_types import ToolAnnotations
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
 
 import failwell as fw
 import failwell.server
 from failwell.client import Recovering
+from failwell.client.telling import Told, attempted_sync
+from failwell.model.tool import Traits as ToolTraits
 
 READS = ToolAnnotations(read_only_hint=True)
 AGAIN = ToolAnnotations(idempotent_hint=True)
@@ -177,3 +179,57 @@ def test_the_tools_that_nobody_has_marked_are_named_once(caplog: pytest.LogCaptu
     said = [record.getMessage() for record in caplog.records if "Nobody says" in record.getMessage()]
     assert len(said) == 1
     assert ": pay. Say it by annotations" in said[0]
+
+
+def test_an_error_that_a_tool_returns_says_what_its_marks_say() -> None:
+    ledger = Ledger()
+
+    def pay() -> CallToolResult:
+        with fw.effects():
+            ledger.pay()
+        return CallToolResult(
+            content=[TextContent(type="text", text="The receipt could not be mailed.")], is_error=True
+        )
+
+    report, text = called(pay, "pay")
+    assert (report.failure.effect, report.calls, ledger) == (fw.Effect.DONE, 1, ["paid"])
+    assert text.startswith("pay was done, and failed after that (The receipt could not be mailed).")
+
+
+def test_an_error_that_a_tool_returns_is_left_alone_where_nothing_was_marked() -> None:
+    said = CallToolResult(content=[TextContent(type="text", text="No such invoice.")], is_error=True)
+    report, text = called(lambda: said, "pay")
+    assert report.calls == 1
+    assert text.startswith("No such invoice.")
+
+
+def test_tool_errors_and_the_bridges_know_the_marks() -> None:
+    ledger = Ledger()
+
+    def pay() -> str:
+        with fw.effects():
+            ledger.pay()
+        raise ConnectionRefusedError(111, "refused")
+
+    with pytest.raises(fw.ToolError) as failed:
+        failwell.server.tool_errors(pay)()
+    assert failed.value.effect is fw.Effect.DONE
+    told = attempted_sync(pay, tool=ToolTraits("pay"), policy=fw.Policy(base_delay=0.01))
+    assert isinstance(told, Told)
+    assert isinstance(told.outcome, fw.ToolError)
+    assert told.outcome.effect is fw.Effect.DONE
+    assert told.text.startswith("pay was done, and failed after that")
+    assert ledger == ["paid", "paid"]
+
+
+def test_before_its_marks_a_function_of_a_bridge_has_done_nothing() -> None:
+    calls: list[int] = []
+
+    def pay() -> str:
+        calls.append(1)
+        if len(calls) < 3:
+            raise ConnectionRefusedError(111, "refused")
+        with fw.effects():
+            return "paid"
+
+    assert attempted_sync(pay, tool=ToolTraits("pay"), policy=fw.Policy(base_delay=0.001)) == "paid"

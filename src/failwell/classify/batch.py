@@ -30,13 +30,18 @@ def partial_failure(failed: Mapping[str, BaseException], *, done: Iterable[objec
     }
     names = ", ".join(list(errors)[:5]) + (f" and {len(failed) - 5} more" if len(failed) > 5 else "")
     total = len(failed) + len(finished)
+    # Where none is known to be done, the batch is as uncertain as its items.
+    nothing = all(error.effect is Effect.NONE for error in errors.values()) and len(errors) == len(failed)
+    effect = Effect.PARTIAL if finished else Effect.NONE if nothing else Effect.UNKNOWN
     again = [item for item, error in errors.items() if error.retryable]
     return ToolError(
         f"{len(failed)} of {total} items failed: {names}.",
         code="PARTIAL_FAILURE",
-        effect=Effect.PARTIAL if finished else None,
+        effect=effect,
         details={"failed": items, "done": finished[:_MOST_ITEMS]},
-        suggestion=f"Call it for these items only: {', '.join(again[:20])}." if again else None,
+        suggestion=f"Call it for these items only: {', '.join(again[:20])}."
+        if again and effect is not Effect.UNKNOWN
+        else None,
     )
 
 

@@ -69,6 +69,18 @@ _SPOILT_BY: Final[Mapping[str, frozenset[str]]] = {
 # What makes a thing of a verb: payment, booking, transaction. The `e` of the verb is off already.
 _NOMINAL: Final = frozenset({"", "e", "ment", "ing", "ion", "ation", "al"})
 
+_SAID_OF_THINGS: Final = frozenset(
+    """
+    id ids status state details detail info information data metadata history record entry summary list name number
+    title content contents version context stats settings config configuration
+    """.split()
+)
+"""What may be said of anything behind its name, in the name of a tool that only looks."""
+
+_BELONGS: Final = frozenset("by of for from in per".split())
+_HANDED_ON: Final = frozenset("to into onto as with at on off out up down via through over".split())
+_DONE_TO: Final = frozenset("paid sent built bought sold drawn written undone rewritten shipped done spent".split())
+
 # Whether a call fits them cannot be told by looking at one argument.
 _WHOLE_RULES: Final = frozenset(
     """anyOf oneOf allOf not if $ref $dynamicRef dependentRequired dependentSchemas dependencies minProperties
@@ -118,7 +130,7 @@ def find_check(
         read = parsed(name)
         if times[name] > 1 or not _is_about(read, call) or _is_near(read, call.name):
             continue
-        if acts(read) or not _is_read(traits, trusted, said):
+        if acts(read) or not (_is_said_to_read(traits, trusted, said) or _is_plainly_named(traits, read, call)):
             continue
         try:
             sent = _arguments(read, schema, call)
@@ -167,11 +179,35 @@ def _said(reads: Sequence[str]) -> re.Pattern[str] | None:
     return re.compile("|".join(map(translate, globs))) if globs else None
 
 
-def _is_read(tool: Traits, trusted: bool, said: re.Pattern[str] | None) -> bool:
+def _is_said_to_read(tool: Traits, trusted: bool, said: re.Pattern[str] | None) -> bool:
     if tool.read_only is False or tool.destructive is True:
         return False
-    name = tool.name or ""
-    return (trusted and tool.read_only is True) or (said is not None and bool(said.match(name))) or is_named_read(name)
+    return (trusted and tool.read_only is True) or (said is not None and bool(said.match(tool.name or "")))
+
+
+def _is_plainly_named(tool: Traits, read: ToolName, call: _Call) -> bool:
+    """Whether a tool of which nobody says that it reads has a name that leaves nothing open.
+
+    Which words are verbs nobody can list, so none may stand where one could: behind the thing (`get_invoice_printed`)
+    there is only what is said of any thing, or what the failed call names too, before it nothing that was done to it
+    (`get_paid_invoice`), and nothing is handed on (`show_invoice_to_customer`).
+    """
+    if tool.read_only is False or tool.destructive is True or not is_named_read(tool.name or ""):
+        return False
+    words = read.own[1:]
+    if not _HANDED_ON.isdisjoint(words) or any(word in _DONE_TO or word.endswith("ed") for word in words):
+        return False
+    at = words.index(read.head) if read.head in words else -1
+    behind = words[at + 1 :]
+    known = _SAID_OF_THINGS.union(call.name.words, *map(words_of, call.arguments))
+    of = next((at for at, word in enumerate(behind) if word in _BELONGS), len(behind))
+    return all(word.isdigit() or not forms(word).isdisjoint(known) for word in behind[:of])
+
+
+def _is_nominal(word: str, call: _Call) -> bool:
+    """Whether it is the thing that the call's verb makes: the payment of `pay`."""
+    stem = (call.name.verb or "").removesuffix("e")
+    return bool(stem) and any(form.startswith(stem) and form[len(stem) :] in _NOMINAL for form in forms(word))
 
 
 def _is_near(read: ToolName, write: ToolName) -> bool:
@@ -195,11 +231,10 @@ def _is_about(read: ToolName, call: _Call) -> bool:
         return False
     if not forms(read.head).isdisjoint(forms(write.head)):
         return True
-    # `pay` is about payments, `book` about bookings.
-    stem = write.head.removesuffix("e")
     if write.head != write.verb:
         return False
-    if any(form.startswith(stem) and form[len(stem) :] in _NOMINAL for form in forms(read.head)):
+    # `pay` is about payments, `book` about bookings.
+    if _is_nominal(read.head, call):
         return True
     # A bare verb is about what it is given: `pay` with an `invoice`, or an `invoice_id`.
     return any(words[0] in forms(read.head) and len(words) <= 2 for words in map(words_of, call.arguments) if words)

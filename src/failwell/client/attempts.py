@@ -44,7 +44,7 @@ def has_escaped(error: object) -> bool:
 
 def in_all(error: ToolError, tool: Traits, earlier: Sequence[ToolError] = ()) -> ToolError:
     """The last failure, with what all attempts together may have done."""
-    if tool.reads:
+    if tool.reads and not _is_known(error, tool):
         return error if error.effect in (None, Effect.NONE) else error.replace(effect=Effect.NONE, verify=None)
     effects = [effect_of(failure, tool) for failure in (*earlier, error)]
     worst: Effect | None = next((worst for worst in _WORST_FIRST if worst in effects), None)
@@ -58,6 +58,13 @@ def in_all(error: ToolError, tool: Traits, earlier: Sequence[ToolError] = ()) ->
         error = error.replace()
         error._authored = True
     return error
+
+
+def _is_known(error: ToolError, tool: Traits) -> bool:
+    """Whether the server itself says what a call of a tool that should only read has done."""
+    if error.standing != "stated" or error.effect not in IN_DOUBT:
+        return False
+    return error.effect is not Effect.UNKNOWN or not tool.told
 
 
 def _is_unsure(error: ToolError, tool: Traits) -> bool:

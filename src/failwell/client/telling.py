@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 from failwell.classify.refusal import refusal
 from failwell.formats import Outcome, render
 from failwell.model.decide import Decision, Next, Policy, decide
+from failwell.model.effects import marked_effect, marking
 from failwell.model.error import ToolError
 from failwell.model.kinds import IN_DOUBT
-from failwell.model.tool import Traits
+from failwell.model.tool import ADVICE, Traits
 
 from .attempts import has_escaped, in_all, spread
 from .clock import SYSTEM, Clock
@@ -124,7 +125,13 @@ def raised(exc: Exception, *, transport: bool = False) -> Outcome:
     """
     found = read(exc, transport=transport)
     assert found is not None  # an exception is never a success
-    return (refusal(exc) or found) if has_escaped(found) else found
+    outcome = (refusal(exc) or found) if has_escaped(found) else found
+    place = marked_effect(exc)
+    if place is None or not isinstance(outcome, ToolError) or outcome.origin == "peer" or outcome.given("effect"):
+        return outcome
+    # A refusal that stands before the marks is as good as one that was said.
+    advice = dict.fromkeys(ADVICE) if place in IN_DOUBT and outcome is found else {}
+    return outcome.replace(effect=place, standing=None, **advice)
 
 
 def _none(exc: Exception) -> bool:
@@ -147,12 +154,13 @@ async def attempted(
     """
     attempts = Attempts(tool, policy, clock)
     while True:
-        try:
-            return await call()
-        except Exception as exc:
-            if passes(exc):
-                raise
-            verdict = attempts.failed(raised(exc, transport=transport))
+        with marking():
+            try:
+                return await call()
+            except Exception as exc:
+                if passes(exc):
+                    raise
+                verdict = attempts.failed(raised(exc, transport=transport))
         if isinstance(verdict, Told):
             return verdict
         await clock.sleep(verdict)
@@ -168,12 +176,13 @@ def attempted_sync(
     """`attempted` for a call that blocks."""
     attempts = Attempts(tool, policy, SYSTEM)
     while True:
-        try:
-            return call()
-        except Exception as exc:
-            if passes(exc):
-                raise
-            verdict = attempts.failed(raised(exc))
+        with marking():
+            try:
+                return call()
+            except Exception as exc:
+                if passes(exc):
+                    raise
+                verdict = attempts.failed(raised(exc))
         if isinstance(verdict, Told):
             return verdict
         time.sleep(verdict)

@@ -7,6 +7,7 @@ brackets, never first, and nothing here says what not to do.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from failwell.model.error import ToolError
@@ -55,9 +56,36 @@ def next_step(error: ToolError) -> str:
     return ASK
 
 
-def about(error: ToolError) -> str:
-    """Both, for where the reason is told already."""
-    return f"{doubt(error, with_reason=False)} {next_step(error)}".strip()
+def recovery(error: ToolError) -> str:
+    """How the call stands, what its author says about that, and one step, for where the reason is told already."""
+    if error.effect not in IN_DOUBT:
+        return error.suggestion or ""
+    said = harmless(error, error.suggestion)
+    step = "" if said and error.verify is None else next_step(error)
+    if said and step and said[-1] not in ".!?:;…)":
+        said += "."
+    return " ".join(filter(None, (doubt(error, with_reason=False), said, step)))
+
+
+def author_of(recovery: str) -> str | None:
+    """What the author says in a text that `recovery` made; all of it where it was somebody else's."""
+    stands = _STANDS.match(recovery)
+    if stands is None:
+        return recovery or None
+    said, step, _ = recovery[stands.end() :].rpartition("Next: ")
+    return (said if step else recovery[stands.end() :]).strip() or None
+
+
+def harmless(error: ToolError, said: str | None) -> str:
+    """What an author says to do, unless it is to do again, or not to, what may have been done: models repeat both."""
+    return said if said and (error.may_repeat or not _AGAIN.search(said)) else ""
+
+
+_AGAIN: Final = re.compile(r"(?i)\b(?:again|repeat(?:ed)?|once more|re-?(?:try|tried|trying|send|submit|run))\b")
+_STANDS: Final = re.compile(
+    r"(?:.{1,200}? (?:failed part-way, so it may have been done already|was done in part|was done, and failed after "
+    r"that)|The answer was lost, so .{1,200}? may have been done already)\. ?"
+)
 
 
 def call(action: Action) -> str:

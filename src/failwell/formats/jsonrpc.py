@@ -15,7 +15,7 @@ from failwell.model.parts import FieldError, read_problem
 from failwell.model.plain import MAX_ITEMS, UNSET, Json, text
 
 from .crosswalk import default_code, number_of
-from .doubt import about
+from .doubt import author_of, recovery
 from .wire import (
     OBJECT,
     RESERVED,
@@ -101,7 +101,11 @@ def dump(
     for name in ("device_id", "routeros_error"):
         if name in context and not isinstance(context[name], str):
             context[name] = as_text(context[name])
-    suggestion = error.suggestion or (_default_suggestion(error) if insisted else None)
+    if error.effect in IN_DOUBT:
+        # The contract's sentences end with trying again, and would have a payment made twice.
+        suggestion: str | None = recovery(error)
+    else:
+        suggestion = error.suggestion or (_default_suggestion(error) if insisted else None)
     if suggestion is not None:
         said["suggestion"] = suggestion
     data = {
@@ -232,7 +236,9 @@ def _load(data: Mapping[str, Any], clean: bool) -> ToolError:
         clean=clean,
     )
     said = error._given.get("suggestion")
-    if said is not None and said.endswith(_SUGGESTION_ENDS) and said == _default_suggestion(error):
+    if said is not None and error.effect in IN_DOUBT:
+        error.suggestion = author_of(said)
+    elif said is not None and said.endswith(_SUGGESTION_ENDS) and said == _default_suggestion(error):
         error.suggestion = None
     return restore(
         error,
@@ -243,9 +249,6 @@ def _load(data: Mapping[str, Any], clean: bool) -> ToolError:
 
 
 def _default_suggestion(error: ToolError) -> str:
-    if error.effect in IN_DOUBT:
-        # The contract's sentences end with trying again, and would have a payment made twice.
-        return about(error)
     wait = whole(error.retry_after) if error.retry_after is not None else DEFAULT_WAIT
     return _SUGGESTIONS[error.strategy].replace("{wait}", str(wait))
 

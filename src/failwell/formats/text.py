@@ -15,7 +15,7 @@ from failwell.model.needs import NeedsInput
 from failwell.model.parts import Action, Option, Patch, Path
 from failwell.model.plain import UNSET, Json, rfc3339
 
-from .doubt import doubt, next_step
+from .doubt import doubt, harmless, next_step
 from .wire import Format, build, compact, whole
 from .xml_writing import field_text
 
@@ -84,7 +84,7 @@ def _advice(error: ToolError) -> list[str]:
 
 def _after_doubt(error: ToolError) -> list[str]:
     """What to do about a call that may have been done: what the author says, and one step."""
-    said = _advice(error)
+    said = [sentence for sentence in _advice(error) if harmless(error, sentence)]
     if error.verify is not None and error.verify.tool:
         return [*said, next_step(error)]
     if error.effect is Effect.PARTIAL and (changes := _changes(error)):

@@ -119,27 +119,24 @@ def _contradiction(error: ToolError, flag: bool) -> str:
     return f"{said}, which the code {error.code} rules out."
 
 
-# Kinds that have the same call made again, as it is or corrected; what may have been done must not sound like one.
-_SOUND_PASSING: Final = frozenset({Kind.TRANSIENT, Kind.VALIDATION, Kind.CONFLICT})
-
-
 def outward(error: ToolError, catalog: str) -> ToolError:
     """The error as the form of a contract may say it, which has no word for its effect; `catalog` is its catalogue.
 
-    After a code that says that it passes, models and programs make the call again, whatever stands beside it. So where
-    the call may have been done already, the code gives way; the true one is in `_meta`, and is carried.
+    After a code that says that it passes, models and programs make the call again, whatever stands beside it, and one
+    that refuses says that nothing was done. So where the call may have been done already, the code gives way; the true
+    one is in `_meta`, and is carried.
     """
     # Only contract 002 can say that it is no more than a warning.
     if error.effect not in IN_DOUBT or (catalog == "xml" and not error.is_error):
         return error
     info = error.info
-    # A reader who has only the code takes the code's kind for the error's.
-    if not error._passes and _SOUND_PASSING.isdisjoint({error.kind} if info is None else {error.kind, info.kind}):
+    # Who has only the code takes its kind for the error's, and a refusal for word that nothing was done.
+    if not error._passes and error.kind is Kind.INTERNAL and (info is None or info.kind is Kind.INTERNAL):
         return error
     if info is not None and info.effect is error.effect and info.catalog == catalog:
         # The contract's own word for it.
         return error
-    return error.replace(kind=Kind.INTERNAL, code="OUTCOME_UNKNOWN", title=None, effect=Effect.UNKNOWN)
+    return error.replace(kind=Kind.INTERNAL, code="OUTCOME_UNKNOWN", title=None, effect=error.effect)
 
 
 def _fill(error: ToolError, fields: dict[str, Any], clean: bool) -> None:

@@ -17,6 +17,7 @@ from failwell.model.parts import FieldError, Path
 from failwell.model.plain import UNSET, Json, positive, seconds
 from failwell.model.plain import text as encodable
 
+from .doubt import author_of
 from .wire import RESERVED, brief, build, outward, read_json, restore
 from .xml_writing import FIX_FIELDS, dump, escape
 
@@ -113,7 +114,7 @@ def _load_tool_error(attributes: dict[str, str], body: str, notes: list[str]) ->
         {
             "code": attributes.get("code") or None,
             "severity": attributes.get("severity"),
-            "suggestion": recovery,
+            "suggestion": recovery and author_of(recovery),
             "actions": actions,
             "details": details,
             "retry_after": delay,

@@ -12,7 +12,7 @@ from failwell.model.parts import Action, FieldError
 from failwell.model.plain import UNSET, Json
 
 from .crosswalk import default_code
-from .doubt import about
+from .doubt import recovery as recovery_of
 from .wire import RESERVED, compact
 
 ROUTING: Final = frozenset({"MISSING_DISCRIMINATOR", "INVALID_DISCRIMINATOR", "UNKNOWN_ACTION"})
@@ -79,7 +79,7 @@ def _tool_error_rows(error: ToolError, carried: dict[str, Json] | None) -> list[
         attributes += f' severity="{error.severity.value}"'
     rows = [(0, f"<tool_error{attributes}>"), (1, f"<message>{escape(error.message)}</message>")]
     # Without a word about it, a model makes a call again that may have been done.
-    told = error.suggestion or (about(error) if error.is_error else "")
+    told = recovery_of(error) if error.is_error else error.suggestion or ""
     recovery = [(1, f"<recovery>{escape(told)}</recovery>")] if told else []
     if routing:
         if error.actions:

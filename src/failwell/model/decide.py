@@ -241,7 +241,7 @@ def _plain_conflict(error: ToolError) -> Next:
 
 def _doubt(error: ToolError, tool: Traits, delivery: Delivery | None, keyed: bool) -> str | None:
     """Why the tool must not be called a second time because of this failure, or None when it may be."""
-    if delivery in _NOTHING_RAN or tool.repeatable:
+    if delivery in _NOTHING_RAN or (tool.repeatable and not _is_contradicted(tool, error)):
         return None
     # The same key gets the same answer: that helps where there was none, or only somebody's words on the way.
     if keyed and (error.origin == "local" or (error.standing == "quoted" and error.format != "canonical")):
@@ -255,6 +255,12 @@ def _doubt(error: ToolError, tool: Traits, delivery: Delivery | None, keyed: boo
     if error.effect is Effect.NONE or _is_invited(error):
         return None
     return "Nothing says that the call may be made twice"
+
+
+def _is_contradicted(tool: Traits, error: ToolError) -> bool:
+    """Whether a server says of a tool that it marks as read-only that it may have done something: it knows more of
+    this call than of the tool, and what is known of the tool may be old. Whoever runs this is believed all the same."""
+    return tool.reads and not tool.told and error.standing == "stated" and error.effect in IN_DOUBT
 
 
 # What the transport saw, or what was proven from the tool's own schema.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
@@ -31,7 +32,31 @@ class Marks:
 
 
 marks: ContextVar[Marks | None] = ContextVar("failwell_marks", default=None)
-"""The marks of the call that is being answered; there are none outside a server with `install`."""
+"""The marks of the call that is being answered; there are none where nobody would ask for them."""
+
+
+@contextmanager
+def marking() -> Iterator[None]:
+    """Around a call of a function: its marks are its own, unless somebody further out keeps them already."""
+    if marks.get() is not None:
+        yield
+        return
+    token = marks.set(Marks())
+    try:
+        yield
+    finally:
+        marks.reset(token)
+
+
+def marked_effect(exc: BaseException) -> Effect | None:
+    """What the author's marks say of a call that ended so; None if there are none."""
+    passed = marks.get()
+    if passed is None:
+        return None
+    if passed.effect is not None:
+        return passed.effect
+    # Not reached yet, by a function that has them: whatever stands before them does nothing, by its author's word.
+    return Effect.NONE if is_before_marks(exc) else None
 
 
 class effects:

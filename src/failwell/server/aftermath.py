@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
-from failwell.model.effects import is_before_marks, marks
+from failwell.model.effects import marked_effect, marks
 from failwell.model.error import ToolError
 from failwell.model.kinds import IN_DOUBT, Effect
 from failwell.model.tool import ADVICE, ESCAPED, Nature
@@ -40,7 +40,7 @@ class Aftermath:
     def of(self, error: ToolError, tool: Facts, *, is_authors: bool, exc: BaseException) -> dict[str, Any]:
         """What to change on an error so that it says what is known. `is_authors` says that its words are the author's:
         a ToolError they raised, a row of their table, or a refusal in their own code. `exc` is what escaped."""
-        place, nature = _place(exc), self.nature(tool)
+        place, nature = marked_effect(exc), self.nature(tool)
         if is_authors and error.origin is None:
             effect = _stated(error, place, nature)
         else:
@@ -50,17 +50,6 @@ class Aftermath:
         # What the server knows it states; where it knows nothing, what follows from the kind must not speak.
         changes: dict[str, Any] = {"effect": effect, "standing": "quoted" if effect is None else None}
         return changes | (dict.fromkeys(ADVICE) if effect in IN_DOUBT and not is_authors else {})
-
-
-def _place(exc: BaseException) -> Effect | None:
-    """What the author's marks say; None if there are none."""
-    passed = marks.get()
-    if passed is None:
-        return None
-    if passed.effect is not None:
-        return passed.effect
-    # Not reached yet, by a function that has them: whatever stands before them does nothing, by its author's word.
-    return Effect.NONE if is_before_marks(exc) else None
 
 
 def _stated(error: ToolError, place: Effect | None, nature: Nature) -> Effect | None:

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
 
-from mcp_types import CallToolResult, InputRequiredResult
+from mcp_types import CallToolResult, InputRequiredResult, TextContent
 
 from failwell.classify.validation import unknown_tool
 from failwell.classify.verify import find_check
-from failwell.formats import Outcome
+from failwell.formats import META_KEY, Outcome
 from failwell.model.effects import Marks, marks
 from failwell.model.error import ToolError
 from failwell.model.kinds import IN_DOUBT
@@ -120,8 +120,7 @@ class Boundary(Answering):
                 else:
                     # Out here, where nothing that goes wrong could be taken for a failure of the tool.
                     if getattr(result, "is_error", False) is True:
-                        self._told(call, Facts(call.tool), None, in_span=in_span)
-                        return result
+                        return await self._returned(call, result, facts, opened, closed, in_span)
                     self.stats.add(call.counted, call.seconds)
                     if self.options.hooks:
                         self._emit(call, None, ok=True)
@@ -143,6 +142,28 @@ class Boundary(Answering):
         finally:
             marks.reset(marked)
             current.reset(token)
+
+    async def _returned(
+        self,
+        call: Call,
+        result: Any,
+        facts: Callable[[], Facts | Awaitable[Facts]],
+        opened: Callable[[Any], Any],
+        closed: Callable[[Any], Any],
+        in_span: bool,
+    ) -> Any:
+        """An error that a tool returned: as it is, unless its marks say that something was done, and it does not."""
+        effect = self.aftermath.passed()
+        whole = None if effect is None else opened(result)
+        if not isinstance(whole, CallToolResult) or META_KEY in (whole.meta or {}):
+            self._told(call, Facts(call.tool), None, in_span=in_span)
+            return result
+        text = "\n".join(block.text for block in whole.content if isinstance(block, TextContent))
+        tool = await _now(facts())
+        error = ToolError(text or f"{call.tool} failed.", effect=effect, tool=tool.name, action=tool.action)
+        answer = self._answer(call, await self._checked(call, Failed(error, tool, error)), _same, in_span)
+        rest = [block for block in whole.content if not isinstance(block, TextContent)]
+        return closed(answer.model_copy(update={"content": [*answer.content, *rest]}))
 
     async def _checked(self, call: Call, failed: Failed) -> Failed:
         """The failure of a call that may have been done, with the read call that tells."""

@@ -9,7 +9,9 @@ from typing import Any, Final, ParamSpec, TypeVar, overload
 
 from failwell.classify import DEFAULT, Table, classify, from_error
 from failwell.classify.refusal import refusal
+from failwell.model.effects import marked_effect, marking
 from failwell.model.error import ToolError
+from failwell.model.kinds import IN_DOUBT
 from failwell.model.needs import NeedsInput
 from failwell.model.result import unwrapped
 
@@ -64,19 +66,21 @@ def tool_errors(
 
             @wraps(function)
             async def awaited(*args: Any, **kwargs: Any) -> Any:
-                try:
-                    return unwrapped(await function(*args, **kwargs))
-                except (Exception, SystemExit) as exc:
-                    return failed(exc)
+                with marking():
+                    try:
+                        return unwrapped(await function(*args, **kwargs))
+                    except (Exception, SystemExit) as exc:
+                        return failed(exc)
 
             return awaited
 
         @wraps(function)
         def called(*args: Any, **kwargs: Any) -> Any:
-            try:
-                return unwrapped(function(*args, **kwargs))
-            except (Exception, SystemExit) as exc:
-                return failed(exc)
+            with marking():
+                try:
+                    return unwrapped(function(*args, **kwargs))
+                except (Exception, SystemExit) as exc:
+                    return failed(exc)
 
         return called
 
@@ -87,12 +91,14 @@ def meaning(
     exc: BaseException, tool: str | None, tier: str | None, table: Table = DEFAULT, function: object = None
 ) -> ToolError:
     """The exception as contract 004 reads it; one that is structured already stays what it is."""
+    facts = Facts(tool or "", function=function)
     own = from_error(exc, context=False)
     if own is not None:
-        return own
+        # Of the tool nothing else is known here, so only its marks add to what its author says.
+        place = marked_effect(exc)
+        return own if place not in IN_DOUBT or own.given("effect") else own.replace(effect=place)
     error = classify(exc, table=table)
     refused = None if error._authored else refusal(exc, function)
-    facts = Facts(tool or "", function=function)
     error = refused or error
     error = error.replace(**Aftermath().of(error, facts, is_authors=refused is not None or error._authored, exc=exc))
     changes: dict[str, Any] = {"tool": tool, "tier": tier, "strategy": error.strategy}
