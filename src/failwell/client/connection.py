@@ -114,6 +114,11 @@ class Live:
         """The time of this connection, without the time in which the user was asked."""
         return (self._asked_at if self._questions else self._loop.time()) - self._asked_for
 
+    def forget_tools(self) -> None:
+        """The server lists others now, or says something else of them."""
+        if self.asked is not None and self.asked.is_set():
+            self.asked = None
+
     def hang_up(self) -> None:
         """The server has gone. What is under way gets its own error from the SDK."""
         self.ended = True
@@ -124,7 +129,7 @@ class Live:
             with self._scope:
                 watching.set(self.seen)
                 self.seen.cut = self._refuse
-                self.client = driver.fresh(self.hang_up, self.asking)
+                self.client = driver.fresh(self.hang_up, self.asking, self.forget_tools)
                 async with self.client:
                     keep_answers(self.client)
                     self._scope.deadline = inf

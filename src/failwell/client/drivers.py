@@ -28,6 +28,7 @@ Options = Mapping[str, Any]
 Asking = Callable[[], AbstractContextManager[object]]
 # Less than a call is given to end by itself when its time is up.
 _CHECK_TIMEOUT: Final = 3.0
+_TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 # What a server can ask of a client while it works on a call; both SDKs use these names.
 _CALLBACKS: Final = ("elicitation_callback", "sampling_callback", "list_roots_callback")
 
@@ -51,9 +52,9 @@ class Driver(Protocol):
     positional: tuple[str, ...]
     """The options of `call_tool` that may be given without their names."""
 
-    def fresh(self, ended: Callable[[], None], asking: Asking) -> Any:
-        """A client that was never connected; `ended` is called when its server hangs up, and `asking` is entered for as
-        long as one of its callbacks is at work."""
+    def fresh(self, ended: Callable[[], None], asking: Asking, changed: Callable[[], None]) -> Any:
+        """A client that was never connected; `ended` is called when its server hangs up, `asking` is entered for as
+        long as one of its callbacks is at work, and `changed` is called when the server lists other tools."""
 
     def is_alive(self, client: Any) -> bool:
         """Whether the connection still stands, as far as the client knows."""
@@ -106,6 +107,18 @@ def counted(callback: Callable[..., Awaitable[Any]], asking: Asking) -> Callable
             return await callback(*given, **options)
 
     return known
+
+
+def hearing(handler: Callable[[Any], Awaitable[None]] | None, changed: Callable[[], None]) -> Callable[[Any], Any]:
+    """The client's handler of messages, which also tells that the tools of the server have changed."""
+
+    async def heard(message: Any) -> None:
+        if getattr(message, "method", None) == _TOOLS_CHANGED:
+            changed()
+        if handler is not None:
+            await handler(message)
+
+    return heard
 
 
 def keep_answers(client: Any) -> None:
@@ -169,16 +182,17 @@ class _MCP(_Base):
     def interactive(self) -> bool:
         return any(getattr(self.sample, name) is not None for name in _CALLBACKS)
 
-    def fresh(self, ended: Callable[[], None], asking: Asking) -> Any:
+    def fresh(self, ended: Callable[[], None], asking: Asking, changed: Callable[[], None]) -> Any:
         from mcp.server import Server
         from mcp.server.mcpserver import MCPServer
 
         used = self._used
         template = self._template()
         server = template.server
-        changes = {
+        changes: dict[str, Any] = {
             name: counted(value, asking) for name in _CALLBACKS if (value := getattr(template, name)) is not None
         }
+        changes["message_handler"] = hearing(template.message_handler, changed)
         if isinstance(server, (Server, MCPServer)):
             return replace(template, **changes)
         cache = template.cache
@@ -247,7 +261,7 @@ class _FastMCP(_Base):
     def interactive(self) -> bool:
         return any(self.sample._session_kwargs.get(name) is not None for name in _CALLBACKS)
 
-    def fresh(self, ended: Callable[[], None], asking: Asking) -> Any:
+    def fresh(self, ended: Callable[[], None], asking: Asking, changed: Callable[[], None]) -> Any:
         from fastmcp.client.transports import StdioTransport
         from fastmcp.client.transports.config import MCPConfigTransport
 
@@ -257,6 +271,7 @@ class _FastMCP(_Base):
         template._session_kwargs = {**kwargs, **changes}
         # FastMCP gives this one to its extensions as well.
         template._elicitation_callback = changes.get("elicitation_callback")
+        template._base_message_handler = hearing(template._base_message_handler, changed)
         client = template.new()
         if isinstance(client.transport, MCPConfigTransport) and len(client.transport.config.mcpServers) == 1:
             # It only passes on to the one there is.

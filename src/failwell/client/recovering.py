@@ -293,7 +293,7 @@ class Recovering:
                 if live.silent:
                     live.retire()
                     run.connected = live = await connection.open(timeout)
-            if live is not listing.asked_over:
+            if live is not listing.asked_over or live.asked is None:
                 await listing.ask(connection, live, timeout)
                 # Not every server survives that.
                 run.connected = live = await connection.open(timeout)
@@ -486,6 +486,10 @@ class Recovering:
         if self._listing.is_missing and run.sent and not run.looked:
             run.looked = True
             await self._listing.try_to_fetch(self._open, None, min(self._timeout(run), LISTING_TIMEOUT))
+        live = run.connected
+        if live is not None and live.asked is None and not live.ended and run.sent:
+            # They have changed meanwhile, and with them perhaps what may be called twice.
+            await self._listing.ask(self._open, live, self._timeout(run))
         return self._listing.known
 
     async def _traits(self, run: Run) -> Traits:
