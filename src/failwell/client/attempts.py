@@ -10,7 +10,7 @@ from failwell.model.kinds import IN_DOUBT, Effect, Kind
 from failwell.model.tool import ADVICE, ESCAPED, Nature, Traits
 
 _NO_REFUSAL: Final = frozenset({Kind.TRANSIENT, Kind.INTERNAL})
-_SAY_AGAIN: Final = frozenset({Kind.VALIDATION, Kind.TRANSIENT})
+_SAY_AGAIN: Final = frozenset({Kind.VALIDATION, Kind.TRANSIENT, Kind.CONFLICT})
 _WORST_FIRST: Final = (Effect.DONE, Effect.PARTIAL, Effect.UNKNOWN)
 
 
@@ -29,7 +29,9 @@ def effect_of(error: ToolError, tool: Traits) -> Effect | None:
     """
     if error.effect is not None or error.standing != "quoted":
         return error.effect
-    if error.kind not in _NO_REFUSAL and not has_escaped(error):
+    # Whoever names a time does not refuse: a proxy that says "locked, try in 7 seconds" may have passed the call on.
+    refuses = error.kind not in _NO_REFUSAL and error.retry_after is None and error.reset_at is None
+    if refuses and not has_escaped(error):
         return None
     if error.format == "canonical":
         # A server that speaks our language has looked at its tool already.

@@ -176,6 +176,8 @@ class _MCP(_Base):
         super().__init__(sample, make)
         if sample._entered:
             raise ValueError("Recovering opens the connection itself: give it a client that is not connected yet.")
+        if type(sample.server).__module__.partition(".")[0] == "fastmcp":
+            raise TypeError("mcp.Client does not reach a FastMCP server of this process; use fastmcp.Client(server).")
         self.timeout = sample.read_timeout_seconds
 
     @property
