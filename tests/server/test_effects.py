@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -233,3 +234,76 @@ def test_before_its_marks_a_function_of_a_bridge_has_done_nothing() -> None:
             return "paid"
 
     assert attempted_sync(pay, tool=ToolTraits("pay"), policy=fw.Policy(base_delay=0.001)) == "paid"
+
+
+def test_marks_of_a_helper_say_nothing_of_what_its_caller_did_before() -> None:
+    ledger = Ledger()
+
+    def helper() -> None:
+        if ledger:
+            raise ConnectionRefusedError(111, "refused")
+        with fw.effects():
+            ledger.pay()
+
+    def checkout() -> str:
+        ledger.pay()
+        helper()
+        return "done"
+
+    report, text = called(checkout, "checkout")
+    assert (report.failure.effect, report.calls, ledger) == (fw.Effect.UNKNOWN, 1, ["paid"])
+    assert "may have been done already" in text
+
+
+def test_a_wrapper_of_the_authors_own_may_have_done_something_before_the_marks() -> None:
+    ledger = Ledger()
+
+    def booked(tool: Callable[[], str]) -> Callable[[], str]:
+        @functools.wraps(tool)
+        def wrapper() -> str:
+            ledger.pay()
+            return tool()
+
+        return wrapper
+
+    @booked
+    def pay() -> str:
+        if ledger:
+            raise ConnectionRefusedError(111, "refused")
+        with fw.effects():
+            return "paid"
+
+    report, _ = called(pay, "pay")
+    assert (report.failure.effect, report.calls, ledger) == (fw.Effect.UNKNOWN, 1, ["paid"])
+
+
+def test_what_has_passed_its_marks_was_done_whatever_is_raised() -> None:
+    ledger = Ledger()
+
+    def pay() -> str:
+        with fw.effects():
+            ledger.pay()
+        raise fw.Transient("The mail server is busy.", effect="none")
+
+    report, _ = called(pay, "pay")
+    assert (report.failure.effect, report.calls, ledger) == (fw.Effect.DONE, 1, ["paid"])
+
+
+def test_one_of_a_group_says_nothing_of_the_whole_call() -> None:
+    def pay() -> str:
+        raise ExceptionGroup("tasks", [fw.Transient("Busy.", effect="none"), OSError("disk")])
+
+    with pytest.raises(fw.ToolError) as failed:
+        failwell.server.tool_errors(pay)()
+    assert failed.value.effect is fw.Effect.UNKNOWN
+    assert not failed.value.retryable
+
+
+def test_no_text_of_a_call_in_doubt_names_the_call_itself_or_has_it_made_again() -> None:
+    error = fw.Transient(
+        "Half of it. Nothing was done. Retry in a minute.", effect="unknown", actions=["pay"], tool="pay"
+    )
+    assert fw.render(error, "text") == (
+        "pay failed part-way (Half of it), so it may have been done already. Next: ask the user."
+    )
+    assert fw.decide(error.replace(effect="partial")).calls == ()

@@ -39,11 +39,18 @@ def doubt(error: ToolError, *, with_reason: bool = True) -> str:
     if error.effect is Effect.UNKNOWN and error.delivery == "unanswered":
         return _LOST.format(tool=tool)
     # A crash names its tool in front, as the log does.
-    reason = " ".join(error.message.split()).rstrip(".").removeprefix(f"[{tool}] ") if with_reason else ""
+    reason = _reason(error.message).removeprefix(f"[{tool}] ") if with_reason else ""
     if len(reason) > _LONGEST_REASON:
         reason = reason[: _LONGEST_REASON - 1] + "…"
     state = _STATES[error.effect].replace("{reason}", f" ({reason})" if reason else "")
     return state.replace("{tool}", tool[:1].upper() + tool[1:] if error.tool is None else tool)
+
+
+def _reason(message: str) -> str:
+    """Why, without sentences that have the call made again: a model does what it reads last."""
+    sentences = _SENTENCE.split(" ".join(message.split()))
+    kept = [sentence for sentence in sentences if not _AGAIN.search(sentence) and not _DENIES.search(sentence)]
+    return " ".join(kept).rstrip(".")
 
 
 def next_step(error: ToolError) -> str:
@@ -82,6 +89,8 @@ def harmless(error: ToolError, said: str | None) -> str:
 
 
 _AGAIN: Final = re.compile(r"(?i)\b(?:again|repeat(?:ed)?|once more|re-?(?:try|tried|trying|send|submit|run))\b")
+_DENIES: Final = re.compile(r"(?i)\bnothing (?:was|has been) (?:done|changed|written|sent|charged)\b")
+_SENTENCE: Final = re.compile(r"(?<=[.!?]) ")
 _STANDS: Final = re.compile(
     r"(?:.{1,200}? (?:failed part-way, so it may have been done already|was done in part|was done, and failed after "
     r"that)|The answer was lost, so .{1,200}? may have been done already)\. ?"

@@ -89,7 +89,8 @@ def _after_doubt(error: ToolError) -> list[str]:
         return [*said, next_step(error)]
     if error.effect is Effect.PARTIAL and (changes := _changes(error)):
         return [*said, f"Next: call {error.tool or 'it'} for the rest, with {', '.join(changes)}."]
-    if calls := _calls(error, " ".join(said)):
+    others = error.replace(actions=[action for action in error.actions if action.tool != error.tool])
+    if calls := _calls(others, " ".join(said)):
         return [*said, f"Next: call {calls}."]
     return said or [next_step(error)]
 

@@ -400,8 +400,9 @@ def _resume(error: ToolError) -> Decision:
         )
     if error.patch:
         return Decision(Next.FIX, "Part of it was done; the patch asks only for the rest.", patch=error.patch)
-    if error.actions:
-        return Decision(Next.ALTERNATIVE, "Part of it was done; go on from there.", calls=error.actions)
+    others = tuple(action for action in error.actions if action.tool != error.tool)
+    if others:
+        return Decision(Next.ALTERNATIVE, "Part of it was done; go on from there.", calls=others)
     return Decision(Next.ASK, "Part of it was done, so the call must not be made again as it is.", doubtful=True)
 
 

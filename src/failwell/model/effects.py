@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dis
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -135,12 +135,33 @@ def marks_effects(code: CodeType, names: Mapping[str, Any]) -> bool:
 def is_before_marks(exc: BaseException) -> bool:
     """Whether an exception came out of a function that says where its effects are, from a place that stands before it.
 
-    What stands after it may be another branch, with effects that nobody marked.
+    What stands after it may be another branch, with effects that nobody marked. And where somebody's function without
+    marks called the one that has them, nobody says what that one did before.
     """
-    marked = [trace for trace in frames(exc) if marks_effects(trace.tb_frame.f_code, trace.tb_frame.f_globals)]
-    return bool(marked) and all(trace.tb_lasti < _first_mark(trace.tb_frame.f_code) for trace in marked)
+    own = [trace for trace in frames(exc) if not _is_frameworks(trace.tb_frame.f_globals.get("__name__"))]
+    marked = [trace for trace in own if marks_effects(trace.tb_frame.f_code, trace.tb_frame.f_globals)]
+    if not marked or own[0] is not marked[0]:
+        return False
+    return all(trace.tb_lasti < _first_mark(trace.tb_frame.f_code) for trace in marked)
+
+
+# Whose functions may stand between a call and its tool without having done anything.
+_FRAMEWORKS: Final = frozenset(
+    """
+    failwell mcp mcp_types fastmcp pydantic pydantic_core anyio sniffio starlette uvicorn opentelemetry langchain_core
+    langchain langgraph langsmith pydantic_ai pydantic_graph agents anthropic openai httpx httpx2
+    """.split()
+)
+
+
+def _is_frameworks(module: object) -> bool:
+    package = module.partition(".")[0] if isinstance(module, str) else ""
+    return package in _FRAMEWORKS or (package in sys.stdlib_module_names and package != "__main__")
 
 
 @lru_cache(maxsize=1024)
 def _first_mark(code: CodeType) -> int:
+    # Only now: it takes longer to import than everything here.
+    import dis
+
     return min((each.offset for each in dis.get_instructions(code) if each.argval == "effects"), default=0)

@@ -41,7 +41,7 @@ _DOES: Final = frozenset(
     unpin join register unregister enroll subscribe unsubscribe follow unfollow attach detach mount connect
     disconnect login logout sign mark unmark flag toggle increment incr decrement decr bump increase decrease sync
     upload download import export checkout checkin pay buy sell withdraw capture void settle redeem fulfill ship
-    reserve unreserve vote click press fill navigate scroll drag ensure touch
+    reserve unreserve vote click press fill navigate scroll drag ensure touch rid rebuild reindex recompute
     """.split()
 )
 """Verbs that do something wherever they stand in a name: no noun looks like them."""

@@ -54,7 +54,8 @@ class Aftermath:
 
 def _stated(error: ToolError, place: Effect | None, nature: Nature) -> Effect | None:
     if error.given("effect"):
-        return error.effect
+        # What has passed its marks was done, whatever is said later: what was taken back is said by `undone`.
+        return place if place in _CERTAIN and error.effect is Effect.NONE else error.effect
     if place in IN_DOUBT:
         # Inside its marks or after them, a kind alone is no word that nothing was done.
         return place

@@ -94,9 +94,12 @@ def meaning(
     facts = Facts(tool or "", function=function)
     own = from_error(exc, context=False)
     if own is not None:
-        # Of the tool nothing else is known here, so only its marks add to what its author says.
-        place = marked_effect(exc)
-        return own if place not in IN_DOUBT or own.given("effect") else own.replace(effect=place)
+        # One of a group, or somebody's reading of an exception, is no word about this tool; an effect given is.
+        is_authors = own is exc and (own.standing is None or own.given("effect"))
+        if is_authors and marked_effect(exc) not in IN_DOUBT:
+            # What its author says is all that is known: here no tool is listed, so its nature is not.
+            return own
+        return own.replace(**Aftermath().of(own, facts, is_authors=is_authors, exc=exc))
     error = classify(exc, table=table)
     refused = None if error._authored else refusal(exc, function)
     error = refused or error
