@@ -83,6 +83,18 @@ def author_of(recovery: str) -> str | None:
     return (said if step else recovery[stands.end() :]).strip() or None
 
 
+def effect_in(text: str) -> Effect | None:
+    """What a text says of its call in the words that are used here; None where it does not."""
+    return next((effect for words, effect in _SAID if words in text), None)
+
+
+_SAID: Final = (
+    (" may have been done already.", Effect.UNKNOWN),
+    (" was done in part", Effect.PARTIAL),
+    (" was done, and failed after that", Effect.DONE),
+)
+
+
 def harmless(error: ToolError, said: str | None) -> str:
     """What an author says to do, unless it is to do again, or not to, what may have been done: models repeat both."""
     return said if said and (error.may_repeat or not _AGAIN.search(said)) else ""

@@ -11,7 +11,8 @@ from failwell.model.lazily import pattern
 from failwell.model.needs import NeedsInput
 
 from . import canonical, denial, envelope, jsonrpc, problem, text, toolfailure, typed, v1, xml
-from .wire import OBJECT, Outcome, is_clean, outward, read_json
+from .doubt import effect_in
+from .wire import OBJECT, Outcome, doubted, is_clean, outward, read_json
 
 META_KEY: Final = "io.github.failwell/tool-error"
 """Where the canonical error travels in the `_meta` of a result, and the id of the extension that negotiates it."""
@@ -89,7 +90,8 @@ def _text(source: str, format: str | None = None) -> Outcome | None:
     if start in ("{", "["):
         return _data(read_json(source), format, is_clean(source))
     if start == "<" and format in (None, "xml"):
-        return xml.FORMAT.load(source)
+        found = xml.FORMAT.load(source)
+        return None if found is None else _careful_of(found)
     if start == "E" and (prefix := _SDK_PREFIX.match(source)):
         return _text(source[prefix.end() :], format)
     return None
@@ -102,6 +104,7 @@ def _object(data: Mapping[str, Any], format: str | None = None, clean: bool = Fa
                 outcome = _attached(outcome) or outcome
             if key == "jsonrpc" and isinstance(outcome, ToolError) and outcome.standing != "quoted":
                 outcome.standing = "stated" if is_structured(data["error"]) else "quoted"
+            outcome = _careful_of(outcome, data, data.get("error"), data.get("data"), data.get("meta"))
             return outcome if format is None or outcome.format == format else None
     return None
 
@@ -155,7 +158,24 @@ def _result(result: Mapping[str, Any], format: str | None = None) -> Outcome | N
     for other, _ in found[1:]:
         if isinstance(other, ToolError):
             outcome = _careful(outcome, other)
+    if outcome.effect not in IN_DOUBT and any(map(effect_in, texts)):
+        return doubted(outcome)
     return outcome
+
+
+def _careful_of(outcome: Outcome, *objects: object) -> Outcome:
+    """The outcome, unless something beside it says that the call may have been done: a form has no key for that, so
+    whoever writes one there means it."""
+    if not isinstance(outcome, ToolError) or outcome.effect in IN_DOUBT:
+        return outcome
+    said = [each.get("effect") for each in (*objects, outcome.details) if isinstance(each, OBJECT)]
+    is_said = any(isinstance(each, str) and each in _DOUBTS for each in said)
+    if is_said or effect_in(outcome.message) or effect_in(outcome.suggestion or ""):
+        return doubted(outcome)
+    return outcome
+
+
+_DOUBTS: Final = frozenset(effect.value for effect in IN_DOUBT)
 
 
 class _Found(NamedTuple):

@@ -15,7 +15,7 @@ from failwell.model.needs import NeedsInput
 from failwell.model.parts import Action, Option, Patch, Path
 from failwell.model.plain import UNSET, Json, rfc3339
 
-from .doubt import doubt, harmless, next_step
+from .doubt import doubt, effect_in, harmless, next_step
 from .wire import Format, build, compact, whole
 from .xml_writing import field_text
 
@@ -197,7 +197,10 @@ def load(text: str) -> ToolError | None:
     """Prose says nothing a program may rely on, so it counts as the kind that is given up."""
     if not text.strip():
         return None
-    return build("text", text, {"legacy": True}, kind=Kind.INTERNAL)
+    # But our own words for a call that may have been done are told by nothing else.
+    effect = effect_in(text)
+    fields = {"legacy": True} if effect is None else {"legacy": True, "code": "OUTCOME_UNKNOWN", "effect": effect}
+    return build("text", text, fields, kind=Kind.INTERNAL)
 
 
 FORMAT: Final = Format("text", "none, plain sentences", dump, load, str, ask=ask)

@@ -83,6 +83,9 @@ def build(
         notes.append("The code was not a text.")
         fields["code"] = code = None
     info = find(code)
+    if fields.get("effect") is not None and Effect.of(fields["effect"]) is None:
+        notes.append("The effect is none that is known, so the call may have been done.")
+        fields["effect"] = Effect.UNKNOWN
     flag = retryable if isinstance(retryable, bool) else None
     if kind is None:
         kind = info.kind if info else Kind.TRANSIENT if flag else Kind.INTERNAL
@@ -243,7 +246,16 @@ def restore(
         if name not in _BEFORE and fits(filled := _filled(whole, {name: value})):
             whole = filled or whole
     whole = _no_bolder(_noted(whole, error), error)
+    if whole.effect not in IN_DOUBT and Effect.of(carried.get("effect")) in IN_DOUBT:
+        return doubted(whole)
     return whole.note("What was carried contradicts the form around it; the form counts.")
+
+
+def doubted(error: ToolError) -> ToolError:
+    """An error beside which stands that its call may have been done: the more careful of the two counts."""
+    return error.replace(effect=Effect.UNKNOWN).note(
+        "Something in the answer says that the call may have been done; the careful reading counts."
+    )
 
 
 def _no_bolder(whole: ToolError, form: ToolError) -> ToolError:
