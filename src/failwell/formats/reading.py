@@ -35,7 +35,10 @@ _SDK_PREFIX = pattern(r"(?:Error (?:executing|calling) tool '?[^:'\n]{1,200}'?: 
 
 
 def parse(source: object, format: str | None = None) -> Outcome | None:
-    """The failure or the question in `source`; None when there is neither.
+    """The failure or the question that `source` says in one of the wire formats; None when there is neither.
+
+    It is the strict reader: of words it knows only that they are words, and of a number only what its contract says.
+    What somebody's sentence means, an exception or an HTTP answer, `failwell.read` tells.
 
     `source` may be a text, bytes, a JSON object, a tool result or a JSON-RPC response as dictionaries, or an object of
     an MCP SDK. The format is detected and recorded in the result's `format`; with `format`, only that one is tried.

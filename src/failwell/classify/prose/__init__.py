@@ -27,4 +27,24 @@ def from_text(text: str, *, is_error: bool | None = None, number: int | None = N
     return read(text, is_error, number)
 
 
-__all__ = ["from_text"]
+def from_paste(text: str) -> ToolError | None:
+    """What a text means to whoever pasted it and asks; None for one that tells of no failure.
+
+    What nobody called an error, and what does not call itself one, is believed less.
+
+    >>> from_paste("Transport closed").code, from_paste("All 12 checks passed.") is None
+    ('NETWORK_ERROR', True)
+    """
+    from .announcing import is_report
+    from .finding import GUESSED
+
+    found = from_text(text)
+    if found is not None or is_report(text):
+        return found
+    found = from_text(text, is_error=True)
+    if found is None or found.code is None:
+        return None
+    return found.replace(confidence=min(found.confidence or GUESSED, GUESSED))
+
+
+__all__ = ["from_paste", "from_text"]
