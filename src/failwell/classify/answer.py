@@ -12,10 +12,12 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from failwell.formats import META_KEY, Outcome, parse
-from failwell.formats.reading import is_structured
+from failwell.formats import FORMATS, META_KEY, Outcome, parse
+from failwell.formats.jsonrpc import is_structured
+from failwell.formats.reading import is_prose
 from failwell.model.error import ToolError
 from failwell.model.fields import Delivery, Standing
+from failwell.model.forms import form_of
 from failwell.model.kinds import Effect, Kind
 from failwell.model.lazily import pattern
 from failwell.model.needs import NeedsInput
@@ -106,36 +108,43 @@ def read(
         return None
     if (answer := web(outcome)) is not None:
         return _of_web(answer, observe=observe, envelopes=envelopes, format=format)
-    told = outcome if format == "text" and isinstance(outcome, str) else opened(outcome)
+    told = outcome if isinstance(outcome, str) and is_prose(format) else opened(outcome)
     found = parse(told, format)
     if not observe and _worked(told) and not _counts(found, told, envelopes):
         return None
     if isinstance(found, NeedsInput) or (found is not None and not found.is_error):
         return found
-    # What is carried as ours was read from its words by whoever wrote it down: the words do not say it better.
-    if isinstance(found, ToolError) and (not found.legacy or found.format == "canonical"):
+    # What is passed on whole was read from its words by whoever wrote it down: the words do not say it better.
+    if isinstance(found, ToolError) and (not found.legacy or form_of(found.format).relayed):
         return _patient(_stated(found, told), told)
-    prose = _prose(told, found) if format in (None, "text") else None
+    prose = _prose(told, found) if format is None or is_prose(format) else None
     return None if prose is None else _patient(prose, told)
 
 
 def _stated(found: ToolError, told: object) -> ToolError:
     """What stands in a form, with what its words say where the form says nothing."""
-    if found.format == "envelope" and found.code is None:
+    words = _words_of(found)
+    if words == "label" and found.code is None:
         # `{"success": false, "error": "User 7 not found"}`: the form says that it failed, the words say how.
         worded = _prose(told, found)
         if worded is not None and worded.code is not None:
             return worded
-    if (number := _bare_number(found, told)) is not None:
+    if words == "number" and (number := _bare_number(found, told)) is not None:
         return _quoted(from_text(found.message, is_error=True, number=number) or found)
     error = _worded(found)
     return _from_peer(error) if is_answer(told) else _handed_over(error, told)
 
 
+def _words_of(error: ToolError) -> str | None:
+    """Beside what the words of an error in its format say more than the format does."""
+    spec = FORMATS.get(error.format or "")
+    return None if spec is None else spec.worded
+
+
 def _bare_number(found: ToolError, told: object) -> int | None:
     """The number of a JSON-RPC error that means nothing to anybody else, and beside which there are only words."""
     error = told.get("error", told) if isinstance(told, Mapping) else None
-    if found.format != "jsonrpc" or found.info is not None or not isinstance(error, Mapping):
+    if found.info is not None or not isinstance(error, Mapping):
         return None
     number = error.get("code")
     return number if error.get("data") is None and type(number) is int else None
@@ -143,7 +152,7 @@ def _bare_number(found: ToolError, told: object) -> int | None:
 
 def _handed_over(error: ToolError, told: object) -> ToolError:
     """An error object by itself. A number and words are for people, whether a response is around them or not."""
-    if error.format != "jsonrpc" or error.standing is not None or not isinstance(told, Mapping):
+    if _words_of(error) != "number" or error.standing is not None or not isinstance(told, Mapping):
         return error
     inner = told.get("error", told)
     return error if is_structured(inner) else error.replace(standing="quoted")
@@ -260,7 +269,7 @@ _ANY: Final = frozenset(Kind)
 def _worded(error: ToolError) -> ToolError:
     """An error as its words say it, if its code means something else to each server and nothing else is told."""
     given = error._given.keys()
-    if error.format not in ("jsonrpc", "envelope") or not _STATED.isdisjoint(given):
+    if _words_of(error) is None or not _STATED.isdisjoint(given):
         return error
     kinds = _ANY if error.info is None else _BROAD.get(error.code or "")
     if kinds is None or (error.info is not None and not given <= _LITTLE):

@@ -199,4 +199,4 @@ def load(text: str) -> ToolError | None:
     return build("text", text, {"legacy": True}, kind=Kind.INTERNAL)
 
 
-FORMAT: Final = Format("text", "none, plain sentences", dump, load, str, ask=ask)
+FORMAT: Final = Format("text", "none, plain sentences", dump, load, str, ask=ask, prose=True, gated=False)
