@@ -22,7 +22,7 @@ from .model.parts import Action, Conflicting, FieldError, Option, Patch, apply_p
 from .model.plain import UNSET
 
 if TYPE_CHECKING:
-    from .client.reading import read
+    from .classify.answer import read
     from .model import catalogs
     from .model.decide import Decision, Next, Policy, decide
     from .model.declared import raises
@@ -39,7 +39,7 @@ _LATER = {
     "Template": ".model.template",
     "raises": ".model.declared",
     "effects": ".model.effects",
-    "read": ".client.reading",
+    "read": ".classify.answer",
     "catalogs": ".model.catalogs",
 }
 

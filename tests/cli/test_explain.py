@@ -231,15 +231,42 @@ def test_it_says_what_the_error_is_and_what_to_do(name: str) -> None:
 
 
 @pytest.mark.checklist(40)
-def test_prose_is_an_error_only_when_called_text() -> None:
-    line = refusal(run(source="Error: something broke"), 1)
+def test_prose_that_was_pasted_is_explained() -> None:
+    assert told(source="Request failed with status code 429, retry after 7 seconds") == [
+        "format       text (none, plain sentences)",
+        "kind         transient",
+        "code         RATE_LIMITED: Too many requests.",
+        "message      Request failed with status code 429, retry after 7 seconds",
+        "retryable    yes",
+        "strategy     retry_with_backoff",
+        "effect       not said, so unknown",
+        "retry after  7 seconds",
+        "note         unstructured: there is only prose to go by",
+        "do next      Ask the user. Nobody stated that nothing was done: it was only read from words, and no call is "
+        "known that would tell; ask before making it again.",
+    ]
+    assert as_json("--read-only", source="Error: too many requests, retry after 7 seconds")["decision"]["delay"] == 7
+    assert as_json(source="Transport closed")["outcome"]["code"] == "NETWORK_ERROR"
+
+
+def test_words_that_say_nothing_are_an_error_only_when_called_text() -> None:
+    line = refusal(run(source="it broke"), 1)
     assert line == "failwell: this is not an error in any format I know; for prose use --format text"
-    assert told("--format", "text", source="Error: something broke")[:4] == [
+    assert told("--format", "text", source="it broke")[:4] == [
         "format       text (none, plain sentences)",
         "kind         internal",
         "code         none",
-        "message      Error: something broke",
+        "message      it broke",
     ]
+
+
+@pytest.mark.parametrize(
+    ("number", "message", "code"),
+    [(-32603, "User 7 not found", "NOT_FOUND"), (-32602, "Unknown tool: foo", "UNKNOWN_TOOL")],
+)
+def test_what_a_number_does_not_say_its_words_do(number: int, message: str, code: str) -> None:
+    source = json.dumps({"jsonrpc": "2.0", "id": 1, "error": {"code": number, "message": message}})
+    assert as_json(source=source)["outcome"]["code"] == code
 
 
 def test_json_is_the_whole_outcome_and_the_decision() -> None:

@@ -15,8 +15,8 @@ from unseen import ERRORS, GROUPS, SUCCESSES, result
 
 import failwell as fw
 from failwell.classify import from_text
+from failwell.classify.answer import _is_fine
 from failwell.client import read
-from failwell.client.reading import _is_fine
 
 REFUSALS = (fw.Kind.VALIDATION, fw.Kind.PERMISSION, fw.Kind.NOT_FOUND)
 

@@ -100,16 +100,21 @@ def from_http(
 def from_response(status: int, response: object, *, method: object = None) -> ToolError:
     """`from_http` for the response object of any client. Its body is used only if it has been loaded: reading it here
     could block."""
-    # Where both requests and httpx keep what they have read; their properties would read, or raise.
-    body = attribute(response, "__dict__")
-    body = body.get("_content") if type(body) is dict else None
     method = method or attribute(attribute(response, "request"), "method")
     return from_http(
         status,
         attribute(response, "headers"),
-        body if type(body) is bytes else None,
+        loaded(response),
         method=method if type(method) is str else None,
     )
+
+
+def loaded(response: object) -> bytes | None:
+    """The body of a response, if it has been read."""
+    # Where both requests and httpx keep what they have read; their properties would read, or raise.
+    held = attribute(response, "__dict__")
+    body = held.get("_content") if type(held) is dict else None
+    return body if type(body) is bytes else None
 
 
 def body_message(body: object) -> str:

@@ -6,7 +6,7 @@ import json
 from argparse import Namespace, RawDescriptionHelpFormatter
 from typing import Any
 
-from failwell import losses, parse
+from failwell import losses, read
 from failwell.formats import FORMATS, to_wire
 from failwell.formats.wire import Outcome, read_json
 
@@ -50,7 +50,7 @@ def run(options: Namespace) -> int:
     source = read_source(options.file)
     if options.jsonl:
         return _lines(source, target, options, wanted)
-    outcome = parse(source, options.source_format)
+    outcome = read(source, format=options.source_format)
     if outcome is None:
         raise not_an_error(options.source_format, "--from text")
     if options.losses:
@@ -70,7 +70,7 @@ def _lines(source: str, target: str, options: Namespace, wanted: dict[str, Any])
         value = read_json(line)
         if value is None and line.strip() != "null":
             raise Stop(f"line {number} is not JSON; each line holds a text in quotes or an object")
-        outcome = parse(value, options.source_format) if isinstance(value, (str, dict)) else None
+        outcome = read(value, format=options.source_format) if isinstance(value, (str, dict)) else None
         wire = None if outcome is None else _convert(outcome, target, options.carry, wanted)
         written.append(json.dumps(wire, ensure_ascii=not speaks_unicode()))
     for text in written:

@@ -6,7 +6,7 @@ from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator
 from typing import Any
 
-from failwell import Decision, NeedsInput, Next, ToolError, Traits, decide, guard, parse
+from failwell import Decision, NeedsInput, Next, ToolError, Traits, decide, guard, read
 from failwell.formats import FORMATS
 
 from .io import Commands, add_source, check_format, console, in_line, not_an_error, print_json, read_source
@@ -15,7 +15,8 @@ _EPILOG = """\
 examples:
   failwell explain error.json
   my-agent --last-result | failwell explain --tool send_email --read-only
-  echo 'Error: something broke' | failwell explain --format text
+  echo 'Request failed with status code 429, retry after 7 seconds' | failwell explain
+  echo 'it broke' | failwell explain --format text     an error, whatever it says
   failwell explain --show-redactions error.json      what the guard would mask
 """
 
@@ -35,7 +36,8 @@ def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "explain",
         help="what is this error, and what should an agent do next",
-        description="Reads an error in any known format and says what it is and what an agent should do about it.",
+        description="Reads an error in any known format, or in anybody's words, and says what it is and what an agent "
+        "should do about it.",
         epilog=_EPILOG,
         formatter_class=RawDescriptionHelpFormatter,
     )
@@ -56,7 +58,7 @@ def register(commands: Commands) -> None:
 
 def run(options: Namespace) -> int:
     source = read_source(options.file)
-    outcome = parse(source, check_format(options.format))
+    outcome = read(source, format=check_format(options.format))
     if outcome is None:
         raise not_an_error(options.format, "--format text")
     traits = Traits(options.tool, options.read_only or None, options.idempotent or None)

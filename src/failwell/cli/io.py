@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from failwell.formats import FORMATS
+from failwell.formats.reading import is_prose
 from failwell.guard.visible import visible
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def in_line(text: str) -> str:
 
 def not_an_error(format: str | None, remedy: str) -> Stop:
     """What to say of input that holds no error."""
-    if format == "text":
+    if is_prose(format):
         return Stop("there is no text to read", code=1)
     if format is not None:
         return Stop(f"this is not an error in the format {format}; leave the format out to have it detected", code=1)
@@ -54,7 +55,7 @@ def as_written(wire: Any, format: str) -> str:
         return text
     if not isinstance(wire, str):
         return json.dumps(wire, indent=2 if "\n" in text else None)
-    return text.encode("ascii", "xmlcharrefreplace").decode() if format == "xml" else text
+    return text.encode("ascii", "xmlcharrefreplace").decode() if FORMATS[format].start == "<" else text
 
 
 def add_source(parser: ArgumentParser) -> None:

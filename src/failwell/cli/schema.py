@@ -45,7 +45,7 @@ def run(options: Namespace) -> int:
 
 
 def _language(name: str) -> str:
-    return "RELAX NG" if name == "xml" else "JSON Schema"
+    return "RELAX NG" if FORMATS[name].schema.endswith(".rng") else "JSON Schema"
 
 
 def _contract(name: str) -> str:

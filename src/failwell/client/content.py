@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from failwell.formats import keys
 from failwell.guard import DEFAULT
 
 from .telling import failure
 
-ORIGINAL: Final = "io.github.failwell/original"
+ORIGINAL: Final = keys.ORIGINAL
 """The key under which a bridge keeps the blocks of a server's result, where its text says something else."""
 
 # Bytes, not words.

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import uuid4
 
+from failwell.formats import keys
 from failwell.model.error import ToolError
 
 from .connection import Live
 from .report import Report
 
-IDEMPOTENCY_KEY: Final = "io.github.failwell/idempotency-key"
+IDEMPOTENCY_KEY: Final = keys.IDEMPOTENCY_KEY
 """The key in the `_meta` of a call under which its idempotency key travels."""
-IDEMPOTENCY_STORE: Final = "io.github.failwell/idempotency-instance"
+IDEMPOTENCY_STORE: Final = keys.IDEMPOTENCY_INSTANCE
 """The key in the `_meta` of a repeated call under which goes which store of the server has to know it."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from failwell.guard import DEFAULT, Guard
@@ -11,19 +10,13 @@ from failwell.model.error import ToolError
 from failwell.model.needs import NeedsInput
 from failwell.model.plain import Json
 
-from . import canonical, envelope, jsonrpc, problem, text, toolfailure, typed, v1, xml
 from . import denial as denials
+from . import jsonrpc, text
 from .clients import CLIENTS, Client, find_client
 from .jsonrpc import ERA, MODERN_ERA
 from .reading import META_KEY, parse
-from .wire import Format, Outcome, outward, pretty
-
-FORMATS: Final[Mapping[str, Format]] = MappingProxyType(
-    {
-        module.FORMAT.name: module.FORMAT
-        for module in (typed, v1, xml, envelope, jsonrpc, problem, toolfailure, text, canonical)
-    }
-)
+from .table import FORMATS
+from .wire import Format, Outcome, pretty, told_in
 
 _UNSAID: Final = frozenset({"failwell", "outcome", "notes"})
 # How it was said is for its reader to tell, unless it was said to be less than stated.
@@ -100,23 +93,22 @@ def to_result(
         raise ValueError(f"There is no gate {gate!r}; use 'markdown', 'json' or 'both'.")
     if not ERA.fullmatch(era):
         raise ValueError(f"{era!r} is not a protocol version; it looks like '2025-11-25'.")
-    if format == "jsonrpc":
-        options.setdefault("era", era)
     spec = _spec(format, options)
+    if "era" in spec.options:
+        options.setdefault("era", era)
     outcome = _guarded(outcome, guard)
     wire = _wire(outcome, spec, carry, options)
     known = find_client(client)
     result: dict[str, Json] = {"content": _blocks(outcome, spec, wire, gate, prefix, known)}
-    if isinstance(wire, dict) and spec.name != "toolfailure" and _structured_fits(spec, known, output_schema):
+    if isinstance(wire, dict) and spec.meta_key is None and _structured_fits(spec, known, output_schema):
         result["structuredContent"] = wire
     if isinstance(outcome, ToolError):
-        # Contract 003 has no remark: what is no success is an error.
-        result["isError"] = outcome.is_error or spec is envelope.FORMAT
+        result["isError"] = outcome.is_error or spec.is_failure
     elif spec.ask is None:
         result["isError"] = True
     attached: dict[str, Json] = {META_KEY: outcome.to_dict()} if meta else {}
-    if spec.name == "toolfailure":
-        attached[toolfailure.META_KEY] = wire
+    if spec.meta_key is not None:
+        attached[spec.meta_key] = wire
     if denial and isinstance(outcome, ToolError) and (refused := denials.dump(outcome)) is not None:
         attached[denials.META_KEY] = refused
     if attached:
@@ -131,7 +123,7 @@ def _structured_fits(spec: Format, client: Client | None, output_schema: bool) -
         return not output_schema
     if client.structured == "instead":
         # It replaces the text, so only an object that says everything may go out.
-        return spec.name in ("canonical", "problem")
+        return spec.whole
     return client.structured != "checked" or not output_schema
 
 
@@ -143,19 +135,11 @@ def _blocks(
         prefix = prefix or "Error: "
     people: dict[str, Json] = {"type": "text", "text": prefix + told}
     programs: dict[str, Json] = {"type": "text", "text": spec.encode(wire)}
-    if spec.name == "v1":
-        gate = gate or "markdown"
-        programs["mimeType"] = "application/json"
-        if isinstance(outcome, NeedsInput):
-            people["annotations"] = {"priority": 1, "audience": ["user"]}
-        else:
-            # The contract's block is the message alone; a client that shows nothing else is told more.
-            people["text"] = prefix + (text.as_prose(outcome.message) if client is None else told)
-            people["mimeType"] = "text/markdown"
-    elif not isinstance(wire, dict):
-        return [people] if spec.name == "text" else [programs]
-    else:
-        gate = gate or ("markdown" if spec.name in ("canonical", "problem", "toolfailure") else "json")
+    if spec.dress is not None:
+        spec.dress(outcome, people, programs, prefix if client is None else None)
+    if not isinstance(wire, dict):
+        return [people] if spec.prose else [programs]
+    gate = gate or spec.gate
     if gate == "json":
         return [programs]
     if gate == "markdown" or (client is not None and client.blocks == "first"):
@@ -197,9 +181,8 @@ def _wire(outcome: Outcome, spec: Format, carry: bool, options: Mapping[str, Any
         if spec.ask is not None:
             return spec.ask(outcome)
         outcome = outcome.to_error()
-        if spec.name == "jsonrpc":
-            options = {"number": -32602, **options}
-    told = outcome if spec.catalog is None else outward(outcome, spec.catalog)
+        options = {**spec.question, **options}
+    told = told_in(outcome, spec)
     wire = spec.dump(told, **options)
     if not carry or spec.stow is None:
         return wire

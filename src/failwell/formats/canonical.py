@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from failwell.model.error import CANONICAL_VERSION, ToolError
+from failwell.model.forms import Form
 from failwell.model.kinds import Kind
 from failwell.model.needs import NeedsInput
 from failwell.model.plain import Json
 
-from .wire import OBJECT, Format, Outcome, brief, build, compact
+from .wire import OBJECT, RESERVED, Format, Outcome, Sign, brief, build, compact
 
 FIELDS: Final = frozenset(
     {
@@ -103,4 +104,15 @@ def list_fields(fields: dict[str, Json], notes: list[str], names: tuple[str, ...
             del fields[name]
 
 
-FORMAT: Final = Format("canonical", "Failwell's own", dump, load, compact, ask=ask)
+FORMAT: Final = Format(
+    "canonical",
+    "Failwell's own",
+    dump,
+    load,
+    compact,
+    ask=ask,
+    signs=(Sign(0, RESERVED, load),),
+    gate="markdown",
+    whole=True,
+    again=Form(relayed=True),
+)

@@ -7,11 +7,12 @@ from typing import Any, Final, Literal, TypeGuard
 
 from failwell.model.codes import find, snake
 from failwell.model.error import ToolError
+from failwell.model.forms import Form
 from failwell.model.kinds import Effect
 from failwell.model.plain import Json, instant, plain, positive, rfc3339
 
 from .crosswalk import ROWS, core_code, default_code
-from .wire import OBJECT, RESERVED, Format, brief, build, outward, pretty, restore, whole
+from .wire import OBJECT, RESERVED, Format, Sign, brief, build, outward, pretty, restore, whole
 
 Profile = Literal["api", "workflow"]
 TOOL_VERSION: Final = "1.0"
@@ -185,4 +186,9 @@ FORMAT: Final = Format(
     options=("strict", "profile", "mode", "approval_mode", "elapsed_ms"),
     stow=_stow,
     catalog="social",
+    signs=(Sign(30, "success", load),),
+    worded="label",
+    terse=True,
+    is_failure=True,
+    again=Form(flagged=True),
 )

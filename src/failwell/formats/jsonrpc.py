@@ -10,16 +10,19 @@ from typing import Any, Final
 
 from failwell.model.codes import Code, find
 from failwell.model.error import ToolError
+from failwell.model.forms import Form
 from failwell.model.kinds import IN_DOUBT, Kind, Strategy
 from failwell.model.parts import FieldError, read_problem
 from failwell.model.plain import MAX_ITEMS, UNSET, Json, text
 
 from .crosswalk import default_code, number_of
 from .doubt import author_of, recovery
+from .keys import TOOL_ERROR
 from .wire import (
     OBJECT,
     RESERVED,
     Format,
+    Sign,
     as_text,
     build,
     compact,
@@ -188,6 +191,12 @@ def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
     return _load(data, clean) if sniff(data) else None
 
 
+def is_structured(error: object) -> bool:
+    """Whether a JSON-RPC error says in an object what went wrong. Its number and its words say it to people."""
+    data = error.get("data") if isinstance(error, Mapping) else None
+    return isinstance(data, Mapping) and (isinstance(data.get("mcp_error_code"), str) or TOOL_ERROR in data)
+
+
 def load_bare(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
     """From an error object that is nothing else, whatever its number; for where an error is expected."""
     code = data.get("code")
@@ -324,4 +333,16 @@ FORMAT: Final = Format(
     options=("number", "actionable", "era", "debug"),
     stow=stow_in("data", dump),
     catalog="jsonrpc",
+    # A response is one whatever is in it; an error object by itself looks like many others.
+    signs=(
+        Sign(10, "jsonrpc", load_response, lambda data: is_structured(data["error"])),
+        Sign(70, "code", load),
+        Sign(80, "error", load),
+    ),
+    bare=load_bare,
+    attaches=True,
+    worded="number",
+    own_words=frozenset({"strategy"}),
+    question={"number": -32602},
+    again=Form(ruled=frozenset({"RATE_LIMITED", "TIMEOUT", "DEVICE_UNREACHABLE"}), first_delay=60.0),
 )

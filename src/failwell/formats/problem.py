@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from failwell.model.error import ToolError
+from failwell.model.forms import Form
 from failwell.model.kinds import Kind
 from failwell.model.parts import FieldError, Path, read_problem
 from failwell.model.plain import MAX_ITEMS, UNSET, Json
 
 from .canonical import FIELDS, LISTS, list_fields
-from .wire import OBJECT, Format, build, compact, kept_map, read_parts
+from .wire import OBJECT, Format, Sign, build, compact, kept_map, read_parts
 
 MEDIA_TYPE: Final = "application/problem+json"
 TYPE_PREFIX: Final = "urn:failwell:code:"
@@ -176,4 +177,14 @@ def _step(part: str) -> str | int:
     return part.replace("~1", "/").replace("~0", "~")
 
 
-FORMAT: Final = Format("problem", "RFC 9457, problem details", dump, load, compact)
+FORMAT: Final = Format(
+    "problem",
+    "RFC 9457, problem details",
+    dump,
+    load,
+    compact,
+    signs=(Sign(90, "title", load), Sign(91, "detail", load)),
+    gate="markdown",
+    whole=True,
+    again=Form(flagged=True),
+)

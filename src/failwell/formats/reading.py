@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from failwell.model.error import ToolError
@@ -10,33 +10,26 @@ from failwell.model.kinds import IN_DOUBT, Severity, Strategy
 from failwell.model.lazily import pattern
 from failwell.model.needs import NeedsInput
 
-from . import canonical, denial, envelope, jsonrpc, problem, text, toolfailure, typed, v1, xml
+from . import canonical, denial, text
 from .doubt import effect_in
-from .wire import OBJECT, Outcome, doubted, is_clean, outward, read_json
+from .keys import TOOL_ERROR
+from .table import FORMATS
+from .wire import OBJECT, Format, Outcome, Sign, doubted, is_clean, read_json, told_in
 
-META_KEY: Final = "io.github.failwell/tool-error"
-"""Where the canonical error travels in the `_meta` of a result, and the id of the extension that negotiates it."""
-
-# In the order in which they are tried, what can be told for certain first, with a key the object must have.
-_OBJECTS: Final[tuple[tuple[str, Callable[[Mapping[str, Any], bool], Outcome | None]], ...]] = (
-    ("failwell", canonical.load),
-    ("jsonrpc", jsonrpc.load_response),
-    ("kind", v1.load),
-    ("success", envelope.load),
-    ("type", typed.load),
-    ("error", typed.load),
-    ("class", toolfailure.load),
-    ("code", jsonrpc.load),
-    ("error", jsonrpc.load),
-    ("title", problem.load),
-    ("detail", problem.load),
-)
-_NAMES: Final = ("canonical", "typed", "v1", "xml", "envelope", "jsonrpc", "problem", "toolfailure", "text")
+META_KEY: Final = TOOL_ERROR
+_SIGNS: Final[tuple[Sign, ...]] = tuple(sorted(sign for spec in FORMATS.values() for sign in spec.signs))
+_STARTS: Final[Mapping[str, Format]] = {spec.start: spec for spec in FORMATS.values() if spec.start}
+_BARE: Final[tuple[Format, ...]] = tuple(spec for spec in FORMATS.values() if spec.bare is not None)
+_IN_META: Final[tuple[Format, ...]] = tuple(spec for spec in FORMATS.values() if spec.meta_key is not None)
+_OURS: Final = canonical.FORMAT.name
 _SDK_PREFIX = pattern(r"(?:Error (?:executing|calling) tool '?[^:'\n]{1,200}'?: )+")
 
 
 def parse(source: object, format: str | None = None) -> Outcome | None:
-    """The failure or the question in `source`; None when there is neither.
+    """The failure or the question that `source` says in one of the wire formats; None when there is neither.
+
+    It is the strict reader: of words it knows only that they are words, and of a number only what its contract says.
+    What somebody's sentence means, an exception or an HTTP answer, `failwell.read` tells.
 
     `source` may be a text, bytes, a JSON object, a tool result or a JSON-RPC response as dictionaries, or an object of
     an MCP SDK. The format is detected and recorded in the result's `format`; with `format`, only that one is tried.
@@ -44,8 +37,8 @@ def parse(source: object, format: str | None = None) -> Outcome | None:
     >>> parse('{"type":"NOT_FOUND","message":"no such agent","recoverable":false}').kind
     <Kind.NOT_FOUND: 'not_found'>
     """
-    if format is not None and format not in _NAMES:
-        raise ValueError(f"There is no format {format!r}; use one of: {', '.join(_NAMES)}.")
+    if format is not None and format not in FORMATS:
+        raise ValueError(f"There is no format {format!r}; use one of: {', '.join(FORMATS)}.")
     try:
         return _text(source, format) if isinstance(source, str) else _read(source, format)
     except Exception:
@@ -65,9 +58,18 @@ def _read(source: object, format: str | None) -> Outcome | None:
             return source.error
         source = _as_wire(source)
     outcome = _data(source, format)
-    if outcome is None and isinstance(source, Mapping) and format in (None, "jsonrpc"):
-        outcome = jsonrpc.load_bare(source)
+    if outcome is None and isinstance(source, Mapping):
+        return next((found for spec in _BARE if format in (None, spec.name) and (found := _bare(spec, source))), None)
     return outcome
+
+
+def _bare(spec: Format, source: Mapping[str, Any]) -> Outcome | None:
+    return None if spec.bare is None else spec.bare(source)
+
+
+def is_prose(format: str | None) -> bool:
+    """Whether a format is plain sentences, which are read only by those who ask for them."""
+    return format is not None and FORMATS[format].prose
 
 
 def _data(source: object, format: str | None, clean: bool = False) -> Outcome | None:
@@ -83,14 +85,15 @@ def _data(source: object, format: str | None, clean: bool = False) -> Outcome | 
 
 
 def _text(source: str, format: str | None = None) -> Outcome | None:
-    if format == "text":
-        return text.load(source)
+    if is_prose(format):
+        return FORMATS[format or ""].load(source)
     source = source.lstrip("\ufeff \t\r\n")
     start = source[:1]
     if start in ("{", "["):
         return _data(read_json(source), format, is_clean(source))
-    if start == "<" and format in (None, "xml"):
-        found = xml.FORMAT.load(source)
+    spec = _STARTS.get(start)
+    if spec is not None and format in (None, spec.name):
+        found = spec.load(source)
         return None if found is None else _careful_of(found)
     if start == "E" and (prefix := _SDK_PREFIX.match(source)):
         return _text(source[prefix.end() :], format)
@@ -98,25 +101,19 @@ def _text(source: str, format: str | None = None) -> Outcome | None:
 
 
 def _object(data: Mapping[str, Any], format: str | None = None, clean: bool = False) -> Outcome | None:
-    for key, load in _OBJECTS:
-        if key in data and (outcome := load(data, clean)) is not None:
-            if outcome.format == "jsonrpc" and format in (None, "canonical"):
+    for sign in _SIGNS:
+        if sign.key in data and (outcome := sign.load(data, clean)) is not None:
+            if format in (None, _OURS) and FORMATS[outcome.format or ""].attaches:
                 outcome = _attached(outcome) or outcome
-            if key == "jsonrpc" and isinstance(outcome, ToolError) and outcome.standing != "quoted":
-                outcome.standing = "stated" if is_structured(data["error"]) else "quoted"
+            if sign.is_said is not None and isinstance(outcome, ToolError) and outcome.standing != "quoted":
+                outcome.standing = "stated" if sign.is_said(data) else "quoted"
             outcome = _careful_of(outcome, data, data.get("error"), data.get("data"), data.get("meta"))
             return outcome if format is None or outcome.format == format else None
     return None
 
 
-def is_structured(error: object) -> bool:
-    """Whether a JSON-RPC error says in an object what went wrong. Its number and its words say it to people."""
-    data = error.get("data") if isinstance(error, Mapping) else None
-    return isinstance(data, Mapping) and (isinstance(data.get("mcp_error_code"), str) or META_KEY in data)
-
-
 def _attached(outcome: Outcome) -> Outcome | None:
-    """The whole error that a JSON-RPC error carries in its data."""
+    """The whole error that another one carries in its details."""
     own = outcome.details.get(META_KEY) if isinstance(outcome, ToolError) else None
     return canonical.load(own) if isinstance(own, Mapping) else None
 
@@ -134,16 +131,16 @@ def _result(result: Mapping[str, Any], format: str | None = None) -> Outcome | N
     content = result["content"]
     texts = list(_texts(content))
     found: list[_Found] = []
-    if format in (None, "canonical") and isinstance(own := meta.get(META_KEY), Mapping):
+    if format in (None, _OURS) and isinstance(own := meta.get(META_KEY), Mapping):
         found += _if_any(canonical.load(own), is_whole=True)
-    if format != "text":
+    if not is_prose(format):
         found += _visible(texts, structured, format, alone=len(texts) == len(content))
-    proposed = meta.get(toolfailure.META_KEY)
-    if format in (None, "toolfailure") and isinstance(proposed, Mapping):
-        found += _if_any(toolfailure.load(proposed, message="\n".join(texts)), is_whole=True)
+    for spec in _IN_META:
+        if format in (None, spec.name) and isinstance(proposed := meta.get(spec.meta_key), Mapping):
+            found += _if_any(spec.load(proposed, message="\n".join(texts)), is_whole=True)
     if format is None and denial.META_KEY in meta:
         found += _if_any(denial.load(meta[denial.META_KEY], message="\n".join(texts)), is_whole=True)
-    if not found and is_error is True and format in (None, "text"):
+    if not found and is_error is True and (format is None or is_prose(format)):
         found += _if_any(text.load("\n".join(texts)) or text.load("The tool failed and gave no reason."))
     if not found:
         return None
@@ -199,8 +196,7 @@ def _visible(texts: list[str], structured: object, format: str | None, *, alone:
         # A question is meant only where nothing beside it is an answer.
         is_meant = isinstance(fallback, ToolError) or all(_tells(each, fallback) for each in texts if fallback)
         return _if_any(fallback, is_whole=is_meant)
-    # In contract 001 the last block counts; elsewhere there is only one.
-    outcome, block = blocks[-1] if blocks[-1][0].format == "v1" else blocks[0]
+    outcome, block = blocks[-1] if FORMATS[blocks[-1][0].format or ""].last_counts else blocks[0]
     if fallback is not None and fallback != outcome:
         _note(outcome, "The text block and the structured content disagree; the block counts.")
     others = [each for each in texts if each is not block]
@@ -226,11 +222,10 @@ def _tells(block: str, outcome: Outcome) -> bool:
 def _careful(error: ToolError, other: ToolError) -> ToolError:
     """Of two errors in one result, the first; if the other one is more careful than it would have it, neither may lead
     to a second call."""
-    spec = _SPECS.get(other.format or "")
-    if spec is None or error.effect in IN_DOUBT or other == error:
+    spec = FORMATS.get(other.format or "")
+    if spec is None or spec.prose or error.effect in IN_DOUBT or other == error:
         return error
-    said = error if spec.catalog is None else outward(error, spec.catalog)
-    expected = spec.load(spec.dump(said))
+    expected = spec.load(spec.dump(told_in(error, spec)))
     if other.effect in IN_DOUBT:
         error.effect = other.effect
     elif not isinstance(expected, ToolError) or _permits(expected) <= _permits(other):
@@ -241,25 +236,25 @@ def _careful(error: ToolError, other: ToolError) -> ToolError:
 
 def _permits(error: ToolError) -> set[str]:
     """What an error says, in words of its own form, that would have the call made again."""
+    spec = FORMATS.get(error.format or "")
+    own = () if spec is None else spec.own_words
     said = {
         "retryable": error.retryable,
-        "recoverable": error.recoverable and error.format == "typed",
-        "strategy": error.strategy in _AGAIN and error.format == "jsonrpc" and error.given("strategy"),
+        "recoverable": error.recoverable and "recoverable" in own,
+        "strategy": error.strategy in _AGAIN and "strategy" in own and error.given("strategy"),
     }
     return {name for name, permits in said.items() if permits}
 
 
 _AGAIN: Final = frozenset({Strategy.RETRY, Strategy.FIX})
-_SPECS: Final = {
-    module.FORMAT.name: module.FORMAT for module in (typed, v1, xml, envelope, jsonrpc, problem, toolfailure, canonical)
-}
 
 
 def _compare_flag(error: ToolError, is_error: object) -> None:
     if is_error is True and not error.is_error:
         error.note("The result says isError: true, the error calls itself a warning.")
-    elif is_error is False and error.is_error and error.format != "envelope":
-        if error.format == "xml" and not error.given("severity"):
+    spec = FORMATS.get(error.format or "")
+    if is_error is False and error.is_error and not (spec is not None and spec.is_failure):
+        if spec is not None and spec.severity_of_result and not error.given("severity"):
             error.severity = Severity.WARNING
         else:
             error.note("The result says isError: false, yet it holds an error.")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-SCHEMAS: Final = ("typed", "v1", "xml", "envelope", "jsonrpc", "problem", "toolfailure", "text", "canonical")
+from .table import FORMATS
+
+SCHEMAS: Final = tuple(FORMATS)
 """The formats that have one: all of them."""
 
 
@@ -20,5 +22,5 @@ def schema(name: str) -> str:
     # Slow to import, and almost nobody asks.
     from importlib.resources import files
 
-    file = "xml.rng" if name == "xml" else f"{name}.json"
+    file = FORMATS[name].schema or f"{name}.json"
     return files("failwell.formats").joinpath("schemas", file).read_text(encoding="utf-8")

@@ -203,4 +203,4 @@ def load(text: str) -> ToolError | None:
     return build("text", text, fields, kind=Kind.INTERNAL)
 
 
-FORMAT: Final = Format("text", "none, plain sentences", dump, load, str, ask=ask)
+FORMAT: Final = Format("text", "none, plain sentences", dump, load, str, ask=ask, prose=True, gated=False)

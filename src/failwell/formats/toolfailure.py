@@ -12,12 +12,13 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from failwell.model.error import ToolError
+from failwell.model.forms import Form
 from failwell.model.kinds import IN_DOUBT, Kind
 from failwell.model.plain import Json, instant
 
 from .crosswalk import default_code
 from .text import next_action
-from .wire import Format, build, compact
+from .wire import Format, Sign, build, compact
 
 META_KEY: Final = "io.modelcontextprotocol/toolFailure"
 
@@ -100,5 +101,16 @@ def load(data: Mapping[str, Any], clean: bool = False, message: str = "") -> Too
 
 
 FORMAT: Final = Format(
-    "toolfailure", "MCP proposal 3313, experimental", dump, load, compact, options=("now",), catalog="toolfailure"
+    "toolfailure",
+    "MCP proposal 3313, experimental",
+    dump,
+    load,
+    compact,
+    options=("now",),
+    catalog="toolfailure",
+    signs=(Sign(60, "class", load),),
+    gate="markdown",
+    gated=False,
+    meta_key=META_KEY,
+    again=Form(flagged=True),
 )

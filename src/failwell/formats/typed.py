@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from failwell.model.error import ToolError
+from failwell.model.forms import Form
 from failwell.model.kinds import Kind
 from failwell.model.plain import Json
 
@@ -13,6 +14,7 @@ from .wire import (
     OBJECT,
     RESERVED,
     Format,
+    Sign,
     brief,
     build,
     compact,
@@ -85,5 +87,15 @@ def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
 
 
 FORMAT: Final = Format(
-    "typed", "000, six error types", dump, load, compact, stow=stow_in("data", dump), catalog="typed"
+    "typed",
+    "000, six error types",
+    dump,
+    load,
+    compact,
+    stow=stow_in("data", dump),
+    catalog="typed",
+    signs=(Sign(40, "type", load), Sign(50, "error", load)),
+    own_words=frozenset({"recoverable"}),
+    terse=True,
+    again=Form(ruled=frozenset({"TRANSIENT"}), final=True),
 )

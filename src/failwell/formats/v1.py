@@ -7,12 +7,14 @@ from typing import Any, Final
 
 from failwell.model.codes import Code, find
 from failwell.model.error import ToolError
+from failwell.model.forms import Form
 from failwell.model.kinds import IN_DOUBT
 from failwell.model.needs import NeedsInput
 from failwell.model.plain import Json, each, seconds
 
 from .crosswalk import ROWS, core_code
-from .wire import RESERVED, Format, Outcome, build, kept_map, outward, pretty, restore, spread, stow_in
+from .text import as_prose
+from .wire import RESERVED, Blocks, Format, Outcome, Sign, build, kept_map, outward, pretty, restore, spread, stow_in
 
 ERROR: Final = "toolError:v1"
 QUESTION: Final = "needsInput:v1"
@@ -145,4 +147,32 @@ def _load_question(data: Mapping[str, Any]) -> NeedsInput:
     )
 
 
-FORMAT: Final = Format("v1", "001, toolError:v1", dump, load, pretty, ("strict",), ask, stow_in("details", dump), "v1")
+def _dress(outcome: Outcome, people: Blocks, programs: Blocks, prefix: str | None) -> None:
+    programs["mimeType"] = "application/json"
+    if isinstance(outcome, NeedsInput):
+        people["annotations"] = {"priority": 1, "audience": ["user"]}
+        return
+    people["mimeType"] = "text/markdown"
+    if prefix is not None:
+        # The contract's block is the message alone; a client that shows nothing else is told more.
+        people["text"] = prefix + as_prose(outcome.message)
+
+
+FORMAT: Final = Format(
+    "v1",
+    "001, toolError:v1",
+    dump,
+    load,
+    pretty,
+    ("strict",),
+    ask,
+    stow_in("details", dump),
+    "v1",
+    signs=(Sign(20, "kind", load),),
+    last_counts=True,
+    gate="markdown",
+    terse=True,
+    dress=_dress,
+    # Contract 001 says of what is not retryable that the user has to act, without exception.
+    again=Form(flagged=True, asks=True),
+)

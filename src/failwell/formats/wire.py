@@ -6,12 +6,13 @@ import json
 import math
 import re
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, TypeGuard
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple, TypeGuard
 
 from failwell.model.codes import Code, find
 from failwell.model.error import KIND_CLASSES, PROVENANCE, ToolError, normalised
 from failwell.model.fields import Fields, severity_of, status
+from failwell.model.forms import SILENT, Form, tell
 from failwell.model.kinds import IN_DOUBT, Effect, Kind, Severity, Strategy
 from failwell.model.needs import NeedsInput
 from failwell.model.parts import CLEAN_PARTS
@@ -35,9 +36,26 @@ _DEFAULTS: Final[dict[str, Callable[[ToolError], Any]]] = {
 }
 
 
+Blocks = dict[str, Json]
+
+
+class Sign(NamedTuple):
+    """How an object of a format is told from all others: it has a key, and `load` makes something of it.
+
+    Signs are tried in the order of their ranks, what can be told for certain first.
+    """
+
+    rank: int
+    key: str
+    load: Callable[[Mapping[str, Any], bool], Outcome | None]
+    is_said: Callable[[Mapping[str, Any]], bool] | None = None
+    """For an object that is a whole answer: whether it states the failure. Otherwise it is quoted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One wire format: how an error becomes a wire value (an object, or a text for `xml` and `text`) and back."""
+    """One wire format: how an error becomes a wire value (an object, or a text for `xml` and `text`) and back, and all
+    that anybody else has to know about it."""
 
     name: str
     contract: str
@@ -49,6 +67,55 @@ class Format:
     stow: Callable[..., Json] | None = None
     catalog: str | None = None
     """The catalogue of a form that has no place for what a call may have done, so that its code has to say it."""
+
+    # How it is told from the others
+    signs: tuple[Sign, ...] = ()
+    """For objects: the keys by which one is found."""
+    bare: Callable[[Mapping[str, Any]], Outcome | None] | None = None
+    """For an object that was handed over by itself, and that no sign tells."""
+    start: str = ""
+    """For texts: the character with which one begins."""
+    prose: bool = False
+    """Whether it is plain sentences, which nothing can tell from a text that is no error."""
+    last_counts: bool = False
+    """Whether of several in one result the last one counts."""
+    attaches: bool = False
+    """Whether its details may hold the whole canonical error."""
+    own_words: frozenset[str] = frozenset()
+    """What it says itself, beside whether it passes, of making the call again: `recoverable`, `strategy`."""
+    worded: Literal["number", "label"] | None = None
+    """Where its code means something else to each server, so that the words say more: it is a number, or any text."""
+    severity_of_result: bool = False
+    """Whether an error without a severity in a success is a warning."""
+
+    # How a result is dressed
+    gate: Literal["markdown", "json", "both"] = "json"
+    """Which block is sent where nobody chose: the one for people (`markdown`) or the one for programs (`json`)."""
+    gated: bool = True
+    """Whether it has JSON for a tool's `format` argument to choose."""
+    terse: bool = False
+    """Whether it has no place for what is wrong with which argument, or for what to do, so that the message says it."""
+    dress: Callable[[Outcome, Blocks, Blocks, str | None], None] | None = None
+    """What its contract adds to the two blocks; the last argument goes before a message that stands alone, or is None
+    where the block for people says everything."""
+    meta_key: str | None = None
+    """Where its object travels in `_meta`, instead of in `structuredContent`."""
+    whole: bool = False
+    """Whether its object says everything, so that it may stand instead of the text."""
+    is_failure: bool = False
+    """Whether there are no remarks in it: what is no success is an error, whatever its severity."""
+    remarks: bool = False
+    """Whether a remark beside a success is written in it, not in plain sentences."""
+    question: Mapping[str, Any] = field(default_factory=dict)
+    """The options with which a question leaves as an error, where it has no questions."""
+
+    again: Form = SILENT
+    """What its contract says about making a call again."""
+    schema: str = ""
+    """The file of its schema; by default its name, as JSON Schema."""
+
+    def __post_init__(self) -> None:
+        tell(self.name, self.again)
 
 
 # What clean JSON holds already in the form in which the field keeps it.
@@ -122,15 +189,15 @@ def _contradiction(error: ToolError, flag: bool) -> str:
     return f"{said}, which the code {error.code} rules out."
 
 
-def outward(error: ToolError, catalog: str) -> ToolError:
-    """The error as the form of a contract may say it, which has no word for its effect; `catalog` is its catalogue.
+def outward(error: ToolError, catalog: str, *, remarks: bool = False) -> ToolError:
+    """The error as the form of a contract may say it, which has no word for its effect; `catalog` is its catalogue,
+    and `remarks` says that it can also say that it is no more than a warning.
 
     After a code that says that it passes, models and programs make the call again, whatever stands beside it, and one
     that refuses says that nothing was done. So where the call may have been done already, the code gives way; the true
     one is in `_meta`, and is carried.
     """
-    # Only contract 002 can say that it is no more than a warning.
-    if error.effect not in IN_DOUBT or (catalog == "xml" and not error.is_error):
+    if error.effect not in IN_DOUBT or (remarks and not error.is_error):
         return error
     info = error.info
     # Who has only the code takes its kind for the error's, and a refusal for word that nothing was done.
@@ -140,6 +207,11 @@ def outward(error: ToolError, catalog: str) -> ToolError:
         # The contract's own word for it.
         return error
     return error.replace(kind=Kind.INTERNAL, code="OUTCOME_UNKNOWN", title=None, effect=error.effect)
+
+
+def told_in(error: ToolError, spec: Format) -> ToolError:
+    """The error as the form of a format may say it."""
+    return error if spec.catalog is None else outward(error, spec.catalog, remarks=spec.remarks)
 
 
 def _fill(error: ToolError, fields: dict[str, Any], clean: bool) -> None:

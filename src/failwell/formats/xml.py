@@ -16,4 +16,18 @@ def _stow(error: ToolError, carried: dict[str, Json], **options: str) -> str:
     return dump(error, carried=carried, **options)
 
 
-FORMAT: Final = Format("xml", "002, self-healing XML", dump, load, str, options=("layout",), stow=_stow, catalog="xml")
+FORMAT: Final = Format(
+    "xml",
+    "002, self-healing XML",
+    dump,
+    load,
+    str,
+    options=("layout",),
+    stow=_stow,
+    catalog="xml",
+    start="<",
+    severity_of_result=True,
+    gated=False,
+    remarks=True,
+    schema="xml.rng",
+)

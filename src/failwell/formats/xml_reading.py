@@ -155,7 +155,7 @@ def _load_validation(attributes: dict[str, str], body: str, notes: list[str]) ->
 
 
 def _again(error: ToolError) -> ToolError | None:
-    return load(dump(outward(error, "xml")))
+    return load(dump(outward(error, "xml", remarks=True)))
 
 
 def path_from(name: str) -> Path:

@@ -54,8 +54,7 @@ async def of_server(server: Any) -> Source:
         found.append(Listed(tool, said, functions, tuple(sorted(refusals))))
     if options is None:
         return Source(tuple(found))
-    form = options.format if isinstance(options.format, str) else "envelope"
-    return Source(tuple(found), options.table, form)
+    return Source(tuple(found), options.table, options.form)
 
 
 async def of_command(command: Sequence[str]) -> Source:

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from .error import ToolError
 from .fields import DELIVERIES, Delivery, Derived
+from .forms import FIRST_DELAYS, form_of
 from .kinds import IN_DOUBT, STRATEGY_OF_KIND, Effect, Kind, Strategy
 from .needs import NeedsInput
 from .parts import Action, Patch
@@ -53,7 +54,7 @@ class Policy:
     max_delay: float = 300.0
     """A longer wait is not worth it: the agent gives up and says when it would have been possible."""
 
-    default_delays: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({"jsonrpc": 60.0}))
+    default_delays: Mapping[str, float] = field(default_factory=lambda: MappingProxyType(FIRST_DELAYS))
     """The first wait in formats whose contract names one."""
 
     trust_annotations: bool = True
@@ -212,9 +213,8 @@ def _wanted(error: ToolError) -> Next:
     refused = error.info is not None and error.info.retryable and error._given.get("wire_retryable") is False
     if wanted is Next.RETRY and refused and error.retry_after is None and error.reset_at is None:
         # The catalogue says what the code means, but a peer that says no knows more about this call.
-        return Next.ASK if error.format == "v1" else Next.GIVE_UP
-    if wanted is Next.RETRY and error.format == "v1" and not error.retryable:
-        # Contract 001 says of such errors that the user has to act, without exception.
+        return Next.ASK if form_of(error.format).asks else Next.GIVE_UP
+    if wanted is Next.RETRY and form_of(error.format).asks and not error.retryable:
         return Next.ASK
     return wanted
 
@@ -244,7 +244,7 @@ def _doubt(error: ToolError, tool: Traits, delivery: Delivery | None, keyed: boo
     if delivery in _NOTHING_RAN or (tool.repeatable and not _is_contradicted(tool, error)):
         return None
     # The same key gets the same answer: that helps where there was none, or only somebody's words on the way.
-    if keyed and (error.origin == "local" or (error.standing == "quoted" and error.format != "canonical")):
+    if keyed and (error.origin == "local" or (error.standing == "quoted" and not form_of(error.format).relayed)):
         return None
     if error.effect in IN_DOUBT:
         return "The server cannot tell whether the call took effect"
@@ -273,8 +273,9 @@ def _is_invited(error: ToolError) -> bool:
     A delay says so, a strategy, a flag, and what a contract itself rules about its codes. That our catalogue takes a
     code for a passing one is a guess, and so is the flag in our own canonical object, which follows from it.
     """
-    if error.origin == "local" or (error.format == "typed" and not error.recoverable):
-        # Made on this side, so that whoever runs the tool said nothing; or contract 000's own word that it is in vain.
+    form = form_of(error.format)
+    if error.origin == "local" or (form.final and not error.recoverable):
+        # Made on this side, so that whoever runs the tool said nothing; or the form's own word that it is in vain.
         return False
     insists = _insists(error, ToolError.strategy)
     if insists and error.strategy is Strategy.FIX:
@@ -285,22 +286,7 @@ def _is_invited(error: ToolError) -> bool:
         return True
     if insists or _insists(error, ToolError.recoverable):
         return error.strategy is Strategy.RETRY
-    if error._given.get("wire_retryable") is True and error.format in _FLAGGED:
-        return True
-    return (error.format, error.code) in _RULED
-
-
-# Where the flag is the peer's own word. Elsewhere it was carried beside the form, which has none.
-_FLAGGED: Final = frozenset({"v1", "envelope", "problem", "toolfailure"})
-# What contract 000 and contract 004 themselves have repeated needs no flag.
-_RULED: Final = frozenset(
-    {
-        ("typed", "TRANSIENT"),
-        ("jsonrpc", "RATE_LIMITED"),
-        ("jsonrpc", "TIMEOUT"),
-        ("jsonrpc", "DEVICE_UNREACHABLE"),
-    }
-)
+    return (error._given.get("wire_retryable") is True and form.flagged) or error.code in form.ruled
 
 
 def _retry(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:

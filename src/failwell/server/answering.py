@@ -17,7 +17,7 @@ from failwell.classify.locations import errors_of, loc_of
 from failwell.classify.refusal import refusal
 from failwell.classify.telling import named, said
 from failwell.classify.validation import anchored, from_pydantic
-from failwell.formats import FORMATS, META_KEY, Client, Outcome, render, to_result, to_wire
+from failwell.formats import FORMATS, META_KEY, Client, Outcome, jsonrpc, render, to_result, to_wire, v1
 from failwell.formats.clients import find_client
 from failwell.formats.jsonrpc import MODERN_ERA
 from failwell.guard import Guard, secret_paths
@@ -38,15 +38,14 @@ from .options import Options
 
 log = logging.getLogger("failwell.server")
 
-# Formats that have no place for what is wrong with which argument, or for what to do.
-_TERSE: Final = frozenset({"typed", "v1", "envelope"})
-# What such a format leaves out, and a model needs.
+# What a terse format leaves out, and a model needs.
 _NEEDED: Final = (
     *("fields", "suggestion", "next_steps", "actions", "patch"),
     *("conflicts", "verify", "retry_after", "reset_at"),
 )
-# Formats that have no JSON for a tool's `format` argument to choose.
-_UNGATED: Final = frozenset({"text", "xml", "toolfailure"})
+# Whose JSON a tool's `format` argument chooses where the server's own format has none: that of the contract which has
+# such an argument.
+_GATED: Final = v1.FORMAT.name
 # Options of `to_result` that are not one format's own.
 _GENERAL: Final = frozenset({"carry", "gate", "meta", "prefix", "denial"})
 _OF_RESULTS: Final = _GENERAL - {"carry"}
@@ -189,17 +188,17 @@ class Answering:
                 outcome = outcome.replace(severity="error")
         outcome = guard(outcome)
         asked_for = call.wanted()
-        own = "envelope" if isinstance(options.format, Envelope) else options.format
+        own = options.form
         name = asked_for or own
         wire = {key: value for key, value in options.wire.items() if name == own or key in _GENERAL}
         if (gate := gate_of(tool.schema, call.arguments)) is not None:
             wire["gate"] = gate
-            if asked_for is None and name in _UNGATED:
-                name = "v1"
-        if name == "envelope" and self._envelope is not None:
+            if asked_for is None and not FORMATS[name].gated:
+                name = _GATED
+        if self._envelope is not None and name == own:
             wire |= self._envelope.now() | {"strict": self._envelope.strict, "elapsed_ms": call.elapsed_ms}
         with_meta = wire.pop("meta", True)
-        terse = name in _TERSE
+        terse = FORMATS[name].terse
         said = _referred(outcome) if options.show_reference else outcome
         # Guarded above; a message that says everything may have to be cut, though.
         whole = guard(_whole(said, name, as_written)) if terse else said
@@ -240,7 +239,7 @@ class Answering:
 
     def _format(self, call: Call) -> str:
         """The format of an answer to this call: what the client asked for, or the author's."""
-        return call.wanted() or ("envelope" if isinstance(self.options.format, Envelope) else self.options.format)
+        return call.wanted() or self.options.form
 
     def _client(self, call: Call) -> Client | None:
         named = self.options.client
@@ -253,10 +252,10 @@ class Answering:
 
     def _contract(self, error: ToolError, **options: Any) -> Any:
         """The error object of contract 004, written as the options want that format."""
-        own = self.options.wire if self.options.format == "jsonrpc" else {}
+        own = self.options.wire if self.options.form == jsonrpc.FORMAT.name else {}
         chosen = {key: value for key, value in own.items() if key not in _OF_RESULTS}
         wanted = {"carry": True, "actionable": True, **chosen, **options}
-        return to_wire(error, "jsonrpc", guard=self.options.guard, **wanted)
+        return to_wire(error, jsonrpc.FORMAT.name, guard=self.options.guard, **wanted)
 
     def request_error(self, exc: BaseException, what: str, about: Mapping[str, Json]) -> MCPError:
         """A failed read, prompt or completion: the specification's number, and the whole error in the data."""
@@ -283,7 +282,7 @@ class Answering:
         about = {name: text(value) if isinstance(value, str) else value for name, value in about.items()}
         number = -32602 if guarded.kind in (Kind.NOT_FOUND, Kind.VALIDATION) else -32603
         data: dict[str, Any] = {**about, META_KEY: guarded.to_dict()}
-        if self.options.format == "jsonrpc":
+        if self.options.form == jsonrpc.FORMAT.name:
             # Who reads the contract looks for its keys here too; the whole error is there already.
             data = {**self._contract(guarded, carry=False)["data"], **data}
         return MCPError(code=number, message=guarded.message, data=data)

@@ -236,7 +236,7 @@ class Boundary(Answering):
             tool = await _now(facts())
             if self.options.max_output is not None:
                 whole = fitted(call, whole, self.options.max_output, tool.schema, tool.structured)
-            if self._envelope is not None and call.wanted() in (None, "envelope"):
+            if self._envelope is not None and call.wanted() in (None, self.options.form):
                 whole = enveloped(call, whole, self._envelope, tool.structured)
             if call.ignored:
                 whole = whole.model_copy(update={"meta": {**(whole.meta or {}), IGNORED: self._named(call)}})

@@ -7,14 +7,14 @@ from contextvars import ContextVar
 from time import perf_counter
 from typing import Any, Final
 
-from failwell.formats import FORMATS, GATES, META_KEY, Client
+from failwell.formats import FORMATS, GATES, META_KEY, Client, keys
 from failwell.formats.clients import UNKNOWN, find_client
 from failwell.model.error import ToolError
 from failwell.model.needs import NeedsInput
 
 EXTENSION: Final = META_KEY
 """The extension by which a client says which formats it reads: `{"formats": ["v1", "text"]}`, the best first."""
-FORMAT_KEY: Final = "io.github.failwell/format"
+FORMAT_KEY: Final = keys.FORMAT
 """The key in the `_meta` of a call by which the client asks for a format for this one answer."""
 
 

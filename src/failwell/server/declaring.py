@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
+from failwell.formats import keys
 from failwell.model.codes import upper_snake
 from failwell.model.declared import Declared, declared
 from failwell.model.error import ToolError
@@ -12,9 +13,9 @@ from failwell.model.error import ToolError
 from .groups import group_of
 from .rules import rules_of
 
-RAISES_KEY: Final = "io.github.failwell/raises"
+RAISES_KEY: Final = keys.RAISES
 """The key in a listed tool's `_meta` under which it says what it may fail with."""
-UNDECLARED_KEY: Final = "io.github.failwell/undeclared"
+UNDECLARED_KEY: Final = keys.UNDECLARED
 """The key in the `_meta` of a failure whose code its tool did not declare, in test mode."""
 COMMON: Final = ("INTERNAL_ERROR", "UNKNOWN_TOOL", "VALIDATION_ERROR")
 """What any tool of a server with Failwell may answer, whatever it does itself."""

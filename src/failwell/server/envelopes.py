@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from failwell.formats.envelope import MODES, build_meta
+from failwell.formats.envelope import FORMAT, MODES, build_meta
 
 log = logging.getLogger("failwell.server")
 
@@ -24,6 +24,7 @@ class Envelope:
     mode: str | Callable[[], str] | None = None
     approval_mode: bool | Callable[[], bool] | None = None
     strict: bool = False
+    form: ClassVar[str] = FORMAT.name
 
     def __post_init__(self) -> None:
         # Wrong settings are found when the server is set up, not when a call fails.

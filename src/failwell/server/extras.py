@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from failwell.classify.validation import check_names, unknown_arguments
+from failwell.formats import keys
 from failwell.model.codes import snake
 from failwell.model.tool import Nature
 
@@ -28,7 +29,7 @@ def open_ended(schema: object) -> bool:
     return more is True or isinstance(more, Mapping) or not _ELSEWHERE.isdisjoint(schema)
 
 
-IGNORED: Final = "io.github.failwell/ignored-arguments"
+IGNORED: Final = keys.IGNORED_ARGUMENTS
 """The key in the `_meta` of a result under which stand the arguments that the tool does not have."""
 
 # Whoever sends one of these counts on less being done than without it.

@@ -23,7 +23,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult
 from pydantic import BaseModel
 
-from failwell.formats import META_KEY
+from failwell.formats import META_KEY, keys
 from failwell.formats.canonical import load
 from failwell.model.error import Conflict, Internal, Invalid, ToolError, Transient
 from failwell.model.kinds import Effect
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 log = logging.getLogger("failwell.server")
 
 T = TypeVar("T")
-KEY: Final = "io.github.failwell/idempotency-key"
+KEY: Final = keys.IDEMPOTENCY_KEY
 """The key in the `_meta` of a call under which the agent names it."""
-STORE: Final = "io.github.failwell/idempotency-instance"
+STORE: Final = keys.IDEMPOTENCY_INSTANCE
 """The key in the `_meta` of a repeated call under which the agent says which store has to know its key."""
-REPLAYED: Final = "io.github.failwell/replayed"
+REPLAYED: Final = keys.REPLAYED
 """The key in the `_meta` of an answer which says that it was given before."""
 LONGEST: Final = 255
 CODES: Final = ("IDEMPOTENCY_CONFLICT", "IDEMPOTENCY_UNFINISHED", "INVALID_PARAMS")

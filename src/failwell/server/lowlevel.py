@@ -85,8 +85,7 @@ def requests(boundary: Boundary) -> dict[str, Wrapper]:
 
 def settings(boundary: Boundary) -> dict[str, Any]:
     """What the server says about the extension: the formats it can answer in, the one it does, and its keys."""
-    format = boundary.options.format
-    default = format if isinstance(format, str) else "envelope"
+    default = boundary.options.form
     keys = {} if boundary.once is None else {"idempotency": boundary.once.settings}
     return {"version": "1", "formats": list(FORMATS), "default": default, **keys}
 

@@ -90,6 +90,11 @@ class Options:
     guard: Guard = GUARD
     wire: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def form(self) -> str:
+        """The name of the format."""
+        return self.format.form if isinstance(self.format, Envelope) else self.format
+
     def __post_init__(self) -> None:
         if not isinstance(self.format, Envelope):
             _one_of("format", self.format, FORMATS)

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from mcp_types import CallToolResult, ContentBlock, TextContent
 
-from failwell.formats import GATES, META_KEY, pretty, render
+from failwell.formats import FORMATS, GATES, META_KEY, pretty, render
 from failwell.formats.envelope import success
 from failwell.guard import Guard
 from failwell.model.plain import plain
@@ -115,7 +115,7 @@ def _value(text: str) -> Any:
 
 def remarked(call: Call, result: CallToolResult, guard: Guard, format: str) -> CallToolResult:
     """The result with what there is to say about the call beside it: in words, or as contract 002 has remarks."""
-    format = format if format == "xml" else "text"
+    format = format if FORMATS[format].remarks else "text"
     remarks = [guard(remark) for remark in call.remarks]
     # Nothing about how to call again: the call worked.
     texts = [render(remark.replace(fields=(), patch=()), format, guard=None) for remark in remarks]

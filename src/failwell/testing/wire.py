@@ -14,7 +14,9 @@ from typing import Any, Final, NoReturn
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-ORDER: Final = "io.github.failwell/order"
+from failwell.formats import keys
+
+ORDER: Final = keys.ORDER
 _MARK: Final = ORDER.encode()
 
 Message = MutableMapping[str, Any]

@@ -6,7 +6,9 @@ by rules over its words (`words`). Whether it is an error at all, where nobody s
 
 from __future__ import annotations
 
+from failwell.formats.doubt import effect_in
 from failwell.model.error import ToolError
+from failwell.model.tool import ADVICE
 
 
 def from_text(text: str, *, is_error: bool | None = None, number: int | None = None) -> ToolError | None:
@@ -24,7 +26,31 @@ def from_text(text: str, *, is_error: bool | None = None, number: int | None = N
     # The tables are large, and most programs never read a foreign text.
     from .reading import read
 
-    return read(text, is_error, number)
+    found = read(text, is_error, number)
+    # Our own words for a call that may have been done, which somebody has passed on.
+    if found is not None and (effect := effect_in(text)) is not None:
+        return found.replace(kind="internal", code="OUTCOME_UNKNOWN", effect=effect, **dict.fromkeys(ADVICE))
+    return found
 
 
-__all__ = ["from_text"]
+def from_paste(text: str) -> ToolError | None:
+    """What a text means to whoever pasted it and asks; None for one that tells of no failure.
+
+    What nobody called an error, and what does not call itself one, is believed less.
+
+    >>> from_paste("Transport closed").code, from_paste("All 12 checks passed.") is None
+    ('NETWORK_ERROR', True)
+    """
+    from .announcing import is_report
+    from .finding import GUESSED
+
+    found = from_text(text)
+    if found is not None or is_report(text):
+        return found
+    found = from_text(text, is_error=True)
+    if found is None or found.code is None:
+        return None
+    return found.replace(confidence=min(found.confidence or GUESSED, GUESSED))
+
+
+__all__ = ["from_paste", "from_text"]

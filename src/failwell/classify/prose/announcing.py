@@ -130,6 +130,19 @@ def is_plain(text: str) -> bool:
     return _STATEMENT.match(words.masked(first)) is not None and len(statuses.statuses_in(first)) < 2
 
 
+def is_report(text: str) -> bool:
+    """Whether a text plainly tells of something else than one failure: of what was done, found or written, or JSON.
+
+    >>> is_report("Account 7 was not found, so a new one was created."), is_report("Transport closed")
+    (True, False)
+    """
+    text = text.strip()
+    if len(text) > _LONGEST or text.count("\n") > _MOST_LINES or text[:1] in ("{", "[") or is_shown(text):
+        return True
+    first = text.partition("\n")[0]
+    return any(known.match(first) for known in (_SUCCESS, _VALUE, _EMPTY, _NARRATED)) or bool(_AFTER_ALL.search(first))
+
+
 def is_shown(text: str) -> bool:
     """Whether a text is a log, a change or a page, which speaks of errors that are not this call's.
 

@@ -1,0 +1,74 @@
+"""Whatever else stands in an answer, a word that the call may have been done counts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import failwell as fw
+
+
+def stated(data: object, text: str | None = None, **more: Any) -> dict[str, Any]:
+    block = text if text is not None else data if isinstance(data, str) else json.dumps(data)
+    return {"content": [{"type": "text", "text": block}], "isError": True, **more}
+
+
+V1 = {"kind": "toolError:v1", "errorCode": "RATE_LIMITED", "message": "m", "retryable": True}
+TYPED = {"type": "TRANSIENT", "message": "m", "recoverable": True}
+CANONICAL = {"failwell": 1, "code": "RATE_LIMITED", "kind": "transient", "message": "m", "retryable": True}
+ENVELOPE = {"success": False, "data": None, "error": {"code": "x_rate_limited", "message": "m", "retryable": True}}
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        stated({**V1, "effect": "unknown"}),
+        stated({**V1, "details": {"effect": "done"}}),
+        stated({**V1, "details": {"failwell": {"effect": "done"}}}),
+        stated({**CANONICAL, "effect": "maybe"}),
+        stated({**CANONICAL, "effect": ["unknown"]}),
+        stated({**TYPED, "effect": "done"}),
+        stated({**TYPED, "data": {"effect": "partial"}}),
+        stated({**ENVELOPE, "effect": "unknown"}),
+        stated({**ENVELOPE, "error": {**ENVELOPE["error"], "effect": "unknown"}}),  # type: ignore[dict-item]
+        stated(
+            '<tool_error code="RATE_LIMITED"><message>m</message><details><detail key="effect">done</detail></details></tool_error>'
+        ),
+        stated(
+            '<tool_error code="RATE_LIMITED"><message>m</message><recovery>pay failed part-way, so it may have been done already. Next: ask the user.</recovery></tool_error>'
+        ),
+        stated(
+            V1, "pay failed part-way (m), so it may have been done already. Next: ask the user.", structuredContent=V1
+        ),
+    ],
+)
+def test_a_stated_permission_gives_way_to_a_word_of_doubt(result: dict[str, Any]) -> None:
+    error = fw.read(result)
+    assert isinstance(error, fw.ToolError)
+    assert error.effect in (fw.Effect.UNKNOWN, fw.Effect.PARTIAL, fw.Effect.DONE)
+    assert not error.retryable
+    assert not fw.decide(error).repeats
+
+
+@pytest.mark.parametrize("data", [V1, TYPED, CANONICAL, ENVELOPE])
+def test_without_it_the_permission_stands(data: dict[str, Any]) -> None:
+    error = fw.read(stated(data))
+    assert isinstance(error, fw.ToolError)
+    assert fw.decide(error).repeats
+
+
+@pytest.mark.parametrize("effect", ["unknown", "partial", "done"])
+def test_our_own_words_are_read_back_as_what_they_say(effect: str) -> None:
+    error = fw.Transient("The bank did not answer.", code="TIMEOUT", tool="pay", effect=effect)
+    text = fw.render(error, "text")
+    for back in (fw.parse(text, "text"), fw.read({"content": [{"type": "text", "text": text}], "isError": True})):
+        assert isinstance(back, fw.ToolError)
+        assert (back.effect, fw.decide(back).repeats) == (fw.Effect(effect), False)
+
+
+def test_a_code_of_ones_own_in_doubt_is_no_invitation_to_correct_it_in_the_proposal_s_form() -> None:
+    back = fw.parse(fw.render(fw.ToolError("Bad amount.", code="X", effect="unknown"), "toolfailure"))
+    assert isinstance(back, fw.ToolError)
+    assert (back.effect, fw.decide(back).doubtful) == (fw.Effect.UNKNOWN, True)
