@@ -106,6 +106,9 @@ def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
     if extra or not isinstance(fields.get("details", {}), dict):
         fields["details"] = {**kept_map(fields.get("details"), notes, "details"), **extra}
     kind = _kind(data.get("kind"))
+    if kind is None:
+        # Any HTTP service speaks so, and a tool that passes the body on says nothing about its own call by it.
+        fields["standing"] = "quoted"
     retryable = data.get("retryable")
     if kind is None and isinstance(status, int):
         # A status alone is no permission to repeat the call, unless it says that the call was turned away.
