@@ -9,8 +9,9 @@ from failwell.model.error import CANONICAL_VERSION, ToolError
 from failwell.model.kinds import Kind
 from failwell.model.needs import NeedsInput
 from failwell.model.plain import Json
+from failwell.model.wording import compact
 
-from .wire import OBJECT, Format, Outcome, brief, build, compact
+from .wire import OBJECT, Format, Outcome, brief, build
 
 FIELDS: Final = frozenset(
     {

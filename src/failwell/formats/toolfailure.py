@@ -14,10 +14,11 @@ from typing import Any, Final
 from failwell.model.error import ToolError
 from failwell.model.kinds import Kind
 from failwell.model.plain import Json, instant
+from failwell.model.wording import compact
 
 from .crosswalk import default_code
 from .text import next_action
-from .wire import Format, build, compact
+from .wire import Format, build
 
 META_KEY: Final = "io.modelcontextprotocol/toolFailure"
 

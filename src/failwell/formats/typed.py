@@ -8,6 +8,7 @@ from typing import Any, Final
 from failwell.model.error import ToolError
 from failwell.model.kinds import Kind
 from failwell.model.plain import Json
+from failwell.model.wording import compact
 
 from .wire import (
     OBJECT,
@@ -15,7 +16,6 @@ from .wire import (
     Format,
     brief,
     build,
-    compact,
     is_number,
     is_objects,
     kept_map,
