@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
@@ -27,7 +27,7 @@ _SHORTEST: Final = 4
 _TELLTALE: Final = 16
 _KEYS: Final = pattern(r'"([^"]{1,100})"\s*:')
 
-_Paths = Iterable[Path]
+_Paths = Collection[Path]
 
 
 def secret_paths(schema: Mapping[str, Any]) -> frozenset[Path]:
@@ -62,31 +62,26 @@ class Secrets:
 
     def marks(self, path: Path) -> bool:
         """Whether the schema says so. A name may be a whole path, as some validators write them: `login.phrase`."""
-        return _leads(self.paths, path) or _leads(self.paths, tuple(_parted(path)))
+        return () in _after(self.paths, path) or () in _after(self.paths, tuple(_parted(path)))
 
     def _is_named(self, step: object) -> bool:
         return isinstance(step, str) and self.is_name(step[-_LONGEST_SAMPLE:])
 
     def values(self, arguments: object) -> tuple[str, ...]:
         """What was sent as a secret, which is one wherever it turns up."""
-        found = dict.fromkeys(text[:_LONGEST_SECRET] for text in self._sent(arguments))
-        return tuple(found)
+        return tuple(dict.fromkeys(text[:_LONGEST_SECRET] for text in self._sent(arguments)))
 
     def _sent(self, arguments: object) -> Iterator[str]:
-        waiting: deque[tuple[object, _Paths, str | None]] = deque([(arguments, self.paths, None)])
+        waiting: deque[tuple[object, _Paths, str]] = deque([(arguments, self.paths, "")])
         for _ in range(_MOST_VALUES):
             if not waiting:
                 return
             value, paths, name = waiting.popleft()
-            secret = () in paths
-            inner = decoded(value) if isinstance(value, str) else value
-            for step, below in _items(inner):
-                under = name if name is not None else step if self._is_named(step) else None
-                waiting.append(
-                    (below, [()] if secret else _below(paths, step), str(under) if under is not None else None)
-                )
-            if secret or name is not None:
-                yield from _texts(value, secret or masks_numbers(name or ""))
+            if () in paths or name:
+                yield from _texts(value, () in paths or masks_numbers(name))
+            # Servers read a JSON text where an object is wanted.
+            for step, below in _items(decoded(value) if isinstance(value, str) else value):
+                waiting.append((below, _below(paths, step), name or (str(step) if self._is_named(step) else "")))
 
     def sample(self, value: object, path: Path, depth: int = 0) -> Json:
         """`value` small enough to be kept, and without what is secret in it."""
@@ -136,8 +131,8 @@ class Secrets:
 
 
 def _below(paths: _Paths, step: str | int) -> list[Path]:
-    """What is left of the paths after a step that they share."""
-    return [path[1:] for path in paths if path and (path[0] == ANY or str(path[0]) == str(step))]
+    """What is left of the paths after a step that they share; one that has ended covers all that lies below."""
+    return [path[1:] for path in paths if not path or path[0] == ANY or str(path[0]) == str(step)]
 
 
 def _after(paths: _Paths, steps: Path) -> list[Path]:
@@ -145,16 +140,6 @@ def _after(paths: _Paths, steps: Path) -> list[Path]:
     for step in steps:
         left = _below(left, step)
     return left
-
-
-def _leads(paths: _Paths, steps: Path) -> bool:
-    """Whether one of the paths ends where the steps lead, or above."""
-    left = list(paths)
-    for step in steps:
-        if () in left or not left:
-            break
-        left = _below(left, step)
-    return () in left
 
 
 def _parted(path: Path) -> Iterator[str | int]:

@@ -11,7 +11,6 @@ from .fixes import as_option
 from .jsonschema_errors import jsonschema_problems
 from .locations import anchored, decoded, errors_of, loc_of
 from .names import has_names, open_ended, strange_names
-from .nearest import is_certain, nearest, normal, one_edit, ranked
 from .nodes import branches_of, properties_of, step_into
 from .problems import (
     LONGEST_NAME,
@@ -31,6 +30,7 @@ from .problems import (
 from .pydantic_errors import pydantic_problems
 from .refs import Schema, renamed, resolve
 from .rules import PYDANTIC, Of
+from .spelling import is_certain, nearest, normal, one_edit, ranked
 from .walk import ANY, places
 
 __all__ = [

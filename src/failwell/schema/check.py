@@ -40,10 +40,14 @@ def _compiled(schema: Schema) -> Any:
     import jsonschema_rs
 
     try:
-        return jsonschema_rs.validator_for(dict(schema), offline=True).is_valid
+        return jsonschema_rs.validator_for(dict(schema), retriever=_nothing_fetched).is_valid
     except Exception:
         # A schema that cannot be read forbids nothing.
         return None
+
+
+def _nothing_fetched(address: str) -> Any:
+    raise LookupError(address)
 
 
 class Checkers:
@@ -85,7 +89,7 @@ def _mistakes(call: Call, own: bool) -> Iterator[Any]:
     kind = validators.validator_for(call.schema, default=validators.Draft202012Validator)
     extended: Any = validators.extend(kind, {"pattern": _pattern if own else _any_text})  # type: ignore[no-untyped-call]
     # With a registry of its own, nothing is fetched that a schema points to.
-    errors: Iterator[Any] = extended(call.schema, registry=Registry()).iter_errors(call.arguments)
+    errors: Iterator[Any] = extended(call.schema, registry=Registry()).iter_errors(dict(call.arguments))
     return errors
 
 

@@ -14,10 +14,10 @@ from failwell.model.wording import FIX_FIELDS, compact, shown
 
 from . import fixes
 from .certainty import fits
-from .nearest import is_certain, nearest
 from .nodes import at, branches_of, options_of, properties_of, step_into, type_of, types_of
 from .refs import NOTHING, Schema
 from .rules import RULES, Rule
+from .spelling import is_certain, nearest
 
 MOST_PROBLEMS: Final = 20
 MOST_READ: Final = 500

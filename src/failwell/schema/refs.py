@@ -58,10 +58,8 @@ def target(reference: object, root: Schema) -> Schema:
 def _pointed(reference: str, root: Schema) -> Schema:
     found: object = root
     for step in _steps(reference):
-        if isinstance(found, list):
-            found = found[int(step)] if step.isdecimal() and int(step) < len(found) else None
-        else:
-            found = found.get(step) if isinstance(found, Mapping) else None
+        held = {str(index): each for index, each in enumerate(found)} if isinstance(found, list) else found
+        found = held.get(step) if isinstance(held, Mapping) else None
     return found if isinstance(found, Mapping) else NOTHING
 
 

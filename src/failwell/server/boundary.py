@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
 
+# Needed when arguments are checked: who lacks it should hear so at once, and not in the middle of a call.
+import jsonschema_rs  # noqa: F401
 from mcp_types import CallToolResult, InputRequiredResult, TextContent
 
 from failwell.classify.validation import from_schema, unknown_tool
