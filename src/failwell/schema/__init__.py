@@ -15,7 +15,6 @@ from .nodes import branches_of, properties_of, step_into
 from .problems import (
     LONGEST_NAME,
     MOST_NAMES,
-    MOST_PROBLEMS,
     MOST_READ,
     NO_PROBLEMS,
     Broken,
@@ -37,7 +36,6 @@ __all__ = [
     "ANY",
     "LONGEST_NAME",
     "MOST_NAMES",
-    "MOST_PROBLEMS",
     "MOST_READ",
     "NO_PROBLEMS",
     "PYDANTIC",
