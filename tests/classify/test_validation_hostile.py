@@ -13,15 +13,14 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, c
 
 import failwell as fw
 from failwell.classify.validation import (
-    anchored,
     check_names,
     from_jsonschema,
     from_pydantic,
-    invalid,
     unknown_arguments,
     unknown_tool,
 )
 from failwell.guard import MASK
+from failwell.schema import anchored, invalid
 
 
 def rendered(error: fw.ToolError) -> str:

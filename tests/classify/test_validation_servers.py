@@ -23,7 +23,8 @@ from pydantic import (
 )
 
 import failwell as fw
-from failwell.classify.validation import anchored, check_names, from_pydantic, invalid, pydantic_problems
+from failwell.classify.validation import call_of, check_names, from_pydantic
+from failwell.schema import anchored, invalid, pydantic_problems
 
 
 class Item(BaseModel):
@@ -66,7 +67,7 @@ def sdk(arguments: dict[str, Any]) -> fw.ToolError:
     try:
         meta.validate_arguments(arguments)
     except ValidationError as exc:
-        problems.append(pydantic_problems(exc, schema=schema, arguments=arguments))
+        problems.append(pydantic_problems(exc, call_of(schema, arguments)))
     return invalid(*problems, tool="order")
 
 

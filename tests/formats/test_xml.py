@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 import failwell as fw
-from failwell.formats.xml_writing import FIX_FIELDS, escape, escape_attribute
+from failwell.formats.xml_writing import escape, escape_attribute
+from failwell.model.wording import FIX_FIELDS
 from recorded import cases
 
 # Real outputs that are not XML, or do not come back; ours differ from these on purpose.

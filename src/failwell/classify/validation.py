@@ -8,33 +8,43 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Any, Final
+from typing import Any
 
-from failwell.formats.xml_writing import shown
+from failwell.guard import Secrets
 from failwell.model.error import NotFound, ToolError
 from failwell.model.parts import Action, Path
 from failwell.model.plain import text
-
-from . import builtin
-from .jsonschema_errors import jsonschema_problems
-from .locations import anchored
-from .nearest import nearest, ranked
-from .problems import (
+from failwell.model.wording import shown
+from failwell.schema import (
     LONGEST_NAME,
     MOST_NAMES,
-    MOST_PROBLEMS,
     MOST_READ,
     NO_PROBLEMS,
     Broken,
     Call,
     Problems,
+    Schema,
+    broken_rules,
     cut,
+    has_names,
     invalid,
+    jsonschema_problems,
+    nearest,
+    pydantic_problems,
+    ranked,
+    strange_names,
     told,
 )
-from .pydantic_errors import pydantic_problems
-from .schemas import Schema
+
+from . import builtin
 from .table import SHIPPED
+
+Arguments = Mapping[str, Any]
+
+
+def call_of(schema: Schema | None, arguments: Arguments | None) -> Call:
+    """A call to be looked at, with what is secret of it."""
+    return Call(schema, arguments, Secrets.of(schema))
 
 
 def from_pydantic(
@@ -43,11 +53,11 @@ def from_pydantic(
     tool: str | None = None,
     action: str | None = None,
     schema: Schema | None = None,
-    arguments: Mapping[str, Any] | None = None,
+    arguments: Arguments | None = None,
     at: Path = (),
 ) -> ToolError:
     """The error for a pydantic ValidationError about the arguments, or about the part of them that lies `at` a path."""
-    error = invalid(pydantic_problems(exc, schema=schema, arguments=arguments, at=at), tool=tool, action=action)
+    error = invalid(pydantic_problems(exc, call_of(schema, arguments), at), tool=tool, action=action)
     error.__cause__ = exc if isinstance(exc, BaseException) else None
     return error
 
@@ -58,10 +68,19 @@ def from_jsonschema(
     tool: str | None = None,
     action: str | None = None,
     schema: Schema | None = None,
-    arguments: Mapping[str, Any] | None = None,
+    arguments: Arguments | None = None,
 ) -> ToolError:
     """The error for one or more of jsonschema's ValidationErrors."""
-    return invalid(jsonschema_problems(errors, schema=schema, arguments=arguments), tool=tool, action=action)
+    return invalid(jsonschema_problems(errors, call_of(schema, arguments)), tool=tool, action=action)
+
+
+def from_schema(schema: Schema, arguments: Arguments, *, tool: str) -> ToolError | None:
+    """The error for what the arguments break of a schema of our own; None if nothing, or nobody can tell."""
+    try:
+        found = broken_rules(call_of(schema, arguments), own=True)
+    except RecursionError:
+        return ToolError("The arguments are nested too deeply.", code="VALIDATION_ERROR", tool=tool)
+    return invalid(found, tool=tool) if found else None
 
 
 def unknown_arguments(
@@ -70,7 +89,7 @@ def unknown_arguments(
     *,
     tool: str | None = None,
     action: str | None = None,
-    arguments: Mapping[str, Any] | None = None,
+    arguments: Arguments | None = None,
     schema: Schema | None = None,
 ) -> ToolError:
     """The error for arguments that the tool does not have.
@@ -80,30 +99,15 @@ def unknown_arguments(
     """
     node: Schema = {"properties": {name: {} for name in islice(known, MOST_READ)}}
     broken = Broken("additionalProperties", (), limit=list(islice(names, MOST_READ)), node=node)
-    return invalid(told([broken], Call(schema, arguments)), tool=tool, action=action)
+    return invalid(told([broken], call_of(schema, arguments)), tool=tool, action=action)
 
 
-def check_names(arguments: Mapping[str, Any], schema: Schema) -> Problems:
+def check_names(arguments: Arguments, schema: Schema) -> Problems:
     """The arguments that the schema does not have; nothing, quickly, when it has them all.
 
     A schema that says nothing about names, or allows others, allows them all.
     """
-    try:
-        properties = schema["properties"]
-        if arguments.keys() <= properties.keys():
-            return NO_PROBLEMS
-        if not _OPEN.isdisjoint(schema) or schema.get("additionalProperties") not in (None, False):
-            return NO_PROBLEMS
-        unknown = [name for name in arguments if name not in properties]
-    except (KeyError, TypeError, AttributeError):
-        return NO_PROBLEMS
-    return told([Broken("additionalProperties", (), limit=unknown, node=schema)], Call(schema, arguments))
-
-
-# With one of these, the names that are allowed stand elsewhere too.
-_OPEN: Final = frozenset(
-    ["patternProperties", "$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"]
-)
+    return NO_PROBLEMS if has_names(arguments, schema) else strange_names(call_of(schema, arguments))
 
 
 def unknown_tool(name: str, known: Iterable[str]) -> ToolError:
@@ -148,19 +152,3 @@ def unknown_tool(name: str, known: Iterable[str]) -> ToolError:
 def unanchored(exc: Exception) -> ToolError:
     """Without the call's arguments nobody knows whose data were rejected, and its text quotes them."""
     return builtin.broken(exc)
-
-
-__all__ = [
-    "MOST_PROBLEMS",
-    "NO_PROBLEMS",
-    "Problems",
-    "anchored",
-    "check_names",
-    "from_jsonschema",
-    "from_pydantic",
-    "invalid",
-    "jsonschema_problems",
-    "pydantic_problems",
-    "unknown_arguments",
-    "unknown_tool",
-]

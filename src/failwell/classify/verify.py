@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
 from itertools import islice
@@ -18,14 +18,12 @@ from failwell.model.lazily import pattern
 from failwell.model.parts import Action
 from failwell.model.tool import Traits
 from failwell.model.toolname import LONGEST, READS, SEARCHES, ToolName, acts, forms, is_named_read, parsed, words_of
+from failwell.schema import fits, properties_of
 
 __all__ = ["find_check", "is_named_read"]
 
 _MOST_TOOLS: Final = 20_000
 _MOST_ARGUMENTS: Final = 100
-_MOST_OPTIONS: Final = 1_000
-_MOST_BRANCHES: Final = 8
-_DEEPEST: Final = 3
 
 # Names, addresses and paths. No white space and no sign that a shell, a database or a pattern reads as its own.
 _IDENTIFIER: Final = pattern(r"(?!-\D)[\w.@:/+#=~\\-]{1,128}")
@@ -86,10 +84,6 @@ _WHOLE_RULES: Final = frozenset(
     """anyOf oneOf allOf not if $ref $dynamicRef dependentRequired dependentSchemas dependencies minProperties
     patternProperties propertyNames""".split()
 )
-# Nor these by looking at the schema of one: they are somewhere else, or say what is not to be.
-_UNTOLD: Final = frozenset("$ref $dynamicRef not if multipleOf".split())
-_PASSED: Final = ("pattern", "format")
-_TYPES: Final[Mapping[type, frozenset[str]]] = {str: frozenset({"string"}), int: frozenset({"integer", "number"})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +160,11 @@ def _call(tool: str, arguments: Mapping[str, Any], listed: Iterable[tuple[Traits
     own = next((schema for traits, schema in listed if traits.name == tool), None)
     try:
         given = list(islice(arguments.items(), _MOST_ARGUMENTS))
-        asked = own.get("properties") if isinstance(own, Mapping) else None
+        asked = properties_of(own)
     except Exception:
-        given, asked = [], None
+        given, asked = [], {}
     taken = {name: value for name, value in given if type(name) is str and _is_identifier(value)}
-    return _Call(tool, parsed(tool), taken, asked if isinstance(asked, Mapping) else {})
+    return _Call(tool, parsed(tool), taken, asked)
 
 
 def _said(reads: Sequence[str]) -> re.Pattern[str] | None:
@@ -258,7 +252,9 @@ def _arguments(read: ToolName, schema: Any, call: _Call) -> dict[str, str | int]
     sent: dict[str, str | int] = {}
     for name in {**dict.fromkeys(required), **dict.fromkeys(islice(properties, _MOST_ARGUMENTS))}:
         source = _source(name, read, call) if type(name) is str and len(name) <= LONGEST else None
-        if source is not None and _fits(properties.get(name, True), call.arguments[source], call.asked.get(source)):
+        if source is not None and fits(
+            call.arguments[source], properties.get(name, True), schema, call.asked.get(source)
+        ):
             sent[name] = call.arguments[source]
         elif name in required:
             return None
@@ -306,51 +302,3 @@ def _is_identifier(value: object) -> bool:
     if type(value) is int:
         return value.bit_length() < _WIDEST_INTEGER
     return type(value) is str and _IDENTIFIER.fullmatch(value) is not None
-
-
-def _fits(schema: Any, value: str | int, held: Any, depth: int = 0) -> bool:
-    """Whether a schema takes the value, as far as can be told without running anything of the server's.
-
-    held: the schema that the value was held against before. An expression of somebody else's may take for ever, but the
-    one that the value has passed need not be run again.
-    """
-    if schema is True:
-        return True
-    if not isinstance(schema, Mapping) or depth > _DEEPEST or not _UNTOLD.isdisjoint(schema):
-        return False
-    passed = held if isinstance(held, Mapping) else {}
-    if any(key in schema and schema[key] != passed.get(key) for key in _PASSED):
-        return False
-    return all(rule(schema[key], value, held, depth) for key, rule in _RULES.items() if key in schema)
-
-
-def _is_type(types: Any, value: str | int) -> bool:
-    return not _TYPES[type(value)].isdisjoint([types] if isinstance(types, str) else types)
-
-
-def _is_one_of(options: Any, value: str | int) -> bool:
-    return any(type(option) is type(value) and option == value for option in islice(options, _MOST_OPTIONS))
-
-
-def _fits_any(branches: Any, value: str | int, held: Any, depth: int) -> bool:
-    return any(_fits(branch, value, held, depth + 1) for branch in islice(branches, _MOST_BRANCHES))
-
-
-def _fits_all(branches: Any, value: str | int, held: Any, depth: int) -> bool:
-    return len(branches) <= _MOST_BRANCHES and all(_fits(branch, value, held, depth + 1) for branch in branches)
-
-
-_RULES: Final[Mapping[str, Callable[[Any, Any, Any, int], bool]]] = {
-    "type": lambda types, value, *_: _is_type(types, value),
-    "enum": lambda options, value, *_: _is_one_of(options, value),
-    "const": lambda option, value, *_: _is_one_of([option], value),
-    "minLength": lambda least, value, *_: isinstance(value, int) or len(value) >= least,
-    "maxLength": lambda most, value, *_: isinstance(value, int) or len(value) <= most,
-    "minimum": lambda least, value, *_: isinstance(value, str) or value >= least,
-    "maximum": lambda most, value, *_: isinstance(value, str) or value <= most,
-    "exclusiveMinimum": lambda limit, value, *_: isinstance(value, str) or value > limit,
-    "exclusiveMaximum": lambda limit, value, *_: isinstance(value, str) or value < limit,
-    "anyOf": _fits_any,
-    "oneOf": _fits_any,
-    "allOf": _fits_all,
-}

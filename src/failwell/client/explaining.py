@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from itertools import islice
 from typing import Any, Final
 
-from failwell.classify.jsonschema_errors import jsonschema_problems
-from failwell.classify.validation import NO_PROBLEMS, Problems, check_names, invalid, unknown_tool
+from failwell.classify.validation import call_of, check_names, unknown_tool
 from failwell.model.error import ToolError
 from failwell.model.kinds import Effect, Kind
+from failwell.schema import NO_PROBLEMS, Problems, broken_rules, invalid
 
 from .wording import NEVER_SENT
 
-_MOST_ERRORS: Final = 50
-_DEEPEST: Final = 40
 # What a server proposes itself is not to be bettered.
 _SAID: Final = frozenset({"patch", "suggestion", "actions"})
 
@@ -98,31 +95,7 @@ def misspelt(tool: str, arguments: Mapping[str, Any], listed: Mapping[str, Any])
 
 
 def _broken(arguments: Mapping[str, Any], schema: dict[str, Any]) -> Problems:
-    if _has_patterns(schema):
-        return NO_PROBLEMS
-    from jsonschema import validators
-    from referencing import Registry
-
     try:
-        kind = validators.validator_for(schema, default=validators.Draft202012Validator)
-        # With a registry of its own, nothing is fetched that a schema points to.
-        extended: Any = validators.extend(kind, {"pattern": _any_text})  # type: ignore[no-untyped-call]
-        errors = extended(schema, registry=Registry()).iter_errors(dict(arguments))
-        return jsonschema_problems(list(islice(errors, _MOST_ERRORS)), schema=schema, arguments=arguments)
-    except Exception:
-        # A schema that nobody can read explains nothing.
+        return broken_rules(call_of(schema, arguments), own=False)
+    except RecursionError:
         return NO_PROBLEMS
-
-
-def _any_text(*_: object) -> tuple[()]:
-    """A pattern is a server's program that runs here, and one may take for ever: none is tried."""
-    return ()
-
-
-def _has_patterns(schema: object, depth: int = 0) -> bool:
-    """Whether names are held against patterns, or the schema is too deep to tell."""
-    if depth > _DEEPEST:
-        return True
-    if isinstance(schema, dict):
-        return "patternProperties" in schema or any(_has_patterns(each, depth + 1) for each in schema.values())
-    return isinstance(schema, list) and any(_has_patterns(each, depth + 1) for each in schema)

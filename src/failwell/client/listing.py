@@ -10,6 +10,7 @@ import anyio
 
 from failwell.model.error import ToolError
 from failwell.model.tool import Traits
+from failwell.schema import properties_of
 
 from .connection import Connection, Live
 from .drivers import Driver
@@ -110,6 +111,4 @@ class Listing:
 
 
 def _names_in(tool: Any) -> frozenset[str]:
-    schema = getattr(tool, "input_schema", None)
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    return frozenset(properties) if isinstance(properties, Mapping) else _NONE
+    return frozenset(properties_of(getattr(tool, "input_schema", None)))

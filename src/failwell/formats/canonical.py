@@ -10,8 +10,9 @@ from failwell.model.forms import Form
 from failwell.model.kinds import Kind
 from failwell.model.needs import NeedsInput
 from failwell.model.plain import Json
+from failwell.model.wording import compact
 
-from .wire import OBJECT, RESERVED, Format, Outcome, Sign, brief, build, compact
+from .wire import OBJECT, RESERVED, Format, Outcome, Sign, brief, build
 
 FIELDS: Final = frozenset(
     {

@@ -13,8 +13,7 @@ from typing import Final
 from failwell.model.error import ToolError
 from failwell.model.kinds import IN_DOUBT, Effect
 from failwell.model.parts import Action
-
-from .wire import compact
+from failwell.model.wording import compact
 
 ASK: Final = "Next: ask the user."
 _LONGEST_REASON: Final = 500

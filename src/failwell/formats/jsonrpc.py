@@ -14,6 +14,7 @@ from failwell.model.forms import Form
 from failwell.model.kinds import IN_DOUBT, Kind, Strategy
 from failwell.model.parts import FieldError, read_problem
 from failwell.model.plain import MAX_ITEMS, UNSET, Json, text
+from failwell.model.wording import compact
 
 from .crosswalk import default_code, number_of
 from .doubt import author_of, recovery
@@ -25,7 +26,6 @@ from .wire import (
     Sign,
     as_text,
     build,
-    compact,
     is_number,
     is_objects,
     is_text,

@@ -15,9 +15,10 @@ from failwell.model.forms import Form
 from failwell.model.kinds import Kind
 from failwell.model.parts import FieldError, Path, read_problem
 from failwell.model.plain import MAX_ITEMS, UNSET, Json
+from failwell.model.wording import compact
 
 from .canonical import FIELDS, LISTS, list_fields
-from .wire import OBJECT, Format, Sign, build, compact, kept_map, read_parts
+from .wire import OBJECT, Format, Sign, build, kept_map, read_parts
 
 MEDIA_TYPE: Final = "application/problem+json"
 TYPE_PREFIX: Final = "urn:failwell:code:"

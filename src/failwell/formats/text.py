@@ -14,9 +14,10 @@ from failwell.model.kinds import IN_DOUBT, Effect, Kind, Strategy
 from failwell.model.needs import NeedsInput
 from failwell.model.parts import Action, Option, Patch, Path
 from failwell.model.plain import UNSET, Json, rfc3339
+from failwell.model.wording import compact
 
 from .doubt import doubt, effect_in, harmless, next_step
-from .wire import Format, build, compact, whole
+from .wire import Format, build, whole
 from .xml_writing import field_text
 
 _BY_STRATEGY: Final = {

@@ -15,10 +15,11 @@ from failwell.model.error import ToolError
 from failwell.model.forms import Form
 from failwell.model.kinds import IN_DOUBT, Kind
 from failwell.model.plain import Json, instant
+from failwell.model.wording import compact
 
 from .crosswalk import default_code
 from .text import next_action
-from .wire import Format, Sign, build, compact
+from .wire import Format, Sign, build
 
 META_KEY: Final = "io.modelcontextprotocol/toolFailure"
 

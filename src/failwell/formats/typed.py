@@ -9,6 +9,7 @@ from failwell.model.error import ToolError
 from failwell.model.forms import Form
 from failwell.model.kinds import Kind
 from failwell.model.plain import Json
+from failwell.model.wording import compact
 
 from .wire import (
     OBJECT,
@@ -17,7 +18,6 @@ from .wire import (
     Sign,
     brief,
     build,
-    compact,
     is_number,
     is_objects,
     kept_map,

@@ -17,6 +17,7 @@ from failwell.model.kinds import IN_DOUBT, Effect, Kind, Severity, Strategy
 from failwell.model.needs import NeedsInput
 from failwell.model.parts import CLEAN_PARTS
 from failwell.model.plain import MAX_DEPTH, Json, plain, text
+from failwell.model.wording import compact
 
 RESERVED: Final = "failwell"
 """The key under which a format keeps what its contract has no word for."""
@@ -24,7 +25,6 @@ RESERVED: Final = "failwell"
 OBJECT: Final = (dict, Mapping)
 """For `isinstance`: the exact type first, since asking an abstract class takes four times as long."""
 
-compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 pretty: Final = json.JSONEncoder(ensure_ascii=False, indent=2, check_circular=False).encode
 
 Outcome = ToolError | NeedsInput

@@ -16,10 +16,11 @@ from failwell.model.lazily import pattern
 from failwell.model.parts import FieldError, Path
 from failwell.model.plain import UNSET, Json, positive, seconds
 from failwell.model.plain import text as encodable
+from failwell.model.wording import FIX_FIELDS
 
 from .doubt import author_of
 from .wire import RESERVED, brief, build, outward, read_json, restore
-from .xml_writing import FIX_FIELDS, dump, escape
+from .xml_writing import dump, escape
 
 _OPEN = pattern(
     r"<(message|recovery|available_actions|action|details|detail|retry_after|field)"

@@ -10,15 +10,15 @@ from failwell.model.kinds import Kind
 from failwell.model.lazily import pattern
 from failwell.model.parts import Action, FieldError
 from failwell.model.plain import UNSET, Json
+from failwell.model.wording import FIX_FIELDS, compact, shown
 
 from .crosswalk import default_code
 from .doubt import recovery as recovery_of
-from .wire import RESERVED, compact
+from .wire import RESERVED
 
 ROUTING: Final = frozenset({"MISSING_DISCRIMINATOR", "INVALID_DISCRIMINATOR", "UNKNOWN_ACTION"})
 """Codes of a grouped tool that could not find out what was wanted; the contract writes them in a form of their own."""
 
-FIX_FIELDS: Final = "Fix the fields above and call the tool again. Do not explain the error."
 _STRUCTURAL: Final = ROUTING | {"MISSING_REQUIRED_FIELD"}
 
 _ILLEGAL = pattern("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -140,16 +140,3 @@ def field_text(problem: FieldError) -> str:
     if parts and message and message[-1] not in ".!?":
         message += "."
     return " ".join([message, *parts] if message else parts)
-
-
-def shown(value: Json, *, cut: bool = True) -> str:
-    """A value as the contract shows it to a model, cut to 50 characters."""
-    if isinstance(value, str):
-        if cut and len(value) > 50:
-            value = value[:47] + "..."
-        quote = '"' if "'" in value and '"' not in value else "'"
-        return f"{quote}{value}{quote}"
-    if isinstance(value, list):
-        return f"array({len(value)})"
-    json = compact(value)
-    return json[:47] + "..." if cut and len(json) > 50 else json

@@ -17,6 +17,7 @@ from failwell.model.needs import NeedsInput
 from failwell.model.parts import FieldError, Patch, Path
 from failwell.model.plain import Json
 
+from .arguments import Secrets, secret_paths
 from .budget import MAX_CHARS, MAX_TOKENS, changed_question, question_within, within
 from .fence import CLOSE, OPEN, fence, is_fenced, poses, quoted
 from .names import is_secret_name, masks_numbers
@@ -63,6 +64,11 @@ class Guard:
         """A guard that also masks your patterns, field names and known secrets, and what a schema calls secret."""
         paths = secret_paths(schema) if schema is not None else frozenset()
         return cls(redactor(patterns, values, names), max_chars, max_tokens, fences, paths)
+
+    @property
+    def secrets(self) -> Secrets:
+        """Which arguments are secret, by these paths and names."""
+        return Secrets(self.secret_paths, self.redact.secret_name, self.redact.mask)
 
     def knowing(self, values: Iterable[str]) -> Guard:
         """The same guard, which also masks these values, word for word."""
@@ -163,7 +169,7 @@ class Guard:
         """What was sent for arguments that hold secrets; the rest of the error may quote it."""
         sent = [(problem.path, problem.sent) for problem in error.fields]
         for path, value in sent + [(change.path, change.value) for change in error.patch]:
-            if isinstance(value, (str, int)) and len(str(value)) >= 4 and self._secret_argument(path):
+            if isinstance(value, (str, int)) and len(str(value)) >= 4 and self.secrets.hides(path):
                 yield str(value)
 
     def _part(self, name: str, value: Any) -> Any:
@@ -177,9 +183,6 @@ class Guard:
             return [self.text(line) for line in value]
         return self._value(value, "")
 
-    def _secret_argument(self, path: Iterable[str | int]) -> bool:
-        return any(isinstance(part, str) and self.redact.secret_name(part) for part in path) or self._secret_path(path)
-
     def _field(self, problem: dict[str, Json]) -> dict[str, Json]:
         """A problem with an argument, where the argument's own name says whether its value may be shown."""
         path = problem.get("path", [])
@@ -187,8 +190,8 @@ class Guard:
         cleaned["path"] = [self.text(part) if isinstance(part, str) else part for part in path]
         for name in ("sent", "value"):
             if name in problem and self.secret_paths:
-                cleaned[name] = self._mask_below(cleaned[name], tuple("*" if isinstance(p, int) else p for p in path))
-        if not self._secret_argument(path):
+                cleaned[name] = self._mask_below(cleaned[name], tuple(path))
+        if not self.secrets.hides(path):
             return cleaned
         for name in ("sent", "value"):
             if not _says_nothing(problem.get(name)):
@@ -203,20 +206,14 @@ class Guard:
             cleaned["expected"] = self.redact.mask
         return cleaned
 
-    def _secret_path(self, path: Iterable[str | int]) -> bool:
-        pattern: Path = ()
-        for part in path:
-            pattern += ("*",) if isinstance(part, int) else tuple(part.split("."))
-        return any(_covers(secret, pattern[: len(secret)]) for secret in self.secret_paths)
-
     def _mask_below(self, value: Json, path: Path) -> Json:
         """`value` with what the schema calls secret inside it masked."""
-        if any(_covers(secret, path) for secret in self.secret_paths):
+        if self.secrets.marks(path):
             return self.redact.mask
         if isinstance(value, dict):
             return {key: self._mask_below(item, (*path, key)) for key, item in value.items()}
         if isinstance(value, list):
-            return [self._mask_below(item, (*path, "*")) for item in value]
+            return [self._mask_below(item, (*path, index)) for index, item in enumerate(value)]
         return value
 
     def _value(self, value: Json, name: str) -> Json:
@@ -308,43 +305,6 @@ def _says_nothing(value: Json) -> bool:
     return value is None or isinstance(value, bool)
 
 
-def _covers(secret: Path, path: Path) -> bool:
-    return len(secret) == len(path) and all(a == b or a == "*" for a, b in zip(secret, path, strict=True))
-
-
-def secret_paths(schema: Mapping[str, Any]) -> frozenset[Path]:
-    """The arguments a JSON Schema calls secret: `format: password` or `writeOnly`. `*` stands for any index or key."""
-    return frozenset(_secret_paths(schema, (), schema, 0))
-
-
-def _secret_paths(schema: object, path: Path, root: Mapping[str, Any], depth: int) -> Iterator[Path]:
-    if not isinstance(schema, Mapping) or depth > 12:
-        return
-    if schema.get("format") == "password" or schema.get("writeOnly") is True:
-        yield path
-    reference = schema.get("$ref")
-    if isinstance(reference, str) and reference.startswith("#/"):
-        target: object = root
-        for step in reference[2:].split("/"):
-            target = target.get(step) if isinstance(target, Mapping) else None
-        yield from _secret_paths(target, path, root, depth + 1)
-    for word in ("properties", "patternProperties"):
-        inner = schema.get(word)
-        for name, below in inner.items() if isinstance(inner, Mapping) else ():
-            step = str(name) if word == "properties" else "*"
-            yield from _secret_paths(below, (*path, step), root, depth + 1)
-    for word in ("items", "additionalProperties", "contains"):
-        if word in schema:
-            yield from _secret_paths(schema[word], (*path, "*"), root, depth + 1)
-    for word in ("allOf", "anyOf", "oneOf", "prefixItems"):
-        branches = schema.get(word)
-        for below in branches if isinstance(branches, list) else ():
-            yield from _secret_paths(below, (*path, "*") if word == "prefixItems" else path, root, depth + 1)
-    for word in ("if", "then", "else"):
-        if word in schema:
-            yield from _secret_paths(schema[word], path, root, depth + 1)
-
-
 def _collect(data: Mapping[str, Any], texts: list[str], names: list[str]) -> None:
     """Every text in `data`, and every name that something stands under."""
     for value in data.values():
@@ -407,4 +367,4 @@ def guard(outcome: Outcome) -> Outcome:
     return DEFAULT(outcome)
 
 
-__all__ = ["DEFAULT", "MASK", "Guard", "guard", "secret_paths"]
+__all__ = ["DEFAULT", "MASK", "Guard", "Secrets", "guard", "secret_paths"]

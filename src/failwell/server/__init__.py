@@ -11,7 +11,7 @@ from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
 
-from failwell.classify.nearest import nearest
+from failwell.schema import nearest
 
 from .decorator import tool_errors
 from .envelopes import Envelope

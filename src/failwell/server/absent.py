@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from failwell.classify.nearest import nearest
 from failwell.model.error import ToolError
 from failwell.model.parts import FieldError
+from failwell.schema import nearest
 
 
 def no_such(kind: str, name: str, names: Iterable[str]) -> ToolError:

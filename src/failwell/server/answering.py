@@ -6,17 +6,15 @@ import logging
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import replace
-from itertools import islice
 from typing import Any, Final
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR
 
 from failwell.classify import classify, from_error, is_order
-from failwell.classify.locations import errors_of, loc_of
 from failwell.classify.refusal import refusal
 from failwell.classify.telling import named, said
-from failwell.classify.validation import anchored, from_pydantic
+from failwell.classify.validation import from_pydantic
 from failwell.formats import FORMATS, META_KEY, Client, Outcome, jsonrpc, render, to_result, to_wire, v1
 from failwell.formats.clients import find_client
 from failwell.formats.jsonrpc import MODERN_ERA
@@ -27,6 +25,7 @@ from failwell.model.needs import NeedsInput
 from failwell.model.plain import Json, text
 from failwell.model.tool import Nature
 from failwell.observe import log_failure, new_id
+from failwell.schema import anchored, errors_of, loc_of
 
 from .aftermath import Aftermath
 from .call import FORMAT_KEY, Call, gate_of
@@ -51,8 +50,6 @@ _GENERAL: Final = frozenset({"carry", "gate", "meta", "prefix", "denial"})
 _OF_RESULTS: Final = _GENERAL - {"carry"}
 # Not JSON, no request, no such method.
 _OF_REQUESTS: Final = frozenset({-32700, -32600, -32601})
-_MOST_VALUES: Final = 2_000
-_LONGEST_SECRET: Final = 10_000
 
 
 class Answering:
@@ -104,7 +101,7 @@ class Answering:
     def _knowing(self, arguments: Mapping[str, Any] | None, schema: Mapping[str, Any] | None) -> Guard:
         """The guard that knows what was sent as a secret, which is one wherever it turns up."""
         guard = self.options.guard
-        secrets = secret_values(arguments, self._guard(schema)) if arguments else ()
+        secrets = self._guard(schema).secrets.values(arguments) if arguments else ()
         return guard.knowing(secrets) if secrets else guard
 
     def _known(self, arguments: Mapping[str, Any] | None, schema: Mapping[str, Any] | None) -> Guard:
@@ -323,27 +320,6 @@ def _debug(exc: BaseException, error: ToolError) -> str | None:
 def identified(error: ToolError) -> ToolError:
     """The error with an id of its own, by which the log is searched."""
     return error if error.correlation_id is not None else error.replace(correlation_id=new_id())
-
-
-def secret_values(arguments: Mapping[str, Any], guard: Guard) -> tuple[str, ...]:
-    """What was sent under a secret name, or where the schema says that a secret stands."""
-    paths = guard.secret_paths
-    found: dict[str, None] = {}
-    waiting: list[tuple[tuple[str | int, ...], object, bool]] = [((), arguments, False)]
-    for _ in range(_MOST_VALUES):
-        if not waiting:
-            break
-        path, value, secret = waiting.pop()
-        if isinstance(value, Mapping):
-            waiting += [
-                ((*path, name), item, secret or guard.redact.secret_name(str(name)[:200]) or (*path, name) in paths)
-                for name, item in islice(value.items(), _MOST_VALUES)
-            ]
-        elif isinstance(value, (list, tuple)):
-            waiting += [((*path, index), item, secret) for index, item in enumerate(value[:_MOST_VALUES])]
-        elif secret and isinstance(value, str) and len(value) >= 4:
-            found[value[:_LONGEST_SECRET]] = None
-    return tuple(found)
 
 
 def _whole(outcome: Outcome, format: str, as_written: bool) -> Outcome:

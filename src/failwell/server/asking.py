@@ -21,9 +21,9 @@ from failwell.formats.jsonrpc import MODERN_ERA
 from failwell.guard import Guard
 from failwell.model.error import Denied, ToolError
 from failwell.model.needs import NeedsInput
+from failwell.schema import branches_of, open_ended, properties_of, resolve
 
 from .call import Call
-from .extras import open_ended
 
 log = logging.getLogger("failwell.server")
 
@@ -142,11 +142,10 @@ def missing(error: Outcome) -> NeedsInput | None:
 
 def form_for(question: NeedsInput, schema: Mapping[str, Any] | None, guard: Guard) -> dict[str, Any] | None:
     """The form for the fields of a question; None if they do not fit in one, or must not be asked for in one."""
-    known = (schema or {}).get("properties")
-    known = known if isinstance(known, Mapping) else {}
+    known = properties_of(schema)
     properties: dict[str, Any] = {}
     for name in question.fields:
-        if guard.redact.secret_name(name) or (name,) in guard.secret_paths:
+        if guard.secrets.hides((name,)):
             # The specification forbids to ask for secrets in a form.
             return None
         if name not in known and not open_ended(schema):
@@ -176,15 +175,9 @@ def _entry(schema: object, root: Mapping[str, Any] | None) -> dict[str, Any] | N
     """One value of a form, out of the argument's own schema; None for lists and objects."""
     if schema is None:
         return {"type": "string"}
-    if not isinstance(schema, Mapping):
+    schema = resolve(schema, root or {})
+    if branches_of(schema, root or {}):
         return None
-    if isinstance(name := schema.get("$ref"), str) and name.startswith("#/$defs/"):
-        schema = {**(root or {}).get("$defs", {}).get(name.removeprefix("#/$defs/"), {}), **schema}
-    if isinstance(choices := schema.get("anyOf"), list):
-        rest = [each for each in choices if isinstance(each, Mapping) and each.get("type") != "null"]
-        if len(rest) != 1:
-            return None
-        schema = {**rest[0], **{key: value for key, value in schema.items() if key != "anyOf"}}
     if "const" in schema:
         schema = {**schema, "enum": [schema["const"]]}
     kind = schema.get("type")

@@ -9,9 +9,11 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
 
+# Needed when arguments are checked: who lacks it should hear so at once, and not in the middle of a call.
+import jsonschema_rs  # noqa: F401
 from mcp_types import CallToolResult, InputRequiredResult, TextContent
 
-from failwell.classify.validation import unknown_tool
+from failwell.classify.validation import from_schema, unknown_tool
 from failwell.classify.verify import find_check
 from failwell.formats import META_KEY, Outcome
 from failwell.model.effects import Marks, marks
@@ -31,7 +33,6 @@ from .idempotency import Once, key_of
 from .options import Options, is_untouched
 from .outputs import fitted
 from .replies import enveloped, remarked
-from .schemas import Checker
 
 log = logging.getLogger("failwell.server")
 
@@ -199,7 +200,7 @@ class Boundary(Answering):
                 except Exception as exc:
                     # The rule may have stumbled over arguments that the tool does not take either.
                     schema = None if isinstance(exc, ToolError) else (await _now(facts())).schema
-                    problem = None if schema is None else Checker(schema).problems(call.arguments, call.tool)
+                    problem = None if schema is None else from_schema(schema, call.arguments, tool=call.tool)
                     if problem is None:
                         raise
                     raise problem from None

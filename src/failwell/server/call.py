@@ -11,6 +11,7 @@ from failwell.formats import FORMATS, GATES, META_KEY, Client, keys
 from failwell.formats.clients import UNKNOWN, find_client
 from failwell.model.error import ToolError
 from failwell.model.needs import NeedsInput
+from failwell.schema import properties_of
 
 EXTENSION: Final = META_KEY
 """The extension by which a client says which formats it reads: `{"formats": ["v1", "text"]}`, the best first."""
@@ -101,8 +102,7 @@ current: ContextVar[Call | None] = ContextVar("failwell_call", default=None)
 
 def gate_of(schema: Mapping[str, Any] | None, arguments: Mapping[str, Any]) -> Any:
     """How a tool with contract 001's `format` argument was asked to answer; None for tools without one."""
-    properties = (schema or {}).get("properties")
-    argument = properties.get("format") if isinstance(properties, Mapping) else None
+    argument = properties_of(schema).get("format")
     choices = argument.get("enum") if isinstance(argument, Mapping) else None
     if not isinstance(choices, list) or len(choices) != len(GATES) or any(choice not in GATES for choice in choices):
         return None

@@ -9,25 +9,12 @@ from failwell.classify.validation import check_names, unknown_arguments
 from failwell.formats import keys
 from failwell.model.codes import snake
 from failwell.model.tool import Nature
+from failwell.schema import open_ended, properties_of
 
 from .call import Call
 
 if TYPE_CHECKING:
     from .facts import Facts
-
-# Keywords by which a schema gets properties that are not under `properties`.
-_ELSEWHERE: Final = frozenset(
-    {"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "patternProperties"}
-)
-
-
-def open_ended(schema: object) -> bool:
-    """Whether the schema does not say which arguments there are."""
-    if not isinstance(schema, Mapping) or not isinstance(schema.get("properties"), Mapping):
-        return True
-    more = schema.get("additionalProperties")
-    return more is True or isinstance(more, Mapping) or not _ELSEWHERE.isdisjoint(schema)
-
 
 IGNORED: Final = keys.IGNORED_ARGUMENTS
 """The key in the `_meta` of a result under which stand the arguments that the tool does not have."""
@@ -53,7 +40,7 @@ def fate(extra: str, arguments: Mapping[str, Any], schema: Mapping[str, Any], na
     strange = check_names(arguments, schema)
     if any(change.op == "rename" for change in strange.patch):
         return "reject"
-    unknown = unknown_names(arguments, schema.get("properties", {}))
+    unknown = unknown_names(arguments, properties_of(schema))
     return "note" if all(_RESTRAINT.isdisjoint(snake(name[:200]).split("_")) for name in unknown) else "reject"
 
 
@@ -75,7 +62,7 @@ def note(call: Call, unknown: list[str], tool: Facts, extra: str) -> None:
     if extra == "note":
         call.ignored = [name[:_LONGEST_NAME] for name in unknown[:_MOST_NAMES]]
         return
-    known = list((tool.schema or {}).get("properties", ()))
+    known = list(properties_of(tool.schema))
     remark = unknown_arguments(unknown, known, tool=tool.name, schema=tool.schema)
     names = ", ".join(repr(name[:50]) for name in unknown[:5])
     remark = remark.replace(

@@ -30,19 +30,19 @@ from failwell.model.error import ToolError
 from failwell.model.needs import NeedsInput
 from failwell.model.result import unwrapped
 from failwell.observe import mark_span
+from failwell.schema import Checkers, open_ended
 
 from . import rows  # noqa: F401  (the frameworks' own exceptions)
 from .absent import missing_arguments, no_such
 from .boundary import Boundary
 from .call import EXTENSION, Call, current
 from .declaring import publishing
-from .extras import fate, note, open_ended, unknown_names
+from .extras import fate, note, unknown_names
 from .facts import BrokenResult, Facts, Failed, taken
 from .groups import group_of
 from .groups_fastmcp import GroupRefusal
 from .lowlevel import requests, settings, wrap_handlers
 from .options import is_untouched
-from .schemas import Checkers
 
 
 def install(server: FastMCP[Any], boundary: Boundary) -> None:

@@ -18,17 +18,25 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
-from failwell.classify import fixes
-from failwell.classify.nearest import is_certain, nearest
-from failwell.classify.problems import LONGEST_NAME, cut
-from failwell.classify.validation import check_names, invalid, pydantic_problems
-from failwell.formats.xml_writing import shown
+from failwell.classify.validation import call_of, check_names
 from failwell.model.error import ToolError
 from failwell.model.parts import Action as Call
 from failwell.model.parts import FieldError, Patch
 from failwell.model.plain import UNSET
+from failwell.model.wording import shown
+from failwell.schema import (
+    LONGEST_NAME,
+    Schema,
+    as_option,
+    cut,
+    invalid,
+    is_certain,
+    nearest,
+    properties_of,
+    pydantic_problems,
+)
 
-from .groups_schemas import SHAPES, Schema, alone
+from .groups_schemas import SHAPES, alone
 
 if TYPE_CHECKING:
     from mcp_types import ToolAnnotations
@@ -235,7 +243,7 @@ class Group:
         if not isinstance(sent, str):
             raise self._refused("INVALID_DISCRIMINATOR", _json_type(sent))
         meant = nearest(sent, self.actions)
-        certain = fixes.as_option(sent, list(self.actions))
+        certain = as_option(sent, list(self.actions))
         raise self._refused(
             "UNKNOWN_ACTION",
             cut(sent, LONGEST_NAME),
@@ -245,7 +253,7 @@ class Group:
 
     def _missing(self, arguments: Mapping[str, Any]) -> ToolError:
         """The discriminator may be there under a name that is nearly its own."""
-        known = {name for fact in self._facts.values() for name in (fact.schema or {}).get("properties", ())}
+        known = {name for fact in self._facts.values() for name in properties_of(fact.schema)}
         field = self.discriminator
         for name, value in arguments.items() if field not in arguments else ():
             if name not in known and isinstance(value, str) and value in self.actions and is_certain(name, field):
@@ -292,14 +300,13 @@ class Bound:
     def refusal(self, action: str, arguments: Mapping[str, Any], rejected: Exception | None) -> ToolError:
         """What is wrong with the arguments of an action: what a validator says, and the names that it does not have."""
         schema = self._schemas[action]
-        found = [] if rejected is None else [pydantic_problems(rejected, schema=schema, arguments=arguments)]
+        found = [] if rejected is None else [pydantic_problems(rejected, call_of(schema, arguments))]
         error = invalid(*found, check_names(arguments, schema), tool=self.group.name, action=action)
         error.__cause__ = rejected
         return error
 
     def _known(self, action: str) -> Mapping[str, Any]:
-        known: Mapping[str, Any] = self._schemas[action].get("properties", {})
-        return known
+        return properties_of(self._schemas[action])
 
 
 def entry(group: Group) -> Callable[..., Any]:

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-Schema = Mapping[str, Any]
+from failwell.schema import Schema, properties_of, renamed
 
-_MAPS: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
-# What stands here is data, whatever it looks like.
-_DATA: Final = frozenset({"const", "default", "enum", "examples"})
 _DEFS: Final = "#/$defs/"
 
 
 def alone(field: str, action: str, schema: Schema, description: str = "") -> dict[str, Any]:
     """One action as it is called: its own arguments, and the discriminator that chooses it."""
-    others = {name: node for name, node in schema.get("properties", {}).items() if name != field}
+    others = {name: node for name, node in properties_of(schema).items() if name != field}
     made: dict[str, Any] = {"title": action}
     if description:
         made["description"] = description
@@ -109,8 +106,8 @@ def _together(actions: Mapping[str, Schema]) -> tuple[list[dict[str, Any]], dict
         names = {name: _free(name, merged.keys() | defs.keys()) for name in sorted(apart)}
         refs = {_DEFS + name: _DEFS + new for name, new in names.items()}
         for name, node in defs.items():
-            merged[names.get(name, name)] = _renamed(node, refs)
-        branches.append(_renamed({key: value for key, value in schema.items() if key != "$defs"}, refs))
+            merged[names.get(name, name)] = renamed(node, refs)
+        branches.append(renamed({key: value for key, value in schema.items() if key != "$defs"}, refs))
     return branches, merged
 
 
@@ -122,26 +119,4 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _refers(node: Any, names: set[str]) -> bool:
-    return bool(_renamed(node, {_DEFS + name: "" for name in names}) != node)
-
-
-def _renamed(node: Any, refs: Mapping[str, str]) -> Any:
-    """A copy of a schema with other references."""
-    if isinstance(node, list):
-        return [_renamed(each, refs) for each in node]
-    if not isinstance(node, Mapping):
-        return node
-    made = {}
-    for key, value in node.items():
-        if key in _DATA:
-            made[key] = value
-        elif key in _MAPS and isinstance(value, Mapping):
-            made[key] = {name: _renamed(each, refs) for name, each in value.items()}
-        elif key == "$ref" and isinstance(value, str):
-            made[key] = refs.get(value, value)
-        elif key == "mapping" and isinstance(value, Mapping):
-            # Of a discriminator: the references by tag.
-            made[key] = {tag: refs.get(ref, ref) if isinstance(ref, str) else ref for tag, ref in value.items()}
-        else:
-            made[key] = _renamed(value, refs)
-    return made
+    return bool(renamed(node, {_DEFS + name: "" for name in names}) != node)

@@ -13,19 +13,20 @@ from mcp_types import CallToolRequestParams, CallToolResult, PaginatedRequestPar
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+from failwell.classify.validation import from_schema
 from failwell.formats import FORMATS
 from failwell.model.error import ToolError
 from failwell.model.result import unwrapped
 from failwell.observe import UNKNOWN
+from failwell.schema import Checker, open_ended
 
 from . import rows  # noqa: F401  (the frameworks' own exceptions)
 from .boundary import Boundary
 from .call import EXTENSION, Call, current
 from .declaring import Standing, published
-from .extras import fate, note, open_ended, strictly, unknown_names
+from .extras import fate, note, strictly, unknown_names
 from .facts import BrokenResult, Facts, Failed, taken
 from .groups import groups_of
-from .schemas import Checker
 
 Handler = Callable[[Any, Any], Awaitable[Any]]
 _MOST_PAGES: Final = 100
@@ -161,13 +162,10 @@ class Tools:
                 if tool is not None and tool.known is not None and not arguments.keys() <= tool.known:
                     schema = tool.facts.schema or {}
                     extra = fate(extra, arguments, schema, boundary.aftermath.nature(tool.facts))
-                    strict = Checker(strictly(schema, extra)) if extra == "reject" and tool.arguments else None
-                    if strict is not None and (problem := strict.problems(arguments, name)) is not None:
-                        raise problem
+                    if extra == "reject" and tool.arguments:
+                        _refuse(strictly(schema, extra), arguments, name)
                 if tool is not None and tool.arguments is not None and not tool.arguments.fits(arguments):
-                    problem = tool.arguments.problems(arguments, name)
-                    if problem is not None:
-                        raise problem
+                    _refuse(tool.arguments.schema, arguments, name)
                 asked = params if arguments is params.arguments else params.model_copy(update={"arguments": arguments})
                 result = unwrapped(await handler(ctx, asked))
                 if tool is not None and tool.output is not None:
@@ -224,6 +222,13 @@ class Tools:
             known = self._listed.get(tool.name)
             if known is None or known[0] != tool:
                 self._listed[tool.name] = (tool, Listed.of(tool, self._boundary))
+
+
+def _refuse(schema: Mapping[str, Any], arguments: Mapping[str, Any], tool: str) -> None:
+    """Raise what is wrong with the arguments, if the validator that finds the words agrees that something is."""
+    problem = from_schema(schema, arguments, tool=tool)
+    if problem is not None:
+        raise problem
 
 
 def _check_output(schema: Checker, result: Any) -> None:

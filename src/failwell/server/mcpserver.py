@@ -14,16 +14,17 @@ from pydantic import ValidationError
 
 from failwell.classify.refusal import code_of
 from failwell.classify.telling import said
-from failwell.classify.validation import Problems, check_names, invalid, pydantic_problems
+from failwell.classify.validation import call_of, check_names
 from failwell.model.effects import frames
 from failwell.model.error import ToolError
 from failwell.model.result import unwrapped
+from failwell.schema import Problems, invalid, open_ended, properties_of, pydantic_problems
 
 from .absent import missing_arguments, no_such
 from .boundary import Boundary
 from .call import EXTENSION, Call, current
 from .declaring import publishing
-from .extras import fate, note, open_ended, unknown_names
+from .extras import fate, note, unknown_names
 from .facts import BrokenResult, Facts, Failed, taken
 from .groups import group_of
 from .lowlevel import add_middleware, requests, settings, wrap_handlers
@@ -78,7 +79,7 @@ def _call_tool(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]
         async def run(arguments: dict[str, Any]) -> Any:
             if tool is None:
                 raise _NoSuchTool
-            known = tool.parameters.get("properties", {})
+            known = properties_of(tool.parameters)
             # A group looks at its arguments itself, once it knows the action.
             if arguments.keys() <= known.keys() or open_ended(tool.parameters) or group_of(tool.fn) is not None:
                 return await original(name, arguments, context)
@@ -113,7 +114,7 @@ def _all_problems(tool: Any, arguments: dict[str, Any]) -> ToolError:
     try:
         tool.fn_metadata.validate_arguments(arguments)
     except ValidationError as exc:
-        problems.append(pydantic_problems(exc, schema=tool.parameters, arguments=arguments))
+        problems.append(pydantic_problems(exc, call_of(tool.parameters, arguments)))
     except Exception:
         # A validator that breaks is found when the names are right.
         pass

@@ -11,6 +11,7 @@ from mcp_types import CallToolResult, TextContent
 from failwell.formats import pretty
 from failwell.guard.budget import shorten
 from failwell.model.error import ToolError
+from failwell.schema import properties_of
 
 from .call import Call
 
@@ -45,8 +46,8 @@ def fitted(call: Call, result: CallToolResult, most: int, schema: Mapping[str, A
 
 
 def _remark(total: int, most: int, schema: Mapping[str, Any] | None) -> ToolError:
-    known = (schema or {}).get("properties")
-    offered = [name for name in _LESS if isinstance(known, Mapping) and name in known]
+    known = properties_of(schema)
+    offered = [name for name in _LESS if name in known]
     how = f"use {' or '.join(offered[:3])}" if offered else "ask for a part of it"
     return ToolError(
         f"The output had {total} characters and was cut to about {most}.",

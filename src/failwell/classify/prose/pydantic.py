@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final
 
-from failwell.classify.rules import PYDANTIC, Of
 from failwell.model.lazily import pattern
 from failwell.model.parts import FieldError, Path
 from failwell.model.plain import text as clean
+from failwell.schema import PYDANTIC, Of
 
 from .finding import EXACT, MOST_FIELDS, STATED, Finding, invalid, path, quoted, summary
 

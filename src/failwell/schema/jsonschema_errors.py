@@ -11,16 +11,14 @@ from typing import Any, Final
 from failwell.model.parts import Path
 from failwell.model.plain import UNSET
 
+from .nodes import branch_of, discriminator, properties_of, tags_of
 from .problems import MOST_READ, Broken, Call, Problems, step_of, told
+from .refs import Schema, resolve
 from .rules import FORMATS, KEYWORDS, RULES
-from .schemas import Schema, branch_of, discriminator, properties_of, resolve, tags_of
 
 
-def jsonschema_problems(
-    errors: object, *, schema: Schema | None = None, arguments: Mapping[str, Any] | None = None
-) -> Problems:
+def jsonschema_problems(errors: object, call: Call) -> Problems:
     """What jsonschema's errors say about the arguments, for an adapter that has more to add."""
-    call = Call(schema, arguments)
     one = hasattr(errors, "validator") and hasattr(errors, "absolute_path")
     read: list[object] = []
     # Validation that breaks on hostile data has told what it could.

@@ -4,63 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from failwell.model.parts import Path
 from failwell.model.plain import UNSET, Json
 
-Schema = Mapping[str, Any]
-NOTHING: Final[Schema] = {}
-_DEEPEST: Final = 12
-_CLASH: Final = "not understood"
-_REMARKS: Final = frozenset(
-    "title description default examples example deprecated readOnly writeOnly $comment $defs definitions $schema $id "
-    "nullable".split()
-)
-
-
-def resolve(node: object, root: Schema) -> Schema:
-    """The schema behind references, and behind `X or null`."""
-    for _ in range(_DEEPEST):
-        if not isinstance(node, Mapping):
-            return NOTHING
-        reference = node.get("$ref")
-        if isinstance(reference, str):
-            target = _target(reference, root)
-            # What stands beside a reference adds to it: pydantic writes defaults there.
-            node = _together(target, node, "$ref")
-            continue
-        word, only = _only_branch(node)
-        if only is None:
-            return node
-        node = _together(only, node, word)
-    return NOTHING
-
-
-def _together(inner: Schema, outer: Schema, word: str) -> Schema:
-    """Both schemas in one. Where both limit the same, neither is the whole truth, which `fits` must know."""
-    rest = {key: value for key, value in outer.items() if key != word}
-    clash = any(key in inner and inner[key] != value for key, value in rest.items() if key not in _REMARKS)
-    return {**inner, **rest, **({_CLASH: True} if clash else {})}
-
-
-def _target(reference: str, root: Schema) -> Schema:
-    found: object = root
-    for step in reference.removeprefix("#").strip("/").split("/") if reference.startswith("#") else ():
-        step = step.replace("~1", "/").replace("~0", "~")
-        found = found.get(step) if isinstance(found, Mapping) else None
-    return found if isinstance(found, Mapping) and found is not root else NOTHING
-
-
-def _only_branch(node: Schema) -> tuple[str, Schema | None]:
-    for word in ("anyOf", "oneOf", "allOf"):
-        branches = node.get(word)
-        if isinstance(branches, list):
-            real = [each for each in branches if not (isinstance(each, Mapping) and each.get("type") == "null")]
-            if len(real) == 1 and isinstance(real[0], Mapping):
-                return word, real[0]
-    return "", None
+from .refs import CLASH, DEEPEST, NOTHING, Schema, resolve
 
 
 def branches_of(node: Schema, root: Schema) -> list[Schema]:
@@ -77,7 +27,7 @@ def at(root: Schema | None, path: Path, arguments: object = UNSET, *, whole: boo
 
     With `whole`, only if that is all there is to say about the value: nothing when other parts may have a say in it.
     """
-    if not isinstance(root, Mapping) or len(path) > _DEEPEST * 4:
+    if not isinstance(root, Mapping) or len(path) > DEEPEST * 4:
         return NOTHING
     node, value = resolve(root, root), arguments
     for step in path:
@@ -89,7 +39,7 @@ def at(root: Schema | None, path: Path, arguments: object = UNSET, *, whole: boo
 
 
 # Keywords by which a schema speaks of its children beside where it describes them.
-_SPREADING: Final = frozenset(["allOf", "if", "not", "dependentSchemas", "dependencies", "patternProperties", _CLASH])
+_SPREADING: Final = frozenset(["allOf", "if", "not", "dependentSchemas", "dependencies", "patternProperties", CLASH])
 
 
 def _below(node: Schema, step: str | int, value: object, root: Schema, whole: bool) -> Schema:
@@ -105,9 +55,9 @@ def _below(node: Schema, step: str | int, value: object, root: Schema, whole: bo
     return _child(node, step, root)
 
 
-def properties_of(node: Schema) -> Schema:
+def properties_of(node: object) -> Schema:
     """The arguments, or the keys of an object, that have a schema of their own."""
-    found = node.get("properties")
+    found = node.get("properties") if isinstance(node, Mapping) else None
     return found if isinstance(found, Mapping) else NOTHING
 
 
@@ -178,7 +128,7 @@ def options_of(node: Schema) -> list[Json]:
 
 
 # A JSON Schema type, and whether a Python value has it. A bool is no number, though Python thinks so.
-_IS: Final[dict[str, Callable[[Any], bool]]] = {
+IS: Final[dict[str, Callable[[Any], bool]]] = {
     "string": lambda value: isinstance(value, str),
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
@@ -197,7 +147,7 @@ def types_of(node: Schema) -> list[str]:
     """The types a value may have, as far as the schema says it in so many words."""
     said = node.get("type")
     names = [said] if isinstance(said, str) else said if isinstance(said, list) else []
-    return [name for name in names if isinstance(name, str) and name in _IS]
+    return [name for name in names if isinstance(name, str) and name in IS]
 
 
 def type_of(value: object) -> str:
@@ -205,69 +155,8 @@ def type_of(value: object) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else "infinity"
     return next(
-        (name for name, holds in _IS.items() if name != "integer" and holds(value)), _ELSE.get(type(value), "object")
+        (name for name, holds in IS.items() if name != "integer" and holds(value)), _ELSE.get(type(value), "object")
     )
 
 
 _ELSE: Final[dict[type, str]] = {tuple: "array", set: "array", frozenset: "array", bytes: "string"}
-
-
-def same(a: object, b: object) -> bool:
-    """Equality as JSON has it: true is not 1."""
-    return a == b and isinstance(a, bool) == isinstance(b, bool)
-
-
-def _unique(items: list[Any]) -> bool:
-    return len({json.dumps(item, sort_keys=True, default=str) for item in items}) == len(items)
-
-
-# What is checked before a value is called right. A keyword that is not here is not understood, so nothing is certain.
-_CHECKS: Final[dict[str, Callable[[Any, Any], bool]]] = {
-    "enum": lambda value, options: any(same(value, option) for option in options),
-    "const": lambda value, only: same(value, only),
-    "minimum": lambda value, limit: not _IS["number"](value) or value >= limit,
-    "maximum": lambda value, limit: not _IS["number"](value) or value <= limit,
-    "exclusiveMinimum": lambda value, limit: not _IS["number"](value) or value > limit,
-    "exclusiveMaximum": lambda value, limit: not _IS["number"](value) or value < limit,
-    "multipleOf": lambda value, step: not isinstance(value, int) or (isinstance(step, int) and value % step == 0),
-    "minLength": lambda value, least: not isinstance(value, str) or len(value) >= least,
-    "maxLength": lambda value, most: not isinstance(value, str) or len(value) <= most,
-    "minItems": lambda value, least: not isinstance(value, list) or len(value) >= least,
-    "maxItems": lambda value, most: not isinstance(value, list) or len(value) <= most,
-    "uniqueItems": lambda value, wanted: not (wanted and isinstance(value, list)) or _unique(value),
-    "minProperties": lambda value, least: not isinstance(value, dict) or len(value) >= least,
-    "maxProperties": lambda value, most: not isinstance(value, dict) or len(value) <= most,
-    "required": lambda value, names: not isinstance(value, dict) or all(name in value for name in names),
-}
-_STRUCTURE: Final = frozenset({"type", "properties", "additionalProperties", "items"})
-
-
-def fits(value: object, node: object, root: Schema, depth: int = 0) -> bool:
-    """Whether `value` certainly satisfies the schema. A keyword nobody here understands makes it uncertain."""
-    if node is True or node == NOTHING:
-        return True
-    if depth > _DEEPEST or not isinstance(node, Mapping):
-        return False
-    node = resolve(node, root)
-    if not node or not node.keys() <= _CHECKS.keys() | _STRUCTURE | _REMARKS:
-        return False
-    types = types_of(node)
-    if "type" in node and not any(_IS[name](value) for name in types):
-        return False
-    try:
-        if not all(check(value, node[word]) for word, check in _CHECKS.items() if word in node):
-            return False
-    except Exception:
-        # A schema that is not one: a limit that is a text, say.
-        return False
-    return all(fits(item, below, root, depth + 1) for item, below in _parts(value, node))
-
-
-def _parts(value: object, node: Schema) -> Iterator[tuple[object, object]]:
-    if isinstance(value, list):
-        for item in value:
-            yield item, node.get("items", True)
-    elif isinstance(value, dict):
-        known = properties_of(node)
-        for key, item in value.items():
-            yield item, known[key] if key in known else node.get("additionalProperties", True)

@@ -10,16 +10,14 @@ from failwell.model.parts import Path
 from failwell.model.plain import UNSET, Json, plain
 
 from .locations import KEY, Place, errors_of, loc_of, place
+from .nodes import at, branches_of, options_of, tags_of
 from .problems import LONGEST_WORDS, MOST_READ, Broken, Call, Problems, cut, told, value_at
+from .refs import NOTHING, Schema
 from .rules import PYDANTIC, Of
-from .schemas import NOTHING, Schema, at, branches_of, options_of, tags_of
 
 
-def pydantic_problems(
-    exc: object, *, schema: Schema | None = None, arguments: Mapping[str, Any] | None = None, at: Path = ()
-) -> Problems:
+def pydantic_problems(exc: object, call: Call, at: Path = ()) -> Problems:
     """What a pydantic ValidationError says about the arguments, for an adapter that has more to add."""
-    call = Call(schema, arguments)
     errors = errors_of(exc)
     return told(_from_pydantic(errors[:MOST_READ], call, at), call, max(len(errors) - MOST_READ, 0))
 

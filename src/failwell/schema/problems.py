@@ -5,21 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from failwell.formats.wire import compact
-from failwell.formats.xml_writing import FIX_FIELDS, shown
-from failwell.guard import MASK, secret_paths
-from failwell.guard.names import is_secret_name
 from failwell.model.error import Invalid, ToolError
 from failwell.model.parts import FieldError, Patch, Path
 from failwell.model.plain import UNSET, Json, Unset, plain, text
+from failwell.model.wording import FIX_FIELDS, compact, shown
 
 from . import fixes
-from .nearest import is_certain, nearest
+from .certainty import fits
+from .nodes import at, branches_of, options_of, properties_of, step_into, type_of, types_of
+from .refs import NOTHING, Schema
 from .rules import RULES, Rule
-from .schemas import NOTHING, Schema, at, branches_of, fits, options_of, properties_of, step_into, type_of, types_of
+from .spelling import is_certain, nearest
 
 MOST_PROBLEMS: Final = 20
 MOST_READ: Final = 500
@@ -120,96 +118,32 @@ def _described(value: object) -> str:
     return text(value)[:_LONGEST_TEXT] if type(value).__module__ != "builtins" else f"<{type(value).__name__}>"
 
 
-_KEYS: Final = re.compile(r'"([^"]{1,100})"\s*:')
-# A piece of a secret that is long enough to know it by.
-_TELLTALE: Final = 16
+class Secrecy(Protocol):
+    """What must not be quoted. Whoever asks for words brings it along: this room reads schemas and knows no secrets."""
+
+    @property
+    def mask(self) -> str: ...
+
+    def hides(self, path: Path) -> bool:
+        """Whether the argument at a path is secret, or lies in one that is."""
+
+    def sample(self, value: object, path: Path) -> Json:
+        """A value small enough to be kept, and without what is secret in it."""
+
+    def spared(self, words: str, arguments: object) -> str:
+        """An author's words, which may quote any of the arguments, without what is secret of them."""
+
+    def may_hide(self, value: object, path: Path) -> bool:
+        """Whether there is a secret in a value, or so much that nobody can tell."""
 
 
 class Call:
     """The call whose arguments are looked at: its schema, what was sent, and which of it is secret."""
 
-    def __init__(self, schema: object, arguments: object) -> None:
+    def __init__(self, schema: object, arguments: object, secrets: Secrecy) -> None:
         self.schema: Schema = schema if isinstance(schema, Mapping) else NOTHING
         self.arguments: Any = arguments if isinstance(arguments, Mapping) else UNSET
-        try:
-            self._secret = secret_paths(self.schema)
-        except Exception:
-            # A schema that cannot be read names no secrets; names still do.
-            self._secret = frozenset()
-
-    def is_secret(self, path: Path) -> bool:
-        if any(isinstance(step, str) and is_secret_name(step[-_LONGEST_TEXT:]) for step in path):
-            return True
-        return any(_leads_through(path, secret) for secret in self._secret)
-
-    def sample(self, value: object, path: Path, depth: int = 0) -> Json:
-        """`value` small enough to be kept, and without what is secret in it."""
-        if self.is_secret(path) and value is not None and not isinstance(value, bool):
-            return MASK
-        if isinstance(value, Mapping):
-            if depth > 2:
-                return "…"
-            shown_keys = [(key, step_into(value, key)) for key in islice(value, 10)]
-            found = {cut(key, 50): self.sample(item, (*path, step_of(key)), depth + 1) for key, item in shown_keys}
-            return found | ({"…": f"{len(value) - 10} more"} if len(value) > 10 else {})
-        if isinstance(value, (list, tuple)):
-            if depth > 2 or len(value) > 20:
-                return f"array({len(value)})"
-            return [self.sample(item, (*path, index), depth + 1) for index, item in enumerate(value)]
-        if value is None or isinstance(value, (bool, int, float)):
-            return plain(value)
-        words = cut(value, _LONGEST_TEXT)
-        return MASK if self._quotes_secret(words, path) else words
-
-    def without_secrets(self, words: str) -> str:
-        """An author's words, which may quote any of the arguments, or the beginning of one."""
-        for secret in _secret_texts(self.arguments, (), self, [200]):
-            words = words.replace(secret, MASK)
-            if len(secret) > _TELLTALE and (begin := words.find(secret[:_TELLTALE])) >= 0:
-                words = words[:begin] + MASK
-        return words
-
-    def has_secret(self, value: object, path: Path) -> bool:
-        """Whether there is a secret in `value`, or so much that nobody can tell."""
-        waiting = [(value, path)]
-        for _ in range(MOST_READ):
-            if not waiting:
-                return False
-            each, where = waiting.pop()
-            if self.is_secret(where):
-                return True
-            if isinstance(each, dict):
-                waiting += [(item, (*where, key)) for key, item in each.items()]
-            elif isinstance(each, list):
-                waiting += [(item, (*where, index)) for index, item in enumerate(each)]
-        return True
-
-    def _quotes_secret(self, value: str, path: Path) -> bool:
-        """Whether a text is JSON that names a secret."""
-        if value.lstrip()[:1] not in ("{", "["):
-            return False
-        below = any(len(secret) > len(path) and _leads_through(path, secret[: len(path)]) for secret in self._secret)
-        return below or any(map(is_secret_name, _KEYS.findall(value)))
-
-
-def _leads_through(path: Path, secret: Path) -> bool:
-    return len(path) >= len(secret) and all(wanted in ("*", step) for step, wanted in zip(path, secret, strict=False))
-
-
-def _secret_texts(value: object, path: Path, call: Call, left: list[int]) -> Iterator[str]:
-    left[0] -= 1
-    if left[0] < 0 or len(path) > 10:
-        return
-    if isinstance(value, Mapping):
-        for key in islice(value, 100):
-            yield from _secret_texts(step_into(value, key), (*path, step_of(key)), call, left)
-    elif isinstance(value, list):
-        for index, item in enumerate(value[:100]):
-            yield from _secret_texts(item, (*path, index), call, left)
-    elif isinstance(value, str) and len(value) >= 4 and call.is_secret(path):
-        yield value
-    elif isinstance(value, int) and 1_000 <= abs(value) < 10**30 and call.is_secret(path):
-        yield str(value)
+        self.secrets = secrets
 
 
 def step_of(key: object) -> str | int:
@@ -247,18 +181,18 @@ def _dotted(path: Path) -> str:
 
 def _field(broken: Broken, call: Call) -> FieldError:
     rule, row, limit, options = _row(broken, call)
-    secret = call.is_secret(broken.path)
+    secret = call.secrets.hides(broken.path)
     # Shown only where there is a place for it: what is wrong with the whole is not what was sent as the whole.
-    sent = UNSET if broken.sent is UNSET or not broken.path else call.sample(broken.sent, broken.path)
+    sent = UNSET if broken.sent is UNSET or not broken.path else call.secrets.sample(broken.sent, broken.path)
     if secret and sent is not UNSET:
-        sent = MASK
+        sent = call.secrets.mask
     if broken.rule == "custom":
-        limit = "Invalid input" if secret else call.without_secrets(str(limit))
+        limit = "Invalid input" if secret else call.secrets.spared(str(limit), call.arguments)
     words = {
         "limit": limit,
         "s": "" if broken.limit == 1 else "s",
         "received": _received(broken),
-        "shown": MASK if secret else shown(sent) if sent is not UNSET else "nothing",
+        "shown": call.secrets.mask if secret else shown(sent) if sent is not UNSET else "nothing",
     }
     expected = None if limit is None or row.expected is None else row.expected.format_map(words)
     message = row.message if limit is None and "{limit}" not in row.message else row.message.format_map(words)
@@ -336,7 +270,7 @@ def _mend_type(broken: Broken, call: Call) -> Mended:
 
 
 def _mend_option(broken: Broken, call: Call) -> Mended:
-    if call.is_secret(broken.path):
+    if call.secrets.hides(broken.path):
         return [], []
     options = broken.limit if broken.rule != "const" else [broken.limit]
     near = fixes.near_option(broken.sent, options)
@@ -367,7 +301,7 @@ def _question(meant: str, sent: object) -> str:
 
 def _setting(broken: Broken, value: Json | Unset, call: Call) -> list[Patch]:
     """The change, unless it would show a secret, may break another rule, or cannot be written down as it is."""
-    if value is UNSET or not broken.path or call.has_secret(value, broken.path):
+    if value is UNSET or not broken.path or call.secrets.may_hide(value, broken.path):
         return []
     if broken.rule != "discriminator" and (call.schema or broken.rule not in ("enum", "const")):
         node = at(call.schema, broken.path, call.arguments, whole=True)

@@ -10,8 +10,10 @@ from typing import Any, Final
 
 from failwell.model.plain import UNSET, Json, Unset, text
 
-from .nearest import LONGEST, is_certain, nearest
-from .schemas import Schema, fits, options_of, resolve, same, types_of
+from .certainty import fits, same
+from .nodes import options_of, types_of
+from .refs import Schema, resolve
+from .spelling import LONGEST, is_certain, nearest
 
 # A call that is fixed is a small one: larger texts are data, not arguments that were written down wrongly.
 _LONGEST_JSON: Final = 20_000

@@ -12,8 +12,9 @@ from typing import Any, Final, NamedTuple
 from failwell.model.parts import Path
 from failwell.model.plain import UNSET, Unset
 
+from .nodes import at, step_into
+from .refs import NOTHING, Schema
 from .rules import PYDANTIC
-from .schemas import NOTHING, Schema, at, step_into
 
 KEY: Final = "[key]"
 _LONGEST_TEXT: Final = 100_000
@@ -85,9 +86,9 @@ def _walk(
             # The parent's value: that is what lacks it.
             return Place((*path, part), tags, in_text, value)
         below = step_into(value, part) if index != tag else UNSET
-        if below is UNSET and index != tag and (decoded := _decoded(value)) is not UNSET:
+        if below is UNSET and index != tag and (held := decoded(value)) is not UNSET:
             # Servers read a JSON text where an object is wanted, and so does this.
-            below = step_into(decoded, part)
+            below = step_into(held, part)
             in_text = in_text or below is not UNSET
         if below is not UNSET or (index != tag and _known(path, part, value, schema)):
             path, value = (*path, part), below
@@ -116,7 +117,8 @@ def looks_like_tag(part: str | int) -> bool:
     return isinstance(part, str) and (part[:1].isupper() or _LABELS.fullmatch(part[:1_000]) is not None)
 
 
-def _decoded(value: object) -> Any:
+def decoded(value: object) -> Any:
+    """What a text holds that is JSON; UNSET for others."""
     if isinstance(value, str) and len(value) <= _LONGEST_TEXT and value.lstrip()[:1] in ("{", "["):
         try:
             return json.loads(value)

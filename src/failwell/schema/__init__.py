@@ -1,0 +1,77 @@
+"""JSON Schema, read in one place: references, the walk, validation, what is wrong with arguments and what mends it.
+
+Other rooms import what is listed here, and nothing from inside. No validator is imported before one is used.
+"""
+
+from __future__ import annotations
+
+from .certainty import fits
+from .check import Checker, Checkers, broken_rules
+from .fixes import as_option
+from .jsonschema_errors import jsonschema_problems
+from .locations import anchored, decoded, errors_of, loc_of
+from .names import has_names, open_ended, strange_names
+from .nodes import branches_of, properties_of, step_into
+from .problems import (
+    LONGEST_NAME,
+    MOST_NAMES,
+    MOST_READ,
+    NO_PROBLEMS,
+    Broken,
+    Call,
+    Problems,
+    Secrecy,
+    cut,
+    invalid,
+    step_of,
+    told,
+)
+from .pydantic_errors import pydantic_problems
+from .refs import Schema, renamed, resolve
+from .rules import PYDANTIC, Of
+from .spelling import is_certain, nearest, normal, one_edit, ranked
+from .walk import ANY, places
+
+__all__ = [
+    "ANY",
+    "LONGEST_NAME",
+    "MOST_NAMES",
+    "MOST_READ",
+    "NO_PROBLEMS",
+    "PYDANTIC",
+    "Broken",
+    "Call",
+    "Checker",
+    "Checkers",
+    "Of",
+    "Problems",
+    "Schema",
+    "Secrecy",
+    "anchored",
+    "as_option",
+    "branches_of",
+    "broken_rules",
+    "cut",
+    "decoded",
+    "errors_of",
+    "fits",
+    "has_names",
+    "invalid",
+    "is_certain",
+    "jsonschema_problems",
+    "loc_of",
+    "nearest",
+    "normal",
+    "one_edit",
+    "open_ended",
+    "places",
+    "properties_of",
+    "pydantic_problems",
+    "ranked",
+    "renamed",
+    "resolve",
+    "step_into",
+    "step_of",
+    "told",
+    "strange_names",
+]

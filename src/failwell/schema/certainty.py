@@ -1,0 +1,109 @@
+"""Whether a value certainly fits a schema, without running anything that the schema's author wrote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from .nodes import IS, properties_of, types_of
+from .refs import DEEPEST, NOTHING, REMARKS, Schema, resolve
+
+
+def same(a: object, b: object) -> bool:
+    """Equality as JSON has it: true is not 1."""
+    return a == b and isinstance(a, bool) == isinstance(b, bool)
+
+
+def _unique(items: list[Any]) -> bool:
+    return len({json.dumps(item, sort_keys=True, default=str) for item in items}) == len(items)
+
+
+# What is checked before a value is called right. A keyword that is not here is not understood, so nothing is certain.
+_CHECKS: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "enum": lambda value, options: any(same(value, option) for option in options),
+    "const": lambda value, only: same(value, only),
+    "minimum": lambda value, limit: not IS["number"](value) or value >= limit,
+    "maximum": lambda value, limit: not IS["number"](value) or value <= limit,
+    "exclusiveMinimum": lambda value, limit: not IS["number"](value) or value > limit,
+    "exclusiveMaximum": lambda value, limit: not IS["number"](value) or value < limit,
+    "multipleOf": lambda value, step: not isinstance(value, int) or (isinstance(step, int) and value % step == 0),
+    "minLength": lambda value, least: not isinstance(value, str) or len(value) >= least,
+    "maxLength": lambda value, most: not isinstance(value, str) or len(value) <= most,
+    "minItems": lambda value, least: not isinstance(value, list) or len(value) >= least,
+    "maxItems": lambda value, most: not isinstance(value, list) or len(value) <= most,
+    "uniqueItems": lambda value, wanted: not (wanted and isinstance(value, list)) or _unique(value),
+    "minProperties": lambda value, least: not isinstance(value, dict) or len(value) >= least,
+    "maxProperties": lambda value, most: not isinstance(value, dict) or len(value) <= most,
+    "required": lambda value, names: not isinstance(value, dict) or all(name in value for name in names),
+}
+_STRUCTURE: Final = frozenset({"type", "properties", "additionalProperties", "items", "anyOf", "oneOf", "allOf"})
+_KNOWN: Final = _CHECKS.keys() | _STRUCTURE | REMARKS
+# A program of the schema's author, which may take for ever, or a name for one: none is run here.
+_PROGRAMS: Final = ("pattern", "format")
+_MOST: Final = 2_000
+
+
+class _Look:
+    """One look at a value: where references lead, what the value has passed before, and how much may still be asked."""
+
+    def __init__(self, root: Schema, passed: object) -> None:
+        self.root = root
+        self.passed = passed if isinstance(passed, Mapping) else NOTHING
+        self.left = _MOST
+
+    def fits(self, value: object, node: object, depth: int = 0) -> bool:
+        self.left -= 1
+        if node is True or node == NOTHING:
+            return True
+        if depth > DEEPEST or self.left < 0 or not isinstance(node, Mapping):
+            return False
+        node = self._unproven(resolve(node, self.root))
+        try:
+            return (
+                node is not None
+                and ("type" not in node or any(IS[name](value) for name in types_of(node)))
+                and all(check(value, node[word]) for word, check in _CHECKS.items() if word in node)
+                and all(rule(self._each(value, node[word], depth)) for word, rule in _UNIONS.items() if word in node)
+                and all(self.fits(item, below, depth + 1) for item, below in _parts(value, node))
+            )
+        except Exception:
+            # A schema that is not one: a limit that is a text, say.
+            return False
+
+    def _unproven(self, node: Schema) -> Schema | None:
+        """The schema without what the value has passed before; None if something in it is not understood."""
+        if not node:
+            return None
+        proven = [word for word in _PROGRAMS if word in node and node[word] == self.passed.get(word)]
+        left = {word: limit for word, limit in node.items() if word not in proven}
+        return left if all(word in _KNOWN or word.startswith("x-") for word in left) else None
+
+    def _each(self, value: object, branches: list[object], depth: int) -> Iterator[bool]:
+        return (self.fits(value, branch, depth + 1) for branch in branches)
+
+
+_UNIONS: Final[dict[str, Callable[[Iterator[bool]], bool]]] = {
+    "anyOf": any,
+    "oneOf": lambda fitting: sum(fitting) == 1,
+    "allOf": all,
+}
+
+
+def fits(value: object, node: object, root: Schema, passed: object = NOTHING) -> bool:
+    """Whether `value` certainly satisfies the schema. A keyword nobody here understands makes it uncertain.
+
+    passed: a schema that the value was held against before. An expression of somebody else's may take for ever, but the
+    one that the value has passed need not be run again.
+    """
+    return _Look(root, passed).fits(value, node)
+
+
+def _parts(value: object, node: Schema) -> Iterator[tuple[object, object]]:
+    if isinstance(value, list):
+        for item in value:
+            yield item, node.get("items", True)
+    elif isinstance(value, dict):
+        known = properties_of(node)
+        for key, item in value.items():
+            yield item, known[key] if key in known else node.get("additionalProperties", True)

@@ -1,0 +1,101 @@
+"""The one walk over a schema: which values it speaks of, and where they stand."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
+
+from failwell.model.parts import Path
+
+from .refs import Schema, targets
+
+ANY: Final = "*"
+"""The step to any item, or to the value under any name."""
+
+_DEEPEST: Final = 12
+_MOST: Final = 500
+
+# Keywords by what they hold: one schema, a list of them, or one under each name.
+_ONE: Final[Mapping[str, Path]] = {
+    **dict.fromkeys(("if", "then", "else"), ()),
+    **dict.fromkeys(("items", "contains", "additionalItems", "unevaluatedItems"), (ANY,)),
+    **dict.fromkeys(("additionalProperties", "unevaluatedProperties"), (ANY,)),
+}
+_BRANCHES: Final = ("allOf", "anyOf", "oneOf")
+# In the older drafts a list of schemas under `items` is one for each place.
+_BY_INDEX: Final = ("prefixItems", "items")
+_NAMED: Final[Mapping[str, Path]] = {"patternProperties": (ANY,), "dependentSchemas": (), "dependencies": ()}
+
+
+def children(node: Schema, root: Schema) -> Iterator[tuple[Path, Schema]]:
+    """The schemas that a schema is made of, each with the steps from its value to theirs: none for the same value."""
+    for steps, found in _held(node, root):
+        if isinstance(found, Mapping):
+            yield steps, found
+
+
+def _held(node: Schema, root: Schema) -> Iterator[tuple[Path, object]]:
+    yield from (((), found) for found in targets(node, root))
+    yield from ((steps, node.get(word)) for word, steps in _ONE.items())
+    yield from (((), each) for word in _BRANCHES for each in _list(node.get(word)))
+    yield from (((index,), each) for word in _BY_INDEX for index, each in enumerate(_list(node.get(word))))
+    yield from ((steps, each) for word, steps in _NAMED.items() for each in _map(node.get(word)).values())
+    yield from (((str(name),), each) for name, each in _map(node.get("properties")).items())
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _map(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def places(root: Schema, wanted: Callable[[Schema], bool]) -> frozenset[Path]:
+    """Where the values stand of which a schema says what is wanted. What lies below such a place is part of it.
+
+    A schema that holds itself is followed so deep, and one of many parts so far, and not further: of what may hold
+    something wanted there, everything counts as wanted.
+    """
+    leading = _leading(root, wanted)
+    found: set[Path] = set()
+    seen: set[tuple[Path, int]] = set()
+    waiting: deque[tuple[Path, Schema]] = deque([((), root)])
+    while waiting:
+        path, node = waiting.popleft()
+        if id(node) not in leading or (path, id(node)) in seen:
+            continue
+        seen.add((path, id(node)))
+        if wanted(node) or len(path) >= _DEEPEST or len(seen) > _MOST:
+            found.add(path)
+        else:
+            waiting += [((*path, *steps), below) for steps, below in children(node, root)]
+    return frozenset(found)
+
+
+def _leading(root: Schema, wanted: Callable[[Schema], bool]) -> set[int]:
+    """The schemas that are wanted, and those that lead to one: a way that leads to none need not be walked."""
+    holders: dict[int, list[int]] = {id(root): []}
+    waiting = [root]
+    ends: list[int] = []
+    while waiting:
+        node = waiting.pop()
+        ends += [id(node)] if wanted(node) else []
+        for _, below in children(node, root):
+            if id(below) not in holders:
+                holders[id(below)] = []
+                waiting.append(below)
+            holders[id(below)].append(id(node))
+    return _closure(ends, holders)
+
+
+def _closure(ends: Iterable[int], holders: Mapping[int, list[int]]) -> set[int]:
+    found: set[int] = set()
+    waiting = list(ends)
+    while waiting:
+        each = waiting.pop()
+        if each not in found:
+            found.add(each)
+            waiting += holders[each]
+    return found
