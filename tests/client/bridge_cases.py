@@ -60,9 +60,9 @@ CASES: Final = {
     "rate limit that stays": Case(
         "busy",
         {},
-        "429 Too Many Requests. Retry after 0.01 seconds. It failed 3 times in a row. Do something else, or tell the "
-        "user.",
-        "Too many requests. It failed 3 times in a row. Do something else, or tell the user.",
+        "429 Too Many Requests. Retry after 0.01 seconds. It was tried 3 times. Wait 0.1 seconds, then make the same "
+        "call again.",
+        "Too many requests. It was tried 3 times. Wait 0.1 seconds, then make the same call again.",
         calls=3,
     ),
     "write of unknown outcome": Case(

@@ -102,7 +102,7 @@ def test_structured_content_and_a_second_recovering_change_nothing() -> None:
             assert bridged is server
             [told] = await shown("busy", {}, servers=[bridged])
             assert told == item(
-                "Error: Too many requests. It failed 2 times in a row. Do something else, or tell the user."
+                "Error: Too many requests. It was tried twice. Wait 0.1 seconds, then make the same call again."
             )
             [worked] = await shown("add", {"count": 1}, servers=[bridged])
             assert worked["output"] == '{"result": "The sum is 2."}'

@@ -11,8 +11,7 @@ from failwell.classify.jsonschema_errors import jsonschema_problems
 from failwell.classify.validation import NO_PROBLEMS, Problems, check_names, invalid, unknown_tool
 from failwell.model.error import ToolError
 from failwell.model.kinds import Effect, Kind
-
-from .wording import NEVER_SENT
+from failwell.recovery import NEVER_SENT
 
 _MOST_ERRORS: Final = 50
 _DEEPEST: Final = 40
