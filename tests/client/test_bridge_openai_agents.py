@@ -21,6 +21,8 @@ from bridge_cases import (
     SCAN_STRUCTURED,
     STYLES,
     Case,
+    Restraint,
+    check_restraint,
     command,
     serving,
 )
@@ -232,3 +234,20 @@ SAID = [
 def test_what_the_sdk_says_of_a_transport_is_understood(words: str, text: str) -> None:
     exc = UserError(f"Failed to call tool 'pay' on MCP server 'bank': {words}")
     assert tell(None, exc) == text  # type: ignore[arg-type]
+
+
+def test_a_server_is_spared_and_a_model_is_kept_from_loops() -> None:
+    async def main() -> None:
+        async with on_stdio("plain") as server:
+
+            async def ask(row: Restraint) -> list[str]:
+                bridged = recovering(server, policy=row.policy)
+                told = [await shown(row.tool, row.arguments, servers=[bridged]) for _ in range(row.times)]
+                return [each["output"][0]["text"].removeprefix("Error: ") for [each] in told]
+
+            async def count(name: str) -> object:
+                return (await server.call_tool("called", {"name": name})).structured_content["result"]
+
+            await check_restraint(ask, count)
+
+    anyio.run(main)

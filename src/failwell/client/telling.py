@@ -117,9 +117,15 @@ class Bridge:
 class Course:
     """The attempts at one call, for whoever makes them: what to tell before one, and after one that failed."""
 
-    def __init__(self, bridge: Bridge, tool: object, arguments: Mapping[str, Any] | None) -> None:
+    def __init__(
+        self,
+        bridge: Bridge,
+        tool: object,
+        arguments: Mapping[str, Any] | None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
         self.tools = bridge.knows(tool)
-        self.run: Run = bridge.engine.begin(Traits.of(tool).name or "", arguments or {})
+        self.run: Run = bridge.engine.begin(Traits.of(tool).name or "", arguments or {}, meta)
         self.is_answered = False
         """Whether the latest attempt got a result of the tool, as far as the bridge can tell."""
         self._left: Outcome | None = None

@@ -86,6 +86,10 @@ class Engine:
         self.patience = Patience(self.policy)
         self._jitter = jitter
 
+    def __deepcopy__(self, memo: object) -> Engine:
+        # Frameworks copy tools. What is known of a server is one thing, however many hold it.
+        return self
+
     def begin(self, tool: str, arguments: Mapping[str, Any], meta: Mapping[str, Any] | None = None) -> Run:
         """A call that is about to be made; `meta` is what goes with it, with an idempotency key if there is one."""
         now = self.clock.monotonic()
