@@ -34,7 +34,7 @@ def ledger(tmp_path: Path) -> Path:
 
 async def by_pydantic_ai(ledger: Path) -> str:
     bank = StdioTransport(sys.executable, [str(BANK), str(ledger), "memory"])
-    async with MCPToolset(bank, read_timeout=5) as toolset:
+    async with MCPToolset(bank, read_timeout=5, init_timeout=60) as toolset:
         [(_, content)] = await seen(around_toolset(toolset.prefixed("a"), policy=QUICK), ("a_pay", PAY[1]))
         return str(content)
 
