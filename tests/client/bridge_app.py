@@ -44,6 +44,7 @@ def add(count: int) -> str:
 @server.tool(annotations=READS)
 def find_user(id: int) -> str:
     """Find a user."""
+    calls["find_user"] += 1
     raise either(fw.NotFound(f"User {id} does not exist.", actions=["list_users"]), f"User {id} not found")
 
 
@@ -140,6 +141,26 @@ def scan() -> CallToolResult:
         structured_content={"pages": 6, "source": SECRET},
         is_error=True,
     )
+
+
+@server.tool(annotations=READS)
+def down() -> str:
+    """Never work, and name no time."""
+    calls["down"] += 1
+    raise either(fw.Transient("The database is down.", code="UNAVAILABLE"), "503 Service Unavailable")
+
+
+@server.tool(annotations=WRITES)
+def cancel_order(id: int) -> str:
+    """Cancel, and nobody knows."""
+    calls["cancel_order"] += 1
+    raise either(TimeoutError(), "503 Service Unavailable")
+
+
+@server.tool(annotations=READS)
+def get_order(id: int) -> str:
+    """How an order stands."""
+    return f"Order {id} is open."
 
 
 @server.tool(annotations=READS)

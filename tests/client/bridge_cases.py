@@ -7,10 +7,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+
+import failwell as fw
 
 APP: Final = Path(__file__).with_name("bridge_app.py")
 STYLES: Final = ("plain", "failwell")
@@ -60,9 +62,9 @@ CASES: Final = {
     "rate limit that stays": Case(
         "busy",
         {},
-        "429 Too Many Requests. Retry after 0.01 seconds. It failed 3 times in a row. Do something else, or tell the "
-        "user.",
-        "Too many requests. It failed 3 times in a row. Do something else, or tell the user.",
+        "429 Too Many Requests. Retry after 0.01 seconds. It was tried 3 times. Wait 0.1 seconds, then make the same "
+        "call again.",
+        "Too many requests. It was tried 3 times. Wait 0.1 seconds, then make the same call again.",
         calls=3,
     ),
     "write of unknown outcome": Case(
@@ -105,6 +107,69 @@ CASES: Final = {
         "Only admins may delete users. Ask the user: something has to be changed first.",
     ),
 }
+
+
+class Restraint(NamedTuple):
+    """A call that a model makes again and again: how often, how often the server is asked, and how what the model reads last begins."""
+
+    policy: fw.Policy
+    tool: str
+    arguments: dict[str, Any]
+    times: int
+    calls: int
+    last: str
+
+
+_ALONE: Final = {"base_delay": 0.001, "loop_after": 99}
+RESTRAINTS: Final = {
+    "breaker": Restraint(
+        fw.Policy(max_attempts=1, break_after=2, **_ALONE),
+        "down",
+        {},
+        4,
+        2,
+        "Not called: down failed twice in a row. Wait ",
+    ),
+    "retry budget": Restraint(
+        fw.Policy(max_attempts=3, retry_budget=3, break_after=99, **_ALONE),
+        "down",
+        {},
+        3,
+        6,
+        "503 Service Unavailable. Wait 5 seconds, then make the same call again.",
+    ),
+    "loop guard": Restraint(
+        fw.Policy(),
+        "find_user",
+        {"id": 7},
+        4,
+        2,
+        "Not called: the same call failed twice in the same way. User 7 not found. Use another one, or look for it "
+        "first.",
+    ),
+    "verify": Restraint(
+        fw.Policy(),
+        "cancel_order",
+        {"id": 7},
+        1,
+        1,
+        "cancel_order failed part-way (503 Service Unavailable), so it may have been done already. Next: call "
+        'get_order with {"id":7} to see whether it was.',
+    ),
+}
+
+
+async def check_restraint(
+    ask: Callable[[Restraint], Awaitable[list[str]]], count: Callable[[str], Awaitable[object]]
+) -> None:
+    """`ask` makes the call of a row as often as it says, through a bridge with its policy, and gives what was read."""
+    for name, row in RESTRAINTS.items():
+        before = await count(row.tool)
+        texts = await ask(row)
+        made = int(str(await count(row.tool))) - int(str(before))
+        assert made == row.calls, (name, made, texts)
+        assert texts[-1].startswith(row.last), (name, texts)
+
 
 # What `scan` fails with: the text that is told, and what else the server sends, with its secrets masked.
 SCAN: Final = "No page 7. Look for another one; the same call will fail again."

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from pathlib import Path
 
 from mcp.server import MCPServer
@@ -15,12 +16,14 @@ server = MCPServer("bank", log_level="ERROR")
 
 @server.tool()
 def pay(id: str, then: str = "") -> str:
-    """Pay, and then die the first time if that is asked for."""
+    """Pay, and then die or sleep the first time if that is asked for."""
     first = id not in ledger.read_text().split()
     with ledger.open("a") as file:
         print(id, file=file, flush=True)
     if first and then == "die":
         os._exit(1)
+    if first and then == "sleep":
+        time.sleep(6)
     return f"Paid {id}."
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 from anthropic.types import ToolResultBlockParam
-from bridge_cases import CASES, SCAN, SCAN_LOG, STYLES, command
+from bridge_cases import CASES, RESTRAINTS, SCAN, SCAN_LOG, STYLES, command
 from fastmcp.client.client import CallToolResult as FastMCPResult
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
@@ -188,3 +188,32 @@ def test_a_question_and_a_remark_are_no_errors() -> None:
     assert asked == text("Which one? Ask the user for id, then call again with the answer.")
     remark = fw.to_result(fw.ToolError("It is slow today.", severity="warning"))
     assert block_for(remark) == text("It is slow today.")
+
+
+def test_with_the_servers_list_the_block_names_the_call_that_tells() -> None:
+    python, *args = command("plain")
+    given = {"id": 7}
+
+    async def main() -> tuple[object, list[Any]]:
+        async with Client(StdioServerParameters(command=python, args=args)) as client:
+            return await client.call_tool("cancel_order", given), (await client.list_tools()).tools
+
+    outcome, listed = anyio.run(main)
+    block = block_for(outcome, tool="cancel_order", arguments=given, tools=listed)
+    assert block == text(RESTRAINTS["verify"].last, error=True)
+
+
+def test_through_a_recovering_client_a_server_is_spared_and_a_model_is_kept_from_loops() -> None:
+    python, *args = command("plain")
+
+    async def main() -> None:
+        for name, row in RESTRAINTS.items():
+            async with Recovering(Client(StdioServerParameters(command=python, args=args)), policy=row.policy) as agent:
+                blocks = [
+                    block_for(await agent.call_tool(row.tool, row.arguments), tool=row.tool) for _ in range(row.times)
+                ]
+                made = (await agent.call_tool("called", {"name": row.tool})).structured_content
+            assert (name, made, blocks[-1]["is_error"]) == (name, {"result": row.calls}, True)
+            assert blocks[-1]["content"][0]["text"].startswith(row.last), (name, blocks[-1])
+
+    anyio.run(main)

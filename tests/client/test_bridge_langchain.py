@@ -7,7 +7,7 @@ from typing import Any
 
 import anyio
 import pytest
-from bridge_cases import CASES, SCAN, SCAN_ORIGINAL, SCAN_REST, STYLES, command
+from bridge_cases import CASES, SCAN, SCAN_ORIGINAL, SCAN_REST, STYLES, Restraint, check_restraint, command
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool, ToolException, tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
@@ -230,3 +230,59 @@ def test_one_function_tells_what_langchain_handles() -> None:
     told = strict.invoke({**call, "name": "add", "args": {"count": "many"}})
     assert shown(told)[2] == "error"
     assert told.content.startswith("Invalid arguments: count. count: Expected integer, received string.")
+
+
+def test_a_server_is_spared_and_a_model_is_kept_from_loops() -> None:
+    python, *args = command("plain")
+
+    async def main() -> None:
+        async with Client(StdioServerParameters(command=python, args=args)) as client:
+            listed = (await client.list_tools()).tools
+
+            async def ask(row: Restraint) -> list[str]:
+                tools = recovering(tools_of(client, listed), policy=row.policy)
+                answers = [await answer(tools, row.tool, row.arguments) for _ in range(row.times)]
+                return [str(message.content) for [message] in answers]
+
+            async def count(name: str) -> object:
+                return (await client.call_tool("called", {"name": name})).structured_content["result"]
+
+            await check_restraint(ask, count)
+
+    anyio.run(main)
+
+
+def test_a_tool_alone_knows_no_other_one() -> None:
+    def cancel_order(id: int) -> str:
+        """Cancel an order."""
+        raise TimeoutError
+
+    def get_order(id: int) -> str:
+        """Look at an order."""
+        return "open"
+
+    tools = [StructuredTool.from_function(work) for work in (cancel_order, get_order)]
+    call = {"name": "cancel_order", "args": {"id": 7}, "id": "c1", "type": "tool_call"}
+    alone = recovering(tools[0]).invoke(call).content
+    together = recovering(tools)[0].invoke(call).content
+    assert (alone.rpartition("Next: ")[2], together.rpartition("Next: ")[2]) == (
+        "ask the user.",
+        'call get_order with {"id":7} to see whether it was.',
+    )
+
+
+def test_a_copy_of_a_tool_knows_what_the_tool_knows() -> None:
+    calls: list[int] = []
+
+    def work() -> str:
+        """Work."""
+        calls.append(1)
+        raise fw.NotFound("Gone.")
+
+    bridged = recovering(StructuredTool.from_function(work))
+    for each in (bridged, bridged.model_copy(), bridged.model_copy(deep=True)):
+        last = each.invoke({})
+    assert (len(calls), last) == (
+        2,
+        "Not called: the same call failed twice in the same way. Gone. Use another one, or look for it first.",
+    )

@@ -21,6 +21,8 @@ from bridge_cases import (
     SCAN_STRUCTURED,
     STYLES,
     Case,
+    Restraint,
+    check_restraint,
     command,
     serving,
 )
@@ -102,7 +104,7 @@ def test_structured_content_and_a_second_recovering_change_nothing() -> None:
             assert bridged is server
             [told] = await shown("busy", {}, servers=[bridged])
             assert told == item(
-                "Error: Too many requests. It failed 2 times in a row. Do something else, or tell the user."
+                "Error: Too many requests. It was tried twice. Wait 0.1 seconds, then make the same call again."
             )
             [worked] = await shown("add", {"count": 1}, servers=[bridged])
             assert worked["output"] == '{"result": "The sum is 2."}'
@@ -232,3 +234,20 @@ SAID = [
 def test_what_the_sdk_says_of_a_transport_is_understood(words: str, text: str) -> None:
     exc = UserError(f"Failed to call tool 'pay' on MCP server 'bank': {words}")
     assert tell(None, exc) == text  # type: ignore[arg-type]
+
+
+def test_a_server_is_spared_and_a_model_is_kept_from_loops() -> None:
+    async def main() -> None:
+        async with on_stdio("plain") as server:
+
+            async def ask(row: Restraint) -> list[str]:
+                bridged = recovering(server, policy=row.policy)
+                told = [await shown(row.tool, row.arguments, servers=[bridged]) for _ in range(row.times)]
+                return [each["output"][0]["text"].removeprefix("Error: ") for [each] in told]
+
+            async def count(name: str) -> object:
+                return (await server.call_tool("called", {"name": name})).structured_content["result"]
+
+            await check_restraint(ask, count)
+
+    anyio.run(main)

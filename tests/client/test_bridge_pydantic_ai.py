@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
-from bridge_cases import CASES, LOST, STYLES, Case, command, serving
+from bridge_cases import CASES, LOST, STYLES, Case, Restraint, check_restraint, command, serving
 from fastmcp.client.transports import StdioTransport
 from pydantic_ai import Agent, ApprovalRequired, ModelRetry, ToolFailed, UnexpectedModelBehavior
 from pydantic_ai.mcp import MCPToolset
@@ -180,3 +180,20 @@ def test_functions_are_tools_too(work: Callable[[], Any], outcome: str, content:
 def test_what_pydantic_ai_says_by_exceptions_passes() -> None:
     with pytest.raises(Exception, match="DeferredToolRequests"):
         anyio.run(shown_of, raises(ApprovalRequired()))
+
+
+def test_a_server_is_spared_and_a_model_is_kept_from_loops() -> None:
+    async def main() -> None:
+        async with on_stdio("plain") as toolset:
+
+            async def ask(row: Restraint) -> list[str]:
+                # Each call in a run of its own: what was seen in one counts in the next.
+                bridged = recovering(toolset, policy=row.policy)
+                return [str((await seen(bridged, (row.tool, row.arguments)))[0][1]) for _ in range(row.times)]
+
+            async def count(name: str) -> object:
+                return await toolset.direct_call_tool("called", {"name": name})
+
+            await check_restraint(ask, count)
+
+    anyio.run(main)

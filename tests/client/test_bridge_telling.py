@@ -77,7 +77,7 @@ def test_a_write_that_may_have_happened_is_made_once() -> None:
 def test_what_only_reads_is_tried_and_then_told_without_a_warning() -> None:
     result, clock, left = tried(LOST, LOST, LOST, tool=READS)
     assert (result.text, len(clock.waits), left) == (
-        "Lost. It failed 3 times in a row. Do something else, or tell the user.",
+        "Lost. Wait 5 seconds, then make the same call again. It was tried 3 times.",
         2,
         0,
     )
@@ -85,7 +85,10 @@ def test_what_only_reads_is_tried_and_then_told_without_a_warning() -> None:
 
 def test_what_an_earlier_attempt_may_have_done_is_not_denied() -> None:
     result, _, _ = tried(LOST, fw.NotFound("Gone."), tool=KEEPS)
-    assert (result.text, result.outcome.effect) == ("Gone. Look for another one; the same call will fail again.", None)
+    assert (result.text, result.outcome.effect) == (
+        "Gone. Look for another one; the same call will fail again. It was tried twice.",
+        None,
+    )
     alone, _, _ = tried(fw.NotFound("Gone."), tool=KEEPS)
     assert alone.outcome.effect == "none"
 
@@ -93,7 +96,7 @@ def test_what_an_earlier_attempt_may_have_done_is_not_denied() -> None:
 def test_a_wait_beyond_the_deadline_is_not_begun() -> None:
     result, clock, _ = tried(BUSY, BUSY, policy=fw.Policy(deadline=40))
     assert (result.text, len(clock.waits)) == (
-        "Busy. It failed 2 times in a row. Do something else, or tell the user.",
+        "Busy. It was tried twice. Wait 30 seconds, then make the same call again.",
         1,
     )
 
@@ -106,7 +109,9 @@ def test_a_wait_that_is_too_long_is_left_to_others() -> None:
 def test_what_the_author_proposes_is_kept_when_the_attempts_are_spent() -> None:
     busy = fw.Transient("Busy.", code="RATE_LIMITED", retry_after=1, actions=["search_cached"])
     result, _, _ = tried(busy, busy, busy)
-    assert result.text == "Busy. It failed 3 times in a row. Do something else, or tell the user. Call search_cached."
+    assert (
+        result.text == "Busy. It was tried 3 times. Wait 1 second, then make the same call again. Call search_cached."
+    )
 
 
 def test_prose_that_invites_a_second_payment_is_not_passed_on() -> None:

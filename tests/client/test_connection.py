@@ -24,7 +24,7 @@ class _Client:
 
 
 class _Driver:
-    def fresh(self, ended: Callable[[], None], asking: Any) -> Any:
+    def fresh(self, ended: Callable[[], None], asking: Any, changed: Any) -> Any:
         return _Client()
 
     def is_alive(self, client: Any) -> bool:

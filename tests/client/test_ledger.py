@@ -12,9 +12,10 @@ import httpx2
 import pytest
 from mcp.shared import _httpx_utils
 
-from failwell.client import Recovering, recovering
+from failwell.client import Recovering
 from failwell.model.decide import Decision, Next, Policy
 from failwell.model.kinds import Effect as Done
+from failwell.recovery import engine
 from failwell.testing import Call, Effect, Fault, Script, Tool, scripted
 
 sys.path.append(str(Path(__file__).parents[2] / "tools"))
@@ -47,22 +48,22 @@ def test_a_client_that_repeats_everything_is_caught() -> None:
 
 
 def test_a_recovering_client_that_always_retries_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recovering, "decide", lambda *_, **__: Decision(Next.RETRY, "Why not.", delay=0.01))
+    monkeypatch.setattr(engine, "decide", lambda *_, **__: Decision(Next.RETRY, "Why not.", delay=0.01))
     tally = run(Lane("stdio"), SEED, 30, agents=8)
     assert tally.twice
     assert tally.gambled
 
 
 def test_a_recovering_client_that_says_that_nothing_was_done_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def lie(self: Any, run: Any, error: Any, **_: Any) -> Any:
+    def lie(self: Any, error: Any, tools: Any, **_: Any) -> Any:
         return error.replace(effect=Done.NONE)
 
-    monkeypatch.setattr(recovering.Recovering, "_truthful", lie)
+    monkeypatch.setattr(engine.Run, "_in_all", lie)
     assert run(Lane("stdio"), SEED, 30, agents=8).lies
 
 
 def test_a_recovering_client_that_gives_up_at_once_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recovering, "decide", lambda *_, **__: Decision(Next.GIVE_UP, "No.", doubtful=True))
+    monkeypatch.setattr(engine, "decide", lambda *_, **__: Decision(Next.GIVE_UP, "No.", doubtful=True))
     assert run(Lane("stdio"), SEED, 30, agents=8).lost
 
 

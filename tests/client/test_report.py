@@ -12,7 +12,7 @@ from test_recovering_hostile import JSON, QUICK, Hostile, hosted, http, run
 
 import failwell as fw
 from failwell.client import Recovering, Report
-from failwell.client.report import remembered
+from failwell.recovery import remembered
 
 LONG = "x" * 1_600_000
 # Of one report, whatever the call was.

@@ -51,8 +51,11 @@ GIVEN: dict[str, tuple[Any, ...]] = {
     "set_sampling_callback": (lambda *_: "said",),
     "set_elicitation_callback": (lambda *_: {},),
 }
-# Only in the newer protocol, or of an extension that the server does not have.
-NOT_HERE = {"listen", "list_skills", "list_skills_mcp", "get_skill", "get_skill_mcp"}
+# Only in the newer protocol, or of an extension that the server does not have: they are asked for, and not called.
+NOT_CALLED = {
+    "mcp": {"listen"},
+    "fastmcp": {"list_skills", "list_skills_mcp", "get_skill", "get_skill_mcp"},
+}
 
 
 def saying(answer: Any = None) -> Hostile:
@@ -63,8 +66,13 @@ def saying(answer: Any = None) -> Hostile:
     return Hostile(say)
 
 
-def names_of(client: Any) -> list[str]:
-    return sorted(name for name in {*dir(client), *vars(client)} if not name.startswith("_"))
+def names_of(client: Any) -> set[str]:
+    """Every public name, of the class, of what it inherits and of the instance: nobody has to add one here."""
+    return {name for name in {*dir(client), *vars(client)} if not name.startswith("_")}
+
+
+def parameters_of(method: Any) -> list[str]:
+    return [name for name, each in inspect.signature(method).parameters.items() if each.default is each.empty]
 
 
 async def used(client: Any, name: str, *, is_method: bool) -> Any:
@@ -87,11 +95,48 @@ def test_all_that_a_client_can_do_is_done_as_the_client_does_it(kind: str) -> No
         ):
             await it.list_tools()
             # `close` ends the connection, and so comes last.
-            for name in sorted(set(names_of(plain)) - NOT_HERE, key=lambda name: (name == "close", name)):
+            for name in sorted(names_of(plain), key=lambda name: (name == "close", name)):
                 is_method = inspect.isfunction(inspect.getattr_static(type(plain), name, None))
+                if name in NOT_CALLED[kind]:
+                    assert callable(getattr(it, name)), name
+                    continue
                 expected = await used(plain, name, is_method=is_method)
                 assert (name, await used(it, name, is_method=is_method)) == (name, expected)
             assert await it.list_tools()
+
+    run(story)
+
+
+@pytest.mark.parametrize("kind", CLIENTS)
+def test_a_method_that_an_sdk_adds_is_seen_here_and_has_to_be_answered_for(kind: str) -> None:
+    """What can be called without arguments is called above. For the rest somebody has to say here with what."""
+    client: Any = CLIENTS[kind]
+    methods = {name for name in names_of(client) if inspect.isfunction(inspect.getattr_static(client, name, None))}
+    asking = {name for name in methods if parameters_of(getattr(client, name)) != ["self"]}
+    assert asking - NOT_CALLED[kind] <= GIVEN.keys()
+    assert NOT_CALLED[kind] <= methods, "what is gone needs no exception"
+
+
+class Newer(Client):
+    """An SDK of tomorrow."""
+
+    async def list_dreams(self) -> list[str]:
+        await self.session.send_ping()
+        return ["sheep"]
+
+    async def wish(self, what: str) -> str:
+        return f"a {what}"
+
+    @property
+    def mood(self) -> str:
+        return "calm"
+
+
+def test_what_a_newer_sdk_can_do_is_passed_on_unseen() -> None:
+    async def story() -> None:
+        async with hosted(saying()) as server, Recovering(Newer(server.address, mode="legacy"), policy=QUICK) as it:
+            assert {"list_dreams", "wish", "mood"} <= names_of(Newer("http://x"))
+            assert (await it.list_dreams(), await it.wish("boat"), it.mood) == (["sheep"], "a boat", "calm")
 
     run(story)
 

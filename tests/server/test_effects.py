@@ -11,6 +11,7 @@ import mcp
 import pytest
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError as FrameworkError
+from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 
 import failwell as fw
@@ -307,3 +308,24 @@ def test_no_text_of_a_call_in_doubt_names_the_call_itself_or_has_it_made_again()
         "pay failed part-way (Half of it), so it may have been done already. Next: ask the user."
     )
     assert fw.decide(error.replace(effect="partial")).calls == ()
+
+
+@pytest.mark.parametrize(
+    "exc",
+    [
+        ExceptionGroup("tasks", [fw.Transient("Busy.", effect="none"), OSError("disk")]),
+        MCPError(-31003, "Rate Limited", {"mcp_error_code": "RATE_LIMITED", "details": "m", "retry_after": 1}),
+    ],
+    ids=["group", "another server"],
+)
+def test_what_a_function_of_a_bridge_raises_says_nothing_of_the_whole_call(exc: Exception) -> None:
+    ledger = Ledger()
+
+    def pay() -> str:
+        ledger.pay()
+        raise exc
+
+    told = attempted_sync(pay, tool=ToolTraits("pay"), policy=fw.Policy(base_delay=0.01))
+    assert isinstance(told, Told)
+    assert ledger == ["paid"]
+    assert told.text.startswith("pay failed part-way")

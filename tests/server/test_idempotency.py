@@ -28,12 +28,13 @@ from wire import ERAS, LEGACY, SERVERS, TRANSPORTS, Client, Http, NoAnswer, Nurs
 
 import failwell as fw
 import failwell.server
+from failwell.client import IDEMPOTENCY_KEY as KEY
 from failwell.formats import META_KEY
 from failwell.server import Kept, KeysInMemory, KeysOnDisk, KeyStore, Options
 from failwell.server.boundary import Boundary
 from failwell.server.call import Call
 from failwell.server.facts import Facts, Failed
-from failwell.server.idempotency import KEY, REPLAYED
+from failwell.server.idempotency import REPLAYED
 
 # --- stores ----------------------------------------------------------------------------------------------------------
 

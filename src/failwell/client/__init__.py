@@ -15,24 +15,24 @@ from .clock import Clock
 from .reading import Http, read
 
 if TYPE_CHECKING:
+    from failwell.recovery import IDEMPOTENCY_KEY, Attempt, Report
+
     from .fixing import patched
     from .recovering import Recovering
-    from .report import Attempt, Report
-    from .run import IDEMPOTENCY_KEY
 
 __all__ = ["read", "Http", "Recovering", "Report", "Attempt", "patched", "Clock", "IDEMPOTENCY_KEY"]
 
 _LATER = {
-    "Recovering": "recovering",
-    "IDEMPOTENCY_KEY": "run",
-    "Report": "report",
-    "Attempt": "report",
-    "patched": "fixing",
+    "Recovering": "failwell.client.recovering",
+    "IDEMPOTENCY_KEY": "failwell.recovery",
+    "Report": "failwell.recovery",
+    "Attempt": "failwell.recovery",
+    "patched": "failwell.client.fixing",
 }
 
 
 def __getattr__(name: str) -> Any:
-    # Reading needs nothing but the standard library; recovering needs an SDK.
+    # Reading is asked for more often than recovering, and needs less.
     if name in _LATER:
-        return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+        return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

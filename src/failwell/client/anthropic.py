@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from anthropic.types import ImageBlockParam, TextBlockParam, ToolResultBlockParam
 from anthropic.types.tool_result_block_param import Content
 
 from failwell.model.decide import Policy
+from failwell.model.tool import Traits
 
 from .content import beside
 from .telling import failure, settle
@@ -26,19 +27,29 @@ _IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"
 
 
 def tool_result_block(
-    tool_use_id: str, outcome: object, *, tool: object = None, policy: Policy | None = None
+    tool_use_id: str,
+    outcome: object,
+    *,
+    tool: object = None,
+    policy: Policy | None = None,
+    arguments: Mapping[str, Any] | None = None,
+    tools: Iterable[Any] = (),
 ) -> ToolResultBlockParam:
     """The block for a result, a value or an exception: content where the call worked, a marked text where it failed,
     and after it what else the server sent.
 
-    `tool` is the tool as the server lists it: a failure is told differently if the call can be repeated safely.
+    `tool` is the tool as the server lists it, or its name: a failure is told differently if the call can be repeated
+    safely. `arguments` are what it was called with, and `tools` all that the server lists: one of them may tell whether
+    the call was done.
 
     >>> tool_result_block("toolu_1", ConnectionRefusedError())["is_error"]
     True
     """
     block: ToolResultBlockParam = {"type": "tool_result", "tool_use_id": tool_use_id}
     if found := failure(outcome):
-        told = settle(found, tool=tool, policy=policy)
+        listed = {name: each for each in tools if (name := Traits.of(each).name)}
+        known = listed.get(tool, tool) if isinstance(tool, str) else tool
+        told = settle(found, tool=known, policy=policy, arguments=arguments, tools=listed)
         _, blocks = _parts(outcome)
         rest = [_block(each) for each in beside(told.text, blocks or ()).blocks]
         shown = [_as_text(each) for each in rest] if told.is_error else rest

@@ -6,15 +6,11 @@ import time
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
+from failwell import recovery
 
-class Clock(Protocol):
-    """A clock. `failwell.testing.FakeClock` is one that moves when it is told to."""
 
-    def monotonic(self) -> float:
-        """Seconds since some moment; it never goes back."""
-
-    def now(self) -> datetime:
-        """The time of day, with its zone."""
+class Clock(recovery.Clock, Protocol):
+    """A clock, on which one can also wait. `failwell.testing.FakeClock` is one that moves when it is told to."""
 
     async def sleep(self, seconds: float, /) -> None:
         """Wait."""

@@ -7,13 +7,15 @@ doing. Here that is a task which does nothing else, so a dead server is an error
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
 from types import TracebackType
 from typing import Any, Final
 
 import anyio
+
+from failwell.recovery import store_of
 
 from .drivers import Driver, keep_answers
 from .witness import Seen, watching
@@ -169,16 +171,9 @@ class Live:
             return _Call(self, now + timeout + _GRACE)
         return _Call(self, now + patience, self._waited + timeout)
 
-    def honours_keys(self, extension: str) -> str | None:
+    def honours_keys(self) -> str | None:
         """Which store of the server knows the idempotency keys that are sent over it; None if there is none."""
-        capabilities = getattr(self.client, "server_capabilities", None)
-        for place in ("extensions", "experimental"):
-            settings = (getattr(capabilities, place, None) or {}).get(extension)
-            keys = settings.get("idempotency") if isinstance(settings, Mapping) else None
-            store = keys.get("instance") if isinstance(keys, Mapping) else None
-            if store and isinstance(store, str):
-                return store
-        return None
+        return store_of(getattr(self.client, "server_capabilities", None))
 
     def retire(self) -> None:
         """Take no more calls, and close when the last one that is under way has ended."""

@@ -9,9 +9,8 @@ from typing import Any, Final
 from failwell.classify.validation import call_of, check_names, unknown_tool
 from failwell.model.error import ToolError
 from failwell.model.kinds import Effect, Kind
+from failwell.recovery import NEVER_SENT
 from failwell.schema import NO_PROBLEMS, Problems, broken_rules, invalid
-
-from .wording import NEVER_SENT
 
 # What a server proposes itself is not to be bettered.
 _SAID: Final = frozenset({"patch", "suggestion", "actions"})

@@ -1,6 +1,6 @@
 """For LangChain: tools whose failures come back as a `ToolMessage` with `status="error"` that the model can act on.
 
-tools = [recovering(tool) for tool in tools]
+tools = recovering(tools)
 
 @tool
 def find_user(id: int) -> str: ...
@@ -10,14 +10,14 @@ find_user.handle_tool_error = find_user.handle_validation_error = tell
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, overload
 
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import ArgsSchema, BaseTool, ToolException
 from langchain_core.utils.pydantic import TypeBaseModel
-from pydantic import ValidationError
+from pydantic import PrivateAttr, ValidationError
 
 from failwell.classify.chain import chain
 from failwell.classify.telling import said
@@ -26,23 +26,42 @@ from failwell.formats import Outcome
 from failwell.model.decide import Policy
 from failwell.model.error import ToolError
 from failwell.model.needs import NeedsInput
-from failwell.model.tool import Traits
 
 from .content import ORIGINAL, beside
 from .reading import read
-from .telling import Told, attempted, attempted_sync, failure, raised, settle
+from .telling import Bridge, Course, Told, attempted, attempted_sync, failure, raised, settle
 
 _COPIED: Final = frozenset(BaseTool.model_fields) - {"handle_tool_error", "handle_validation_error", "args_schema"}
 
 
-def recovering(tool: BaseTool, *, policy: Policy | None = None) -> BaseTool:
+@overload
+def recovering(tool: BaseTool, *, policy: Policy | None = None) -> BaseTool: ...
+
+
+@overload
+def recovering(tool: Sequence[BaseTool], *, policy: Policy | None = None) -> list[BaseTool]: ...
+
+
+def recovering(tool: BaseTool | Sequence[BaseTool], *, policy: Policy | None = None) -> BaseTool | list[BaseTool]:
     """The tool, with failures that are waited out where that is safe, and told to the model where it is not.
 
     An exception, a result that says it failed, and a failure sent as a success all become one marked message. Artifacts
     are kept. A tool of an MCP server may have the server's result as its artifact: then that is what is read.
+
+    Give it all the tools of a server at once, as a list: then they share what the server is worth, and a call that may
+    have been done is told with the one that would tell.
     """
+    if isinstance(tool, BaseTool):
+        return _around(tool, policy, Bridge(policy))
+    bridge = Bridge(policy, tools={each.name: _with_schema(each) for each in tool})
+    return [_around(each, policy, bridge) for each in tool]
+
+
+def _around(tool: BaseTool, policy: Policy | None, bridge: Bridge) -> BaseTool:
     fields = {name: getattr(tool, name) for name in _COPIED}
-    return _Recovering(**fields, args_schema=tool.args_schema, tool=tool, policy=policy)
+    made = _Recovering(**fields, args_schema=tool.args_schema, tool=tool, policy=policy)
+    made._bridge = bridge
+    return made
 
 
 def tell(error: Exception) -> str:
@@ -58,6 +77,7 @@ def tell(error: Exception) -> str:
 class _Recovering(BaseTool):
     tool: BaseTool
     policy: Policy | None = None
+    _bridge: Bridge = PrivateAttr(default_factory=Bridge)
 
     @property
     def tool_call_schema(self) -> ArgsSchema:
@@ -80,7 +100,7 @@ class _Recovering(BaseTool):
                 raise
             return self._checked(last)
 
-        result = attempted_sync(call, tool=_traits(self.tool), policy=self.policy, passes=_is_no_failure)
+        result = attempted_sync(call, passes=_is_no_failure, course=self._course(tool_input))
         return self._answer(result, last, options) if isinstance(result, Told) else result
 
     async def arun(self, tool_input: str | dict[str, Any], *args: Any, **options: Any) -> Any:
@@ -97,8 +117,12 @@ class _Recovering(BaseTool):
                 raise
             return self._checked(last)
 
-        result = await attempted(call, tool=_traits(self.tool), policy=self.policy, passes=_is_no_failure)
+        result = await attempted(call, passes=_is_no_failure, course=self._course(tool_input))
         return self._answer(result, last, options) if isinstance(result, Told) else result
+
+    def _course(self, given: str | dict[str, Any]) -> Course:
+        tool = self._bridge.tools.get(self.name) or _described(self.tool)
+        return Course(self._bridge, tool, given if isinstance(given, Mapping) else {"": given})
 
     def _run(self, *args: Any, **options: Any) -> Any:
         return self.tool._run(*args, **options)
@@ -155,10 +179,19 @@ def _blocks(message: ToolMessage) -> list[dict[str, Any]]:
     return [{"type": "text", "text": block} if isinstance(block, str) else block for block in content]
 
 
-def _traits(tool: BaseTool) -> Traits:
-    """What the tool's metadata say of it, where adapters put the annotations of MCP."""
+def _described(tool: BaseTool) -> dict[str, Any]:
+    """A tool as MCP lists it. Adapters put the annotations of MCP into its metadata."""
     metadata = tool.metadata or {}
-    return Traits.of({"name": tool.name, "annotations": metadata.get("annotations") or metadata})
+    return {"name": tool.name, "annotations": metadata.get("annotations") or metadata}
+
+
+def _with_schema(tool: BaseTool) -> dict[str, Any]:
+    try:
+        schema: Any = tool.tool_call_schema
+        return {**_described(tool), "inputSchema": schema if isinstance(schema, dict) else schema.model_json_schema()}
+    except Exception:
+        # A schema that cannot be written is not needed to call the tool, only to propose it.
+        return _described(tool)
 
 
 __all__ = ["recovering", "tell"]

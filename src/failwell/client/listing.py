@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import anyio
 
 from failwell.model.error import ToolError
-from failwell.model.tool import Traits
+from failwell.recovery import Tools
 from failwell.schema import properties_of
 
 from .connection import Connection, Live
@@ -29,24 +30,17 @@ class Listing:
 
     def __init__(self, driver: Driver, *, trusted: bool = True, reads: Sequence[str] = ()) -> None:
         self._driver = driver
-        self.trusted, self.reads = trusted, reads
-        self._tools: dict[str, Any] | None = None
+        self.tools = Tools(trusted=trusted, reads=reads)
+        """What is known of them; nothing until they were listed."""
+        self.is_missing = True
+        """Whether the tools could not be listed so far."""
         self._names: dict[str, frozenset[str]] = {}
         self.asked_over: Live | None = None
         """The latest connection over which the tools were asked for."""
 
     @property
     def known(self) -> Mapping[str, Any]:
-        return self._tools or {}
-
-    @property
-    def is_missing(self) -> bool:
-        """Whether the tools could not be listed so far."""
-        return self._tools is None
-
-    def traits(self, tool: str) -> Traits:
-        """What is known of a tool, be it only its name, as far as it is to be believed."""
-        return Traits.of(self.known.get(tool, tool)).known(trusted=self.trusted, reads=self.reads)
+        return self.tools.listed
 
     def knows(self, tool: str, arguments: Mapping[str, Any]) -> bool:
         """Whether a tool lists all of these arguments."""
@@ -62,8 +56,8 @@ class Listing:
             self._keep(getattr(listed, "tools", listed))
 
     def _keep(self, listed: Iterable[Any]) -> None:
-        self._tools = {tool.name: tool for tool in listed}
-        self._names = {name: _names_in(tool) for name, tool in self._tools.items()}
+        self.tools, self.is_missing = replace(self.tools, listed={tool.name: tool for tool in listed}), False
+        self._names = {name: _names_in(tool) for name, tool in self.known.items()}
 
     async def try_to_fetch(self, connection: Connection, live: Live | None, timeout: float) -> None:
         token = watching.set(Seen())

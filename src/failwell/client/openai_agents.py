@@ -27,9 +27,10 @@ from failwell.model.decide import Policy
 from failwell.model.error import ToolError
 from failwell.model.kinds import Effect
 from failwell.model.parts import FieldError
+from failwell.recovery import store_of
 
 from .content import ORIGINAL, beside, masked
-from .telling import Told, attempted, failure, raised, settle
+from .telling import Bridge, Course, Told, attempted, failure, raised, settle
 
 S = TypeVar("S", bound=MCPServer)
 
@@ -49,37 +50,48 @@ def recovering(server: S, *, policy: Policy | None = None) -> S:
     """The same server, which now waits failures out where that is safe, and answers the others with one clear text.
 
     Its own `max_retry_attempts` are set to none: they repeat whatever fails, also a payment that may have gone through.
+    What its calls have shown so far is kept with it: a tool that fails again and again is left alone for a while.
     """
     if hasattr(server, "max_retry_attempts"):
         server.max_retry_attempts = 0
     # Of the class: to ask again changes the policy and does not repeat the repetitions.
     plain = type(server).call_tool
+    bridge = Bridge(policy)
 
     async def call_tool(
         tool_name: str, arguments: dict[str, Any] | None, meta: dict[str, Any] | None = None
     ) -> CallToolResult:
         last: CallToolResult | None = None
+        bridge.tools = {tool.name: tool for tool in server.cached_tools or ()}
+        course = Course(bridge, bridge.tools.get(tool_name, tool_name), arguments, meta)
 
         async def call() -> CallToolResult:
             nonlocal last
+            last = None
+            course.run.use_key(_store(server), course.tools)
+            sent = course.run.key.meta
             try:
                 # Without `meta` where there is none: servers of one's own need not take it.
-                last = await plain(server, tool_name, arguments, **({} if meta is None else {"meta": meta}))
+                last = await plain(server, tool_name, arguments, **({"meta": dict(sent)} if sent else {}))
             except Exception as exc:
-                last = None
                 if (failed := _translated(exc)) is not exc:
                     raise failed from exc
                 raise
+            course.is_answered = True
             if found := failure(last):
                 raise found
             return last
 
-        listed = next((tool for tool in server.cached_tools or () if tool.name == tool_name), tool_name)
-        result = await attempted(call, tool=listed, policy=policy, passes=_is_misuse, transport=True)
+        result = await attempted(call, passes=_is_misuse, transport=True, course=course)
         return _answer(result, last) if isinstance(result, Told) else result
 
     server.call_tool = call_tool  # type: ignore[method-assign]
     return server
+
+
+def _store(server: MCPServer) -> str | None:
+    """Which store of the server knows the keys of the calls over its present connection; None if there is none."""
+    return store_of(getattr(getattr(server, "session", None), "server_capabilities", None))
 
 
 def tell(context: RunContextWrapper[Any], error: Exception) -> str:

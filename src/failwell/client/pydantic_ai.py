@@ -11,10 +11,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
@@ -24,12 +24,31 @@ from pydantic_ai.tools import AgentDepsT
 
 from failwell.formats import Outcome
 from failwell.model.decide import Next, Policy
-from failwell.model.tool import Traits
+from failwell.recovery import store_of
 
-from .telling import Told, attempted, failure, raised
+from .telling import Bridge, Course, Told, attempted, failure, raised
 
-_heard: ContextVar[list[object] | None] = ContextVar("failwell_heard", default=None)
-"""The outcomes of the MCP calls that one tool call leads to, as the server sent them."""
+
+@dataclass(slots=True)
+class _Hearing:
+    """What is heard of the MCP calls that one attempt at a tool call leads to."""
+
+    course: Course
+    is_keyed: bool
+    """Whether the MCP call is all there is to it, so that its key is the key of the whole."""
+    outcomes: list[object] = field(default_factory=list)
+    """As the server sent them."""
+
+    def options(self, client: Any, given: dict[str, Any]) -> dict[str, Any]:
+        """The options of an MCP call, with the key in its `_meta` where the server honours one."""
+        if not self.is_keyed or self.outcomes:
+            return given
+        run = self.course.run
+        run.use_key(store_of(getattr(client, "server_capabilities", None)), self.course.tools)
+        return {**given, "meta": {**(given.get("meta") or {}), **run.key.meta}} if run.key.meta else given
+
+
+_heard: ContextVar[_Hearing | None] = ContextVar("failwell_heard", default=None)
 
 _OWN: Final = "pydantic_ai.exceptions"
 
@@ -44,18 +63,34 @@ class RecoveringToolset(WrapperToolset[AgentDepsT]):
     """What `recovering` gives: `wrapped`, and how patient to be with it."""
 
     policy: Policy | None = None
+    _bridge: Bridge = field(default_factory=Bridge, repr=False, compare=False)
+    _listed: Mapping[str, ToolsetTool[AgentDepsT]] = field(default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # A run gets a copy of the toolset, which goes on from what is known.
+        if self._bridge.engine.policy != (self.policy or Policy()):
+            self._bridge = Bridge(self.policy)
+
+    async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
+        tools = await super().get_tools(ctx)
+        self._listed = dict(tools)
+        return tools
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
     ) -> Any:
         # At each call, since a toolset can connect each run with a client of its own.
         self.wrapped.apply(_listen)
+        self._bridge.tools = _beside(tool, self._listed)
+        course = Course(self._bridge, _described(tool), tool_args)
+        is_keyed = _is_one_call(self.wrapped)
 
         async def call() -> Any:
-            with _listening() as heard:
+            with _listening(_Hearing(course, is_keyed)) as heard:
                 try:
                     value = await self.wrapped.call_tool(name, tool_args, ctx, tool)
                 except Exception as exc:
+                    course.is_answered = bool(heard) and not isinstance(heard[-1], Exception)
                     if (failed := _failed(exc, heard)) is not exc:
                         raise failed from exc
                     raise
@@ -63,7 +98,7 @@ class RecoveringToolset(WrapperToolset[AgentDepsT]):
                 raise found
             return value
 
-        result = await attempted(call, tool=_traits(tool), policy=self.policy, passes=_says_something_else)
+        result = await attempted(call, passes=_says_something_else, course=course)
         if not isinstance(result, Told):
             return result
         if not result.is_error:
@@ -96,18 +131,37 @@ def _returned(value: object, heard: list[object]) -> Outcome | None:
     return failure(last)
 
 
-def _traits(tool: ToolsetTool[Any]) -> Traits:
-    metadata = tool.tool_def.metadata or {}
-    return Traits.of({"name": tool.tool_def.name, "annotations": metadata.get("annotations") or {}})
+def _described(tool: ToolsetTool[Any]) -> dict[str, Any]:
+    """A tool as MCP lists it."""
+    known = tool.tool_def
+    annotations = (known.metadata or {}).get("annotations") or {}
+    return {"name": known.name, "annotations": annotations, "inputSchema": known.parameters_json_schema}
+
+
+def _beside(tool: ToolsetTool[Any], listed: Mapping[str, ToolsetTool[Any]]) -> dict[str, Any]:
+    """The tools of the same server. Of several toolsets in one, only those of the same are about the same things."""
+    source = getattr(tool, "source_toolset", None)
+    return {
+        each.tool_def.name: _described(each)
+        for each in listed.values()
+        if getattr(each, "source_toolset", None) is source
+    }
+
+
+def _is_one_call(toolset: AbstractToolset[Any]) -> bool:
+    """Whether a tool call is one call of an MCP server and nothing else: hooks and toolsets of one's own may do more,
+    and that would be done again."""
+    while isinstance(toolset, WrapperToolset) and type(toolset).__module__.startswith("pydantic_ai."):
+        toolset = toolset.wrapped
+    return type(toolset) is MCPToolset and toolset.process_tool_call is None
 
 
 @contextmanager
-def _listening() -> Iterator[list[object]]:
+def _listening(hearing: _Hearing) -> Iterator[list[object]]:
     """The outcomes of the MCP calls made meanwhile in this context."""
-    heard: list[object] = []
-    token = _heard.set(heard)
+    token = _heard.set(hearing)
     try:
-        yield heard
+        yield hearing.outcomes
     finally:
         _heard.reset(token)
 
@@ -127,15 +181,16 @@ def _listener(client: Any) -> Any:
     """
 
     async def call_tool_mcp(self: Any, *args: Any, **options: Any) -> Any:
-        heard = _heard.get()
+        hearing = _heard.get()
+        if hearing is None:
+            return await client.call_tool_mcp(self, *args, **options)
+        options = hearing.options(self, options)
         try:
             result = await client.call_tool_mcp(self, *args, **options)
         except Exception as exc:
-            if heard is not None:
-                heard.append(exc)
+            hearing.outcomes.append(exc)
             raise
-        if heard is not None:
-            heard.append(result)
+        hearing.outcomes.append(result)
         return result
 
     return type(client.__name__, (client,), {"call_tool_mcp": call_tool_mcp})

@@ -3,7 +3,8 @@
     async with Recovering(Client("http://localhost:8000/mcp")) as agent:
         result = await agent.call_tool("pay", {"invoice": "inv_1"})
 
-Every failure is read, and `decide` says what to do about it. What is done twice is decided in one place only: there.
+Every failure is read, and the engine of `failwell.recovery` says what to do about it. What is done twice is decided in
+one place only: there.
 """
 
 from __future__ import annotations
@@ -20,37 +21,29 @@ from typing import Any, Final
 
 import anyio
 
-from failwell.classify.verify import find_check
-from failwell.formats import META_KEY, Outcome, render
+from failwell.formats import Outcome
 from failwell.formats.text import next_action
-from failwell.model.decide import Decision, Next, Policy, decide
+from failwell.model.decide import Next, Policy
 from failwell.model.error import ToolError
-from failwell.model.kinds import IN_DOUBT, Effect
+from failwell.model.kinds import Effect
 from failwell.model.needs import NeedsInput
-from failwell.model.tool import Traits
+from failwell.recovery import LOST, Attempt, Engine, KeyForgotten, Report, Verdict, remembered, says_doubt
 
-from .attempts import effect_of, in_all, spread
+from .call import Call
 from .clock import SYSTEM, Clock
 from .connection import Connection, Live, NotConnected, OutOfTime
 from .drivers import driver_for
 from .explaining import explained, misspelt
 from .listing import LISTING_TIMEOUT, Listing
-from .patience import LOST, Patience
 from .reading import is_envelope, is_failing, read, text_of
-from .report import Attempt, Report, remembered
-from .run import IDEMPOTENCY_KEY, KeyForgotten, Run
 from .sending import is_plain, unsendable
 from .surface import attribute_of
 from .witness import Seen, watching
-from .wording import closed, not_connected, says_doubt, sharper, times_of, too_late
+from .wording import closed, not_connected, too_late
 
 log = logging.getLogger("failwell.client")
 
-# A server that answers every answer with another question is not going to be content.
-_MOST_QUESTIONS: Final = 5
 _REPORTS_KEPT: Final = 100
-# What a request is that changes nothing by the protocol's own word, whatever the server is trusted with.
-_READ: Final = Traits(read_only=True, told=True)
 
 Fix = Callable[[ToolError, dict[str, Any]], "Mapping[str, Any] | Awaitable[Mapping[str, Any] | None] | None"]
 Ask = Callable[[Outcome], "Mapping[str, Any] | bool | Awaitable[Mapping[str, Any] | bool | None] | None"]
@@ -97,11 +90,10 @@ class Recovering:
         self._driver = driver_for(client)
         self._fix, self._ask, self._negotiate, self._on_decision = fix, ask, negotiate, on_decision
         self._clock = clock
-        self._jitter = jitter
-        self._patience = Patience(self.policy)
+        self._engine = Engine(self.policy, clock, jitter)
         self._listing = Listing(self._driver, trusted=self.policy.trust_annotations, reads=tuple(reads))
         self._envelopes = False
-        self._store: tuple[Live | None, object] = (None, None)
+        self._store: tuple[Live | None, str | None] = (None, None)
         self._connection: Connection | None = None
 
     async def __aenter__(self) -> Recovering:
@@ -179,14 +171,7 @@ class Recovering:
                     failure = failure.replace(effect=Effect.NONE)
                     if live is not None and isinstance(exc, OutOfTime):
                         live.retire()
-                decision = decide(
-                    failure,
-                    tool=_READ if repeat else None,
-                    history=[failure] * (made - 1),
-                    policy=self.policy,
-                    now=self._clock.now(),
-                )
-                wait = self._wait(failure, decision) if repeat else None
+                wait = self._engine.wait_to_read(failure, made) if repeat else None
                 if wait is None:
                     if _is_the_clients(exc, failure, seen):
                         raise
@@ -208,149 +193,127 @@ class Recovering:
         _ = self._open
         if options and (unknown := [option for option in options if option not in self._driver.options]):
             raise TypeError(f"call_tool() has no option {unknown[0]!r}; it has {', '.join(self._driver.options)}.")
-        run = self._begin(name, dict(arguments or {}), options)
-        report = run.report
+        call = self._begin(name, arguments or {}, options)
+        report = call.report
         try:
-            result, outcome = await self._recover(run)
+            result, outcome = await self._recover(call)
         finally:
-            report.seconds = self._clock.monotonic() - run.started
+            report.seconds = self._clock.monotonic() - call.run.started
         if outcome is None:
             report.result = result
         else:
-            report.error, report.result = await self._final(run, result, outcome)
+            report.error, report.result = await self._final(call, result, outcome)
         self.reports.append(remembered(report))
         return report
 
-    def _begin(self, name: str, arguments: dict[str, Any], options: dict[str, Any]) -> Run:
-        meta = dict(options.pop("meta", None) or {})
+    def _begin(self, name: str, arguments: Mapping[str, Any], options: dict[str, Any]) -> Call:
+        meta = options.pop("meta", None)
         given = options.pop(self._driver.timeout_option, None)
         timeout = given.total_seconds() if isinstance(given, timedelta) else given
-        key = meta.get(IDEMPOTENCY_KEY)
-        return Run(
-            Report(name, arguments),
-            options,
-            meta,
-            timeout or self._driver.timeout,
-            self._clock.monotonic(),
-            key if isinstance(key, str) else None,
-        )
+        return Call(self._engine.begin(name, arguments, meta), options, timeout or self._driver.timeout)
 
-    async def _recover(self, run: Run) -> tuple[Any, Outcome | None]:
+    async def _recover(self, call: Call) -> tuple[Any, Outcome | None]:
         """Call until it works or nothing more can be done; the last result there was, and the failure that is left."""
-        report = run.report
+        run, report = call.run, call.report
         result: Any = None
         outcome: Outcome | None = None
         while True:
-            refusal = self._refusal(run)
-            if refusal is not None and outcome is not None:
-                # There is something better to tell than why it is not called once more.
-                return result, outcome
+            refusal = self._unsendable(call) or run.refusal()
             if refusal is not None:
-                self._tell(run, refusal, Decision(Next.GIVE_UP, refusal.message), 0.0, made=False)
-                return None, refusal
-            began, calls = self._clock.monotonic(), report.calls
+                # If it was called before, there is something better to tell than why it is not called once more.
+                return (None, run.refused(refusal)) if outcome is None else (result, outcome)
             try:
-                result, outcome = await self._attempt(run)
+                result, outcome = await self._attempt(call)
             except KeyForgotten:
-                self._patience.let_go(report.tool)
+                run.let_go()
                 return result, outcome
             except BaseException:
-                self._patience.let_go(report.tool)
+                run.let_go()
                 raise
             if outcome is None or (isinstance(outcome, ToolError) and not outcome.is_error):
-                self._worked(report)
+                run.worked(self._listing.tools)
                 return result, None
-            made = report.calls > calls
-            if made and isinstance(outcome, ToolError) and outcome.delivery == "never_sent":
-                made, report.calls = False, calls
-            self._patience.failed(report.tool, outcome, run.connected, self._clock.monotonic())
+            if run.failed(outcome, call.connected) and call.connected is not None:
+                call.connected.retire()
             if isinstance(outcome, ToolError):
                 said = text_of(result)
                 outcome = explained(outcome, report.tool, report.arguments, self._listing.known, said)
-            outcome = await self._with_check(run, outcome)
-            decision, wait = self._limited(run, outcome, *await self._decide(run, outcome))
-            self._tell(run, outcome, decision, self._clock.monotonic() - began, made=made, wait=wait)
-            await self._listen(run, report.attempts[-1])
-            if not await self._again(run, outcome, decision, wait):
+            await self._listed(call)
+            verdict = run.after(outcome, self._listing.tools)
+            outcome = verdict.outcome
+            await self._listen(call, report.attempts[-1])
+            if not await self._again(call, verdict):
                 # What was only seen in a success is still a success.
-                return result, None if run.observed else outcome
+                return result, None if call.observed else outcome
 
     # One attempt
 
-    async def _attempt(self, run: Run) -> tuple[Any, Outcome | None]:
-        report = run.report
-        timeout, patience = self._timeout(run), self._left(run) if self._driver.interactive else None
+    async def _attempt(self, call: Call) -> tuple[Any, Outcome | None]:
+        run, report = call.run, call.report
+        timeout, patience = self._timeout(call), self._left(call) if self._driver.interactive else None
         seen = Seen()
         seen.patience = patience
         token = watching.set(seen)
         live: Live | None = None
         try:
-            run.connected = None
+            call.connected = None
             connection, listing = self._open, self._listing
-            run.connected = live = connection.usable or await connection.open(timeout)
+            call.connected = live = connection.usable or await connection.open(timeout)
             if live.silent and not live.is_asking:
                 live.silent = not await listing.is_answered(live, timeout)
                 if live.silent:
                     live.retire()
-                    run.connected = live = await connection.open(timeout)
+                    call.connected = live = await connection.open(timeout)
             if live is not listing.asked_over or live.asked is None:
                 await listing.ask(connection, live, timeout)
                 # Not every server survives that.
-                run.connected = live = await connection.open(timeout)
+                call.connected = live = await connection.open(timeout)
             if not listing.knows(report.tool, report.arguments):
                 problem = misspelt(report.tool, report.arguments, listing.known)
                 if problem is not None:
                     return None, problem
-            self._use_key(run, live)
-            report.calls += 1
-            run.sent = True
+            self._use_key(call, live)
+            run.sending()
             with live.calling(timeout, patience) as client:
                 # Where the user may be asked something meanwhile, the connection counts the time.
                 limit = timeout if patience is None else patience
-                result = await self._driver.send(client, report.tool, report.arguments, limit, run.meta, run.options)
+                meta, options = run.key.meta, call.options
+                result = await self._driver.send(client, report.tool, report.arguments, limit, meta, options)
         except KeyForgotten:
             raise
         except Exception as exc:
             return None, self._read_failure(exc, seen, live)
         finally:
             watching.reset(token)
-        return result, self._read(run, result)
+        return result, self._read(call, result)
 
-    def _read(self, run: Run, result: Any) -> Outcome | None:
+    def _read(self, call: Call, result: Any) -> Outcome | None:
         """What a result means. A success is one; only of a tool that may be called twice, what plainly looks like a
         passing failure in it is acted on: a fifth of the servers do not mark theirs."""
-        run.observed = False
+        call.observed = False
         outcome = read(result, envelopes=self._envelopes)
         if outcome is not None:
             return outcome
         if not self._envelopes and is_envelope(result):
             self._envelopes = True
-        if not self._listing.traits(run.report.tool).repeatable:
+        if not self._listing.tools.traits(call.report.tool).repeatable:
             return None
         seen = read(result, observe=True)
-        run.observed = is_failing(seen, result)
-        return seen if run.observed else None
+        call.observed = is_failing(seen, result)
+        return seen if call.observed else None
 
-    def _timeout(self, run: Run) -> float:
-        return min(run.timeout or self.policy.timeout, self._left(run))
+    def _timeout(self, call: Call) -> float:
+        return min(call.timeout or self.policy.timeout, self._left(call))
 
-    def _left(self, run: Run) -> float:
-        return max(0.001, run.started + self.policy.deadline - self._clock.monotonic())
+    def _left(self, call: Call) -> float:
+        return max(0.001, call.run.left)
 
-    def _use_key(self, run: Run, live: Live) -> None:
+    def _use_key(self, call: Call, live: Live) -> None:
         """Put the idempotency key on the call where the server honours one."""
         if self._store[0] is not live:
             # What a connection says about keys, it says once.
-            self._store = (live, live.honours_keys(META_KEY))
-        store = self._store[1]
-        if store is None and not run.sent and not run.meta:
-            run.was_keyed = False
-            return
-        if run.is_forgotten(store):
-            if not self._listing.traits(run.report.tool).repeatable:
-                raise KeyForgotten
-            run.forget()
-        run.use_key(store)
+            self._store = (live, live.honours_keys())
+        call.run.use_key(self._store[1], self._listing.tools)
 
     def _read_failure(self, exc: Exception, seen: Seen, live: Live | None) -> ToolError:
         """What an exception means for this call."""
@@ -377,88 +340,43 @@ class Recovering:
 
     # What to do about a failure
 
-    async def _decide(self, run: Run, outcome: Outcome) -> tuple[Decision, float | None]:
-        """What to do, and how long to wait before the same call is made again; None if it is not."""
-        decision = decide(
-            outcome,
-            tool=await self._traits(run),
-            history=run.failures,
-            policy=self.policy,
-            now=self._clock.now(),
-            keyed=run.is_keyed,
-        )
-        return decision, self._wait(outcome, decision)
-
-    def _wait(self, outcome: Outcome, decision: Decision) -> float | None:
-        if not decision.repeats or decision.delay is None or not isinstance(outcome, ToolError):
-            return None
-        return max(0.0, min(spread(decision.delay, outcome, self._jitter()), self.policy.max_delay))
-
-    def _limited(
-        self, run: Run, outcome: Outcome, decision: Decision, wait: float | None
-    ) -> tuple[Decision, float | None]:
-        """The same, unless something says that enough is enough."""
-        if wait is None:
-            return decision, None
-        now = self._clock.monotonic()
-        if now + wait >= run.started + self.policy.deadline:
-            why: str | None = f"The next call would come after the deadline of {self.policy.deadline:g} seconds."
-        else:
-            why = self._patience.objects(run.report.tool, outcome, now, wait)
-        if why is None:
-            return decision, wait
-        return Decision(Next.GIVE_UP, why, delay=decision.delay), None
-
-    async def _again(self, run: Run, outcome: Outcome, decision: Decision, wait: float | None) -> bool:
+    async def _again(self, call: Call, verdict: Verdict) -> bool:
         """Whether the call is to be made again, after having done what has to be done before."""
-        if decision.doubtful or decision.unproven or not self._may_follow(run, outcome):
+        run, (outcome, decision, wait) = call.run, verdict
+        if not run.may_follow(verdict, self._listing.tools):
             return False
-        left = run.started + self.policy.deadline - self._clock.monotonic()
         if wait is not None:
-            # Again, since whoever listens may have taken all the time, and others what was left of the budget.
-            if wait >= left or not self._patience.take(outcome):
+            if not run.takes(verdict):
                 return False
             await self._clock.sleep(wait)
             return True
+        left = run.left
         if left <= 0:
             return False
         if isinstance(outcome, NeedsInput) or decision.next is Next.ASK:
-            return await self._asked(run, outcome, left)
+            return await self._asked(call, outcome, left)
         if decision.next is Next.FIX and self._fix is not None:
-            return await self._fixed(run, outcome, left)
-        if decision.next is Next.NEGOTIATE and self._negotiate is not None and self._may_repeat(run):
-            return bool(await self._use(left, self._negotiate, outcome, decision.holders)) and self._patience.take(
-                outcome
-            )
+            return await self._fixed(call, outcome, left)
+        if decision.next is Next.NEGOTIATE and self._negotiate is not None and run.may_negotiate():
+            return bool(await self._use(left, self._negotiate, outcome, decision.holders)) and run.negotiated(verdict)
         return False
 
-    def _may_follow(self, run: Run, outcome: Outcome) -> bool:
-        """Whether a question leads to another call: one that is only quoted comes out of a call that worked."""
-        is_question = isinstance(outcome, NeedsInput)
-        return not is_question or outcome.standing != "quoted" or self._listing.traits(run.report.tool).repeatable
-
-    async def _asked(self, run: Run, outcome: Outcome, left: float) -> bool:
-        # What only the user can change is asked once; a question may lead to another.
-        most = _MOST_QUESTIONS if isinstance(outcome, NeedsInput) else 1
-        if self._ask is None or run.questions >= most:
+    async def _asked(self, call: Call, outcome: Outcome, left: float) -> bool:
+        if self._ask is None or not call.run.asks(outcome):
             return False
-        run.questions += 1
         answer = await self._use(left, self._ask, outcome)
         if isinstance(answer, Mapping):
-            run.report.arguments = {**run.report.arguments, **answer}
+            call.report.arguments = {**call.report.arguments, **answer}
             return True
         return answer is True and isinstance(outcome, ToolError)
 
-    async def _fixed(self, run: Run, error: Outcome, left: float) -> bool:
+    async def _fixed(self, call: Call, error: Outcome, left: float) -> bool:
         assert self._fix is not None
-        better = await self._use(left, self._fix, error, dict(run.report.arguments))
-        if not isinstance(better, Mapping) or better == run.report.arguments:
+        better = await self._use(left, self._fix, error, dict(call.report.arguments))
+        if not isinstance(better, Mapping) or better == call.report.arguments:
             return False
-        run.report.arguments = dict(better)
+        call.report.arguments = dict(better)
         return True
-
-    def _may_repeat(self, run: Run) -> bool:
-        return len(run.report.attempts) < self.policy.max_attempts
 
     async def _use(self, left: float, callback: Callable[..., Any], *arguments: Any) -> Any:
         """What a callback answers; None if it raises or takes too long. It never brings the call down."""
@@ -474,116 +392,55 @@ class Recovering:
             log.exception("A callback of Recovering raised; the call goes on without its answer.")
         return None
 
-    async def _listen(self, run: Run, attempt: Attempt) -> None:
+    async def _listen(self, call: Call, attempt: Attempt) -> None:
         if self._on_decision is not None:
-            left = run.started + self.policy.deadline - self._clock.monotonic()
-            await self._use(max(left, 0.001), self._on_decision, attempt)
+            await self._use(self._left(call), self._on_decision, attempt)
 
     # What is known of the server
 
-    async def _listed(self, run: Run) -> Mapping[str, Any]:
-        """The tools. If they could not be listed, a call that was sent and failed is worth one more try."""
-        if self._listing.is_missing and run.sent and not run.looked:
-            run.looked = True
-            await self._listing.try_to_fetch(self._open, None, min(self._timeout(run), LISTING_TIMEOUT))
-        live = run.connected
-        if live is not None and live.asked is None and not live.ended and run.sent:
+    async def _listed(self, call: Call) -> None:
+        """See to the list of tools. If they could not be listed, a call that was sent and failed is worth one more
+        try."""
+        was_sent = call.run.key.sent
+        if self._listing.is_missing and was_sent and not call.looked:
+            call.looked = True
+            await self._listing.try_to_fetch(self._open, None, min(self._timeout(call), LISTING_TIMEOUT))
+        live = call.connected
+        if live is not None and live.asked is None and not live.ended and was_sent:
             # They have changed meanwhile, and with them perhaps what may be called twice.
-            await self._listing.ask(self._open, live, self._timeout(run))
-        return self._listing.known
+            await self._listing.ask(self._open, live, self._timeout(call))
 
-    async def _traits(self, run: Run) -> Traits:
-        await self._listed(run)
-        return self._listing.traits(run.report.tool)
-
-    def _refusal(self, run: Run) -> ToolError | None:
-        """Why a call cannot be made, or had better not be."""
-        report = run.report
+    def _unsendable(self, call: Call) -> ToolError | None:
+        """Why a call cannot be sent at all."""
+        report, meta = call.report, call.run.key.meta
         if not is_plain(report.arguments) and (problem := unsendable(report.arguments)) is not None:
             return problem
-        if not report.tool.isascii() or (run.meta and not is_plain(run.meta)):
-            problem = unsendable({**run.meta, "name": report.tool}, "The name of the tool and the `_meta`")
-            if problem is not None:
-                return problem
-        if not self._patience.is_tried:
-            return None
-        now = self._clock.monotonic()
-        return self._patience.refuses(report.tool, report.arguments, now, first=not report.attempts)
-
-    def _worked(self, report: Report) -> None:
-        patience = self._patience
-        if patience.is_tried:
-            patience.worked(report.tool, report.arguments)
-            # What only reads changes nothing, so what failed before would fail again.
-            if not self._listing.traits(report.tool).reads:
-                patience.changed()
+        if not report.tool.isascii() or (meta and not is_plain(meta)):
+            return unsendable({**meta, "name": report.tool}, "The name of the tool and the `_meta`")
+        return None
 
     # The end
 
-    def _tell(
-        self,
-        run: Run,
-        outcome: Outcome,
-        decision: Decision,
-        seconds: float,
-        *,
-        made: bool = True,
-        wait: float | None = None,
-    ) -> None:
-        report = run.report
-        number = len(report.attempts) + 1
-        report.attempts.append(
-            Attempt(number, report.tool, dict(report.arguments), outcome, decision, seconds, made, wait)
-        )
-
-    async def _final(self, run: Run, result: Any, outcome: Outcome) -> tuple[Outcome, Any]:
+    async def _final(self, call: Call, result: Any, outcome: Outcome) -> tuple[Outcome, Any]:
         """The failure that is left, with what is known by now, and the result that shows it to a model."""
         era = self._era()
         if isinstance(outcome, NeedsInput):
             return outcome, result if result is not None else self._driver.failure(outcome, era)
-        report = run.report
-        error = await self._truthful(run, outcome, is_answer=result is not None)
-        notes: list[str] = []
-        if report.calls > 1:
-            notes.append(f"It was tried {times_of(report.calls)}.")
-        if report.calls:
-            times = self._patience.times(report.tool, report.arguments, error, self._clock.monotonic())
-            if times > 1:
-                notes.append(sharper(error, times))
-        # Of a call that may have been done, one step is told, and nothing about trying.
-        in_doubt = error.effect in IN_DOUBT
-        told = error.replace(next_steps=(*error.next_steps, *notes)) if notes and not in_doubt else error
+        await self._listed(call)
+        ending = call.run.ending(outcome, self._listing.tools, is_answer=result is not None)
+        error, told = ending.outcome, ending.told
+        assert isinstance(error, ToolError)
+        assert isinstance(told, ToolError)
         if result is None:
             return error, self._driver.failure(told, era)
-        if in_doubt and not says_doubt(error, result.content):
+        if ending.in_doubt and not says_doubt(error, result.content):
             # A reason that sounds as if it would pass must not come first, so what the server wrote is told by us.
-            return error, self._driver.with_meta(result, told, text=render(told, "text"))
+            return error, self._driver.with_meta(result, told, text=ending.text)
         # The server's own words stay as they are. Added is only what they do not say.
-        if error.legacy:
-            notes = next_action(told)
-        if in_doubt or (not notes and result.is_error):
+        notes = next_action(told) if error.legacy else ending.notes
+        if ending.in_doubt or (not notes and result.is_error):
             return error, result
         return error, self._driver.with_meta(result, told, note=" ".join(notes))
-
-    async def _truthful(self, run: Run, error: ToolError, *, is_answer: bool) -> ToolError:
-        """The last failure, with what all the calls together may have done, and the call that would tell."""
-        # The tool's own answer to a key that it knows is about all of them. A gateway's, or our own, is not.
-        earlier = () if run.is_keyed and is_answer else run.failures
-        error = error if error.tool else error.replace(tool=run.report.tool)
-        known: ToolError = await self._with_check(run, in_all(error, await self._traits(run), earlier))
-        return known
-
-    async def _with_check(self, run: Run, outcome: Outcome) -> Any:
-        """A failure that may have done something, with the call that would tell."""
-        if not isinstance(outcome, ToolError) or outcome.verify is not None:
-            return outcome
-        report, tool = run.report, await self._traits(run)
-        if effect_of(outcome, tool) not in IN_DOUBT or tool.reads:
-            return outcome
-        listing = self._listing
-        listed = listing.known.values()
-        check = find_check(report.tool, report.arguments, listed, trusted=listing.trusted, reads=listing.reads)
-        return outcome if check is None else outcome.replace(verify=check)
 
     def _era(self) -> str:
         live = self._connection.live if self._connection is not None else None

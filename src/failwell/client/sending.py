@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from failwell.model.error import ToolError
-
-from .wording import NEVER_SENT
+from failwell.recovery import NEVER_SENT
 
 _LARGE: Final = 1 << 63
 

@@ -1,25 +1,27 @@
 """What a model is told about a failed call, and the waits before the same call is made again.
 
 The bridges to the agent frameworks share it: each brings only how its framework runs a tool and how it marks an error.
+What is decided, and in which words it is told, is the engine's of `failwell.recovery`, as it is for `Recovering`.
 """
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from failwell.classify.refusal import refusal
 from failwell.formats import Outcome, render
-from failwell.model.decide import Decision, Next, Policy, decide
+from failwell.model.decide import Decision, Policy
 from failwell.model.effects import marked_effect, marking
 from failwell.model.error import ToolError
 from failwell.model.kinds import IN_DOUBT
 from failwell.model.tool import ADVICE, Traits
+from failwell.recovery import Clock as Watch
+from failwell.recovery import Ending, Engine, KeyForgotten, Run, Tools, has_escaped
 
-from .attempts import has_escaped, in_all, spread
 from .clock import SYSTEM, Clock
 from .reading import read
 
@@ -39,19 +41,17 @@ class Told:
         """Whether it is to be marked as an error. A question is none, and neither is a remark."""
         return isinstance(self.outcome, ToolError) and self.outcome.is_error
 
+    @classmethod
+    def of(cls, ending: Ending) -> Told:
+        return cls(ending.outcome, ending.decision, ending.text)
 
-def told(outcome: Outcome, decision: Decision | None = None, *, attempts: int = 1) -> str:
-    """The text for a model. It is guarded, it is enough by itself, and it never invites what the decision forbids.
 
-    `attempts` is how often the call was made.
+def told(outcome: Outcome) -> str:
+    """The text for a model. It is guarded, and enough by itself.
 
     >>> print(told(ToolError("Too many requests.", code="RATE_LIMITED", retry_after=30)))
     Too many requests. Wait 30 seconds, then make the same call again.
     """
-    is_spent = decision is not None and decision.next is Next.GIVE_UP and decision.delay is None and attempts > 1
-    if isinstance(outcome, ToolError) and is_spent and outcome.may_repeat:
-        spent = f"It failed {attempts} times in a row. Do something else, or tell the user."
-        outcome = outcome.replace(retry_after=None, reset_at=None, next_steps=[*outcome.next_steps, spent])
     return render(outcome, "text")
 
 
@@ -77,45 +77,88 @@ def _returned(value: object) -> dict[str, Any]:
     return {"content": texts, "structuredContent": value if isinstance(value, Mapping) else None, "isError": False}
 
 
-def settle(outcome: Outcome, *, tool: object = None, policy: Policy | None = None) -> Told:
-    """What to tell about a call that nobody makes again."""
-    rules = policy or Policy()
-    traits = Traits.of(tool).known(trusted=rules.trust_annotations)
-    known = _in_all(outcome, traits)
-    decision = decide(known, tool=traits, policy=rules)
-    return Told(known, decision, told(known, decision))
+def settle(
+    outcome: Outcome,
+    *,
+    tool: object = None,
+    policy: Policy | None = None,
+    arguments: Mapping[str, Any] | None = None,
+    tools: Mapping[str, Any] | None = None,
+) -> Told:
+    """What to tell about a call that nobody makes again.
+
+    tool: what is known of it. arguments, tools: what it was called with, and what else the server lists, by name, among
+    which may be the call that would tell whether it was done.
+    """
+    bridge = Bridge(policy, tools=tools)
+    run = bridge.engine.begin(Traits.of(tool).name or "", arguments or {})
+    return Told.of(run.ending(outcome, bridge.knows(tool)))
 
 
-def _in_all(outcome: Outcome, tool: Traits, earlier: Sequence[ToolError] = ()) -> Outcome:
-    if not isinstance(outcome, ToolError):
-        return outcome
-    return in_all(outcome if outcome.tool or not tool.name else outcome.replace(tool=tool.name), tool, earlier)
+class Bridge:
+    """What a bridge keeps of the tools it stands before, from one call to the next: of one server, or of one tool.
+
+    tools: all the tools of the server by their names, as MCP lists them, where the framework tells.
+    """
+
+    def __init__(
+        self, policy: Policy | None = None, *, clock: Watch = SYSTEM, tools: Mapping[str, Any] | None = None
+    ) -> None:
+        self.engine = Engine(policy, clock, random.random)
+        self.tools: Mapping[str, Any] = tools or {}
+
+    def knows(self, tool: object) -> Tools:
+        """What is known of the tools, and of this one."""
+        traits = Traits.of(tool)
+        listed = self.tools if traits.name in self.tools else {**self.tools, traits.name or "": traits}
+        return Tools(listed, trusted=self.engine.policy.trust_annotations)
 
 
-class Attempts:
-    """The attempts at one call: after each failure, how long to wait before the next one, or what to tell."""
+class Course:
+    """The attempts at one call, for whoever makes them: what to tell before one, and after one that failed."""
 
-    def __init__(self, tool: object, policy: Policy | None, clock: Clock) -> None:
-        self._policy = policy or Policy()
-        self._tool = Traits.of(tool).known(trusted=self._policy.trust_annotations)
-        self._clock = clock
-        self._ends = clock.monotonic() + self._policy.deadline
-        self._failures: list[ToolError] = []
+    def __init__(
+        self,
+        bridge: Bridge,
+        tool: object,
+        arguments: Mapping[str, Any] | None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.tools = bridge.knows(tool)
+        self.run: Run = bridge.engine.begin(Traits.of(tool).name or "", arguments or {}, meta)
+        self.is_answered = False
+        """Whether the latest attempt got a result of the tool, as far as the bridge can tell."""
+        self._left: Outcome | None = None
+
+    def begins(self) -> Told | None:
+        """What to tell instead of making the call; None if it is made."""
+        refusal = self.run.refusal()
+        if refusal is None:
+            self.is_answered = False
+            self.run.sending()
+            return None
+        # There may be something better to tell than why it is not called once more.
+        return self.ends(self._left or self.run.refused(refusal))
 
     def failed(self, outcome: Outcome) -> float | Told:
-        policy, failures, clock = self._policy, self._failures, self._clock
-        decision = decide(outcome, tool=self._tool, history=failures, policy=policy, now=clock.now())
-        if decision.repeats and isinstance(outcome, ToolError):
-            wait = spread(decision.delay or 0.0, outcome, random.random())
-            if clock.monotonic() + wait <= self._ends:
-                failures.append(outcome)
-                return wait
-            decision = Decision(Next.GIVE_UP, f"It would take longer than {policy.deadline:g} seconds in all.")
-        known = _in_all(outcome, self._tool, failures)
-        if isinstance(known, ToolError) and known.effect in IN_DOUBT:
-            # What is decided is what is told.
-            decision = decide(known, tool=self._tool, history=failures, policy=policy, now=clock.now())
-        return Told(known, decision, told(known, decision, attempts=len(failures) + 1))
+        """How long to wait before the call is made again, or what to tell."""
+        self.run.failed(outcome)
+        verdict = self.run.after(outcome, self.tools)
+        self._left = verdict.outcome
+        if verdict.wait is not None and self.run.takes(verdict):
+            return verdict.wait
+        return self.ends(verdict.outcome)
+
+    def raised(self, exc: Exception, *, transport: bool = False) -> float | Told:
+        """The same for what the call raised."""
+        if isinstance(exc, KeyForgotten) and self._left is not None:
+            # Whoever knew the call by its key is gone, so it is not made again.
+            self.run.let_go()
+            return self.ends(self._left)
+        return self.failed(raised(exc, transport=transport))
+
+    def ends(self, outcome: Outcome) -> Told:
+        return Told.of(self.run.ending(outcome, self.tools, is_answer=self.is_answered))
 
 
 def raised(exc: Exception, *, transport: bool = False) -> Outcome:
@@ -126,6 +169,9 @@ def raised(exc: Exception, *, transport: bool = False) -> Outcome:
     found = read(exc, transport=transport)
     assert found is not None  # an exception is never a success
     outcome = (refusal(exc) or found) if has_escaped(found) else found
+    if not transport and isinstance(outcome, ToolError) and outcome is found and found is not exc:
+        # One of a group, a cause, or what another server said: out of a function, that is no word about this call.
+        outcome = found.replace(effect=None, standing="quoted")
     place = marked_effect(exc)
     if place is None or not isinstance(outcome, ToolError) or outcome.origin == "peer" or outcome.given("effect"):
         return outcome
@@ -146,21 +192,31 @@ async def attempted(
     clock: Clock = SYSTEM,
     passes: Callable[[Exception], bool] = _none,
     transport: bool = False,
+    course: Course | None = None,
 ) -> T | Told:
-    """What the call returns, made again as long as `decide` says so, or what to tell about its failure.
+    """What the call returns, made again as long as the engine says so, or what to tell about its failure.
 
     `call` raises what went wrong, also the `ToolError` that it read from a result. `passes` says which exceptions are
-    no failures, but a framework's way to say something else.
+    no failures, but a framework's way to say something else. `course` knows the calls before this one.
     """
-    attempts = Attempts(tool, policy, clock)
+    course = course or Course(Bridge(policy, clock=clock), tool, None)
     while True:
+        if (refused := course.begins()) is not None:
+            return refused
         with marking():
             try:
-                return await call()
+                result = await call()
             except Exception as exc:
                 if passes(exc):
+                    course.run.let_go()
                     raise
-                verdict = attempts.failed(raised(exc, transport=transport))
+                verdict = course.raised(exc, transport=transport)
+            except BaseException:
+                course.run.let_go()
+                raise
+            else:
+                course.run.worked(course.tools)
+                return result
         if isinstance(verdict, Told):
             return verdict
         await clock.sleep(verdict)
@@ -172,17 +228,27 @@ def attempted_sync(
     tool: object = None,
     policy: Policy | None = None,
     passes: Callable[[Exception], bool] = _none,
+    course: Course | None = None,
 ) -> T | Told:
     """`attempted` for a call that blocks."""
-    attempts = Attempts(tool, policy, SYSTEM)
+    course = course or Course(Bridge(policy), tool, None)
     while True:
+        if (refused := course.begins()) is not None:
+            return refused
         with marking():
             try:
-                return call()
+                result = call()
             except Exception as exc:
                 if passes(exc):
+                    course.run.let_go()
                     raise
-                verdict = attempts.failed(raised(exc))
+                verdict = course.raised(exc)
+            except BaseException:
+                course.run.let_go()
+                raise
+            else:
+                course.run.worked(course.tools)
+                return result
         if isinstance(verdict, Told):
             return verdict
         time.sleep(verdict)

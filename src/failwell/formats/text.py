@@ -75,6 +75,12 @@ def next_action(error: ToolError) -> list[str]:
     return [sentence for sentence in said if sentence]
 
 
+def usual_action(error: ToolError) -> list[str]:
+    """What is to be done by the kind of the error, where nobody said anything else."""
+    usual = _default(error)
+    return [usual] if usual and next_action(error) == [usual] else []
+
+
 def _advice(error: ToolError) -> list[str]:
     """What the author says to do."""
     # Contract 002 ends its advice so; a text that has a call made again forbids nothing.

@@ -25,10 +25,13 @@ from pydantic import BaseModel
 
 from failwell.formats import META_KEY, keys
 from failwell.formats.canonical import load
+from failwell.model.call import fingerprint
 from failwell.model.error import Conflict, Internal, Invalid, ToolError, Transient
 from failwell.model.kinds import Effect
 from failwell.model.needs import NeedsInput
 from failwell.model.plain import Json
+from failwell.recovery import IDEMPOTENCY_KEY as KEY
+from failwell.recovery import IDEMPOTENCY_STORE as STORE
 
 from .call import Call
 from .keys import Kept, KeysInMemory, KeyStore
@@ -41,10 +44,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("failwell.server")
 
 T = TypeVar("T")
-KEY: Final = keys.IDEMPOTENCY_KEY
-"""The key in the `_meta` of a call under which the agent names it."""
-STORE: Final = keys.IDEMPOTENCY_INSTANCE
-"""The key in the `_meta` of a repeated call under which the agent says which store has to know its key."""
 REPLAYED: Final = keys.REPLAYED
 """The key in the `_meta` of an answer which says that it was given before."""
 LONGEST: Final = 255
@@ -72,7 +71,7 @@ class Claim:
     def of(cls, call: Call, key: str) -> Claim:
         caller = _caller(call.request)
         # The key itself is not kept, so the hash of what little there may be to the arguments cannot be guessed.
-        return cls(_hash(caller, key), _hash(caller, key, call.tool, call.arguments))
+        return cls(_hash(caller, key), _hash(caller, key, fingerprint(call.tool, call.arguments)))
 
 
 def _hash(*parts: Any) -> str:

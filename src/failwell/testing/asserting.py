@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from failwell.client import Http, read
-from failwell.client.report import Report
 from failwell.formats.wire import Outcome
 from failwell.model.error import ToolError
 from failwell.model.needs import NeedsInput
+from failwell.recovery import Report
 
 from .ledger import Call, Effect
 

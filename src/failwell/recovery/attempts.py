@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from failwell.model.error import ToolError
+from failwell.model.forms import form_of
 from failwell.model.kinds import IN_DOUBT, Effect, Kind
 from failwell.model.tool import ADVICE, ESCAPED, Nature, Traits
 
@@ -33,7 +34,7 @@ def effect_of(error: ToolError, tool: Traits) -> Effect | None:
     refuses = error.kind not in _NO_REFUSAL and error.retry_after is None and error.reset_at is None
     if refuses and not has_escaped(error):
         return None
-    if error.format == "canonical":
+    if form_of(error.format).relayed:
         # A server that speaks our language has looked at its tool already.
         return None
     return ESCAPED[tool.nature]

@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import failwell as fw
-from failwell.client.restraint import Breaker, Budget, LoopGuard, is_to_blame
-from failwell.client.wording import sharper
 from failwell.formats.text import USUAL_WAIT
+from failwell.recovery.breaker import Breaker, is_to_blame
+from failwell.recovery.budget import Budget
+from failwell.recovery.loops import LoopGuard
+from failwell.recovery.wording import sharper
 
 
 def test_a_breaker_opens_after_so_many_failures_in_a_row_and_lets_one_call_try() -> None:

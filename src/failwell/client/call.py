@@ -1,0 +1,28 @@
+"""One call of the agent while it is under way, as a client makes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from failwell.recovery import Report, Run
+
+from .connection import Live
+
+
+@dataclass(slots=True)
+class Call:
+    """How a call is made. What becomes of it is the engine's to say, by its `run`."""
+
+    run: Run
+    options: dict[str, Any]
+    timeout: float | None
+    looked: bool = False
+    """Whether the tools were looked for because of this call."""
+    observed: bool = False
+    """Whether the latest failure was only seen in a success."""
+    connected: Live | None = None
+
+    @property
+    def report(self) -> Report:
+        return self.run.report

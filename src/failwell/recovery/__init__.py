@@ -1,0 +1,40 @@
+"""The engine that recovers, without input and output: what may be called, what to do next, what to tell in the end.
+
+A client, a bridge to an agent framework or a relay drives it; none of them decides by itself. It knows no network, no
+event loop and no clock of its own.
+"""
+
+from __future__ import annotations
+
+from .attempts import has_escaped
+from .clock import Clock
+from .engine import Ending, Engine, Run, Verdict
+from .keys import IDEMPOTENCY_KEY, IDEMPOTENCY_STORE, KeyForgotten, store_of
+from .patience import LOST
+from .report import Attempt, Report, remembered
+from .tools import Tools
+from .wording import NEVER_SENT, says_doubt
+
+__all__ = [
+    # The engine, and what it is given and gives.
+    "Engine",
+    "Run",
+    "Tools",
+    "Verdict",
+    "Ending",
+    "Clock",
+    # What was tried for one call.
+    "Report",
+    "Attempt",
+    "remembered",
+    # The keys by which a server knows a call.
+    "IDEMPOTENCY_KEY",
+    "IDEMPOTENCY_STORE",
+    "KeyForgotten",
+    "store_of",
+    # What errors and words say.
+    "LOST",
+    "NEVER_SENT",
+    "has_escaped",
+    "says_doubt",
+]

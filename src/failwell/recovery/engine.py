@@ -1,0 +1,306 @@
+"""What is to become of a call: whether it may be made, what to do after it failed, and what to tell in the end.
+
+Nothing here calls, waits or reads the time by itself. Whoever drives it does: a client, a bridge, a relay.
+
+    run = engine.begin("pay", {"id": 7})
+    while (refusal := run.refusal()) is None:
+        run.sending()
+        …make the call; if it worked: run.worked(tools), and that was it
+        run.failed(error)
+        verdict = run.after(error, tools)
+        if not run.takes(verdict):
+            return run.ending(verdict.outcome, tools)
+        …wait for verdict.wait seconds
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from failwell.formats import Outcome, render
+from failwell.formats.text import usual_action
+from failwell.model.decide import Decision, Next, Policy, decide
+from failwell.model.error import ToolError
+from failwell.model.kinds import IN_DOUBT
+from failwell.model.needs import NeedsInput
+from failwell.model.tool import Traits
+
+from .attempts import effect_of, in_all, spread
+from .clock import Clock
+from .keys import Key, KeyForgotten
+from .patience import Patience
+from .report import Attempt, Report
+from .tools import Tools
+from .wording import sharper, times_of
+
+# A server that answers every answer with another question is not going to be content.
+_MOST_QUESTIONS: Final = 5
+# What a request is that changes nothing by the protocol's own word, whatever the server is trusted with.
+_READ: Final = Traits(read_only=True, told=True)
+
+
+class Verdict(NamedTuple):
+    """What to do after a failure."""
+
+    outcome: Outcome
+    """The failure, with the call that would tell whether it was done."""
+    decision: Decision
+    wait: float | None
+    """How many seconds to wait before the same call is made again; None if it is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What to tell about a call that failed in the end."""
+
+    outcome: Outcome
+    """What is left, with what all the calls together may have done."""
+    decision: Decision
+    told: Outcome
+    """The same for a model, with the notes."""
+    notes: tuple[str, ...] = ()
+    """What is to be said beside what the server says."""
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether the call may have been done."""
+        return isinstance(self.outcome, ToolError) and self.outcome.effect in IN_DOUBT
+
+    @property
+    def text(self) -> str:
+        """All of it in words. It is guarded, and enough by itself."""
+        return render(self.told, "text")
+
+
+class Engine:
+    """What the calls of one server have shown so far, and what follows from it for the next one.
+
+    jitter: gives a number from 0 to 1, by which waits are spread.
+    """
+
+    def __init__(self, policy: Policy | None, clock: Clock, jitter: Callable[[], float]) -> None:
+        self.policy = policy or Policy()
+        self.clock = clock
+        self.patience = Patience(self.policy)
+        self._jitter = jitter
+
+    def __deepcopy__(self, memo: object) -> Engine:
+        # Frameworks copy tools. What is known of a server is one thing, however many hold it.
+        return self
+
+    def begin(self, tool: str, arguments: Mapping[str, Any], meta: Mapping[str, Any] | None = None) -> Run:
+        """A call that is about to be made; `meta` is what goes with it, with an idempotency key if there is one."""
+        now = self.clock.monotonic()
+        return Run(self, Report(tool, dict(arguments)), now, Key(dict(meta) if meta else {}), now)
+
+    def wait(self, outcome: Outcome, decision: Decision) -> float | None:
+        """How long to wait before the same call is made again; None if it is not."""
+        if not decision.repeats or decision.delay is None or not isinstance(outcome, ToolError):
+            return None
+        return max(0.0, min(spread(decision.delay, outcome, self._jitter()), self.policy.max_delay))
+
+    def wait_to_read(self, failure: ToolError, made: int) -> float | None:
+        """The same for a request that changes nothing, is no call of a tool, and was made so many times."""
+        now = self.clock.now()
+        decision = decide(failure, tool=_READ, history=[failure] * (made - 1), policy=self.policy, now=now)
+        return self.wait(failure, decision)
+
+
+@dataclass(slots=True)
+class Run:
+    """One call of the agent while it is under way, with all the attempts at it."""
+
+    engine: Engine
+    report: Report
+    started: float
+    key: Key = field(default_factory=Key)
+    began: float = 0.0
+    """When the present attempt began."""
+    _made: bool = False
+    _is_keyed: bool = False
+    _questions: int = 0
+
+    @property
+    def failures(self) -> list[ToolError]:
+        return [attempt.error for attempt in self.report.attempts if isinstance(attempt.error, ToolError)]
+
+    @property
+    def left(self) -> float:
+        """How many seconds are left before the deadline; below zero after it."""
+        return self.started + self.engine.policy.deadline - self.engine.clock.monotonic()
+
+    # Before an attempt
+
+    def refusal(self) -> ToolError | None:
+        """Why the call had better not be made now, or None.
+
+        Then it must be, and what came of it be said: by `worked`, by `failed`, or by `let_go`.
+        """
+        report, patience = self.report, self.engine.patience
+        self.began, self._made, self._is_keyed = self.engine.clock.monotonic(), False, False
+        if not patience.is_tried:
+            return None
+        return patience.refuses(report.tool, report.arguments, self.began, first=not report.attempts)
+
+    def refused(self, why: ToolError) -> ToolError:
+        """Note that the call was not made at all."""
+        self._note(why, Decision(Next.GIVE_UP, why.message), made=False)
+        return why
+
+    def use_key(self, store: str | None, tools: Tools) -> None:
+        """Put an idempotency key on the call, if the server has a store that knows it; it raises `KeyForgotten`."""
+        if self.key.is_forgotten(store):
+            if not tools.traits(self.report.tool).repeatable:
+                raise KeyForgotten
+            self.key.forget()
+        self.key.use(store)
+        self._is_keyed = True
+
+    def sending(self) -> None:
+        """The call is made."""
+        self.report.calls += 1
+        self._made = True
+
+    # After it
+
+    def worked(self, tools: Tools) -> None:
+        report, patience = self.report, self.engine.patience
+        if patience.is_tried:
+            # What only reads changes nothing, so what failed before would fail again.
+            patience.worked(report.tool, report.arguments, changed=not tools.traits(report.tool).reads)
+
+    def let_go(self) -> None:
+        """The attempt was given up before it told anything."""
+        self.engine.patience.let_go(self.report.tool)
+
+    def failed(self, outcome: Outcome, connection: object = None) -> bool:
+        """The attempt failed, over this connection if one is known. Whether that is better left for a new one."""
+        self.key.sent = self.key.sent or self._made
+        if self._made and isinstance(outcome, ToolError) and outcome.delivery == "never_sent":
+            self._made = False
+            self.report.calls -= 1
+        elif self._made and not self._is_keyed:
+            self.key.lose()
+        return self.engine.patience.failed(self.report.tool, outcome, connection, self.engine.clock.monotonic())
+
+    def after(self, outcome: Outcome, tools: Tools) -> Verdict:
+        """What to do about the failure."""
+        outcome = self._with_check(outcome, tools)
+        decision = self._decide(outcome, tools, self.failures)
+        wait = self.engine.wait(outcome, decision)
+        why = None if wait is None else self._objection(outcome, wait)
+        if why is not None:
+            decision, wait = Decision(Next.GIVE_UP, why, delay=decision.delay), None
+        self._note(outcome, decision, wait, made=self._made)
+        return Verdict(outcome, decision, wait)
+
+    def _decide(self, outcome: Outcome, tools: Tools, history: Sequence[ToolError]) -> Decision:
+        engine = self.engine
+        return decide(
+            outcome,
+            tool=tools.traits(self.report.tool),
+            history=history,
+            policy=engine.policy,
+            now=engine.clock.now(),
+            keyed=self.key.is_known,
+        )
+
+    def _objection(self, outcome: Outcome, wait: float) -> str | None:
+        """Why enough is enough."""
+        engine = self.engine
+        if wait >= self.left:
+            return f"The next call would come after the deadline of {engine.policy.deadline:g} seconds."
+        return engine.patience.objects(self.report.tool, outcome, engine.clock.monotonic(), wait)
+
+    def may_follow(self, verdict: Verdict, tools: Tools) -> bool:
+        """Whether another call may be thought of at all, with the same arguments or with others."""
+        outcome, decision, _ = verdict
+        if decision.doubtful or decision.unproven:
+            return False
+        # A question that is only quoted comes out of a call that worked.
+        is_quoted = isinstance(outcome, NeedsInput) and outcome.standing == "quoted"
+        return not is_quoted or tools.traits(self.report.tool).repeatable
+
+    def takes(self, verdict: Verdict) -> bool:
+        """Whether the same call is made again, after the wait: then that is taken from the budget.
+
+        It is looked at once more, since others may have taken what was left, and whoever listens all the time.
+        """
+        return verdict.wait is not None and verdict.wait < self.left and self.engine.patience.take(verdict.outcome)
+
+    def may_negotiate(self) -> bool:
+        """Whether it is worth talking to those who hold what the call needs."""
+        return len(self.report.attempts) < self.engine.policy.max_attempts
+
+    def negotiated(self, verdict: Verdict) -> bool:
+        """Whether the call is made again because they gave way."""
+        return self.engine.patience.take(verdict.outcome)
+
+    def asks(self, outcome: Outcome) -> bool:
+        """Whether the user is asked: once for what only they can change, while a question may lead to another."""
+        most = _MOST_QUESTIONS if isinstance(outcome, NeedsInput) else 1
+        self._questions += 1
+        return self._questions <= most
+
+    # The end
+
+    def ending(self, outcome: Outcome, tools: Tools, *, is_answer: bool = False) -> Ending:
+        """What to tell of the failure that is left. `is_answer` says that it is what the tool itself answered."""
+        if not isinstance(outcome, ToolError):
+            return Ending(outcome, self._last_decision(outcome, tools), outcome)
+        error = self._in_all(outcome, tools, is_answer=is_answer)
+        decision, notes = self._last_decision(error, tools), self._notes(error)
+        if error.effect in IN_DOUBT or not notes:
+            # Of a call that may have been done, one step is told, and nothing about trying.
+            return Ending(error, decision, error, notes)
+        # What is said of trying must not take the place of what there is to do.
+        told = error.replace(next_steps=(*error.next_steps, *usual_action(error), *notes))
+        return Ending(error, decision, told, notes)
+
+    def _last_decision(self, outcome: Outcome, tools: Tools) -> Decision:
+        """What is decided is what is told: once more, where it is told that the call may have been done."""
+        last = self.report.attempts[-1].decision if self.report.attempts else None
+        in_doubt = isinstance(outcome, ToolError) and outcome.effect in IN_DOUBT
+        if last is not None and not in_doubt:
+            return last
+        found = self._decide(outcome, tools, self.failures[:-1])
+        # Whether it is made again was decided before, by more than this.
+        return last if last is not None and found.repeats else found
+
+    def _in_all(self, error: ToolError, tools: Tools, *, is_answer: bool) -> ToolError:
+        """The last failure, with what all the calls together may have done, and the call that would tell."""
+        # The tool's own answer to a key that it knows is about all of them. A gateway's, or our own, is not.
+        earlier = () if self.key.is_known and is_answer else self.failures
+        tool = self.report.tool
+        error = error if error.tool or not tool else error.replace(tool=tool)
+        known = self._with_check(in_all(error, tools.traits(tool), earlier), tools)
+        assert isinstance(known, ToolError)
+        return known
+
+    def _notes(self, error: ToolError) -> tuple[str, ...]:
+        report = self.report
+        if not report.calls:
+            return ()
+        now = self.engine.clock.monotonic()
+        times = self.engine.patience.times(report.tool, report.arguments, error, now)
+        tried = [f"It was tried {times_of(report.calls)}."] if report.calls > 1 else []
+        return (*tried, sharper(error, times)) if times > 1 else tuple(tried)
+
+    def _with_check(self, outcome: Outcome, tools: Tools) -> Outcome:
+        """A failure that may have done something, with the call that would tell."""
+        if not isinstance(outcome, ToolError) or outcome.verify is not None:
+            return outcome
+        report = self.report
+        tool = tools.traits(report.tool)
+        if tool.reads or effect_of(outcome, tool) not in IN_DOUBT:
+            return outcome
+        check = tools.check_of(report.tool, report.arguments)
+        return outcome if check is None else outcome.replace(verify=check)
+
+    def _note(self, outcome: Outcome, decision: Decision, wait: float | None = None, *, made: bool) -> None:
+        report = self.report
+        number, arguments = len(report.attempts) + 1, dict(report.arguments)
+        seconds = self.engine.clock.monotonic() - self.began
+        report.attempts.append(Attempt(number, report.tool, arguments, outcome, decision, seconds, made, wait))

@@ -1,0 +1,89 @@
+"""The same call that keeps failing in the same way is not made for ever."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from failwell.formats.text import USUAL_WAIT
+from failwell.model.call import fingerprint
+from failwell.model.decide import Policy
+from failwell.model.error import ToolError
+from failwell.model.kinds import Effect, Kind
+
+# As many calls as a loop can have steps, and no more than an agent can make by mistake.
+_MOST_CALLS: Final = 1_000
+
+
+@dataclass(slots=True)
+class _Repeated:
+    error: ToolError
+    times: int
+    until: float
+    changes: int
+
+
+class LoopGuard:
+    """Remembers which calls failed how, so that the same call is not made for ever."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._calls: OrderedDict[str, _Repeated] = OrderedDict()
+        self._changes = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._calls)
+
+    def changed(self) -> None:
+        """Something was done that may have changed how things stand: what failed before may work now."""
+        self._changes += 1
+
+    def worked(self, tool: str, arguments: Mapping[str, Any]) -> None:
+        self._calls.pop(fingerprint(tool, arguments), None)
+
+    def failed(self, tool: str, arguments: Mapping[str, Any], error: ToolError, now: float) -> int:
+        """How often this call has now failed in this way."""
+        key = fingerprint(tool, arguments)
+        before = self._known(key, now)
+        times = before.times + 1 if before is not None and _same(before.error, error) else 1
+        self._calls[key] = _Repeated(error, times, now + self._window(error), self._changes)
+        self._calls.move_to_end(key)
+        while len(self._calls) > _MOST_CALLS:
+            self._calls.popitem(last=False)
+        return times
+
+    def refuses(self, tool: str, arguments: Mapping[str, Any], now: float) -> tuple[ToolError, int] | None:
+        """The failure that a call would only repeat, and how often it was seen; None if the call may be made."""
+        if not self._calls:
+            return None
+        known = self._known(fingerprint(tool, arguments), now)
+        if known is None or known.times < self._policy.loop_after:
+            return None
+        return known.error, known.times
+
+    def _known(self, key: str, now: float) -> _Repeated | None:
+        known = self._calls.get(key)
+        if known is None or now >= known.until or known.changes != self._changes:
+            return None
+        return known
+
+    def _window(self, error: ToolError) -> float:
+        """A failure that passes is worth another try when its time has come, which is when the text says it is."""
+        window = self._policy.loop_window
+        if error.kind is not Kind.TRANSIENT:
+            return window
+        if error.retry_after is not None:
+            return min(window, error.retry_after)
+        is_harmless = error.retryable and error.effect is Effect.NONE
+        return min(window, USUAL_WAIT if is_harmless else self._policy.break_for)
+
+
+def _same(one: ToolError, other: ToolError) -> bool:
+    """Whether two failures are of the same way. Messages differ by the ids in them, so they are not compared."""
+    return (
+        one.kind is other.kind
+        and one.code == other.code
+        and [problem.path for problem in one.fields] == [problem.path for problem in other.fields]
+    )
