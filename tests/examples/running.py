@@ -59,7 +59,7 @@ class Example(Process):
         if self._at:
             self._child.terminate()
         try:
-            self._child.wait(10)
+            self._child.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self._child.kill()
             self._child.wait()

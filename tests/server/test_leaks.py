@@ -23,7 +23,7 @@ import pytest
 from leaks import ELSEWHERE, Case, calls, fail, login
 from mcp.server import MCPServer
 from planted import SHAPES, Canary, canary, found
-from wire import ERAS, LEGACY, SERVERS, TRANSPORTS, Http, Process, Stdio
+from wire import ERAS, LEGACY, PATIENCE, SERVERS, TRANSPORTS, Http, Process, Stdio
 
 import failwell as fw
 import failwell.server
@@ -71,7 +71,7 @@ class Leaky(Process):
             self.writer.close()
         try:
             # It has something to write down first.
-            self._child.wait(20)
+            self._child.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self._child.kill()
             self._child.wait()

@@ -25,7 +25,8 @@ TRANSPORTS: Final = ("stdio", "http")
 LEGACY: Final = "2025-11-25"
 MODERN: Final = "2026-07-28"
 ERAS: Final = (LEGACY, MODERN)
-PATIENCE: Final = 30.0
+# Only against what never ends; nothing is waited for so long.
+PATIENCE: Final = 300.0
 CLIENT: Final = {"name": "matrix", "version": "1"}
 # The parameter that modern HTTP repeats in a header.
 _NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
