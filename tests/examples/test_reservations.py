@@ -101,7 +101,7 @@ def test_every_type_of_failure(office: Office, era: str) -> None:
         if answer["result"]["isError"]
     }
     assert seen == TYPES
-    problems = compare(f"reservations-{era}", answers)
+    problems = compare("reservations", answers, era)
     assert not problems, "\n".join(problems)
 
 

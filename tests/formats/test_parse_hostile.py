@@ -227,7 +227,8 @@ def test_object_that_holds_itself_never_raises() -> None:
     loop["message"] = loop
     loop["data"] = loop
     loop["error"] = loop
-    check(loop)
+    # Each takes more than a second.
+    check(loop, ("typed", "xml"))
 
 
 HUGE = {
