@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+import commands
+
 FAILWELL = Path(sys.executable).with_name("failwell")
 CATALOGS = {"core": 36, "typed": 6, "v1": 6, "xml": 19, "social": 27, "jsonrpc": 21}
 MODULES = {
@@ -48,14 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(*arguments: str, folder: Path | None = None, **environment: str) -> subprocess.CompletedProcess[bytes]:
     plain = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "TTY_COMPATIBLE")}
     path = {} if folder is None else {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(
-        [FAILWELL, "codes", *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        env={**plain, "PYTHONIOENCODING": "utf-8", **path, **environment},
-        check=False,
-        timeout=60,
-    )
+    return commands.run("codes", *arguments, environment={**plain, "PYTHONIOENCODING": "utf-8", **path, **environment})
 
 
 def rows(*arguments: str, folder: Path | None = None) -> list[list[str]]:

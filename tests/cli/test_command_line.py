@@ -10,11 +10,14 @@ import re
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+
+import commands
 
 FAILWELL = Path(sys.executable).with_name("failwell")
 TYPED = b'{"type":"NOT_FOUND","message":"no such agent","recoverable":false}'
@@ -27,9 +30,7 @@ PLAIN = {
 
 
 def run(*arguments: str | Path, source: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [FAILWELL, *arguments], input=source, capture_output=True, env={**PLAIN, **environment}, check=False, timeout=60
-    )
+    return commands.run(*arguments, source=source, environment={**PLAIN, **environment})
 
 
 def refusal(done: subprocess.CompletedProcess[bytes], code: int = 2) -> str:
@@ -45,22 +46,17 @@ def on_terminal(
     """The exit code, and what a real pseudo-terminal was sent."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    with subprocess.Popen(
-        [FAILWELL, *arguments],
-        stdin=theirs if source is None else subprocess.PIPE,
-        stdout=theirs,
-        stderr=theirs,
-        env={**PLAIN, "TERM": "xterm-256color", **environment},
-    ) as process:
-        os.close(theirs)
-        if process.stdin is not None:
-            process.stdin.write(source or b"")
-            process.stdin.close()
-        shown = b""
-        while chunk := _read(ours):
-            shown += chunk
+    with tempfile.TemporaryFile() as piped:
+        piped.write(source or b"")
+        piped.seek(0)
+        stdin = theirs if source is None else piped.fileno()
+        started = commands.Started(arguments, stdin, theirs, theirs, {**PLAIN, "TERM": "xterm-256color", **environment})
+    os.close(theirs)
+    shown = b""
+    while chunk := _read(ours):
+        shown += chunk
     os.close(ours)
-    return process.returncode, shown.decode().replace("\r\n", "\n")
+    return started.wait(), shown.decode().replace("\r\n", "\n")
 
 
 def _read(terminal: int) -> bytes:
@@ -72,7 +68,7 @@ def _read(terminal: int) -> bytes:
 
 
 def test_version() -> None:
-    done = run("--version")
+    done = commands.really("--version", environment=PLAIN)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"failwell {version('failwell')}\n".encode(), b"")
 
 
@@ -375,7 +371,7 @@ def test_a_locale_without_utf_8_works(environment: dict[str, str]) -> None:
 
 
 def test_bad_usage_in_a_locale_without_utf_8_is_still_one_line() -> None:
-    done = run("explain", "nö☃", PYTHONIOENCODING="ascii")
+    done = commands.really("explain", "nö☃", environment={**PLAIN, "PYTHONIOENCODING": "ascii"})
     assert (done.returncode, done.stdout) == (2, b"")
     assert len(done.stderr.decode("ascii").splitlines()) == 1
 

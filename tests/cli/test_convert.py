@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+import commands
+
 FAILWELL = Path(sys.executable).with_name("failwell")
 FORMATS = ("typed", "v1", "xml", "envelope", "jsonrpc", "problem", "toolfailure", "text", "canonical")
 CARRIERS = ("typed", "v1", "xml", "envelope", "jsonrpc", "problem", "canonical")
@@ -76,13 +78,8 @@ LINES = "".join(json.dumps({**error, "failwell": 1}) + "\n" for error in ERRORS)
 
 def run(*arguments: str, source: str | bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
     data = source.encode() if isinstance(source, str) else source
-    return subprocess.run(
-        [FAILWELL, "convert", *arguments],
-        input=data,
-        capture_output=True,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
-        check=False,
-        timeout=60,
+    return commands.run(
+        "convert", *arguments, source=data, environment={**os.environ, "PYTHONIOENCODING": "utf-8", **environment}
     )
 
 

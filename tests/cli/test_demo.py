@@ -7,19 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import commands
+
 FAILWELL = Path(sys.executable).with_name("failwell")
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
     plain = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "TTY_COMPATIBLE")}
-    return subprocess.run(
-        [FAILWELL, "demo", *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        env={**plain, "PYTHONIOENCODING": "utf-8", **environment},
-        check=False,
-        timeout=60,
-    )
+    return commands.run("demo", *arguments, environment={**plain, "PYTHONIOENCODING": "utf-8", **environment})
 
 
 WITHOUT_SDK = "import sys; sys.modules['mcp'] = None; from failwell.cli import main; sys.exit(main(['demo']))"

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+import commands
+
 FAILWELL = Path(sys.executable).with_name("failwell")
 TYPED = '{"type":"NOT_FOUND","message":"no such agent","recoverable":false}'
 NETWORK = '{"kind":"toolError:v1","code":"NETWORK_ERROR","message":"fetch failed","retryable":true}'
@@ -32,13 +34,8 @@ RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 def run(*arguments: str, source: str | bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
     data = source.encode() if isinstance(source, str) else source
     plain = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "TTY_COMPATIBLE")}
-    return subprocess.run(
-        [FAILWELL, "explain", *arguments],
-        input=data,
-        capture_output=True,
-        env={**plain, "PYTHONIOENCODING": "utf-8", **environment},
-        check=False,
-        timeout=60,
+    return commands.run(
+        "explain", *arguments, source=data, environment={**plain, "PYTHONIOENCODING": "utf-8", **environment}
     )
 
 

@@ -9,12 +9,12 @@ import sys
 
 import pytest
 
+import commands
 from failwell.formats.schema import SCHEMAS, schema
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "failwell", "schema", *arguments]
-    return subprocess.run(command, capture_output=True, env={**os.environ, **environment}, check=False)
+    return commands.run("schema", *arguments, environment={**os.environ, **environment})
 
 
 def test_without_a_name_it_lists_the_schemas() -> None:

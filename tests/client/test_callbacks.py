@@ -102,7 +102,7 @@ def timed(kind: str) -> dict[str, float]:
 
 def run(story: Any, *arguments: Any) -> None:
     async def bounded() -> None:
-        with anyio.fail_after(60):
+        with anyio.fail_after(300):
             await story(*arguments)
 
     anyio.run(bounded)

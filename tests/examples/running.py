@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import subprocess
@@ -19,6 +18,7 @@ sys.path.append(str(Path(__file__).parents[1] / "server"))
 from wire import ERAS, LEGACY, MODERN, PATIENCE, Answer, Client, Http, NoAnswer, Process, Stdio, User, nobody
 
 from failwell.examples import EXAMPLES
+from snapshots import Snapshots
 
 SETTINGS: Final = tuple(f"{name.upper()}_" for name in EXAMPLES)
 COMMAND: Final = Path(sys.executable).with_name("failwell")
@@ -59,7 +59,7 @@ class Example(Process):
         if self._at:
             self._child.terminate()
         try:
-            self._child.wait(10)
+            self._child.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self._child.kill()
             self._child.wait()
@@ -99,23 +99,8 @@ def talking(process: Process, era: str, *, http: bool, **more: Any) -> Iterator[
             client.close()
 
 
-SNAPSHOTS: Final = Path(__file__).with_name("snapshots")
-WRITE: Final = os.environ.get("FAILWELL_SNAPSHOTS") == "write"
-
-
-def compare(name: str, answers: Mapping[str, Any]) -> list[str]:
-    """What differs from the snapshot, which is written instead when that is asked for."""
-    file = SNAPSHOTS / f"{name}.json"
-    if WRITE:
-        SNAPSHOTS.mkdir(exist_ok=True)
-        file.write_text(json.dumps(answers, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        return []
-    known: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    problems = [f"{case}: in the snapshot, not asked" for case in known if case not in answers]
-    for case, value in answers.items():
-        if known.get(case) != value:
-            problems.append(f"{case}:\n    snapshot {json.dumps(known.get(case))}\n    now      {json.dumps(value)}")
-    return problems
+SNAPSHOTS: Final = Snapshots(Path(__file__).with_name("snapshots"))
+compare: Final = SNAPSHOTS.compare
 
 
 __all__ = ["ERAS", "LEGACY", "MODERN", "Answer", "Client", "Example", "Process", "compare", "opened", "talking"]

@@ -213,13 +213,12 @@ def test_every_code_and_every_answer_in_every_format(world: World, era: str) -> 
                 problems.append(f"{case.id}: is {told(stdio.value)}, not {case.told}")
             if KEY in stdio.raw or "127.0.0.1" in stdio.raw:
                 problems.append(f"{case.id}: tells what is nobody's business")
-    problems += compare(f"patterns-{era}", answers)
+    problems += compare("patterns", answers, era)
     assert not problems, "\n".join(problems)
 
 
 def snapshot(era: str) -> dict[str, Any]:
-    known: dict[str, Any] = json.loads((SNAPSHOTS / f"patterns-{era}.json").read_text(encoding="utf-8"))
-    return known
+    return SNAPSHOTS.read("patterns", era)
 
 
 @pytest.mark.checklist(58, 59, 60, 61, 62, 63, 64, 65, 72, 73, 75, 76, 77, 81, 82)
@@ -283,7 +282,7 @@ def test_a_client_that_can_ask_is_asked(world: World, era: str) -> None:
             problems.append(f"{case.id}: HTTP differs from stdio:\n    {seen[0]}\n    {seen[1]}")
         if len(seen[0]["questions"]) != 1:
             problems.append(f"{case.id}: asked {len(seen[0]['questions'])} times")
-    problems += compare(f"patterns-asked-{era}", answers)
+    problems += compare("patterns-asked", answers, era)
     assert not problems, "\n".join(problems)
 
 

@@ -101,7 +101,7 @@ def test_every_type_of_failure(office: Office, era: str) -> None:
         if answer["result"]["isError"]
     }
     assert seen == TYPES
-    problems = compare(f"reservations-{era}", answers)
+    problems = compare("reservations", answers, era)
     assert not problems, "\n".join(problems)
 
 
@@ -156,8 +156,8 @@ def test_patterns_that_fit_one_file_overlap(pattern: str, parts: list[str]) -> N
 
 
 def test_many_agents_never_hold_the_same(tmp_path: Path) -> None:
-    """Fifty agents over HTTP for a few seconds, with a database that is locked every now and then."""
-    outcome = anyio.run(crowd, tmp_path, 50, 4.0)
+    """Many agents over HTTP for a moment, with a database that is locked every now and then."""
+    outcome = anyio.run(crowd, tmp_path, 25, 1.0)
     assert outcome["granted"]
     assert outcome["twice"] == 0
     assert outcome["lost"] == 0
@@ -204,7 +204,9 @@ async def crowd(folder: Path, agents: int, seconds: float) -> dict[str, int]:
                 await ask("register_agent", task="crowd")
                 ready.append(agent)
                 await begun.wait()
-                while time.monotonic() < ends:
+                last = False
+                while not last:
+                    last = time.monotonic() >= ends
                     file = f"src/{chance.randrange(12)}.py"
                     got = await ask("reserve", pattern=file)
                     if isinstance(got, fw.ToolError):

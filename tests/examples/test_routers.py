@@ -124,9 +124,8 @@ def asked_by_others(process: Any, era: str) -> dict[str, Any]:
     return answers
 
 
-def snapshot(name: str) -> dict[str, Any]:
-    known: dict[str, Any] = json.loads((SNAPSHOTS / f"routers-{name}.json").read_text(encoding="utf-8"))
-    return known
+def snapshot(name: str, era: str) -> dict[str, Any]:
+    return SNAPSHOTS.read(f"routers-{name}", era)
 
 
 def logged(lines: list[str]) -> dict[str, Any]:
@@ -183,9 +182,9 @@ def test_every_code_on_the_wire(mode: str, tmp_path: Path) -> None:
     if complaints:
         problems.append(f"standard error is not empty: {complaints}")
     for era in ERAS:
-        problems += compare(f"routers-{mode}-{era}", answers[era] | others[era])
+        problems += compare(f"routers-{mode}", answers[era] | others[era], era)
         if mode == "result":
-            problems += compare(f"routers-log-{era}", logs[era])
+            problems += compare("routers-log", logs[era], era)
     written += log + json.dumps([told, answers, others])
     problems += [f"a secret was told: {secret}" for secret in (PASSWORD, OTHER, ANN, BEN) if secret in written]
     assert not problems, "\n".join(problems)
@@ -275,7 +274,7 @@ def test_a_token_on_stdio_and_the_whole_of_what_a_device_said(tmp_path: Path) ->
 def failures(mode: str, era: str) -> dict[str, Any]:
     """The error objects by case: protocol errors, or those in results."""
     objects = {}
-    for case, answer in snapshot(f"{mode}-{era}").items():
+    for case, answer in snapshot(mode, era).items():
         if isinstance(answer, dict) and "error" in answer:
             objects[case] = answer["error"]
         elif isinstance(answer, dict) and answer.get("result", {}).get("isError"):
@@ -302,7 +301,7 @@ def test_all_codes_of_the_taxonomy_have_been_provoked(mode: str, era: str) -> No
     assert {name: number for name, number in seen.items() if name not in own} == dict.fromkeys(
         ("INVALID_IP_ADDRESS", "INVALID_DEVICE_ID", "REQUIRED_FIELD_MISSING"), -32005 + shift
     )
-    answers = snapshot(f"{mode}-{era}")
+    answers = snapshot(mode, era)
     standard = {case: answers[case]["error"]["code"] for case in REQUESTS if case != "a resource"}
     standard |= {case: answers[case]["code"] for case in ("no JSON", "no request")}
     assert standard == {
@@ -469,7 +468,7 @@ def test_templates_and_fields() -> None:
 
 @pytest.mark.checklist(286)
 def test_progress_is_told_to_those_who_asked() -> None:
-    told = [each["params"] for each in snapshot(f"result-{MODERN}")["progress"]]
+    told = [each["params"] for each in snapshot("result", MODERN)["progress"]]
     # Another plan was applied with a token, but without stream_progress.
     assert {each["progressToken"] for each in told} == {"applied"}
     assert [(each["progress"], each["message"]) for each in told] == [
@@ -482,7 +481,7 @@ def test_progress_is_told_to_those_who_asked() -> None:
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.checklist(266, 277)
 def test_each_failure_is_one_line_of_the_log(era: str) -> None:
-    log = snapshot(f"log-{era}")
+    log = snapshot("log", era)
     numbers = {code.name: code.number for code in fw.catalogs.JsonRpc}
     for case, error in failures("result", era).items():
         if case in CALLS:

@@ -102,7 +102,7 @@ def test_every_code_and_every_root_element(office: Office, era: str) -> None:
     # It depends on how long the calls before it took.
     settled = json.loads(re.sub(r"\b(5\d|60)( seconds</retry_after>)", r"60\2", json.dumps(answers)))
     settled["too many payments"]["result"]["_meta"][META_KEY]["retry_after"] = 60
-    problems = compare(f"workspace-{era}", settled)
+    problems = compare("workspace", settled, era)
     assert not problems, "\n".join(problems)
 
 

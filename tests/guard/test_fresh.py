@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable
 from itertools import product
 
@@ -19,6 +18,7 @@ from failwell.guard import DEFAULT, MASK, Guard, names, shapes
 from failwell.guard.budget import shorten
 from failwell.guard.fence import MARKS, WORDS
 from failwell.guard.sieve import searches, suspicious
+from growth import wrong_growth
 
 JSON_FORMATS = [name for name in fw.FORMATS if name not in ("text", "xml")]
 
@@ -76,7 +76,7 @@ def test_under_one_in_a_hundred_fresh_texts_is_touched(
 @pytest.mark.parametrize("place", PLACES)
 def test_what_is_written_passes_only_when_there_is_nothing_to_do(place: str) -> None:
     """A rendered text that passes at a glance is the one that the whole guard would have let out."""
-    for canary in (*CANARIES[::41], *FRESH_CANARIES[::11]):
+    for canary in (*CANARIES[::83], *FRESH_CANARIES[::23]):
         error = PLACES[place](canary.text)
         for format in JSON_FORMATS:
             for carry in (False, True):
@@ -544,15 +544,5 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("unit", HOSTILE)
-def test_time_grows_with_the_text(unit: str) -> None:
-    def seconds(size: int) -> float:
-        text = (unit * (size // len(unit) + 1))[:size]
-        best = float("inf")
-        for _ in range(3):
-            started = time.process_time()
-            DEFAULT.redact(text)
-            best = min(best, time.process_time() - started)
-        return best
-
-    assert seconds(60_000) < 10 * seconds(15_000) + 0.01
+def test_work_grows_with_the_text() -> None:
+    assert wrong_growth(DEFAULT.redact, HOSTILE, 60_000) == []

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 
 import failwell as fw
 from failwell.guard import MASK, Guard, shapes
 from failwell.guard.patterns import checked
+from growth import ending
 
 ENDLESS = [
     r"(a+)+b",
@@ -111,15 +111,14 @@ BORDERLINE = [
 
 
 @pytest.mark.parametrize("pattern", BORDERLINE)
-def test_what_is_accepted_is_fast_on_hostile_text(pattern: str) -> None:
+def test_what_is_accepted_comes_to_an_end_on_hostile_text(pattern: str) -> None:
     try:
         compiled = checked(pattern)
     except ValueError:
         return
-    for text in HOSTILE:
-        started = time.process_time()
-        compiled.sub("", text)
-        assert time.process_time() - started < 0.5
+    with ending():
+        for text in HOSTILE:
+            compiled.sub("", text)
 
 
 def test_every_place_can_be_asked_for() -> None:

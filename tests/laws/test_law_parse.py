@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,6 +30,7 @@ from strategies import (
 
 import failwell as fw
 from failwell.formats import META_KEY
+from growth import ending, outgrown, steps
 
 
 def read(source: object) -> None:
@@ -430,32 +429,7 @@ def test_damaged_objects(source: Any) -> None:
     read(source)
 
 
-# ------------------------------------------------------------------------------------------------------- linear time
-
-
-class TooSlow(BaseException):
-    """Not an Exception, so that nothing that is meant to catch mistakes catches it."""
-
-
-@contextmanager
-def bounded(seconds: float = 15) -> Iterator[None]:
-    """A bound far above what linear work takes, and far below what quadratic work takes: no measurement."""
-    if not hasattr(signal, "SIGALRM"):
-        yield
-        return
-
-    def stop(*_: object) -> None:
-        raise TooSlow
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    except TooSlow:
-        pytest.fail("It takes far more than linear time.", pytrace=False)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+# ------------------------------------------------------------------------------------------------------- linear work
 
 
 N = 200_000
@@ -545,43 +519,37 @@ FRAMES = (
 
 
 @pytest.mark.parametrize("frame", FRAMES)
-def test_linear_time(frame: str) -> None:
-    slow = []
-    for piece in PIECES:
-        # Twenty thousand is enough to tell a loop in Python, two hundred thousand a loop in C.
-        for count in (20_000, N):
-            text = frame.replace("{{", "{").replace("{}", piece * (count // len(piece) + 1))
-            if not finishes(text):
-                slow.append((piece, count))
-                break
-    assert not slow
+def test_work_grows_with_the_text(frame: str) -> None:
+    def both(text: str) -> None:
+        fw.parse(text)
+        fw.parse({"content": [{"type": "text", "text": text}], "isError": True})
 
+    def framed(piece: str) -> Callable[[int], str]:
+        return lambda length: frame.replace("{{", "{").replace("{}", piece * (length // len(piece) + 1))
 
-def finishes(text: str) -> bool:
-    try:
-        with bounded(3):
-            fw.parse(text)
-            fw.parse({"content": [{"type": "text", "text": text}], "isError": True})
-    except pytest.fail.Exception:
-        return False
-    return True
+    grows = [outgrown(both, framed(piece), 500) for piece in PIECES]
+    assert [each for each in grows if each is not None] == []
+    with ending():
+        for piece in PIECES:
+            fw.parse(framed(piece)(N))
 
 
 @pytest.mark.parametrize("piece", ["<message>", "&amp;", '{"a":', "<![CDATA[", "You sent: '", "<details>", "a"])
-def test_linear_time_by_the_piece(piece: str) -> None:
-    with bounded():
+def test_linear_work_by_the_piece(piece: str) -> None:
+    with ending():
         fw.parse(piece * N)
         fw.parse(f"<tool_error>{piece * N}</tool_error>")
         fw.parse(f'<validation_error><field name="a">{piece * N}</field></validation_error>')
         fw.parse({"content": [{"type": "text", "text": piece * N}], "isError": True})
 
 
-@pytest.mark.parametrize("many", [5_000, 50_000])
-def test_linear_time_in_blocks(many: int) -> None:
-    with bounded():
-        block = {"type": "text", "text": WIRE_TEXTS[0]}
-        found = fw.parse({"content": [block] * many, "isError": True})
+def test_linear_work_in_blocks() -> None:
+    def work(many: int) -> None:
+        found = fw.parse({"content": [{"type": "text", "text": WIRE_TEXTS[0]}] * many, "isError": True})
         assert isinstance(found, fw.ToolError)
+
+    work(1)
+    assert steps(lambda: work(4_000)) <= 5 * steps(lambda: work(1_000))
 
 
 @pytest.mark.parametrize("depth", [10, 100, 400, 900, 1_500, 3_000, 10_000, 100_000])

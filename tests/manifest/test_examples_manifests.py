@@ -5,34 +5,29 @@ from __future__ import annotations
 import json
 import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import commands
 import failwell.manifest
 from failwell import examples
 
 SOCIAL = Path(examples.__file__).parent / "social"
 
 
-def manifest(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "failwell", "manifest", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, **environment},
-    )
+def failwell_(*arguments: str, **environment: str) -> tuple[int, str, str]:
+    """Its exit code, and what it printed: each time in a process that knows no example yet."""
+    done = commands.run(*arguments, environment={**os.environ, **environment})
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
 @pytest.mark.checklist(203, 208, 211, 216)
 @pytest.mark.parametrize("profile", ["workflow", "api"])
 def test_the_social_servers_manifest_is_up_to_date(profile: str) -> None:
     kept = SOCIAL / f"manifest.{profile}.json"
-    done = manifest("social", "--check", str(kept), SOCIAL_PROFILE=profile)
-    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
+    code, said, complained = failwell_("manifest", "social", "--check", str(kept), SOCIAL_PROFILE=profile)
+    assert (code, said) == (0, ""), said + complained
     tools = json.loads(kept.read_text(encoding="utf-8"))["tools"]
     assert all(profile in tool["profiles"] for tool in tools)
 
@@ -40,7 +35,7 @@ def test_the_social_servers_manifest_is_up_to_date(profile: str) -> None:
 @pytest.mark.parametrize("name", examples.EXAMPLES)
 def test_every_tool_of_every_example_declares_itself(name: str) -> None:
     # In a process of its own: an example's catalogue is known to everybody once it is imported.
-    made = failwell.manifest.load(manifest(name).stdout)
+    made = failwell.manifest.load(failwell_("manifest", name)[1])
     assert made.tools
     assert failwell.manifest.problems(made) == []
     assert all(tool.annotations for tool in made.tools)
@@ -63,12 +58,5 @@ def test_what_cannot_start_is_one_clear_line(arguments: list[str], settings: dic
         other.bind(("127.0.0.1", 0))
         other.listen()
         taken = str(other.getsockname()[1])
-        done = subprocess.run(
-            [sys.executable, "-m", "failwell", "example", *(each.format(taken=taken) for each in arguments)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            env={**os.environ, **settings},
-        )
-    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
+        code, said, complained = failwell_("example", *(each.format(taken=taken) for each in arguments), **settings)
+    assert (code, said, len(complained.splitlines())) == (2, "", 1), complained

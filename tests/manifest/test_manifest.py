@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +16,7 @@ from mcp.client import Client
 from mcp.server import MCPServer, Server
 from mcp_types import ListToolsResult, Tool, ToolAnnotations
 
+import commands
 import failwell as fw
 import failwell.manifest
 import failwell.server
@@ -463,12 +463,10 @@ def test_a_command_and_an_example_are_targets(module: Callable[..., str], capsys
     ids=str,
 )
 def test_bad_targets_are_one_clear_line(arguments: list[str], said: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "failwell", "manifest", *arguments], capture_output=True, text=True, timeout=60
-    )
+    done = commands.run("manifest", *arguments)
     assert done.returncode == 2
-    assert said in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+    assert said in done.stderr.decode()
+    assert len(done.stderr.decode().strip().splitlines()) == 1
 
 
 def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -176,6 +176,7 @@ DELIVERIES = (None, "never_sent", "refused", "unanswered", "answered")
 @pytest.mark.parametrize("code", [*CODES, None, "Mine"])
 def test_a_call_that_may_have_had_an_effect_is_never_repeated(code: str | None) -> None:
     broken = []
+    policies = {trusted: fw.Policy(trust_annotations=trusted) for trusted in (True, False)}
     insisted = {None: False} | {
         strategy: strategy is not fw.ToolError("m", code=code).strategy for strategy in fw.Strategy
     }
@@ -187,7 +188,7 @@ def test_a_call_that_may_have_had_an_effect_is_never_repeated(code: str | None) 
             standing=standing, recoverable=recoverable, conflicts=held,
         )  # fmt: skip
         for delivery, tool, trusted in itertools.product(DELIVERIES, TRAITS, (True, False)):
-            decision = fw.decide(error, delivery=delivery, tool=tool, policy=fw.Policy(trust_annotations=trusted))  # type: ignore[arg-type]
+            decision = fw.decide(error, delivery=delivery, tool=tool, policy=policies[trusted])  # type: ignore[arg-type]
             nothing_ran = delivery in ("never_sent", "refused")
             harmless = trusted and (tool.read_only is True or tool.idempotent is True)
             stated = delivery != "unanswered" and standing != "quoted" and not legacy

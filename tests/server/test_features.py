@@ -28,6 +28,7 @@ from wire import (
     Wanted,
     client_of,
     connected,
+    pooled,
     started,
 )
 
@@ -56,10 +57,11 @@ def unstamped(value: dict[str, Any], era: str) -> dict[str, Any]:
 
 
 @contextmanager
-def everywhere(nursery: Nursery, **wanted: Any) -> Iterator[dict[tuple[str, str, str], Client]]:
-    """A client for each server, transport and era."""
+def everywhere(nursery: Nursery, *, pool: bool = False, **wanted: Any) -> Iterator[dict[tuple[str, str, str], Client]]:
+    """A client for each server, transport and era: of the pool, where nothing that is asked is remembered."""
+    how = pooled if pool else connected
     places = list(product(SERVERS, TRANSPORTS, ERAS))
-    with connected(nursery, *(Wanted(*place, **wanted) for place in places)) as clients:
+    with how(nursery, *(Wanted(*place, **wanted) for place in places)) as clients:
         yield dict(zip(places, clients, strict=True))
 
 
@@ -157,7 +159,7 @@ NEGOTIATED: Final = {
 
 
 def test_formats_by_negotiation(nursery: Nursery) -> None:
-    with everywhere(nursery, setting="none") as clients:
+    with everywhere(nursery, pool=True, setting="none") as clients:
         found, problems = answers(clients, NEGOTIATED)
     for case, value in found.items():
         wanted = NEGOTIATED[case.partition(" [")[0]]
@@ -174,7 +176,7 @@ def test_formats_by_negotiation(nursery: Nursery) -> None:
 
 def test_the_extension_is_advertised_in_both_eras(nursery: Nursery) -> None:
     said = {"version": "1", "formats": list(fw.FORMATS), "default": "v1"}
-    with everywhere(nursery, setting="none", options={"format": "v1"}) as clients:
+    with everywhere(nursery, pool=True, setting="none", options={"format": "v1"}) as clients:
         for (_, _, era), client in clients.items():
             capabilities = client.opening.value["result"]["capabilities"]
             places = {place: capabilities.get(place, {}).get(EXTENSION) for place in ("extensions", "experimental")}
@@ -258,7 +260,7 @@ def carried(result: dict[str, Any]) -> tuple[int, bool, bool]:
 def test_what_is_sent_to_whom(nursery: Nursery, format: str) -> None:
     tools: dict[str, tuple[str, dict[str, Any]]] = {"": ("find_book", {}), " (schema)": ("forecast", {"city": "Rome"})}
     cases = {f"{client}{what}": as_client(client, *tool) for client in CONNECTING for what, tool in tools.items()}
-    with everywhere(nursery, setting="none", options=SENT[format]) as clients:
+    with everywhere(nursery, pool=True, setting="none", options=SENT[format]) as clients:
         found, problems = answers(clients, cases)
     for case, value in found.items():
         named, _, schema = case.partition(" (")
@@ -272,7 +274,7 @@ def test_what_is_sent_to_whom(nursery: Nursery, format: str) -> None:
 @pytest.mark.parametrize("fixed", [None, "claude-code/2.1"], ids=["nobody", "claude-code"])
 def test_a_server_may_be_for_one_client(nursery: Nursery, fixed: str | None) -> None:
     cases = {named: as_client(named, "find_book", {}) for named in ("pydantic-ai/1.56.0", "nobody-knows/1.0")}
-    with everywhere(nursery, setting="none", options={**SENT["v1-both"], "client": fixed}) as clients:
+    with everywhere(nursery, pool=True, setting="none", options={**SENT["v1-both"], "client": fixed}) as clients:
         found, problems = answers(clients, cases)
     assert not problems
     assert [*found] == [*cases]
@@ -308,7 +310,7 @@ def test_a_format_argument_decides_the_blocks(nursery: Nursery) -> None:
     cases["another format"] = calling("search_patterns", {"query": "retry", "format": "yaml"})
     cases["another format, a failure"] = calling("search_patterns", {"query": "network", "format": "MARKDOWN"})
     cases["wrong arguments, json"] = calling("search_patterns", {"query": 5, "format": "json"})
-    with everywhere(nursery, setting="none", options={"format": "v1"}) as clients:
+    with everywhere(nursery, pool=True, setting="none", options={"format": "v1"}) as clients:
         found, problems = answers(clients, cases)
     problems += compare("features-gates", folded(found))
     assert not problems, "\n".join(problems)
@@ -324,7 +326,7 @@ def test_failures_are_the_contracts_own(nursery: Nursery, default: str) -> None:
     }
     if default == "v1":
         cases |= {f"{code} plainly": calling("review_code", {"query": code}) for code in CODES}
-    with everywhere(nursery, setting="none", options={"format": default}) as clients:
+    with everywhere(nursery, pool=True, setting="none", options={"format": default}) as clients:
         found, problems = answers(clients, cases)
     for case in cases:
         code, _, gate = case.partition(" ")
@@ -436,7 +438,7 @@ def test_another_format_may_be_asked_for_instead_of_the_envelope(nursery: Nurser
         "failure": calling("find_book", meta={FORMAT_KEY: "text"}),
         "success, asked for": calling("echo", {"text": "hi"}, meta={FORMAT_KEY: "envelope"}),
     }
-    with everywhere(nursery, setting="api") as clients:
+    with everywhere(nursery, pool=True, setting="api") as clients:
         found, problems = answers(clients, cases)
     assert not problems
     assert found["success"]["result"] == {"content": [{"type": "text", "text": "hi"}], "isError": False}
@@ -531,7 +533,7 @@ JUNK_EXTENSIONS: Final = {
 
 def test_a_long_format_name_is_no_format(nursery: Nursery) -> None:
     cases = {"1 MB": calling("find_book", meta={FORMAT_KEY: "v" * 1_000_000}), "none": calling("find_book")}
-    with everywhere(nursery, setting="none") as clients:
+    with everywhere(nursery, pool=True, setting="none") as clients:
         found, problems = answers(clients, cases)
     assert not problems
     assert found["1 MB"] == found["none"]
@@ -560,7 +562,10 @@ def test_junk_is_answered_as_without_failwell(nursery: Nursery) -> None:
     cases = {f"_meta: {name}": junk_meta(meta) for name, meta in JUNK_META.items()}
     cases |= {f"extensions: {name}": junk_extensions(junk) for name, junk in JUNK_EXTENSIONS.items()}
     cases["after all that"] = junk_extensions({})
-    with everywhere(nursery, setting="none") as clients, everywhere(nursery, setting="none", bare=True) as bare:
+    with (
+        everywhere(nursery, pool=True, setting="none") as clients,
+        everywhere(nursery, pool=True, setting="none", bare=True) as bare,
+    ):
         ours, problems = answers(clients, cases)
         theirs, more = answers(bare, cases)
     assert not problems + more
@@ -579,7 +584,7 @@ def test_junk_about_our_extension_is_no_wish(nursery: Nursery) -> None:
         return ask
 
     names = ("nothing", "depth", "a long name", "many names")
-    with everywhere(nursery, setting="none") as clients:
+    with everywhere(nursery, pool=True, setting="none") as clients:
         found, problems = answers(clients, {name: asked(JUNK_EXTENSIONS[name]) for name in names})
     assert not problems
     assert [*found] == [*names]

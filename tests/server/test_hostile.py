@@ -16,7 +16,7 @@ from wire import ERAS, SERVERS, Answer, NoAnswer, Nursery, Stdio, Wanted, connec
 
 from failwell.formats import META_KEY
 
-BIG: Final = "x" * 10_000_000
+BIG: Final = "x" * 4_000_000
 LONGEST_ANSWER: Final = 20_000
 
 
@@ -49,10 +49,10 @@ BROKEN: Final = "INTERNAL_ERROR"
 
 CASES: Final[dict[str, Hostile]] = {
     # What is sent.
-    "10 MB": Hostile("anything", '{"value": "' + BIG + '"}'),
-    "10 MB of a wrong type": Hostile("convert", given(f'"{BIG}"'), BAD),
-    "10 MB as the name of an argument": Hostile("convert", given("1", f', "{BIG}": 1'), BAD),
-    "10 MB as the name of the tool": Hostile(BIG, code="UNKNOWN_TOOL"),
+    "4 MB": Hostile("anything", '{"value": "' + BIG + '"}'),
+    "4 MB of a wrong type": Hostile("convert", given(f'"{BIG}"'), BAD),
+    "4 MB as the name of an argument": Hostile("convert", given("1", f', "{BIG}": 1'), BAD),
+    "4 MB as the name of the tool": Hostile(BIG, code="UNKNOWN_TOOL"),
     "100,000 unknown arguments": Hostile(
         "convert", given("1", "".join(f', "k{number}": 1' for number in range(100_000))), BAD
     ),

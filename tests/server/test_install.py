@@ -205,9 +205,11 @@ def test_the_words_of_a_row_of_ones_own_stay_as_they_are(framework: Any, raised:
 
 def test_cancellation_is_never_swallowed(framework: Any) -> None:
     seen: list[str] = []
+    began: list[str] = []
 
     @framework.tool()
     async def endless() -> str:
+        began.append("began")
         try:
             await anyio.sleep_forever()
         finally:
@@ -218,12 +220,15 @@ def test_cancellation_is_never_swallowed(framework: Any) -> None:
     async def main() -> None:
         server = framework._mcp_server if isinstance(framework, fastmcp.FastMCP) else framework
         async with mcp.Client(server) as client:
-            with anyio.move_on_after(0.2) as scope:
-                await client.call_tool("endless", {})
+            with anyio.CancelScope() as scope:
+                async with anyio.create_task_group() as group:
+                    group.start_soon(client.call_tool, "endless", {})
+                    while not began:
+                        await anyio.sleep(0)
+                    scope.cancel()
             assert scope.cancelled_caught
-            with anyio.fail_after(5):
-                while not seen:
-                    await anyio.sleep(0.01)
+            while not seen:
+                await anyio.sleep(0)
 
     asyncio.run(main())
     assert seen == ["left"]

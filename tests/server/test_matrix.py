@@ -6,7 +6,6 @@ The snapshots hold whole answers, without their ids. `FAILWELL_SNAPSHOTS=write` 
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,10 @@ from wire import ERAS, MODERN, SERVERS, TRANSPORTS, Answer, Client, NoAnswer, Nu
 
 import failwell as fw
 from failwell.formats import META_KEY
+from snapshots import Snapshots
 
-SNAPSHOTS = Path(__file__).with_name("snapshots")
-WRITE = os.environ.get("FAILWELL_SNAPSHOTS") == "write"
+SNAPSHOTS = Snapshots(Path(__file__).with_name("snapshots"))
+compare = SNAPSHOTS.compare
 
 
 def asked(client: Client, cases: list[Case]) -> dict[str, Answer]:
@@ -32,28 +32,6 @@ def asked(client: Client, cases: list[Case]) -> dict[str, Answer]:
             answers[case.id] = Answer(str(exc), {"no answer": str(exc)})
             break
     return answers
-
-
-def snapshot(name: str) -> dict[str, Any]:
-    known: dict[str, Any] = json.loads((SNAPSHOTS / f"{name}.json").read_text(encoding="utf-8"))
-    return known
-
-
-def compare(name: str, answers: dict[str, Any]) -> list[str]:
-    """What differs from the snapshot, which is written instead when that is asked for."""
-    if WRITE:
-        SNAPSHOTS.mkdir(exist_ok=True)
-        text = json.dumps(answers, ensure_ascii=False, indent=1) + "\n"
-        (SNAPSHOTS / f"{name}.json").write_text(text, encoding="utf-8")
-        return []
-    known = snapshot(name)
-    problems = [f"{case}: in the snapshot, not asked" for case in known if case not in answers]
-    for case, value in answers.items():
-        if case not in known:
-            problems.append(f"{case}: not in the snapshot: {json.dumps(value)}")
-        elif known[case] != value:
-            problems.append(f"{case}:\n    snapshot {json.dumps(known[case])}\n    now      {json.dumps(value)}")
-    return problems
 
 
 def misread(cases: list[Case], values: dict[str, Any]) -> list[str]:
@@ -126,7 +104,8 @@ def test_every_case_on_the_wire(nursery: Nursery, server: str, era: str) -> None
             problems.append(f"{case}: HTTP status {answer.status}, not {expected}")
     problems += misread(cases, values)
     problems += [f"{case}: tells a secret" for case, answer in over_stdio.items() if "hunter2" in answer.raw]
-    problems += compare(f"{server}-{era}", {case: value for case, value in values.items() if case not in LISTINGS})
+    kept = {case: value for case, value in values.items() if case not in LISTINGS}
+    problems += compare("matrix", kept, f"{server}/{era}")
     assert not problems, "\n".join(problems)
 
 
@@ -134,15 +113,13 @@ def test_every_case_on_the_wire(nursery: Nursery, server: str, era: str) -> None
 @pytest.mark.parametrize("variant", [pytest.param(each, id=each.id) for each in VARIANTS])
 def test_options_on_the_wire(nursery: Nursery, variant: Variant) -> None:
     problems: list[str] = []
-    answers: dict[str, Any] = {}
     combinations = [(server, era) for server in variant.servers for era in ERAS]
     wanted = [Wanted(server, variant.transport, era, options=variant.options) for server, era in combinations]
     with connected(nursery, *wanted) as clients:
         for (server, era), client in zip(combinations, clients, strict=True):
             chosen = [case for case in applicable(ALL, server, era) if case.id in variant.cases]
-            for case, answer in asked(client, chosen).items():
-                answers[f"{server} {era}: {case}"] = answer.value
-    problems += compare(f"options-{variant.id}", answers)
+            answers = {case: answer.value for case, answer in asked(client, chosen).items()}
+            problems += compare(f"options-{variant.id}", answers, f"{server}/{era}")
     assert not problems, "\n".join(problems)
 
 
@@ -150,7 +127,7 @@ def test_options_on_the_wire(nursery: Nursery, variant: Variant) -> None:
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("server", SERVERS)
 def test_what_is_sent_can_be_read(server: str, era: str) -> None:
-    for case, value in snapshot(f"{server}-{era}").items():
+    for case, value in SNAPSHOTS.read("matrix", f"{server}/{era}").items():
         about = value.get("result", {}).get("_meta", {}).get(META_KEY)
         if about is not None:
             read = fw.parse(value["result"])
@@ -163,9 +140,10 @@ def test_what_is_sent_can_be_read(server: str, era: str) -> None:
 
 
 @pytest.mark.checklist(109, 291)
+@pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("format", ["typed", "v1", "xml", "envelope", "jsonrpc", "problem", "canonical"])
-def test_what_is_sent_in_a_format_can_be_read_without_meta(format: str) -> None:
-    for case, value in snapshot(f"options-format-{format}").items():
+def test_what_is_sent_in_a_format_can_be_read_without_meta(format: str, era: str) -> None:
+    for case, value in SNAPSHOTS.read(f"options-format-{format}", f"mcpserver/{era}").items():
         result = value["result"]
         if META_KEY not in result.get("_meta", {}):
             continue

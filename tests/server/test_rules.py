@@ -30,7 +30,8 @@ from failwell.server.limits import limit, rate
 from failwell.server.rules import Rule, deprecated
 from failwell.server.safety import Safety, Target
 
-PATIENCE = 20
+# Only against what never ends; nothing is waited for so long.
+PATIENCE = 300
 
 
 class Clock:

@@ -25,7 +25,8 @@ TRANSPORTS: Final = ("stdio", "http")
 LEGACY: Final = "2025-11-25"
 MODERN: Final = "2026-07-28"
 ERAS: Final = (LEGACY, MODERN)
-PATIENCE: Final = 30.0
+# Only against what never ends; nothing is waited for so long.
+PATIENCE: Final = 300.0
 CLIENT: Final = {"name": "matrix", "version": "1"}
 # The parameter that modern HTTP repeats in a header.
 _NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
@@ -145,6 +146,7 @@ class Nursery:
         self._folder = folder
         self._count = 0
         self._parent: subprocess.Popen[bytes] | None = None
+        self.kept: dict[str, tuple[ExitStack, list[Client]]] = {}
 
     def start(self, *arguments: str, fresh: bool = False) -> Process:
         self._count += 1
@@ -160,6 +162,8 @@ class Nursery:
         return Forked(door, errors, *arguments)
 
     def close(self) -> None:
+        for stack, _ in self.kept.values():
+            stack.close()
         if self._parent is not None:
             self._parent.communicate()
 
@@ -418,13 +422,51 @@ def client_of(process: Process, wanted: Wanted) -> Client:
 
 
 @contextmanager
-def connected(nursery: Nursery, *wanted: Wanted, fresh: bool = False) -> Iterator[list[Client]]:
-    """Clients of servers that are started together."""
+def pooled(nursery: Nursery, *wanted: Wanted) -> Iterator[list[Client]]:
+    """Clients of servers that remember nothing, so that the next who wants the same ones has them.
+
+    One that listens has the clients of both eras. Those of the two last wishes are kept.
+    """
+    key = repr([each._replace(info=None, capabilities=None, user=nobody) for each in wanted])
+    kept = nursery.kept
+    if key in kept:
+        # The one that was wanted last is the last to go.
+        kept[key] = kept.pop(key)
+    else:
+        while len(kept) > 1:
+            kept.pop(next(iter(kept)))[0].close()
+        stack = ExitStack()
+        kept[key] = (stack, stack.enter_context(connected(nursery, *wanted, both_eras=True)))
+    clients = kept[key][1]
+    for client, each in zip(clients, wanted, strict=True):
+        client.user, client.settled = each.user, settled
+        client.questions.clear()
+        if (client.info, client.capabilities) != (each.info or CLIENT, each.capabilities or {}):
+            client.reopen(info=each.info, capabilities=each.capabilities)
+    try:
+        yield clients
+    except BaseException:
+        # Nobody knows what they are up to.
+        kept.pop(key)[0].close()
+        raise
+
+
+@contextmanager
+def connected(
+    nursery: Nursery, *wanted: Wanted, fresh: bool = False, both_eras: bool = False
+) -> Iterator[list[Client]]:
+    """Clients of servers that are started together; one that listens may be for both eras, if it remembers nothing."""
     with ExitStack() as stack:
         processes = []
+        listening: dict[str, Process] = {}
         for each in wanted:
-            process = started(nursery, each, fresh=fresh)
-            stack.callback(process.close)
+            name = repr(each._replace(era="", info=None, capabilities=None, user=nobody))
+            process = listening.get(name)
+            if process is None:
+                process = started(nursery, each, fresh=fresh)
+                stack.callback(process.close)
+                if each.transport == "http" and both_eras:
+                    listening[name] = process
             processes.append(process)
         clients = []
         for each, process in zip(wanted, processes, strict=True):

@@ -1,0 +1,85 @@
+"""How the time grows with the text: what reads and guards hostile texts, on texts of one length and of four times that.
+
+A text that is four times as long may take twelve times as long, and fifty milliseconds more. The tests count steps
+instead, which no clock and no other program disturbs; what runs in C cannot be counted, so its time is measured here.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent.parent / "tests"
+sys.path[:0] = [str(TESTS), *(str(TESTS / name) for name in ("guard", "classify", "laws"))]
+
+import test_fresh  # noqa: E402
+import test_guard  # noqa: E402
+import test_law_parse  # noqa: E402
+import test_prose  # noqa: E402
+
+import failwell as fw  # noqa: E402
+from failwell.classify import from_text  # noqa: E402
+from failwell.guard import DEFAULT  # noqa: E402
+from growth import repeated  # noqa: E402
+
+Work = Callable[[str], object]
+Text = Callable[[int], str]
+
+
+def seconds(work: Work, text: str, tries: int) -> float:
+    best = float("inf")
+    for _ in range(tries):
+        started = time.process_time()
+        work(text)
+        best = min(best, time.process_time() - started)
+    return best
+
+
+def slow(work: Work, text: Text, lengths: Iterable[int]) -> str | None:
+    for length in lengths:
+        for tries in (1, 3):
+            shorter, longer = seconds(work, text(length), tries), seconds(work, text(4 * length), tries)
+            if longer <= 12 * shorter + 0.05:
+                break
+        else:
+            return f"{text(30)!r}: {shorter:.3f} s for {length}, {longer:.3f} s for {4 * length}"
+    return None
+
+
+def framed(frame: str, piece: str) -> Text:
+    return lambda length: frame.replace("{{", "{").replace("{}", piece * (length // len(piece) + 1))
+
+
+def measured(name: str, work: Work, texts: Iterable[Text], lengths: Iterable[int]) -> int:
+    found = [each for each in (slow(work, text, lengths) for text in texts) if each is not None]
+    print(f"{name}: {'grows with the text' if not found else 'GROWS FASTER THAN THE TEXT'}", flush=True)
+    for line in found:
+        print(f"  {line}")
+    return len(found)
+
+
+def main() -> int:
+    units = [repeated(unit) for unit in test_guard.UNITS]
+    wrong = 0
+    for name, work in test_guard.WORKERS.items():
+        lengths = (1_500, 5_000, 50_000) if name == "redact" else (1_500, 5_000)
+        wrong += measured(f"guard: {name}", work, units, lengths)
+    for unit in ("-eyJ", "password=", "\x9d", "\u200d", "a-", "https://", "_-", "ops_eyJ", "ignore all "):
+        took = seconds(DEFAULT.text, repeated(unit)(16_000), 2)
+        if took >= 0.5:
+            wrong += 1
+            print(f"guard: one error of {unit!r} takes {took:.2f} s")
+    wrong += measured("guard: fresh", DEFAULT.redact, [repeated(unit) for unit in test_fresh.HOSTILE], (15_000,))
+    prose = [repeated(unit) for unit in test_prose.UNITS]
+    wrong += measured("prose", from_text, prose, (1_000, 4_000, 16_000))
+    wrong += measured("prose of errors", lambda text: from_text(text, is_error=True), prose, (1_000, 4_000, 16_000))
+    for frame in test_law_parse.FRAMES:
+        texts = [framed(frame, piece) for piece in test_law_parse.PIECES]
+        wrong += measured(f"parse: {frame}", fw.parse, texts, (5_000, 50_000))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
