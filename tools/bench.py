@@ -22,7 +22,7 @@ from rich.table import Table
 
 import failwell as fw
 from failwell.formats import FORMATS, to_wire
-from failwell.guard import DEFAULT
+from failwell.guards import DEFAULT
 
 ROUNDS = 15
 JSON_FORMATS = ("typed", "v1", "envelope", "jsonrpc", "problem", "toolfailure", "canonical")

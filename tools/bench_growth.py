@@ -20,8 +20,8 @@ import test_law_parse  # noqa: E402
 import test_prose  # noqa: E402
 
 import failwell as fw  # noqa: E402
-from failwell.classify import from_text  # noqa: E402
-from failwell.guard import DEFAULT  # noqa: E402
+from failwell.guards import DEFAULT  # noqa: E402
+from failwell.readers import from_text  # noqa: E402
 from growth import repeated  # noqa: E402
 
 Work = Callable[[str], object]

@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from failwell import ToolError
-from failwell.classify import from_text
+from failwell.readers import from_text
 
 ANSWERS = Path(__file__).parent.parent / "tests" / "data" / "answers.jsonl"
 HALVES = ("first half", "second half")

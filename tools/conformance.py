@@ -14,7 +14,7 @@ from failwell.formats import FORMATS
 from failwell.formats.crosswalk import ROWS, core_code
 from failwell.model.catalogs import CATALOGS
 from failwell.model.codes import find
-from failwell.model.error import ToolError
+from failwell.model.tool_error import ToolError
 from failwell.testing.adapter import perform, read
 
 ROOT = Path(__file__).parent.parent

@@ -16,7 +16,7 @@ from typing import Final
 
 import failwell as fw
 from failwell.client import Recovering, Report
-from failwell.model.decide import Next
+from failwell.model.decision import Next
 from failwell.model.tool import Traits
 from field_cases import CASES, TRANSIENT, WORKS, Case
 from field_servers import Server

@@ -67,11 +67,11 @@ def run(lane: Lane, seed: str, count: int, agents: int = AGENTS) -> Tally:
     logging.disable(logging.CRITICAL)
     try:
         with tempfile.TemporaryDirectory(prefix="failwell-ledger-") as folder:
-            before = _descriptors()
+            before, others = _descriptors(), frozenset(_processes(folder))
             began = time.monotonic()
             tally = anyio.run(_run, lane, jobs, Path(folder), agents)
             tally.seconds = time.monotonic() - began
-            tally.left += _left_behind(folder, before)
+            tally.left += _left_behind(folder, before, others)
     finally:
         logging.disable(logging.NOTSET)
     return tally
@@ -148,12 +148,12 @@ def _descriptors() -> int:
     return len(os.listdir("/dev/fd"))
 
 
-def _left_behind(folder: str, before: int) -> list[str]:
+def _left_behind(folder: str, before: int, others: frozenset[str]) -> list[str]:
     """Processes of the run that still live, and descriptors that are still open."""
     left: list[str] = []
     for _ in range(20):
         gc.collect()
-        left = [f"a process: {line}" for line in _processes(folder)]
+        left = [f"a process: {line}" for line in _processes(folder, others)]
         if (now := _descriptors()) > before:
             left.append(f"{now - before} descriptors")
         if not left:
@@ -162,14 +162,14 @@ def _left_behind(folder: str, before: int) -> list[str]:
     return left
 
 
-def _processes(folder: str) -> list[str]:
-    """The children of this process, and everybody who works in the folder."""
+def _processes(folder: str, others: frozenset[str] = frozenset()) -> list[str]:
+    """The children of this process, and everybody who works in the folder; without those that were there before."""
     listing = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True)
     mine = str(os.getpid())
     found = []
     for line in listing.stdout.splitlines():
         pid, parent, *command = line.split(None, 2)
         told = command[0] if command else ""
-        if (parent == mine and not told.startswith("ps ")) or (folder in told and pid != mine):
+        if (parent == mine and not told.startswith("ps ") and told not in others) or (folder in told and pid != mine):
             found.append(told)
     return found

@@ -11,46 +11,58 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import classify
-from .classify import from_error, partial_failure, wrap
 from .formats import FORMATS, losses, parse, render, to_jsonrpc, to_result
-from .guard import Guard, guard
-from .model.codes import Catalog, Code
-from .model.error import Conflict, Denied, Internal, Invalid, NotFound, ToolError, Transient, error, required
-from .model.kinds import Effect, Kind, Severity, Strategy
-from .model.needs import NeedsInput
-from .model.parts import Action, Conflicting, FieldError, Option, Patch, apply_patch
-from .model.plain import UNSET
+from .guards import Guard, guard
+from .model import (
+    UNSET,
+    Action,
+    Catalog,
+    Code,
+    Conflict,
+    Conflicting,
+    Decision,
+    Denied,
+    Effect,
+    Err,
+    FieldError,
+    Internal,
+    Invalid,
+    Kind,
+    NeedsInput,
+    Next,
+    NotFound,
+    Ok,
+    Option,
+    Patch,
+    Policy,
+    Result,
+    Severity,
+    Strategy,
+    Template,
+    ToolError,
+    Traits,
+    Transient,
+    apply_patch,
+    catalogs,
+    decide,
+    effects,
+    error,
+    raises,
+    required,
+)
+from .readers import from_error, partial_failure, wrap
 
 if TYPE_CHECKING:
-    from .classify.answer import read
-    from .model import catalogs
-    from .model.decide import Decision, Next, Policy, decide
-    from .model.declared import raises
-    from .model.effects import effects
-    from .model.result import Err, Ok, Result
-    from .model.template import Template
-    from .model.tool import Traits
-
-# What most servers never name is imported when it is asked for.
-_LATER = {
-    **dict.fromkeys(("Decision", "Next", "Policy", "decide"), ".model.decide"),
-    "Traits": ".model.tool",
-    **dict.fromkeys(("Ok", "Err", "Result"), ".model.result"),
-    "Template": ".model.template",
-    "raises": ".model.declared",
-    "effects": ".model.effects",
-    "read": ".classify.answer",
-    "catalogs": ".model.catalogs",
-}
+    from .readers import read
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name != "read":
         raise AttributeError(f"module 'failwell' has no attribute {name!r}")
-    from importlib import import_module
+    # The tables of foreign words are large, and most servers read nothing.
+    from . import readers
 
-    module = import_module(_LATER[name], __name__)
-    value = globals()[name] = getattr(module, name, module)  # of the catalogues it is the module itself that is meant
+    value = globals()[name] = readers.read
     return value
 
 

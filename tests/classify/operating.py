@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import failwell as fw
-from failwell.classify import classify
-from failwell.classify.reading import operation
+from failwell.readers import classify
+from failwell.readers.exceptions.classification import operation
 
 
 def classified(exc: BaseException) -> fw.ToolError:

@@ -21,7 +21,7 @@ import sqlalchemy.orm
 from operating import classified
 
 import failwell as fw
-from failwell.classify.databases import SQLITE, SQLSTATES
+from failwell.readers.exceptions.databases import SQLITE, SQLSTATES
 
 SCHEMA = """
 PRAGMA foreign_keys = ON;

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.classify import STATUSES, classify, code_for, from_http, retry_after
 from failwell.formats import to_wire
+from failwell.readers import STATUSES, classify, code_for, from_http, retry_after
 
 
 def typed(status: int, *rest: Any, **more: Any) -> dict[str, Any]:

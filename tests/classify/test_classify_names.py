@@ -7,8 +7,8 @@ import warnings
 
 import pytest
 
-from failwell.classify import web
-from failwell.classify.table import SHIPPED, ByName
+from failwell.readers.exceptions import web
+from failwell.readers.exceptions.exception_table import SHIPPED, ByName
 
 # Whole rooms of names that are looked up but are no rows.
 SHIPPED.rows(Exception)  # loads them

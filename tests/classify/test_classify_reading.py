@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.classify import DEFAULT, Table, classify, is_order
-from failwell.classify.reading import operation
+from failwell.readers import DEFAULT, Table, classify, is_order
+from failwell.readers.exceptions.classification import operation
 
 
 def raised(exc: BaseException, *, cause: BaseException | None = None, context: BaseException | None = None) -> Any:

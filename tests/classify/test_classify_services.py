@@ -23,7 +23,7 @@ from operating import classified
 from upstream import nobody, served
 
 import failwell as fw
-from failwell.classify.services import AWS, GRPC
+from failwell.readers.exceptions.services import AWS, GRPC
 
 with warnings.catch_warnings():
     # It asks for a package that only makes its texts longer.

@@ -21,7 +21,6 @@ from failwell import client
 from failwell.cli import build_parser
 from failwell.cli.io import Stop
 from failwell.client import Recovering
-from failwell.client import reading as old
 from failwell.testing import Fault, Script, Tool, scripted
 from recorded import DATA
 
@@ -98,7 +97,7 @@ def check(value: Any, file: Path) -> None:
 
 
 def test_the_old_names_are_the_same_function() -> None:
-    assert fw.read is client.read is old.read
+    assert fw.read is client.read
 
 
 @pytest.mark.parametrize("name", TEXTS)

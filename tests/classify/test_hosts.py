@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.classify import from_text
+from failwell.readers import from_text
 
 ROWS: list[dict[str, Any]] = [
     json.loads(line) for line in (Path(__file__).parent / "hosts.jsonl").read_text(encoding="utf-8").splitlines()

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import failwell as fw
-from failwell.classify import classify
-from failwell.classify.table import SHIPPED
+from failwell.readers import classify
+from failwell.readers.exceptions.exception_table import SHIPPED
 
 SECRET = "zq7secretzq7"
 

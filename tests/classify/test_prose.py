@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import failwell as fw
-from failwell.classify import from_text
+from failwell.readers import from_text
 from growth import wrong_growth
 
 TOOL = Path(__file__).parents[2] / "tools" / "classification.py"
@@ -656,7 +656,7 @@ def test_work_grows_with_the_text_and_no_faster(is_error: bool | None) -> None:
 
 def test_importing_failwell_does_not_load_the_tables() -> None:
     program = (
-        "import sys, failwell; print(*(name for name in sys.modules if name.startswith('failwell.classify.prose.')))"
+        "import sys, failwell; print(*(name for name in sys.modules if name.startswith('failwell.readers.prose.')))"
     )
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert out.split() == []

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from failwell.classify import from_text
+from failwell.readers import from_text
 
 ROWS: list[dict[str, Any]] = [
     json.loads(line) for line in (Path(__file__).parent / "successes.jsonl").read_text(encoding="utf-8").splitlines()

@@ -12,14 +12,8 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, create_model, model_validator
 
 import failwell as fw
-from failwell.classify.validation import (
-    check_names,
-    from_jsonschema,
-    from_pydantic,
-    unknown_arguments,
-    unknown_tool,
-)
-from failwell.guard import MASK
+from failwell.guards import MASK
+from failwell.readers.validation import check_names, from_jsonschema, from_pydantic, unknown_arguments, unknown_tool
 from failwell.schema import anchored, invalid
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import failwell as fw
-from failwell.classify.validation import check_names, unknown_arguments, unknown_tool
+from failwell.readers.validation import check_names, unknown_arguments, unknown_tool
 from failwell.schema import NO_PROBLEMS, invalid, is_certain, nearest, normal, one_edit, ranked
 
 TOOLS = ["list_projects", "create_project", "delete_project", "get_weather"]

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 import failwell as fw
-from failwell.classify.validation import from_jsonschema, from_pydantic
+from failwell.readers.validation import from_jsonschema, from_pydantic
 
 FORMATS = FormatChecker()
 

@@ -23,7 +23,7 @@ from pydantic import (
 )
 
 import failwell as fw
-from failwell.classify.validation import call_of, check_names, from_pydantic
+from failwell.readers.validation import call_of, check_names, from_pydantic
 from failwell.schema import anchored, invalid, pydantic_problems
 
 

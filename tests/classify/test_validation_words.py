@@ -32,7 +32,7 @@ from pydantic import (
 from pydantic import Json as JsonText
 
 import failwell as fw
-from failwell.classify.validation import from_jsonschema, from_pydantic
+from failwell.readers.validation import from_jsonschema, from_pydantic
 from recorded import cases
 
 FORMATS = FormatChecker()

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.classify.verify import find_check, is_named_read
 from failwell.model.toolname import parsed
+from failwell.readers.hints.verify import find_check, is_named_read
 
 READ = {"readOnlyHint": True}
 

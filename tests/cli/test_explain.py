@@ -185,7 +185,7 @@ EXPLAINED = {
             "message      no page",
             "retryable    no",
             "strategy     fix_and_retry",
-            "effect       none",
+            "effect       not said, so unknown",
             "do next      Do something else. It does not exist; skip it or look for another.",
         ],
     ),

@@ -11,7 +11,7 @@ import pytest
 
 import failwell as fw
 from failwell.client import read
-from failwell.client.telling import Told, attempted, attempted_sync, settle, told
+from failwell.client.bridge import Told, attempted, attempted_sync, settle, told
 
 READS = {"name": "find", "annotations": {"readOnlyHint": True}}
 KEEPS = {"name": "put", "annotations": {"idempotentHint": True}}

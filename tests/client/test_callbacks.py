@@ -198,7 +198,7 @@ def test_questions_that_overlap_are_one_pause() -> None:
         async def __aexit__(self, *exc: object) -> None: ...
 
     class Driver:
-        def fresh(self, ended: Any, asking: Any) -> Any:
+        def fresh(self, ended: Any, asking: Any, changed: Any) -> Any:
             return Quiet()
 
         def is_alive(self, client: Any) -> bool:

@@ -13,7 +13,7 @@ import pytest
 from mcp.shared import _httpx_utils
 
 from failwell.client import Recovering
-from failwell.model.decide import Decision, Next, Policy
+from failwell.model.decision import Decision, Next, Policy
 from failwell.model.kinds import Effect as Done
 from failwell.recovery import engine
 from failwell.testing import Call, Effect, Fault, Script, Tool, scripted

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from mcp_types import CallToolResult, TextContent
 
 import failwell as fw
-from failwell.classify.answer import _is_fine
 from failwell.client import read
+from failwell.readers.answer import _is_fine
 from recorded import DATA
 
 

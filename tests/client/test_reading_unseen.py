@@ -14,9 +14,9 @@ import pytest
 from unseen import ERRORS, GROUPS, SUCCESSES, result
 
 import failwell as fw
-from failwell.classify import from_text
-from failwell.classify.answer import _is_fine
 from failwell.client import read
+from failwell.readers import from_text
+from failwell.readers.answer import _is_fine
 
 REFUSALS = (fw.Kind.VALIDATION, fw.Kind.PERMISSION, fw.Kind.NOT_FOUND)
 

@@ -11,8 +11,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 
 import failwell as fw
-from failwell.classify.waits import Wait, wait_in
 from failwell.client import read
+from failwell.readers.waits import Wait, wait_in
 
 SLOW = "Too many requests"
 MOMENT = datetime(2099, 5, 1, 10, tzinfo=UTC)

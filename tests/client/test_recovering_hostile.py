@@ -15,8 +15,8 @@ from mcp import Client
 from mcp.server import MCPServer
 
 import failwell as fw
-import failwell.client.listing
 import failwell.client.recovering
+import failwell.client.tool_list
 from failwell.client import Recovering, Report
 from failwell.client.drivers import driver_for
 from failwell.testing import FakeClock
@@ -151,7 +151,7 @@ def run(story: Callable[..., Any], *arguments: Any) -> None:
 
 def impatient_for_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     """No list of tools that does not come is waited for; whatever else is, is."""
-    for module in (failwell.client.listing, failwell.client.recovering):
+    for module in (failwell.client.tool_list, failwell.client.recovering):
         monkeypatch.setattr(module, "LISTING_TIMEOUT", 0.2)
 
 
@@ -550,5 +550,5 @@ def test_a_server_in_the_same_process_that_takes_too_long_has_not_answered() -> 
 
 def test_a_configuration_of_one_server_is_that_server() -> None:
     config = {"mcpServers": {"one": {"command": "one", "args": ["--quiet"]}}}
-    transport = driver_for(fastmcp.Client(config)).fresh(lambda: None, nullcontext).transport
+    transport = driver_for(fastmcp.Client(config)).fresh(lambda: None, nullcontext, lambda: None).transport
     assert (transport.command, transport.args, transport.keep_alive) == ("one", ["--quiet"], False)

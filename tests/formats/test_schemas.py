@@ -17,7 +17,7 @@ from test_contract_examples_jsonrpc import EXAMPLES
 import failwell as fw
 from failwell.formats import FORMATS, META_KEY, to_wire
 from failwell.formats.envelope import success
-from failwell.formats.schema import SCHEMAS, schema
+from failwell.formats.json_schema import SCHEMAS, schema
 from failwell.model.fields import Fields
 from recorded import one, vectors
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.guard import Guard, guard
-from failwell.guard.budget import MAX_CHARS, MAX_TOKENS, estimate_tokens, shorten, within
+from failwell.guards import Guard, guard
+from failwell.guards.length import MAX_CHARS, MAX_TOKENS, estimate_tokens, shorten, within
 
 
 def size(outcome: fw.ToolError | fw.NeedsInput) -> int:

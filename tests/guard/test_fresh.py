@@ -14,10 +14,12 @@ from ordinary import ORDINARY
 from test_redaction import PLACES, ROOMY, everywhere, leaks, spellings
 
 import failwell as fw
-from failwell.guard import DEFAULT, MASK, Guard, names, shapes
-from failwell.guard.budget import shorten
-from failwell.guard.fence import MARKS, WORDS
-from failwell.guard.sieve import searches, suspicious
+from failwell.guards import DEFAULT, MASK, Guard
+from failwell.guards.fence import MARKS, WORDS
+from failwell.guards.length import shorten
+from failwell.guards.secrets import secret_names as names
+from failwell.guards.secrets import shapes
+from failwell.guards.secrets.sieve import searches, suspicious
 from growth import wrong_growth
 
 JSON_FORMATS = [name for name in fw.FORMATS if name not in ("text", "xml")]

@@ -12,10 +12,10 @@ from canaries import CANARIES
 from ordinary import ORDINARY
 
 import failwell as fw
-from failwell.guard import DEFAULT, MASK, Guard, guard, secret_paths
-from failwell.guard.fence import fence
-from failwell.guard.redact import Redactor
-from failwell.guard.visible import visible
+from failwell.guards import DEFAULT, MASK, Guard, guard, secret_paths
+from failwell.guards.fence import fence
+from failwell.guards.secrets.redactor import Redactor
+from failwell.guards.visible import visible
 from growth import wrong_growth
 
 

@@ -7,8 +7,9 @@ import re
 import pytest
 
 import failwell as fw
-from failwell.guard import MASK, Guard, shapes
-from failwell.guard.patterns import checked
+from failwell.guards import MASK, Guard
+from failwell.guards.secrets import shapes
+from failwell.guards.secrets.patterns import checked
 from growth import ending
 
 ENDLESS = [

@@ -15,8 +15,8 @@ import pytest
 from canaries import CANARIES, Canary
 
 import failwell as fw
-from failwell.guard import DEFAULT, MASK, Guard
-from failwell.guard.redact import Redactor
+from failwell.guards import DEFAULT, MASK, Guard
+from failwell.guards.secrets.redactor import Redactor
 
 ROOMY = Guard.make(max_chars=10**7, max_tokens=10**7)
 """Nothing is cut, so that nothing is gone only because it was cut."""

@@ -58,7 +58,7 @@ class Wire:
     positional = ()
     options = ()
 
-    def fresh(self, ended: Any, asking: Any) -> Any:
+    def fresh(self, ended: Any, asking: Any, changed: Any) -> Any:
         wire = self
 
         class Fresh:
@@ -249,7 +249,8 @@ def test_whatever_is_cancelled_at_whatever_point_is_not_made_again(plan: list[St
             assert live is None or not live.calls
             wire.plan.clear()
             agent._clock.advance(10_000)  # type: ignore[attr-defined]
-            assert (await agent.call("write", {"id": 2})).ok
+            again = await agent.call("write", {"id": 2})
+            assert again.ok, str(again)
         assert len(asyncio.all_tasks()) == 1
         return ended
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strategies import FORMATS, SENSIBLE, errors, questions, texts
 
 import failwell as fw
-from failwell.guard import Guard
+from failwell.guards import Guard
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "guard"))
 from canaries import CANARIES, NAMED, Canary

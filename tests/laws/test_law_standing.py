@@ -16,10 +16,10 @@ from strategies import EVERY_CODE, denies_its_code, in_doubt, json_values, noted
 
 import failwell as fw
 from failwell import Effect, Kind, Next, Policy, Strategy, Traits
-from failwell.classify import classify
-from failwell.client.reading import Http, read
 from failwell.formats import META_KEY, to_wire
 from failwell.formats.toolfailure import META_KEY as PROPOSED
+from failwell.readers import classify
+from failwell.readers.answer import Http, read
 
 WIRES = ("typed", "v1", "xml", "envelope", "jsonrpc", "problem", "toolfailure", "canonical")
 FLAGGED = ("v1", "envelope", "problem", "toolfailure")
@@ -421,7 +421,7 @@ def shared(levels: int) -> BaseException:
 
 @pytest.mark.parametrize("exc", [deep(1_000), deep(5_000), shared(60)], ids=["deep", "deeper", "shared"])
 def test_groups_in_groups_are_read_in_so_many_steps(exc: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
-    from failwell.classify import chain
+    from failwell.readers.exceptions import chain
 
     steps = 0
     members = chain._MEMBERS

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from strategies import texts, values
 
 import failwell as fw
-from failwell.classify.verify import find_check, is_named_read
+from failwell.readers.hints.verify import find_check, is_named_read
 
 READS = "get list read show describe fetch view lookup retrieve count find search".split()
 WRITES = "create delete update insert remove send pay cancel set add clear reset mark generate rotate checkout".split()

@@ -23,7 +23,7 @@ import failwell.server
 from failwell.cli import main
 from failwell.manifest.source import codes_in
 from failwell.server import Group, limit, rate
-from failwell.server.declaring import RAISES_KEY, UNDECLARED_KEY
+from failwell.server.declared_failures import RAISES_KEY, UNDECLARED_KEY
 
 DATA = Path(__file__).parent.parent / "data"
 SIXTY_FIVE = DATA / "manifest-65-tools.json"

@@ -364,7 +364,10 @@ def test_a_status_alone_is_no_permission_to_repeat_a_call() -> None:
     assert not fw.decide(fw.parse(turned_away), tool={"name": "pay_invoice"}).repeats
     assert fw.decide(fw.parse(turned_away), tool=READ_ONLY).repeats
     invited = '{"type":"about:blank","title":"Too Many Requests","status":429,"retryable":true}'
-    assert fw.decide(fw.parse(invited), tool={"name": "pay_invoice"}).repeats
+    # Any HTTP service speaks so of its own call; who means this one says the kind, as our own form does.
+    assert not fw.decide(fw.parse(invited), tool={"name": "pay_invoice"}).repeats
+    ours = invited.replace("}", ',"kind":"transient"}')
+    assert fw.decide(fw.parse(ours), tool={"name": "pay_invoice"}).repeats
 
 
 def test_a_conflict_that_waiting_does_not_solve_is_not_waited_for() -> None:
@@ -391,20 +394,19 @@ def test_a_flag_that_only_follows_from_the_effect_does_not_stop_a_tool_that_may_
     error = fw.parse(fw.to_result(fw.Transient("m", code="TIMEOUT", effect="unknown"), "v1"))
     assert isinstance(error, fw.ToolError)
     told = Traits("t").known(reads=["t"])
-    assert [fw.decide(error, tool=tool).next for tool in (told, IDEMPOTENT, WRITE)] == [
+    assert [fw.decide(error, tool=tool).next for tool in (READ_ONLY, told, IDEMPOTENT, WRITE)] == [
+        Next.RETRY,
         Next.RETRY,
         Next.RETRY,
         Next.ASK,
     ]
 
 
-@pytest.mark.parametrize("effect", ["unknown", "partial", "done"])
-def test_a_server_that_says_that_a_read_may_have_done_something_is_believed(effect: str) -> None:
+@pytest.mark.parametrize("effect", ["partial", "done"])
+def test_a_server_that_says_that_a_read_has_done_something_is_believed(effect: str) -> None:
     error = fw.parse(fw.to_result(fw.Transient("m", code="TIMEOUT", effect=effect), "v1"))
     assert isinstance(error, fw.ToolError)
     assert fw.decide(error, tool=READ_ONLY).doubtful
-    # What was only read from words is no such word.
-    assert fw.decide(error.replace(standing="quoted"), tool=READ_ONLY).repeats is (effect == "unknown")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 import failwell as fw
 from failwell.model.codes import find, humanize, upper_snake
-from failwell.model.error import DEFAULT_CODES, KIND_CLASSES
+from failwell.model.tool_error import DEFAULT_CODES, KIND_CLASSES
 
 CLASSES = {
     fw.Kind.NOT_FOUND: (fw.NotFound, "NOT_FOUND", "fix_and_retry", "none", LookupError),

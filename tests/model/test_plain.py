@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from failwell.model.plain import (
+from failwell.model.json_values import (
     MAX_DEPTH,
     MAX_VALUES,
     UNSET,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import failwell as fw
 from failwell.observe import UNKNOWN, Stats, ToolStats
-from failwell.observe.counting import BOUNDS, MOST_CODES, MOST_TOOLS
+from failwell.observe.counters import BOUNDS, MOST_CODES, MOST_TOOLS
 
 SECONDS = st.one_of(st.floats(0, 0.02), st.floats(0, 200), st.sampled_from(BOUNDS))
 

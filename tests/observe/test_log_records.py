@@ -15,7 +15,7 @@ from rich.logging import RichHandler
 
 import failwell as fw
 from failwell.observe import log_failure
-from failwell.observe.records import way
+from failwell.observe.log import way
 
 NAMES = sorted({*vars(logging.makeLogRecord({})), "message", "asctime", "taskName", "exc_info", "stack_info"})
 FIELDS = [
@@ -318,7 +318,7 @@ def test_nothing_is_put_into_words_when_nobody_listens(kind: str, monkeypatch: p
     def never(*given: object) -> str:
         raise KeyboardInterrupt("somebody put it into words")
 
-    monkeypatch.setattr("failwell.observe.records._told", never)
+    monkeypatch.setattr("failwell.observe.log._told", never)
     log_failure(loggers[kind], missing(), tool="t")
     assert kept(off).records == []
 

@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import failwell as fw
 from failwell.observe import UNKNOWN, Stats
-from failwell.observe.counting import BOUNDS
+from failwell.observe.counters import BOUNDS
 from failwell.observe.prometheus import Collector
 
 

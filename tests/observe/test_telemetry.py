@@ -23,7 +23,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 
 import failwell as fw
-from failwell.observe import UNKNOWN, CallEvent, durations, mark_failure, telemetry
+from failwell.observe import UNKNOWN, CallEvent, durations, mark_failure
+from failwell.observe import otel as telemetry
 
 CALLERS = ["validation", "not_found", "permission", "conflict"]
 OURS = ["transient", "internal"]

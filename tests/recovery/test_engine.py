@@ -10,7 +10,7 @@ import pytest
 
 import failwell as fw
 from failwell.model.call import fingerprint
-from failwell.model.decide import Next
+from failwell.model.decision import Next
 from failwell.recovery import IDEMPOTENCY_KEY, IDEMPOTENCY_STORE, Engine, KeyForgotten, Run, Tools, store_of
 from failwell.testing import FakeClock
 

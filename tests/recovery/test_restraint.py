@@ -13,7 +13,7 @@ from failwell.formats.text import USUAL_WAIT
 from failwell.recovery.breaker import Breaker, is_to_blame
 from failwell.recovery.budget import Budget
 from failwell.recovery.loops import LoopGuard
-from failwell.recovery.wording import sharper
+from failwell.recovery.refusals import sharper
 
 
 def test_a_breaker_opens_after_so_many_failures_in_a_row_and_lets_one_call_try() -> None:

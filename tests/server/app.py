@@ -923,11 +923,6 @@ def nurse(path: str) -> None:
     import uvicorn.lifespan.on
     import uvicorn.protocols.http.h11_impl  # noqa: F401
 
-    import failwell.server.fastmcp
-    import failwell.server.logs
-    import failwell.server.lowlevel
-    import failwell.server.mcpserver  # noqa: F401
-
     for make in SERVERS.values():
         # They import more while they are made.
         make()

@@ -23,7 +23,7 @@ from pydantic import BaseModel
 
 import failwell as fw
 from failwell.server import Envelope, Safety, Target, deprecated, limit, rate, reply, stats
-from failwell.server.call import current
+from failwell.server.served_call import current
 
 SECRET: Final = "hunter2secret"
 # Nothing that a mask would know, so that only what never left can be missing.

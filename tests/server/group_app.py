@@ -12,7 +12,7 @@ import mcp_types
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field
 
-from failwell.server.groups import Group
+from failwell.server.groups.group import Group
 
 
 class Member(BaseModel):

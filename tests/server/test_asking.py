@@ -28,7 +28,7 @@ from wire import (
 )
 
 from failwell.formats import META_KEY
-from failwell.server.asking import KEY, ROUNDS
+from failwell.server.questions import KEY, ROUNDS
 
 FORMS: Final = {"elicitation": {"form": {}}}
 ASKS: Final = {"setting": "none", "capabilities": FORMS, "options": {"on_missing": "ask"}}

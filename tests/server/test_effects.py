@@ -17,7 +17,7 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 import failwell as fw
 import failwell.server
 from failwell.client import Recovering
-from failwell.client.telling import Told, attempted_sync
+from failwell.client.bridge import Told, attempted_sync
 from failwell.model.tool import Traits as ToolTraits
 
 READS = ToolAnnotations(read_only_hint=True)

@@ -35,8 +35,8 @@ from wire import (
 import failwell as fw
 from failwell.formats import META_KEY
 from failwell.formats.clients import find_client
-from failwell.server.call import EXTENSION, FORMAT_KEY
-from failwell.server.lowlevel import SERVER_INFO
+from failwell.server.adapters.lowlevel import SERVER_INFO
+from failwell.server.served_call import EXTENSION, FORMAT_KEY
 from recorded import one
 
 Ask = Callable[[Client], Any]

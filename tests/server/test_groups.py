@@ -34,7 +34,7 @@ import failwell.server
 from failwell.formats import META_KEY
 from failwell.model.parts import apply_patch
 from failwell.model.tool import Nature
-from failwell.server.groups import Group
+from failwell.server.groups.group import Group
 from recorded import one
 
 MAKERS: dict[str, Callable[[], Any]] = {

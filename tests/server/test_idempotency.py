@@ -32,9 +32,9 @@ from failwell.client import IDEMPOTENCY_KEY as KEY
 from failwell.formats import META_KEY
 from failwell.server import Kept, KeysInMemory, KeysOnDisk, KeyStore, Options
 from failwell.server.boundary import Boundary
-from failwell.server.call import Call
 from failwell.server.facts import Facts, Failed
-from failwell.server.idempotency import REPLAYED
+from failwell.server.once.repeats import REPLAYED
+from failwell.server.served_call import Call
 
 # --- stores ----------------------------------------------------------------------------------------------------------
 

@@ -24,11 +24,11 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 
 import failwell as fw
-from failwell.server import limits
-from failwell.server.call import Call, current
-from failwell.server.limits import limit, rate
-from failwell.server.rules import Rule, deprecated
-from failwell.server.safety import Safety, Target
+from failwell.server.rules import limits
+from failwell.server.rules.limits import limit, rate
+from failwell.server.rules.rule import Rule, deprecated
+from failwell.server.rules.safety import Safety, Target
+from failwell.server.served_call import Call, current
 
 # Only against what never ends; nothing is waited for so long.
 PATIENCE = 300

@@ -32,7 +32,7 @@ from wire import ERAS, SERVERS, Client, Json, Nursery, Wanted, client_of, settle
 
 import failwell.server
 from failwell.formats import META_KEY
-from failwell.observe import telemetry
+from failwell.observe import otel as telemetry
 
 ID: Final = re.compile(r"[0-9a-f]{12}")
 

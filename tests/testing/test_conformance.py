@@ -123,7 +123,7 @@ def test_a_wrong_implementation_fails_with_the_difference(script: Callable[[str]
         "    not named: code",
         "    named: mood",
         "  typed/render/rate-limited",
-        '    data.retry_after: expected 30, got "120"',
+        '    data.retry_after: expected 30, got "30"',
         "    retry: expected nothing, got true",
         "conforms: nothing in full",
     ]

@@ -85,3 +85,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+
+
+__all__ = ["main", "build_parser"]

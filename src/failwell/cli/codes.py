@@ -8,8 +8,7 @@ from argparse import Namespace, RawDescriptionHelpFormatter
 from contextlib import redirect_stdout
 from typing import Any
 
-from failwell.model.catalogs import CATALOGS
-from failwell.model.codes import CatalogType, Code
+from failwell.model import CATALOGS, CatalogType, Code
 
 from .io import Commands, Stop, print_json, print_table
 

@@ -7,8 +7,7 @@ from argparse import Namespace, RawDescriptionHelpFormatter
 from collections import Counter
 from typing import Any
 
-from failwell.testing.conformance import LEVELS, TIMEOUT, Failure, Report, Vector, load_vectors
-from failwell.testing.conformance import run as run_vectors
+from failwell.testing import conformance
 
 from .io import Commands, Stop, console, print_json, print_table
 
@@ -37,9 +36,14 @@ def register(commands: Commands) -> None:
         formatter_class=RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--format", action="append", metavar="F", help=f"only this one; may be repeated: {', '.join(LEVELS)}"
+        "--format",
+        action="append",
+        metavar="F",
+        help=f"only this one; may be repeated: {', '.join(conformance.LEVELS)}",
     )
-    parser.add_argument("--timeout", type=float, default=TIMEOUT, metavar="S", help="seconds to wait for an answer")
+    parser.add_argument(
+        "--timeout", type=float, default=conformance.TIMEOUT, metavar="S", help="seconds to wait for an answer"
+    )
     parser.add_argument("--list", action="store_true", help="how many vectors there are, and run nothing")
     parser.add_argument("--json", action="store_true", help="for programs")
     parser.set_defaults(run=run)
@@ -47,9 +51,9 @@ def register(commands: Commands) -> None:
 
 def run(options: Namespace) -> int:
     for name in options.format or ():
-        if name not in LEVELS:
-            raise Stop(f"there are no vectors for {name!r}; use one of: {', '.join(LEVELS)}")
-    vectors = load_vectors(dict.fromkeys(options.format or LEVELS))
+        if name not in conformance.LEVELS:
+            raise Stop(f"there are no vectors for {name!r}; use one of: {', '.join(conformance.LEVELS)}")
+    vectors = conformance.load_vectors(dict.fromkeys(options.format or conformance.LEVELS))
     if options.list:
         return _list(vectors, options.json)
     if not options.after:
@@ -57,7 +61,7 @@ def run(options: Namespace) -> int:
     if not 0 < options.timeout < math.inf:
         raise Stop("--timeout is a number of seconds above zero")
     try:
-        report = run_vectors(options.after, vectors, options.timeout)
+        report = conformance.run(options.after, vectors, options.timeout)
     except (OSError, ValueError) as problem:
         raise Stop(f"cannot start {options.after[0]}: {getattr(problem, 'strerror', None) or problem}") from None
     if options.json:
@@ -69,7 +73,7 @@ def run(options: Namespace) -> int:
     return 0 if report.passed else 1
 
 
-def _list(vectors: list[Vector], as_json: bool) -> int:
+def _list(vectors: list[conformance.Vector], as_json: bool) -> int:
     counts = Counter((vector.format, vector.operation) for vector in vectors)
     rows = {
         level: {operation: counts[level, operation] for operation in _OPERATIONS if counts[level, operation]}
@@ -88,7 +92,7 @@ def _list(vectors: list[Vector], as_json: bool) -> int:
     return 0
 
 
-def _show(report: Report) -> None:
+def _show(report: conformance.Report) -> None:
     from rich.text import Text
 
     out = console()
@@ -109,12 +113,12 @@ def _show(report: Report) -> None:
     out.print(Text(f"conforms: {', '.join(claims) or 'nothing in full'}", style="bold"))
 
 
-def _lines(failure: Failure) -> list[str]:
+def _lines(failure: conformance.Failure) -> list[str]:
     lines = failure.differences
     return lines if len(lines) <= _SHOWN_LINES else [*lines[:_SHOWN_LINES], f"and {len(lines) - _SHOWN_LINES} more"]
 
 
-def _as_json(command: list[str], report: Report) -> dict[str, Any]:
+def _as_json(command: list[str], report: conformance.Report) -> dict[str, Any]:
     return {
         "command": command,
         "passed": report.passed,

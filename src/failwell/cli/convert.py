@@ -7,8 +7,7 @@ from argparse import Namespace, RawDescriptionHelpFormatter
 from typing import Any
 
 from failwell import losses, read
-from failwell.formats import FORMATS, to_wire
-from failwell.formats.wire import Outcome, read_json
+from failwell.formats import FORMATS, Outcome, read_json, to_wire
 
 from .io import Commands, Stop, add_source, as_written, check_format, not_an_error, read_source, speaks_unicode
 

@@ -8,9 +8,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from failwell.formats import FORMATS
-from failwell.formats.reading import is_prose
-from failwell.guard.visible import visible
+from failwell.formats import FORMATS, is_prose
+from failwell.guards import visible
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

@@ -6,8 +6,7 @@ import sys
 from argparse import Namespace, RawDescriptionHelpFormatter
 from importlib.resources import files
 
-from failwell.formats import FORMATS
-from failwell.formats.schema import SCHEMAS, schema
+from failwell.formats import FORMATS, SCHEMAS, schema
 
 from .io import Commands, Stop, print_table
 

@@ -11,23 +11,27 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .clock import Clock
-from .reading import Http, read
+from failwell.readers import Http as Http
+from failwell.readers import read
+
+from .system_clock import Clock as Clock
 
 if TYPE_CHECKING:
     from failwell.recovery import IDEMPOTENCY_KEY, Attempt, Report
 
-    from .fixing import patched
+    from .patches import patched
     from .recovering import Recovering
 
-__all__ = ["read", "Http", "Recovering", "Report", "Attempt", "patched", "Clock", "IDEMPOTENCY_KEY"]
+__all__ = ["read", "Recovering", "Report", "Attempt", "patched", "IDEMPOTENCY_KEY"]
+# What other rooms of this house use, and nobody else may count on.
+_HOUSE = ("Http", "Clock")
 
 _LATER = {
     "Recovering": "failwell.client.recovering",
     "IDEMPOTENCY_KEY": "failwell.recovery",
     "Report": "failwell.recovery",
     "Attempt": "failwell.recovery",
-    "patched": "failwell.client.fixing",
+    "patched": "failwell.client.patches",
 }
 
 

@@ -17,11 +17,10 @@ from typing import Any, Final
 from anthropic.types import ImageBlockParam, TextBlockParam, ToolResultBlockParam
 from anthropic.types.tool_result_block_param import Content
 
-from failwell.model.decide import Policy
-from failwell.model.tool import Traits
+from failwell.model import Policy, Traits
 
+from .bridge import failure, settle
 from .content import beside
-from .telling import failure, settle
 
 _IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from failwell.formats import keys
-from failwell.guard import DEFAULT
+from failwell.guards import DEFAULT
 
-from .telling import failure
+from .bridge import failure
 
 ORIGINAL: Final = keys.ORIGINAL
 """The key under which a bridge keeps the blocks of a server's result, where its text says something else."""

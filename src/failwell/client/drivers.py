@@ -14,9 +14,8 @@ from typing import Any, Final, Protocol, cast
 
 import anyio
 
-from failwell.formats import META_KEY, Outcome, to_result
-from failwell.formats.jsonrpc import MODERN_ERA
-from failwell.model.error import ToolError
+from failwell.formats import META_KEY, MODERN_ERA, Outcome, to_result
+from failwell.model import ToolError
 
 from .content import ORIGINAL, masked
 from .transport import again, noting, own_process
@@ -330,7 +329,7 @@ def _wire(outcome: Outcome, era: str) -> dict[str, Any]:
 
 
 def _marked(meta: Mapping[str, Any] | None, outcome: Outcome, original: list[Any] | None = None) -> dict[str, Any]:
-    from failwell.guard import DEFAULT
+    from failwell.guards import DEFAULT
 
     kept = {}
     if original is not None:

@@ -19,17 +19,12 @@ from langchain_core.tools import ArgsSchema, BaseTool, ToolException
 from langchain_core.utils.pydantic import TypeBaseModel
 from pydantic import PrivateAttr, ValidationError
 
-from failwell.classify.chain import chain
-from failwell.classify.telling import said
-from failwell.classify.validation import from_pydantic
 from failwell.formats import Outcome
-from failwell.model.decide import Policy
-from failwell.model.error import ToolError
-from failwell.model.needs import NeedsInput
+from failwell.model import NeedsInput, Policy, ToolError
+from failwell.readers import chain, from_pydantic, read, said
 
+from .bridge import Bridge, Course, Told, attempted, attempted_sync, failure, raised, settle
 from .content import ORIGINAL, beside
-from .reading import read
-from .telling import Bridge, Course, Told, attempted, attempted_sync, failure, raised, settle
 
 _COPIED: Final = frozenset(BaseTool.model_fields) - {"handle_tool_error", "handle_validation_error", "args_schema"}
 

@@ -19,18 +19,13 @@ from agents.exceptions import AgentsException, ModelBehaviorError, UserError
 from agents.mcp import MCPServer
 from mcp_types import CallToolResult
 
-from failwell.classify import from_http
-from failwell.classify.telling import said
-from failwell.classify.validation import from_pydantic
 from failwell.formats import META_KEY, to_result
-from failwell.model.decide import Policy
-from failwell.model.error import ToolError
-from failwell.model.kinds import Effect
-from failwell.model.parts import FieldError
+from failwell.model import Effect, FieldError, Policy, ToolError
+from failwell.readers import from_http, from_pydantic, said
 from failwell.recovery import store_of
 
+from .bridge import Bridge, Course, Told, attempted, failure, raised, settle
 from .content import ORIGINAL, beside, masked
-from .telling import Bridge, Course, Told, attempted, failure, raised, settle
 
 S = TypeVar("S", bound=MCPServer)
 

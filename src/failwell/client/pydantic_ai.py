@@ -23,10 +23,10 @@ from pydantic_ai.mcp import MCPToolset
 from pydantic_ai.tools import AgentDepsT
 
 from failwell.formats import Outcome
-from failwell.model.decide import Next, Policy
+from failwell.model import Next, Policy
 from failwell.recovery import store_of
 
-from .telling import Bridge, Course, Told, attempted, failure, raised
+from .bridge import Bridge, Course, Told, attempted, failure, raised
 
 
 @dataclass(slots=True)

@@ -21,25 +21,21 @@ from typing import Any, Final
 
 import anyio
 
-from failwell.formats import Outcome
-from failwell.formats.text import next_action
-from failwell.model.decide import Next, Policy
-from failwell.model.error import ToolError
-from failwell.model.kinds import Effect
-from failwell.model.needs import NeedsInput
+from failwell.formats import Outcome, next_action
+from failwell.model import Effect, NeedsInput, Next, Policy, ToolError
+from failwell.readers import is_envelope, is_failing, read, text_of
 from failwell.recovery import LOST, Attempt, Engine, KeyForgotten, Report, Verdict, remembered, says_doubt
 
-from .call import Call
-from .clock import SYSTEM, Clock
 from .connection import Connection, Live, NotConnected, OutOfTime
+from .course import Call
 from .drivers import driver_for
-from .explaining import explained, misspelt
-from .listing import LISTING_TIMEOUT, Listing
-from .reading import is_envelope, is_failing, read, text_of
-from .sending import is_plain, unsendable
+from .explanation import explained, misspelt
+from .local_errors import closed, not_connected, too_late
+from .sendable import is_plain, unsendable
 from .surface import attribute_of
+from .system_clock import SYSTEM, Clock
+from .tool_list import LISTING_TIMEOUT, Listing
 from .witness import Seen, watching
-from .wording import closed, not_connected, too_late
 
 log = logging.getLogger("failwell.client")
 

@@ -18,10 +18,8 @@ import httpx2
 from mcp.shared.message import SessionMessage
 from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError
 
-from failwell.model.error import ToolError
-from failwell.model.kinds import Effect
-
-from .reading import BAD_ANSWER, Http
+from failwell.model import Effect, ToolError
+from failwell.readers import BAD_ANSWER, Http
 
 _LARGEST_BODY: Final = 65_536
 _LONGEST_FRAME: Final = 1_000_000

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from failwell.model.error import CANONICAL_VERSION, ToolError
-from failwell.model.forms import Form
-from failwell.model.kinds import Kind
-from failwell.model.needs import NeedsInput
-from failwell.model.plain import Json
-from failwell.model.wording import compact
+from failwell.model import CANONICAL_VERSION, Form, Json, Kind, NeedsInput, ToolError, compact
 
 from .wire import OBJECT, RESERVED, Format, Outcome, Sign, brief, build
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from failwell.model.codes import find
-from failwell.model.error import DEFAULT_CODES, ToolError
-from failwell.model.kinds import Kind
+from failwell.model import DEFAULT_CODES, Kind, ToolError, find
 
 # core code: (contract 001, contract 003)
 ROWS: Final[dict[str, tuple[str, str]]] = {

@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from failwell.model.error import ToolError
-from failwell.model.kinds import Effect, Kind, Strategy
-from failwell.model.plain import Json, plain
+from failwell.model import Effect, Json, Kind, Strategy, ToolError, plain
 
 from .wire import build
 

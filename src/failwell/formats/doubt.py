@@ -10,10 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from failwell.model.error import ToolError
-from failwell.model.kinds import IN_DOUBT, Effect
-from failwell.model.parts import Action
-from failwell.model.wording import compact
+from failwell.model import IN_DOUBT, Action, Effect, ToolError, compact
 
 ASK: Final = "Next: ask the user."
 _LONGEST_REASON: Final = 500

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeGuard
 
-from failwell.model.codes import find, snake
-from failwell.model.error import ToolError
-from failwell.model.forms import Form
-from failwell.model.kinds import Effect
-from failwell.model.plain import Json, instant, plain, positive, rfc3339
+from failwell.model import Effect, Form, Json, ToolError, find, instant, plain, positive, rfc3339, snake
 
 from .crosswalk import ROWS, core_code, default_code
 from .wire import OBJECT, RESERVED, Format, Sign, brief, build, outward, pretty, restore, whole

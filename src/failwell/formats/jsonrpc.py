@@ -8,16 +8,25 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final
 
-from failwell.model.codes import Code, find
-from failwell.model.error import ToolError
-from failwell.model.forms import Form
-from failwell.model.kinds import IN_DOUBT, Kind, Strategy
-from failwell.model.parts import FieldError, read_problem
-from failwell.model.plain import MAX_ITEMS, UNSET, Json, text
-from failwell.model.wording import compact
+from failwell.model import (
+    IN_DOUBT,
+    MAX_ITEMS,
+    UNSET,
+    Code,
+    FieldError,
+    Form,
+    Json,
+    Kind,
+    Strategy,
+    ToolError,
+    compact,
+    find,
+    read_problem,
+    text,
+)
 
 from .crosswalk import default_code, number_of
-from .doubt import author_of, recovery
+from .doubt import author_of, effect_in, recovery
 from .keys import TOOL_ERROR
 from .wire import (
     OBJECT,
@@ -36,7 +45,7 @@ from .wire import (
     stow_in,
     whole,
 )
-from .xml_reading import path_from
+from .xml_reader import path_from
 
 MODERN_ERA: Final = "2026-07-28"
 ERA: Final = re.compile(r"\d{4}-\d\d-\d\d")
@@ -136,7 +145,7 @@ def on_wire(number: int | None, error: ToolError, era: str) -> int:
 @cache
 def _numbered() -> dict[int, Code]:
     """The contract's codes by number; the catalogues are loaded when somebody needs one."""
-    from failwell.model.catalogs import JsonRpc
+    from failwell.model import JsonRpc
 
     return {code.number: code for code in JsonRpc if code.number is not None}
 
@@ -245,8 +254,8 @@ def _load(data: Mapping[str, Any], clean: bool) -> ToolError:
         clean=clean,
     )
     said = error._given.get("suggestion")
-    if said is not None and error.effect in IN_DOUBT:
-        error.suggestion = author_of(said)
+    if said is not None and (effect := effect_in(said)) is not None:
+        error.effect, error.suggestion = effect, author_of(said)
     elif said is not None and said.endswith(_SUGGESTION_ENDS) and said == _default_suggestion(error):
         error.suggestion = None
     return restore(

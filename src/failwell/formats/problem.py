@@ -10,12 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from failwell.model.error import ToolError
-from failwell.model.forms import Form
-from failwell.model.kinds import Kind
-from failwell.model.parts import FieldError, Path, read_problem
-from failwell.model.plain import MAX_ITEMS, UNSET, Json
-from failwell.model.wording import compact
+from failwell.model import MAX_ITEMS, UNSET, FieldError, Form, Json, Kind, Path, ToolError, compact, read_problem
 
 from .canonical import FIELDS, LISTS, list_fields
 from .wire import OBJECT, Format, Sign, build, kept_map, read_parts

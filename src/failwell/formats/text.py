@@ -9,16 +9,26 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from failwell.model.error import ToolError
-from failwell.model.kinds import IN_DOUBT, Effect, Kind, Strategy
-from failwell.model.needs import NeedsInput
-from failwell.model.parts import Action, Option, Patch, Path
-from failwell.model.plain import UNSET, Json, rfc3339
-from failwell.model.wording import compact
+from failwell.model import (
+    IN_DOUBT,
+    UNSET,
+    Action,
+    Effect,
+    Json,
+    Kind,
+    NeedsInput,
+    Option,
+    Patch,
+    Path,
+    Strategy,
+    ToolError,
+    compact,
+    rfc3339,
+)
 
 from .doubt import doubt, effect_in, harmless, next_step
 from .wire import Format, build, whole
-from .xml_writing import field_text
+from .xml_writer import field_text
 
 _BY_STRATEGY: Final = {
     Strategy.USER_ACTION: "Ask the user: something has to be changed first.",
@@ -96,7 +106,8 @@ def _after_doubt(error: ToolError) -> list[str]:
         return [*said, next_step(error)]
     if error.effect is Effect.PARTIAL and (changes := _changes(error)):
         return [*said, f"Next: call {error.tool or 'it'} for the rest, with {', '.join(changes)}."]
-    others = error.replace(actions=[action for action in error.actions if action.tool != error.tool])
+    # The call itself is no way out, unless it goes on where it stopped.
+    others = error.replace(actions=[each for each in error.actions if error.may_repeat or each.tool != error.tool])
     if calls := _calls(others, " ".join(said)):
         return [*said, f"Next: call {calls}."]
     return said or [next_step(error)]

@@ -11,11 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from failwell.model.error import ToolError
-from failwell.model.forms import Form
-from failwell.model.kinds import IN_DOUBT, Kind
-from failwell.model.plain import Json, instant
-from failwell.model.wording import compact
+from failwell.model import IN_DOUBT, Form, Json, Kind, ToolError, compact, instant
 
 from .crosswalk import default_code
 from .text import next_action

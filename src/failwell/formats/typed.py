@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from failwell.model.error import ToolError
-from failwell.model.forms import Form
-from failwell.model.kinds import Kind
-from failwell.model.plain import Json
-from failwell.model.wording import compact
+from failwell.model import Form, Json, Kind, ToolError, compact
 
 from .wire import (
     OBJECT,

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from failwell.model.codes import Code, find
-from failwell.model.error import ToolError
-from failwell.model.forms import Form
-from failwell.model.kinds import IN_DOUBT
-from failwell.model.needs import NeedsInput
-from failwell.model.plain import Json, each, seconds
+from failwell.model import IN_DOUBT, Code, Form, Json, NeedsInput, ToolError, each, find, seconds
 
 from .crosswalk import ROWS, core_code
 from .text import as_prose

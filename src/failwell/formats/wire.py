@@ -9,15 +9,32 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, TypeGuard
 
-from failwell.model.codes import Code, find
-from failwell.model.error import KIND_CLASSES, PROVENANCE, ToolError, normalised
-from failwell.model.fields import Fields, severity_of, status
-from failwell.model.forms import SILENT, Form, tell
-from failwell.model.kinds import IN_DOUBT, Effect, Kind, Severity, Strategy
-from failwell.model.needs import NeedsInput
-from failwell.model.parts import CLEAN_PARTS
-from failwell.model.plain import MAX_DEPTH, Json, plain, text
-from failwell.model.wording import compact
+from failwell.model import (
+    CLEAN_PARTS,
+    IN_DOUBT,
+    KIND_CLASSES,
+    MAX_DEPTH,
+    PROVENANCE,
+    SILENT,
+    Code,
+    Effect,
+    Fields,
+    Form,
+    Json,
+    Kind,
+    NeedsInput,
+    Severity,
+    Strategy,
+    ToolError,
+    compact,
+    find,
+    normalised,
+    plain,
+    severity_of,
+    status,
+    tell,
+    text,
+)
 
 RESERVED: Final = "failwell"
 """The key under which a format keeps what its contract has no word for."""
@@ -325,9 +342,11 @@ def restore(
 
 def doubted(error: ToolError) -> ToolError:
     """An error beside which stands that its call may have been done: the more careful of the two counts."""
-    return error.replace(effect=Effect.UNKNOWN).note(
-        "Something in the answer says that the call may have been done; the careful reading counts."
-    )
+    known = error.replace(effect=Effect.UNKNOWN)
+    return known.note(_DOUBTED) if _permits(error) else known
+
+
+_DOUBTED: Final = "Something in the answer says that the call may have been done; the careful reading counts."
 
 
 def _no_bolder(whole: ToolError, form: ToolError) -> ToolError:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from failwell.model.error import ToolError
-from failwell.model.plain import Json
+from failwell.model import Json, ToolError
 
 from .wire import Format
-from .xml_reading import load
-from .xml_writing import dump
+from .xml_reader import load
+from .xml_writer import dump
 
 
 def _stow(error: ToolError, carried: dict[str, Json], **options: str) -> str:

@@ -11,17 +11,22 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from .checking import differences, markdown, problems
-from .entries import Manifest, NoManifest, ToolEntry, load
+from .audit import differences, markdown, problems
+from .entries import Manifest, ToolEntry, load
+from .entries import NoManifest as NoManifest
 
 if TYPE_CHECKING:
-    from .building import Recorder, build, read_seen
-    from .listing import of_command, of_server, of_url
+    from .builder import Recorder
+    from .builder import build as build
+    from .builder import read_seen as read_seen
+    from .origins import of_command as of_command
+    from .origins import of_server as of_server
+    from .origins import of_url as of_url
 
 # Reading a manifest needs no SDK; making one does.
 _LATER: Final = {
-    **dict.fromkeys(("Recorder", "build", "read_seen"), ".building"),
-    **dict.fromkeys(("of_command", "of_server", "of_url"), ".listing"),
+    **dict.fromkeys(("Recorder", "build", "read_seen"), ".builder"),
+    **dict.fromkeys(("of_command", "of_server", "of_url"), ".origins"),
 }
 
 
@@ -34,16 +39,12 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "Manifest",
-    "NoManifest",
     "Recorder",
     "ToolEntry",
-    "build",
     "differences",
     "load",
     "markdown",
-    "of_command",
-    "of_server",
-    "of_url",
     "problems",
-    "read_seen",
 ]
+# What the command line uses, and nobody else may count on.
+_HOUSE: Final = ("NoManifest", "build", "of_command", "of_server", "of_url", "read_seen")

@@ -13,11 +13,8 @@ from collections.abc import Callable, Mapping
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
-from failwell.classify import DEFAULT, Table, classify, partial_failure
-from failwell.model.codes import Code, find
-from failwell.model.error import ToolError, error, required
-from failwell.model.needs import NeedsInput
-from failwell.model.template import Template
+from failwell.model import Code, NeedsInput, Template, ToolError, error, find, required
+from failwell.readers import DEFAULT, Table, classify, partial_failure
 
 _DEEPEST: Final = 12
 _LARGEST: Final = 1000

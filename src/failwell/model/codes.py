@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 from .kinds import EFFECT_OF_KIND, IN_DOUBT, STRATEGY_OF_KIND, Effect, Kind, Strategy
 
 if TYPE_CHECKING:
-    from .error import ToolError
     from .fields import Fields
+    from .tool_error import ToolError
 
 
 _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\s\-_.]+")
@@ -98,7 +98,7 @@ class Code:
 
     def __call__(self, message: object = "", **fields: Unpack[Fields]) -> ToolError:
         """The error with this code: an instance of its kind's class."""
-        from .error import ToolError
+        from .tool_error import ToolError
 
         return ToolError._coded(self, message, fields)
 

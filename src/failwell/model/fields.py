@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypedDict, TypeVar, overload
 
+from .json_values import positive
 from .kinds import Effect, Kind, Severity, Strategy
 from .parts import Action, Conflicting, FieldError, Patch
-from .plain import positive
 
 if TYPE_CHECKING:
-    from .error import ToolError
+    from .tool_error import ToolError
 
 T = TypeVar("T")
 

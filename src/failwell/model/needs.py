@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from .error import CANONICAL_VERSION, Invalid, ToolError
 from .fields import Standing
+from .json_values import Json, each, label, lines, plain, text
 from .parts import FieldError, Option, all_of
-from .plain import Json, each, label, lines, plain, text
+from .tool_error import CANONICAL_VERSION, Invalid, ToolError
 
 
 class NeedsInput(Exception):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Final, Literal, Self, TypeVar
 
-from .plain import UNSET, Json, Unset, each, label, plain, plain_map, text
+from .json_values import UNSET, Json, Unset, each, label, plain, plain_map, text
 
 Path = tuple[str | int, ...]
 T = TypeVar("T")

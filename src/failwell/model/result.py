@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, NoReturn, TypeVar
 
-from .error import ToolError
 from .needs import NeedsInput
+from .tool_error import ToolError
 
 T = TypeVar("T")
 U = TypeVar("U")

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
-from .error import ToolError
+from .json_values import UNSET, seconds, text
 from .kinds import Kind, Strategy
-from .lazily import pattern
 from .parts import FieldError
-from .plain import UNSET, seconds, text
+from .regex import pattern
+from .tool_error import ToolError
 
 _VARIABLE = pattern(r"\{(\w+)\}")
 MISSING: Final = "(unknown)"

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final
 
-from .lazily import pattern
+from .regex import pattern
 
 # As long as MCP lets a name be.
 LONGEST: Final = 128

@@ -5,25 +5,27 @@ Whoever watches is never felt by the call: a hook, a handler or an exporter that
 
 from __future__ import annotations
 
-from .counting import UNKNOWN, Stats, ToolStats
-from .events import CallEvent, Hook, emit, new_id
-from .records import log_failure
-from .telemetry import count_failure, durations, mark_failure, mark_span
+from .counters import UNKNOWN as UNKNOWN
+from .counters import Stats, ToolStats
+from .events import CallEvent, Hook, emit
+from .events import new_id as new_id
+from .log import log_failure
+from .otel import count_failure as count_failure
+from .otel import durations
+from .otel import mark_failure as mark_failure
+from .otel import mark_span as mark_span
 
 __all__ = [
     # how often, how long, how it failed
     "Stats",
     "ToolStats",
-    "UNKNOWN",
     # one call
     "CallEvent",
     "Hook",
     "emit",
-    "new_id",
     # where it is told
     "log_failure",
-    "mark_failure",
-    "mark_span",
-    "count_failure",
     "durations",
 ]
+# What other rooms of this house use, and nobody else may count on.
+_HOUSE = ("UNKNOWN", "new_id", "mark_failure", "mark_span", "count_failure")

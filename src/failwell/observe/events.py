@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from failwell.classify.chain import attribute
-from failwell.classify.telling import named
-from failwell.guard import DEFAULT
-from failwell.model.error import ToolError
+from failwell.guards import DEFAULT
+from failwell.model import ToolError
+from failwell.readers import attribute, named
 
 log = logging.getLogger("failwell.observe")
 _MOST_REPORTED: Final = 100

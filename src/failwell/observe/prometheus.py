@@ -13,7 +13,7 @@ except ImportError:
         'failwell.observe.prometheus needs prometheus-client: pip install "failwell[prometheus]"'
     ) from None
 
-from .counting import ToolStats
+from .counters import ToolStats
 
 
 class Collector(_Collector):

@@ -11,9 +11,9 @@ from .clock import Clock
 from .engine import Ending, Engine, Run, Verdict
 from .keys import IDEMPOTENCY_KEY, IDEMPOTENCY_STORE, KeyForgotten, store_of
 from .patience import LOST
+from .refusals import NEVER_SENT, says_doubt
 from .report import Attempt, Report, remembered
 from .tools import Tools
-from .wording import NEVER_SENT, says_doubt
 
 __all__ = [
     # The engine, and what it is given and gives.

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from failwell.model.error import ToolError
-from failwell.model.forms import form_of
-from failwell.model.kinds import IN_DOUBT, Effect, Kind
-from failwell.model.tool import ADVICE, ESCAPED, Nature, Traits
+from failwell.model import ADVICE, ESCAPED, IN_DOUBT, Effect, Kind, Nature, ToolError, Traits, form_of
 
 _NO_REFUSAL: Final = frozenset({Kind.TRANSIENT, Kind.INTERNAL})
 _SAY_AGAIN: Final = frozenset({Kind.VALIDATION, Kind.TRANSIENT, Kind.CONFLICT})

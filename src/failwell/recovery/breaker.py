@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from failwell.model.error import ToolError
-from failwell.model.kinds import Kind
+from failwell.model import Kind, ToolError
 
 _TO_BLAME: Final = frozenset({Kind.TRANSIENT, Kind.INTERNAL})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from failwell.model.error import ToolError
+from failwell.model import ToolError
 
 _COSTS: Final = {"RATE_LIMITED": 0.4, "SERVER_BUSY": 0.4, "TIMEOUT": 1.5}
 

@@ -19,21 +19,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from failwell.formats import Outcome, render
-from failwell.formats.text import usual_action
-from failwell.model.decide import Decision, Next, Policy, decide
-from failwell.model.error import ToolError
-from failwell.model.kinds import IN_DOUBT
-from failwell.model.needs import NeedsInput
-from failwell.model.tool import Traits
+from failwell.formats import Outcome, render, usual_action
+from failwell.model import IN_DOUBT, Decision, NeedsInput, Next, Policy, ToolError, Traits, decide
 
 from .attempts import effect_of, in_all, spread
 from .clock import Clock
 from .keys import Key, KeyForgotten
 from .patience import Patience
+from .refusals import sharper, times_of
 from .report import Attempt, Report
 from .tools import Tools
-from .wording import sharper, times_of
 
 # A server that answers every answer with another question is not going to be content.
 _MOST_QUESTIONS: Final = 5

@@ -7,11 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from failwell.formats.text import USUAL_WAIT
-from failwell.model.call import fingerprint
-from failwell.model.decide import Policy
-from failwell.model.error import ToolError
-from failwell.model.kinds import Effect, Kind
+from failwell.formats import USUAL_WAIT
+from failwell.model import Effect, Kind, Policy, ToolError, fingerprint
 
 # As many calls as a loop can have steps, and no more than an agent can make by mistake.
 _MOST_CALLS: Final = 1_000

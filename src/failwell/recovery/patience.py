@@ -7,13 +7,12 @@ from threading import RLock
 from typing import Any, Final
 
 from failwell.formats import Outcome
-from failwell.model.decide import Policy
-from failwell.model.error import ToolError
+from failwell.model import Policy, ToolError
 
 from .breaker import Breaker, is_to_blame
 from .budget import Budget, cost_of
 from .loops import LoopGuard
-from .wording import is_broken, is_repeated, times_of
+from .refusals import is_broken, is_repeated, times_of
 
 LOST: Final = frozenset({"NETWORK_ERROR", "UNAVAILABLE"})
 """Failures after which the connection is of no more use."""

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from failwell.formats import Outcome
-from failwell.guard import DEFAULT
-from failwell.model.decide import Decision
-from failwell.model.error import ToolError
+from failwell.guards import DEFAULT
+from failwell.model import Decision, ToolError
 
 # Of what was sent with one call, as it is remembered: in all, in one argument that is too long, and how many of those.
 _ROOM: Final = 4_000

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from failwell.classify.verify import find_check
-from failwell.model.parts import Action
-from failwell.model.tool import Traits
+from failwell.model import Action, Traits
+from failwell.readers import find_check
 
 
 @dataclass(frozen=True, slots=True)

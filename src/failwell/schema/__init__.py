@@ -5,12 +5,12 @@ Other rooms import what is listed here, and nothing from inside. No validator is
 
 from __future__ import annotations
 
+from .argument_names import has_names, open_ended, strange_names
 from .certainty import fits
 from .check import Checker, Checkers, broken_rules
 from .fixes import as_option
 from .jsonschema_errors import jsonschema_problems
 from .locations import anchored, decoded, errors_of, loc_of
-from .names import has_names, open_ended, strange_names
 from .nodes import branches_of, properties_of, step_into
 from .problems import (
     LONGEST_NAME,
@@ -28,7 +28,7 @@ from .problems import (
 )
 from .pydantic_errors import pydantic_problems
 from .refs import Schema, renamed, resolve
-from .rules import PYDANTIC, Of
+from .rule_table import PYDANTIC, Of
 from .spelling import is_certain, nearest, normal, one_edit, ranked
 from .walk import ANY, places
 

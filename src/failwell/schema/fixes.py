@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from failwell.model.plain import UNSET, Json, Unset, text
+from failwell.model import UNSET, Json, Unset, text
 
 from .certainty import fits, same
 from .nodes import options_of, types_of

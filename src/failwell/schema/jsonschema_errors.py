@@ -8,13 +8,12 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, Final
 
-from failwell.model.parts import Path
-from failwell.model.plain import UNSET
+from failwell.model import UNSET, Path
 
 from .nodes import branch_of, discriminator, properties_of, tags_of
 from .problems import MOST_READ, Broken, Call, Problems, step_of, told
 from .refs import Schema, resolve
-from .rules import FORMATS, KEYWORDS, RULES
+from .rule_table import FORMATS, KEYWORDS, RULES
 
 
 def jsonschema_problems(errors: object, call: Call) -> Problems:

@@ -9,12 +9,11 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from failwell.model.parts import Path
-from failwell.model.plain import UNSET, Unset
+from failwell.model import UNSET, Path, Unset
 
 from .nodes import at, step_into
 from .refs import NOTHING, Schema
-from .rules import PYDANTIC
+from .rule_table import PYDANTIC
 
 KEY: Final = "[key]"
 _LONGEST_TEXT: Final = 100_000

@@ -7,8 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from failwell.model.parts import Path
-from failwell.model.plain import UNSET, Json
+from failwell.model import UNSET, Json, Path
 
 from .refs import CLASH, DEEPEST, NOTHING, Schema, resolve
 

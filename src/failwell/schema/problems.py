@@ -7,16 +7,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
-from failwell.model.error import Invalid, ToolError
-from failwell.model.parts import FieldError, Patch, Path
-from failwell.model.plain import UNSET, Json, Unset, plain, text
-from failwell.model.wording import FIX_FIELDS, compact, shown
+from failwell.model import (
+    FIX_FIELDS,
+    UNSET,
+    FieldError,
+    Invalid,
+    Json,
+    Patch,
+    Path,
+    ToolError,
+    Unset,
+    compact,
+    plain,
+    shown,
+    text,
+)
 
 from . import fixes
 from .certainty import fits
 from .nodes import at, branches_of, options_of, properties_of, step_into, type_of, types_of
 from .refs import NOTHING, Schema
-from .rules import RULES, Rule
+from .rule_table import RULES, Rule
 from .spelling import is_certain, nearest
 
 MOST_PROBLEMS: Final = 20

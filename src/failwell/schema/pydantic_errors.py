@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from failwell.model.parts import Path
-from failwell.model.plain import UNSET, Json, plain
+from failwell.model import UNSET, Json, Path, plain
 
 from .locations import KEY, Place, errors_of, loc_of, place
 from .nodes import at, branches_of, options_of, tags_of
 from .problems import LONGEST_WORDS, MOST_READ, Broken, Call, Problems, cut, told, value_at
 from .refs import NOTHING, Schema
-from .rules import PYDANTIC, Of
+from .rule_table import PYDANTIC, Of
 
 
 def pydantic_problems(exc: object, call: Call, at: Path = ()) -> Problems:

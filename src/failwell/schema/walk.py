@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from failwell.model.parts import Path
+from failwell.model import Path
 
 from .refs import Schema, targets
 

@@ -15,37 +15,47 @@ from failwell.schema import nearest
 
 from .decorator import tool_errors
 from .envelopes import Envelope
-from .groups import Group
-from .keys import Kept, KeysInMemory, KeysOnDisk, KeyStore
-from .limits import limit, rate
-from .options import PROTOCOL_NUMBERS, Given, Options, untouched
-from .rules import Rule, deprecated
-from .safety import Safety, Target
+from .groups.group import Group
+from .once.stores import Kept, KeysInMemory, KeysOnDisk, KeyStore
+from .options import PROTOCOL_NUMBERS as PROTOCOL_NUMBERS
+from .options import Given, untouched
+from .options import Options as Options
+from .rules.limits import limit, rate
+from .rules.rule import Rule, deprecated
+from .rules.safety import Safety, Target
 
 if TYPE_CHECKING:
     from failwell.observe import ToolStats
 
     from .boundary import Boundary
     from .replies import reply, tool_result
-    from .streaming import progress
+    from .streams import progress
 
 S = TypeVar("S")
 
 # By name, so that nothing is imported that the server did not import itself.
 _ADAPTERS: Final = {
-    "fastmcp.server.server.FastMCP": ".fastmcp",
-    "mcp.server.mcpserver.server.MCPServer": ".mcpserver",
-    "mcp.server.lowlevel.server.Server": ".lowlevel",
+    "fastmcp.server.server.FastMCP": ".adapters.fastmcp",
+    "mcp.server.mcpserver.server.MCPServer": ".adapters.mcpserver",
+    "mcp.server.lowlevel.server.Server": ".adapters.lowlevel",
 }
 _MARK: Final = "_failwell_installed"
 # These need the SDK, which a server of another framework may do without.
-_LATER: Final = {"progress": ".streaming", "reply": ".replies", "tool_result": ".replies"}
+_LATER: Final = {"progress": ".streams", "reply": ".replies", "tool_result": ".replies"}
+# What other rooms of this house use, and nobody else may count on.
+_HOUSE: Final = {
+    **dict.fromkeys(("COMMON", "ROUTING", "functions_of", "published", "ruled", "said_of"), ".declared_failures"),
+    **dict.fromkeys(("group_of", "groups_of"), ".groups.group"),
+    "gate_of": ".served_call",
+    "installed_on": ".",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    home = _LATER.get(name) or _HOUSE.get(name)
+    if not home:
         raise AttributeError(f"module 'failwell.server' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
+    value = globals()[name] = getattr(import_module(home, __name__), name)
     return value
 
 
@@ -100,8 +110,6 @@ def _names(server: object) -> list[str]:
 __all__ = [
     # one line
     "install",
-    "Options",
-    "PROTOCOL_NUMBERS",
     "stats",
     "tool_errors",
     "untouched",

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from failwell.model.error import ToolError
-from failwell.model.parts import FieldError
+from failwell.model import FieldError, ToolError
 from failwell.schema import nearest
 
 

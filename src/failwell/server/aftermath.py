@@ -11,10 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
-from failwell.model.effects import marked_effect, marks
-from failwell.model.error import ToolError
-from failwell.model.kinds import IN_DOUBT, Effect
-from failwell.model.tool import ADVICE, ESCAPED, Nature
+from failwell.model import ADVICE, ESCAPED, IN_DOUBT, Effect, Nature, ToolError, marked_effect, marks
 
 from .facts import Facts
 from .options import is_untouched

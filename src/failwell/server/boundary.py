@@ -13,26 +13,21 @@ from typing import Any, TypeVar
 import jsonschema_rs  # noqa: F401
 from mcp_types import CallToolResult, InputRequiredResult, TextContent
 
-from failwell.classify.validation import from_schema, unknown_tool
-from failwell.classify.verify import find_check
 from failwell.formats import META_KEY, Outcome
-from failwell.model.effects import Marks, marks
-from failwell.model.error import ToolError
-from failwell.model.kinds import IN_DOUBT
-from failwell.model.needs import NeedsInput
-from failwell.model.tool import Nature
+from failwell.model import IN_DOUBT, Marks, Nature, NeedsInput, ToolError, marks
 from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, emit, log_failure, mark_failure
+from failwell.readers import find_check, from_schema, unknown_tool
 
 from .aftermath import tell_unmarked
-from .answering import Answering, identified
-from .asking import Answers, ask, can_ask, missing, resumed
-from .call import Call, current
+from .answer import Answering, identified
 from .extras import IGNORED
 from .facts import Facts, Failed, as_listed, taken
-from .idempotency import Once, key_of
+from .once.repeats import Once, key_of
 from .options import Options, is_untouched
 from .outputs import fitted
+from .questions import Answers, ask, can_ask, missing, resumed
 from .replies import enveloped, remarked
+from .served_call import Call, current
 
 log = logging.getLogger("failwell.server")
 

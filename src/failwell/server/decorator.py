@@ -7,13 +7,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Final, ParamSpec, TypeVar, overload
 
-from failwell.classify import DEFAULT, Table, classify, from_error
-from failwell.classify.refusal import refusal
-from failwell.model.effects import marked_effect, marking
-from failwell.model.error import ToolError
-from failwell.model.kinds import IN_DOUBT
-from failwell.model.needs import NeedsInput
-from failwell.model.result import unwrapped
+from failwell.model import IN_DOUBT, NeedsInput, ToolError, marked_effect, marking, unwrapped
+from failwell.readers import DEFAULT, Table, classify, from_error, refusal
 
 from .aftermath import Aftermath
 from .facts import Facts

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from failwell.formats.envelope import FORMAT, MODES, build_meta
+from failwell.formats import MODES, build_meta, envelope
 
 log = logging.getLogger("failwell.server")
 
@@ -24,7 +24,7 @@ class Envelope:
     mode: str | Callable[[], str] | None = None
     approval_mode: bool | Callable[[], bool] | None = None
     strict: bool = False
-    form: ClassVar[str] = FORMAT.name
+    form: ClassVar[str] = envelope.FORMAT.name
 
     def __post_init__(self) -> None:
         # Wrong settings are found when the server is set up, not when a call fails.

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from failwell.classify.validation import check_names, unknown_arguments
 from failwell.formats import keys
-from failwell.model.codes import snake
-from failwell.model.tool import Nature
+from failwell.model import Nature, snake
+from failwell.readers import check_names, unknown_arguments
 from failwell.schema import open_ended, properties_of
 
-from .call import Call
+from .served_call import Call
 
 if TYPE_CHECKING:
     from .facts import Facts

@@ -7,12 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from failwell.classify import is_order
-from failwell.classify.refusal import code_of, plain_function
 from failwell.formats import Outcome
-from failwell.model.declared import declared
-from failwell.model.effects import marks_effects
-from failwell.model.tool import Traits
+from failwell.model import Traits, declared, marks_effects
+from failwell.readers import code_of, is_order, plain_function
 
 URL_ELICITATION: Final = -32042
 

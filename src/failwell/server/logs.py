@@ -6,9 +6,8 @@ import logging
 import traceback
 from typing import Final
 
-from failwell.classify.chain import chain
-from failwell.classify.telling import named
-from failwell.guard import Guard
+from failwell.guards import Guard
+from failwell.readers import chain, named
 
 LOGGERS: Final = (
     "mcp.server.mcpserver.server",

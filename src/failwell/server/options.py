@@ -6,15 +6,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypedDict, TypeVar, get_args
 
-from failwell.classify import DEFAULT as ROWS
-from failwell.classify import Table
 from failwell.formats import FORMATS
-from failwell.guard import DEFAULT as GUARD
-from failwell.guard import Guard
+from failwell.guards import DEFAULT as GUARD
+from failwell.guards import Guard
+from failwell.readers import DEFAULT as ROWS
+from failwell.readers import Table
 
 from .envelopes import Envelope
-from .keys import KeyStore
-from .rules import Rule
+from .once.stores import KeyStore
+from .rules.rule import Rule
 
 F = TypeVar("F", bound=Callable[..., Any])
 Extra = Literal["auto", "reject", "warn", "allow"]

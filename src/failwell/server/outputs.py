@@ -9,11 +9,11 @@ from typing import Any, Final
 from mcp_types import CallToolResult, TextContent
 
 from failwell.formats import pretty
-from failwell.guard.budget import shorten
-from failwell.model.error import ToolError
+from failwell.guards import shorten
+from failwell.model import ToolError
 from failwell.schema import properties_of
 
-from .call import Call
+from .served_call import Call
 
 # How long texts and how many items stay, from what hardly shows to what is hardly left.
 _PLANS: Final = ((4000, 500), (2000, 200), (1000, 100), (500, 50), (200, 20), (100, 10), (60, 5), (40, 2), (20, 1))

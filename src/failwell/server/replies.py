@@ -8,13 +8,12 @@ from typing import Any, Final, Literal
 
 from mcp_types import CallToolResult, ContentBlock, TextContent
 
-from failwell.formats import FORMATS, GATES, META_KEY, pretty, render
-from failwell.formats.envelope import success
-from failwell.guard import Guard
-from failwell.model.plain import plain
+from failwell.formats import FORMATS, GATES, META_KEY, pretty, render, success
+from failwell.guards import Guard
+from failwell.model import plain
 
-from .call import Call, current
 from .envelopes import Envelope
+from .served_call import Call, current
 
 Gate = Literal["markdown", "json", "both"]
 _WRAPPED: Final = {"result"}

@@ -5,13 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from failwell.classify import classify, from_text
-from failwell.classify.builtin import broken, timed_out
-from failwell.classify.table import SHIPPED
-from failwell.classify.telling import said
 from failwell.formats import parse
-from failwell.model.error import ToolError
-from failwell.model.plain import seconds
+from failwell.model import ToolError, seconds
+from failwell.readers import SHIPPED, broken, classify, from_text, said, timed_out
 
 from .facts import URL_ELICITATION, Abandoned, BrokenResult
 

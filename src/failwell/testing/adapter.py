@@ -11,11 +11,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
-from failwell.formats import FORMATS, canonical, losses, parse, to_wire
-from failwell.formats.wire import Outcome
-from failwell.model.decide import Policy, decide
-from failwell.model.error import ToolError
-from failwell.model.plain import Json, instant
+from failwell.formats import FORMATS, Outcome, canonical, losses, parse, to_wire
+from failwell.model import Json, Policy, ToolError, decide, instant
 
 
 class Unsupported(Exception):

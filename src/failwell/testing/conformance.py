@@ -22,7 +22,7 @@ from threading import Thread
 from typing import IO, Any, Final, Self
 
 from failwell.formats import FORMATS
-from failwell.model.plain import Json
+from failwell.model import Json
 
 from .differences import differences
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from difflib import ndiff
 from typing import Any
 
-from failwell.model.plain import Json
+from failwell.model import Json
 
 _LONGEST = 160
 _ABSENT = object()

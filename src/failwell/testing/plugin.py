@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from .clock import FakeClock
-    from .hosting import ScriptedServer
+    from .fake_clock import FakeClock
+    from .host import ScriptedServer
     from .script import Tool
 
 
 @pytest.fixture
 def fake_clock() -> FakeClock:
     """A clock on which waits cost nothing: `fake_clock.slept` says how long an agent would have waited."""
-    from .clock import FakeClock
+    from .fake_clock import FakeClock
 
     return FakeClock()
 
@@ -29,7 +29,7 @@ def scripted_server(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., S
 
     What happened is kept in the test's temporary folder, to look at when the test has failed.
     """
-    from .hosting import scripted
+    from .host import scripted
     from .script import Script
 
     def make(*tools: Tool, directory: Path | None = None, **options: Any) -> ScriptedServer:

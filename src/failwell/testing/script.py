@@ -16,9 +16,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal, Self, get_args
 
-from failwell.formats import canonical, to_result
-from failwell.formats.wire import Outcome
-from failwell.model.plain import Json
+from failwell.formats import Outcome, canonical, to_result
+from failwell.model import Json
 
 At = Literal["before", "during", "after"]
 """When a fault strikes: before the effect, when a part of it has happened, or after it."""

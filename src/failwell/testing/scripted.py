@@ -7,6 +7,6 @@ there is the function of this name in `failwell.testing`.
 from __future__ import annotations
 
 if __name__ == "__main__":
-    from failwell.testing.keeping import main
+    from .keeper import main
 
     main()

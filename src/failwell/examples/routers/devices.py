@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 
 import failwell as fw
-from failwell.model.template import DEVICE
+from failwell.model import DEVICE
 
 from .store import Device, Store
 

@@ -13,7 +13,7 @@ from mcp.server import MCPServer
 from mcp_types import CallToolResult
 
 import failwell as fw
-from failwell.model.template import VALIDATION
+from failwell.model import VALIDATION
 from failwell.server import progress, tool_result
 
 from .access import DEVICE, Access

@@ -13,7 +13,7 @@ from mcp.server import MCPServer
 
 import failwell as fw
 import failwell.server
-from failwell.model.template import VALIDATION
+from failwell.model import VALIDATION
 
 from .access import Access
 from .devices import FAILURES, Devices

@@ -12,7 +12,7 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 import failwell as fw
-from failwell.model.template import VALIDATION
+from failwell.model import VALIDATION
 from failwell.server import tool_result
 
 from .access import Access

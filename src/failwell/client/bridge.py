@@ -1,0 +1,249 @@
+"""What a model is told about a failed call, and the waits before the same call is made again.
+
+The bridges to the agent frameworks share it: each brings only how its framework runs a tool and how it marks an error.
+What is decided, and in which words it is told, is the engine's of `failwell.recovery`, as it is for `Recovering`.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from failwell.formats import Outcome, render
+from failwell.model import ADVICE, IN_DOUBT, Decision, Policy, ToolError, Traits, marked_effect, marking
+from failwell.readers import read, refusal
+from failwell.recovery import Clock as Watch
+from failwell.recovery import Ending, Engine, KeyForgotten, Run, Tools, has_escaped
+
+from .system_clock import SYSTEM, Clock
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A failure that is settled: what to do about it, and the text in which a model reads all of it."""
+
+    outcome: Outcome
+    decision: Decision
+    text: str
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it is to be marked as an error. A question is none, and neither is a remark."""
+        return isinstance(self.outcome, ToolError) and self.outcome.is_error
+
+    @classmethod
+    def of(cls, ending: Ending) -> Told:
+        return cls(ending.outcome, ending.decision, ending.text)
+
+
+def told(outcome: Outcome) -> str:
+    """The text for a model. It is guarded, and enough by itself.
+
+    >>> print(told(ToolError("Too many requests.", code="RATE_LIMITED", retry_after=30)))
+    Too many requests. Wait 30 seconds, then make the same call again.
+    """
+    return render(outcome, "text")
+
+
+def failure(outcome: object) -> Outcome | None:
+    """What an outcome means, or None where the call worked, be it with a remark.
+
+    A plain value is what a tool returned: it worked, whatever the value looks like.
+    """
+    found = read(outcome if isinstance(outcome, BaseException) or _is_answer(outcome) else _returned(outcome))
+    return None if isinstance(found, ToolError) and not found.is_error else found
+
+
+def _is_answer(value: object) -> bool:
+    """Whether it is a result or a response, of an SDK or as JSON."""
+    if isinstance(value, Mapping):
+        return isinstance(value.get("content"), list) or "jsonrpc" in value
+    return isinstance(getattr(value, "content", None), list) or hasattr(value, "jsonrpc")
+
+
+def _returned(value: object) -> dict[str, Any]:
+    """A value as the result that an MCP server would make of it."""
+    texts = [{"type": "text", "text": value}] if isinstance(value, str) else []
+    return {"content": texts, "structuredContent": value if isinstance(value, Mapping) else None, "isError": False}
+
+
+def settle(
+    outcome: Outcome,
+    *,
+    tool: object = None,
+    policy: Policy | None = None,
+    arguments: Mapping[str, Any] | None = None,
+    tools: Mapping[str, Any] | None = None,
+) -> Told:
+    """What to tell about a call that nobody makes again.
+
+    tool: what is known of it. arguments, tools: what it was called with, and what else the server lists, by name, among
+    which may be the call that would tell whether it was done.
+    """
+    bridge = Bridge(policy, tools=tools)
+    run = bridge.engine.begin(Traits.of(tool).name or "", arguments or {})
+    return Told.of(run.ending(outcome, bridge.knows(tool)))
+
+
+class Bridge:
+    """What a bridge keeps of the tools it stands before, from one call to the next: of one server, or of one tool.
+
+    tools: all the tools of the server by their names, as MCP lists them, where the framework tells.
+    """
+
+    def __init__(
+        self, policy: Policy | None = None, *, clock: Watch = SYSTEM, tools: Mapping[str, Any] | None = None
+    ) -> None:
+        self.engine = Engine(policy, clock, random.random)
+        self.tools: Mapping[str, Any] = tools or {}
+
+    def knows(self, tool: object) -> Tools:
+        """What is known of the tools, and of this one."""
+        traits = Traits.of(tool)
+        listed = self.tools if traits.name in self.tools else {**self.tools, traits.name or "": traits}
+        return Tools(listed, trusted=self.engine.policy.trust_annotations)
+
+
+class Course:
+    """The attempts at one call, for whoever makes them: what to tell before one, and after one that failed."""
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        tool: object,
+        arguments: Mapping[str, Any] | None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.tools = bridge.knows(tool)
+        self.run: Run = bridge.engine.begin(Traits.of(tool).name or "", arguments or {}, meta)
+        self.is_answered = False
+        """Whether the latest attempt got a result of the tool, as far as the bridge can tell."""
+        self._left: Outcome | None = None
+
+    def begins(self) -> Told | None:
+        """What to tell instead of making the call; None if it is made."""
+        refusal = self.run.refusal()
+        if refusal is None:
+            self.is_answered = False
+            self.run.sending()
+            return None
+        # There may be something better to tell than why it is not called once more.
+        return self.ends(self._left or self.run.refused(refusal))
+
+    def failed(self, outcome: Outcome) -> float | Told:
+        """How long to wait before the call is made again, or what to tell."""
+        self.run.failed(outcome)
+        verdict = self.run.after(outcome, self.tools)
+        self._left = verdict.outcome
+        if verdict.wait is not None and self.run.takes(verdict):
+            return verdict.wait
+        return self.ends(verdict.outcome)
+
+    def raised(self, exc: Exception, *, transport: bool = False) -> float | Told:
+        """The same for what the call raised."""
+        if isinstance(exc, KeyForgotten) and self._left is not None:
+            # Whoever knew the call by its key is gone, so it is not made again.
+            self.run.let_go()
+            return self.ends(self._left)
+        return self.failed(raised(exc, transport=transport))
+
+    def ends(self, outcome: Outcome) -> Told:
+        return Told.of(self.run.ending(outcome, self.tools, is_answer=self.is_answered))
+
+
+def raised(exc: Exception, *, transport: bool = False) -> Outcome:
+    """What an exception means; `transport` says that it can only be of the transport that carries the call.
+
+    Out of a function it may be the author's own refusal, which keeps its words.
+    """
+    found = read(exc, transport=transport)
+    assert found is not None  # an exception is never a success
+    outcome = (refusal(exc) or found) if has_escaped(found) else found
+    if not transport and isinstance(outcome, ToolError) and outcome is found and found is not exc:
+        # One of a group, a cause, or what another server said: out of a function, that is no word about this call.
+        outcome = found.replace(effect=None, standing="quoted")
+    place = marked_effect(exc)
+    if place is None or not isinstance(outcome, ToolError) or outcome.origin == "peer" or outcome.given("effect"):
+        return outcome
+    # A refusal that stands before the marks is as good as one that was said.
+    advice = dict.fromkeys(ADVICE) if place in IN_DOUBT and outcome is found else {}
+    return outcome.replace(effect=place, standing=None, **advice)
+
+
+def _none(exc: Exception) -> bool:
+    return False
+
+
+async def attempted(
+    call: Callable[[], Awaitable[T]],
+    *,
+    tool: object = None,
+    policy: Policy | None = None,
+    clock: Clock = SYSTEM,
+    passes: Callable[[Exception], bool] = _none,
+    transport: bool = False,
+    course: Course | None = None,
+) -> T | Told:
+    """What the call returns, made again as long as the engine says so, or what to tell about its failure.
+
+    `call` raises what went wrong, also the `ToolError` that it read from a result. `passes` says which exceptions are
+    no failures, but a framework's way to say something else. `course` knows the calls before this one.
+    """
+    course = course or Course(Bridge(policy, clock=clock), tool, None)
+    while True:
+        if (refused := course.begins()) is not None:
+            return refused
+        with marking():
+            try:
+                result = await call()
+            except Exception as exc:
+                if passes(exc):
+                    course.run.let_go()
+                    raise
+                verdict = course.raised(exc, transport=transport)
+            except BaseException:
+                course.run.let_go()
+                raise
+            else:
+                course.run.worked(course.tools)
+                return result
+        if isinstance(verdict, Told):
+            return verdict
+        await clock.sleep(verdict)
+
+
+def attempted_sync(
+    call: Callable[[], T],
+    *,
+    tool: object = None,
+    policy: Policy | None = None,
+    passes: Callable[[Exception], bool] = _none,
+    course: Course | None = None,
+) -> T | Told:
+    """`attempted` for a call that blocks."""
+    course = course or Course(Bridge(policy), tool, None)
+    while True:
+        if (refused := course.begins()) is not None:
+            return refused
+        with marking():
+            try:
+                result = call()
+            except Exception as exc:
+                if passes(exc):
+                    course.run.let_go()
+                    raise
+                verdict = course.raised(exc)
+            except BaseException:
+                course.run.let_go()
+                raise
+            else:
+                course.run.worked(course.tools)
+                return result
+        if isinstance(verdict, Told):
+            return verdict
+        time.sleep(verdict)

@@ -1,0 +1,99 @@
+"""What a server's own list tells about a refusal that says little: which tool was meant, which argument is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from failwell.model import Effect, Kind, ToolError
+from failwell.readers import call_of, check_names, unknown_tool
+from failwell.recovery import NEVER_SENT
+from failwell.schema import NO_PROBLEMS, Problems, broken_rules, invalid
+
+# What a server proposes itself is not to be bettered.
+_SAID: Final = frozenset({"patch", "suggestion", "actions"})
+
+
+def explained(
+    error: ToolError, tool: str, arguments: Mapping[str, Any], listed: Mapping[str, Any], text: str = ""
+) -> ToolError:
+    """The error, with what the call breaks of what the server lists. What the server says itself comes first.
+
+    `text` is what the server answered. Where it is the refusal of an SDK's own validator that names this tool, and the
+    arguments do break the schema in that place, the tool never ran.
+    """
+    if error.origin != "peer" or not listed or not _SAID.isdisjoint(error._given):
+        return error
+    if error.effect not in (None, Effect.NONE):
+        # Something may have been done: that is no time to propose the next call.
+        return error
+    if tool not in listed:
+        if error.code == "UNKNOWN_TOOL" or (error.kind is Kind.VALIDATION and not error.fields):
+            meant = unknown_tool(tool, listed)
+            return error.replace(kind=meant.kind, code=meant.code, suggestion=meant.suggestion, actions=meant.actions)
+        return error
+    if error.kind not in (Kind.VALIDATION, Kind.INTERNAL):
+        return error
+    schema = getattr(listed[tool], "input_schema", None)
+    broken = _broken(arguments, schema) if isinstance(schema, dict) else NO_PROBLEMS
+    if error.kind is Kind.INTERNAL:
+        return _crashed(error, broken)
+    strange = check_names(arguments, schema) if isinstance(schema, dict) else NO_PROBLEMS
+    if not broken and not any(name in error.message for name in strange.names):
+        # Many tools ignore what they do not know, so it is not what this is about.
+        return error
+    found = invalid(broken, strange)
+    if not {each.path for each in error.fields if each.path} <= {each.path for each in found.fields}:
+        # It complains of something that the schema does not know.
+        return error
+    changes: dict[str, Any] = {"fields": found.fields, "patch": found.patch, "suggestion": found.suggestion}
+    if broken and error.fields and error.standing == "quoted" and _is_validators(text, tool):
+        changes |= {"delivery": "refused", "effect": Effect.NONE}
+    return error.replace(**changes)
+
+
+def _crashed(error: ToolError, broken: Problems) -> ToolError:
+    """A tool that crashes for want of an argument which its own schema calls required: that is the caller's mistake."""
+    if not error.legacy or not broken:
+        return error
+    found = invalid(broken)
+    missing = [each.name for each in found.fields if each.rule == "required"]
+    if not any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", error.message) for name in missing if name):
+        return error
+    told: dict[str, Any] = {"fields": found.fields, "patch": found.patch, "suggestion": found.suggestion}
+    return error.replace(kind=Kind.VALIDATION, code=found.code, **told)
+
+
+# How the validators of the SDKs begin: before any tool runs, and with its name.
+_REFUSALS: Final = (
+    r"(?:Error (?:executing|calling) tool '?{tool}'?: )?\d{{1,4}} validation errors? for {tool}Arguments\n",
+    r"(?:Error (?:executing|calling) tool '?{tool}'?: )?\d{{1,4}} validation errors? for call\[{tool}\]\n",
+    r"(?:MCP error -32602: )*(?:Input validation error: )?Invalid arguments for tool {tool}: ",
+)
+
+
+def _is_validators(text: str, tool: str) -> bool:
+    name = re.escape(tool)
+    return any(re.match(refusal.format(tool=name), text) for refusal in _REFUSALS)
+
+
+def misspelt(tool: str, arguments: Mapping[str, Any], listed: Mapping[str, Any]) -> ToolError | None:
+    """Why a call had better not be sent: it has an argument that the tool does not know, and lacks the one it means.
+
+    Many servers ignore what they do not know, and do the thing without it: a payment, in another currency.
+    """
+    schema = getattr(listed.get(tool), "input_schema", None)
+    if not isinstance(schema, dict) or not arguments:
+        return None
+    strange = check_names(arguments, schema)
+    if not strange or not any(change.op == "rename" for change in strange.patch):
+        return None
+    return invalid(strange, tool=tool).replace(**NEVER_SENT)
+
+
+def _broken(arguments: Mapping[str, Any], schema: dict[str, Any]) -> Problems:
+    try:
+        return broken_rules(call_of(schema, arguments), own=False)
+    except RecursionError:
+        return NO_PROBLEMS

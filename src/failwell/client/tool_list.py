@@ -1,0 +1,108 @@
+"""The tools of a server: asked for once on each connection, and known while the server is gone."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import anyio
+
+from failwell.model import ToolError
+from failwell.readers import read
+from failwell.recovery import Tools
+from failwell.schema import properties_of
+
+from .connection import Connection, Live
+from .drivers import Driver
+from .witness import Seen, watching
+
+log = logging.getLogger("failwell.client")
+
+LISTING_TIMEOUT: Final = 10.0
+_HEARING_TIMEOUT: Final = 2.0
+_NONE: Final[frozenset[str]] = frozenset()
+
+
+class Listing:
+    """What a server lists."""
+
+    def __init__(self, driver: Driver, *, trusted: bool = True, reads: Sequence[str] = ()) -> None:
+        self._driver = driver
+        self.tools = Tools(trusted=trusted, reads=reads)
+        """What is known of them; nothing until they were listed."""
+        self.is_missing = True
+        """Whether the tools could not be listed so far."""
+        self._names: dict[str, frozenset[str]] = {}
+        self.asked_over: Live | None = None
+        """The latest connection over which the tools were asked for."""
+
+    @property
+    def known(self) -> Mapping[str, Any]:
+        return self.tools.listed
+
+    def knows(self, tool: str, arguments: Mapping[str, Any]) -> bool:
+        """Whether a tool lists all of these arguments."""
+        return arguments.keys() <= self._names.get(tool, _NONE)
+
+    async def fetch(self, live: Live, timeout: float) -> None:
+        with anyio.fail_after(timeout), live.calling(timeout) as client:
+            self._keep(await self._driver.tools(client))
+
+    def learn(self, listed: Any) -> None:
+        """Keep what the client has listed, if that is all there is."""
+        if not getattr(listed, "next_cursor", None):
+            self._keep(getattr(listed, "tools", listed))
+
+    def _keep(self, listed: Iterable[Any]) -> None:
+        self.tools, self.is_missing = replace(self.tools, listed={tool.name: tool for tool in listed}), False
+        self._names = {name: _names_in(tool) for name, tool in self.known.items()}
+
+    async def try_to_fetch(self, connection: Connection, live: Live | None, timeout: float) -> None:
+        token = watching.set(Seen())
+        try:
+            await self.fetch(live or await connection.open(timeout), timeout)
+        except Exception:
+            log.debug("The tools could not be listed.", exc_info=True)
+        finally:
+            watching.reset(token)
+
+    async def is_answered(self, live: Live, timeout: float) -> bool:
+        """Whether anybody answers over a connection that was silent: any answer, an error too."""
+        timeout = min(timeout, _HEARING_TIMEOUT)
+        token = watching.set(Seen())
+        try:
+            with anyio.fail_after(timeout), live.calling(timeout) as client:
+                await self._driver.knock(client)
+        except Exception as exc:
+            outcome = read(exc)
+            return not (isinstance(outcome, ToolError) and outcome.code == "TIMEOUT" and outcome.origin == "local")
+        finally:
+            watching.reset(token)
+        return True
+
+    async def ask(self, connection: Connection, live: Live, timeout: float) -> None:
+        """List the tools, once for each connection, while others who want to use it wait.
+
+        Now, since what is read-only must be known when the server is gone. The SDK would list them anyway.
+        """
+        timeout = min(timeout, LISTING_TIMEOUT)
+        if live.asked is not None:
+            with anyio.move_on_after(timeout):
+                await live.asked.wait()
+            return
+        live.asked = asked = anyio.Event()
+        try:
+            await self.try_to_fetch(connection, live, timeout)
+            self.asked_over = live
+        except BaseException:
+            # Cancelled: the next one asks.
+            live.asked = None
+            raise
+        finally:
+            asked.set()
+
+
+def _names_in(tool: Any) -> frozenset[str]:
+    return frozenset(properties_of(getattr(tool, "input_schema", None)))

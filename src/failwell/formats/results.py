@@ -1,0 +1,231 @@
+"""The wire formats: one file each, one table, and the five functions that use it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from failwell.guards import DEFAULT, Guard
+from failwell.model import Json, NeedsInput, ToolError
+
+from . import denial as denials
+from . import jsonrpc, text
+from .clients import CLIENTS, Client, find_client
+from .detection import META_KEY, careful_of, parse
+from .jsonrpc import ERA, MODERN_ERA
+from .table import FORMATS
+from .wire import Format, Outcome, pretty, told_in
+
+_UNSAID: Final = frozenset({"failwell", "outcome", "notes"})
+# How it was said is for its reader to tell, unless it was said to be less than stated.
+_READERS: Final = frozenset({"standing"})
+_TITLING: Final = frozenset({"code", "kind"})
+Gate = Literal["markdown", "json", "both"]
+GATES: Final = ("markdown", "json", "both")
+
+
+def render(
+    outcome: Outcome, format: str = "text", *, carry: bool = False, guard: Guard | None = DEFAULT, **options: Any
+) -> str:
+    """The error as text in one of the formats. With `carry`, what the format cannot say travels along.
+
+    The guard takes out what must not leave; `guard=None` is for texts that stay at home.
+
+    >>> print(render(ToolError("Too many requests.", code="RATE_LIMITED", retry_after=30), "xml"))
+    <tool_error code="RATE_LIMITED" severity="error">
+      <message>Too many requests.</message>
+      <retry_after>30 seconds</retry_after>
+    </tool_error>
+    """
+    spec = _spec(format, options)
+    # A look at the JSON that would leave is cheaper than one at all there is; what is no JSON is `str` already.
+    if guard is None or spec.encode is not str:
+        written = spec.encode(_wire(outcome, spec, carry, options))
+        if guard is None or guard.passes(outcome, written):
+            return written
+    return spec.encode(_wire(guard(outcome), spec, carry, options))
+
+
+def to_wire(
+    outcome: Outcome, format: str, *, carry: bool = False, guard: Guard | None = DEFAULT, **options: Any
+) -> Json:
+    """What `render` turns into text: an object, or already a text for `xml` and `text`."""
+    return _wire(_guarded(outcome, guard), _spec(format, options), carry, options)
+
+
+def losses(outcome: Outcome, format: str, *, guard: Guard | None = DEFAULT) -> tuple[str, ...]:
+    """The fields that do not survive the format's own form, by their canonical names.
+
+    >>> losses(ToolError("Gone.", code="NOT_FOUND", suggestion="Call list."), "typed")
+    ('suggestion',)
+    """
+    spec = _spec(format, {})
+    outcome = _guarded(outcome, guard)
+    wire = _wire(outcome, spec, False, {})
+    back = spec.load(wire)
+    return tuple(_lost(outcome, None if back is None else careful_of(back, wire)))
+
+
+def to_result(
+    outcome: Outcome,
+    format: str = "text",
+    *,
+    gate: Gate | None = None,
+    era: str = "2025-11-25",
+    carry: bool = False,
+    guard: Guard | None = DEFAULT,
+    client: str | Client | None = None,
+    output_schema: bool = False,
+    meta: bool = True,
+    prefix: str = "",
+    denial: bool = False,
+    **options: Any,
+) -> dict[str, Json]:
+    """The failure as the result of a tool call, ready for the wire.
+
+    `gate` chooses between a block for people, one for programs, or both. `client` is who asked, as `name/version`: what
+    it is known to show its model decides which parts are sent and how much the text says. `output_schema` says that the
+    tool declares one: then there is no `structuredContent`, since some clients check it and throw. `meta=False` leaves
+    out the canonical error in `_meta`. `prefix` goes before the text for people. `denial` says of a refused permission
+    also what SEP-2643 drafts for it, under a key of the MCP project's: experimental.
+    """
+    if gate not in (None, *GATES):
+        raise ValueError(f"There is no gate {gate!r}; use 'markdown', 'json' or 'both'.")
+    if not ERA.fullmatch(era):
+        raise ValueError(f"{era!r} is not a protocol version; it looks like '2025-11-25'.")
+    spec = _spec(format, options)
+    if "era" in spec.options:
+        options.setdefault("era", era)
+    outcome = _guarded(outcome, guard)
+    wire = _wire(outcome, spec, carry, options)
+    known = find_client(client)
+    result: dict[str, Json] = {"content": _blocks(outcome, spec, wire, gate, prefix, known)}
+    if isinstance(wire, dict) and spec.meta_key is None and _structured_fits(spec, known, output_schema):
+        result["structuredContent"] = wire
+    if isinstance(outcome, ToolError):
+        result["isError"] = outcome.is_error or spec.is_failure
+    elif spec.ask is None:
+        result["isError"] = True
+    attached: dict[str, Json] = {META_KEY: outcome.to_dict()} if meta else {}
+    if spec.meta_key is not None:
+        attached[spec.meta_key] = wire
+    if denial and isinstance(outcome, ToolError) and (refused := denials.dump(outcome)) is not None:
+        attached[denials.META_KEY] = refused
+    if attached:
+        result["_meta"] = attached
+    if era >= MODERN_ERA:
+        result["resultType"] = "complete"
+    return result
+
+
+def _structured_fits(spec: Format, client: Client | None, output_schema: bool) -> bool:
+    if client is None:
+        return not output_schema
+    if client.structured == "instead":
+        # It replaces the text, so only an object that says everything may go out.
+        return spec.whole
+    return client.structured != "checked" or not output_schema
+
+
+def _blocks(
+    outcome: Outcome, spec: Format, wire: Json, gate: Gate | None, prefix: str, client: Client | None
+) -> list[Json]:
+    told = text.ask(outcome) if isinstance(outcome, NeedsInput) else text.dump(outcome)
+    if client is not None and not client.marks_errors and isinstance(outcome, ToolError) and outcome.is_error:
+        prefix = prefix or "Error: "
+    people: dict[str, Json] = {"type": "text", "text": prefix + told}
+    programs: dict[str, Json] = {"type": "text", "text": spec.encode(wire)}
+    if spec.dress is not None:
+        spec.dress(outcome, people, programs, prefix if client is None else None)
+    if not isinstance(wire, dict):
+        return [people] if spec.prose else [programs]
+    gate = gate or spec.gate
+    if gate == "json":
+        return [programs]
+    if gate == "markdown" or (client is not None and client.blocks == "first"):
+        return [people]
+    return [people, programs]
+
+
+def to_jsonrpc(
+    outcome: Outcome,
+    id: str | int | float | None = None,
+    *,
+    carry: bool = False,
+    guard: Guard | None = DEFAULT,
+    **options: Any,
+) -> dict[str, Json]:
+    """The failure as a JSON-RPC error response. Options: `era`, `number`, `actionable`, `debug`."""
+    if not jsonrpc.is_id(id):
+        raise ValueError(f"A JSON-RPC id is a text, a number or None, not {type(id).__name__}.")
+    return {"jsonrpc": "2.0", "id": id, "error": to_wire(outcome, "jsonrpc", carry=carry, guard=guard, **options)}
+
+
+def _guarded(outcome: Outcome, guard: Guard | None) -> Outcome:
+    return outcome if guard is None else guard(outcome)
+
+
+def _spec(format: str, options: Mapping[str, Any]) -> Format:
+    spec = FORMATS.get(format)
+    if spec is None:
+        raise ValueError(f"There is no format {format!r}; use one of: {', '.join(FORMATS)}.")
+    for name in options:
+        if name not in spec.options:
+            known = f"; it has {', '.join(spec.options)}" if spec.options else ""
+            raise ValueError(f"The format {format!r} has no option {name!r}{known}.")
+    return spec
+
+
+def _wire(outcome: Outcome, spec: Format, carry: bool, options: Mapping[str, Any]) -> Json:
+    if isinstance(outcome, NeedsInput):
+        if spec.ask is not None:
+            return spec.ask(outcome)
+        outcome = outcome.to_error()
+        options = {**spec.question, **options}
+    told = told_in(outcome, spec)
+    wire = spec.dump(told, **options)
+    if not carry or spec.stow is None:
+        return wire
+    names = _lost(outcome, spec.load(wire))
+    while names:
+        data = outcome._says()
+        wire = spec.stow(told, {name: data.get(name) for name in names}, **options)
+        # Keeping one field can uncover another that only looked right because the first was lost.
+        more = [name for name in _lost(outcome, spec.load(wire)) if name not in names]
+        if not more:
+            break
+        names += more
+    return wire
+
+
+def _lost(outcome: Outcome, back: Outcome | None) -> list[str]:
+    if isinstance(outcome, NeedsInput):
+        mine = outcome.to_dict()
+        theirs = back.to_dict() if isinstance(back, NeedsInput) else {}
+    else:
+        mine = outcome._says()
+        theirs = back._says() if isinstance(back, ToolError) else {}
+    names = [name for name in mine if mine[name] != theirs.get(name)]
+    names += [name for name in theirs if name not in mine and name not in _READERS]
+    # A title nobody stated is the code's own, or the kind's, and goes with it.
+    follows = isinstance(outcome, ToolError) and outcome.title == ToolError.title.derive(outcome)
+    unsaid = _UNSAID | {"title"} if follows and not _TITLING.isdisjoint(names) else _UNSAID
+    return [name for name in names if name not in unsaid]
+
+
+__all__ = [
+    "CLIENTS",
+    "FORMATS",
+    "GATES",
+    "META_KEY",
+    "Client",
+    "Format",
+    "Outcome",
+    "losses",
+    "parse",
+    "pretty",
+    "render",
+    "to_jsonrpc",
+    "to_result",
+    "to_wire",
+]

@@ -1,0 +1,20 @@
+"""What may leave: no secrets, no floods, no tricks. One function for every way out."""
+
+from __future__ import annotations
+
+from .arguments import Secrets, secret_paths
+from .length import shorten
+from .outlet import DEFAULT, Guard, guard
+from .secrets.redactor import MASK
+from .visible import visible
+
+__all__ = [
+    "DEFAULT",
+    "Guard",
+    "MASK",
+    "Secrets",
+    "guard",
+    "secret_paths",
+    "shorten",
+    "visible",
+]

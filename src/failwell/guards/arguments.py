@@ -1,0 +1,160 @@
+"""Which arguments of a call are secret: where they stand, and what was sent there."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
+
+from failwell.model import Json, Path, pattern, plain
+from failwell.schema import ANY, Schema, cut, decoded, places, step_into, step_of
+
+from .secrets.redactor import MASK
+from .secrets.secret_names import is_secret_name, masks_numbers
+
+# A call with more values than this is read as far as it goes, the outermost first.
+_MOST_VALUES: Final = 20_000
+_MOST_SEARCHED: Final = 500
+_LONGEST_SECRET: Final = 10_000
+_LONGEST_SAMPLE: Final = 200
+# A shorter text is found in others by chance.
+_SHORTEST: Final = 4
+# A piece of a secret that is long enough to know it by.
+_TELLTALE: Final = 16
+_KEYS: Final = pattern(r'"([^"]{1,100})"\s*:')
+
+_Paths = Collection[Path]
+
+
+def secret_paths(schema: Mapping[str, Any]) -> frozenset[Path]:
+    """The arguments a JSON Schema calls secret: `format: password` or `writeOnly`. `*` stands for any index or key."""
+    return places(schema, _is_secret)
+
+
+def _is_secret(node: Schema) -> bool:
+    return node.get("format") == "password" or node.get("writeOnly") is True
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """The secret arguments of a tool: those at the paths its schema names, and those whose name says it."""
+
+    paths: frozenset[Path] = frozenset()
+    is_name: Callable[[str], bool] = is_secret_name
+    mask: str = MASK
+
+    @classmethod
+    def of(cls, schema: object) -> Secrets:
+        try:
+            return cls(secret_paths(schema) if isinstance(schema, Mapping) else frozenset())
+        except Exception:
+            # A schema that cannot be read names no secrets; names still do.
+            return cls()
+
+    def hides(self, path: Iterable[str | int]) -> bool:
+        """Whether the argument at a path is secret, or lies in one that is."""
+        path = tuple(path)
+        return any(map(self._is_named, path)) or self.marks(path)
+
+    def marks(self, path: Path) -> bool:
+        """Whether the schema says so. A name may be a whole path, as some validators write them: `login.phrase`."""
+        return () in _after(self.paths, path) or () in _after(self.paths, tuple(_parted(path)))
+
+    def _is_named(self, step: object) -> bool:
+        return isinstance(step, str) and self.is_name(step[-_LONGEST_SAMPLE:])
+
+    def values(self, arguments: object) -> tuple[str, ...]:
+        """What was sent as a secret, which is one wherever it turns up."""
+        return tuple(dict.fromkeys(text[:_LONGEST_SECRET] for text in self._sent(arguments)))
+
+    def _sent(self, arguments: object) -> Iterator[str]:
+        waiting: deque[tuple[object, _Paths, str]] = deque([(arguments, self.paths, "")])
+        for _ in range(_MOST_VALUES):
+            if not waiting:
+                return
+            value, paths, name = waiting.popleft()
+            if () in paths or name:
+                yield from _texts(value, () in paths or masks_numbers(name))
+            # Servers read a JSON text where an object is wanted.
+            for step, below in _items(decoded(value) if isinstance(value, str) else value):
+                waiting.append((below, _below(paths, step), name or (str(step) if self._is_named(step) else "")))
+
+    def sample(self, value: object, path: Path, depth: int = 0) -> Json:
+        """`value` small enough to be kept, and without what is secret in it."""
+        if self.hides(path) and value is not None and not isinstance(value, bool):
+            return self.mask
+        if isinstance(value, Mapping):
+            return self._sampled(value, path, depth) if depth <= 2 else "…"
+        if isinstance(value, (list, tuple)):
+            if depth > 2 or len(value) > 20:
+                return f"array({len(value)})"
+            return [self.sample(item, (*path, index), depth + 1) for index, item in enumerate(value)]
+        if value is None or isinstance(value, (bool, int, float)):
+            return plain(value)
+        words = cut(value, _LONGEST_SAMPLE)
+        return self.mask if self._quotes(words, path) else words
+
+    def _sampled(self, value: Mapping[Any, Any], path: Path, depth: int) -> Json:
+        shown = [(key, step_into(value, key)) for key in islice(value, 10)]
+        found = {cut(key, 50): self.sample(item, (*path, step_of(key)), depth + 1) for key, item in shown}
+        return found | ({"…": f"{len(value) - 10} more"} if len(value) > 10 else {})
+
+    def _quotes(self, words: str, path: Path) -> bool:
+        """Whether a text is JSON that names a secret."""
+        if words.lstrip()[:1] not in ("{", "["):
+            return False
+        return bool(_after(self.paths, path)) or any(map(self.is_name, _KEYS.findall(words)))
+
+    def spared(self, words: str, arguments: object) -> str:
+        """An author's words, which may quote any of the arguments, or the beginning of one."""
+        for secret in self.values(arguments):
+            words = words.replace(secret, self.mask)
+            if len(secret) > _TELLTALE and (begin := words.find(secret[:_TELLTALE])) >= 0:
+                words = words[:begin] + self.mask
+        return words
+
+    def may_hide(self, value: object, path: Path) -> bool:
+        """Whether there is a secret in `value`, or so much that nobody can tell."""
+        waiting = [(value, path)]
+        for _ in range(_MOST_SEARCHED):
+            if not waiting:
+                return False
+            each, where = waiting.pop()
+            if self.hides(where):
+                return True
+            waiting += [(item, (*where, step)) for step, item in _items(each)]
+        return True
+
+
+def _below(paths: _Paths, step: str | int) -> list[Path]:
+    """What is left of the paths after a step that they share; one that has ended covers all that lies below."""
+    return [path[1:] for path in paths if not path or path[0] == ANY or str(path[0]) == str(step)]
+
+
+def _after(paths: _Paths, steps: Path) -> list[Path]:
+    left = list(paths)
+    for step in steps:
+        left = _below(left, step)
+    return left
+
+
+def _parted(path: Path) -> Iterator[str | int]:
+    for step in path:
+        yield from step.split(".") if isinstance(step, str) else (step,)
+
+
+def _items(value: object) -> Iterator[tuple[str | int, Any]]:
+    if isinstance(value, Mapping):
+        yield from ((step_of(key), step_into(value, key)) for key in islice(value, _MOST_VALUES))
+    elif isinstance(value, (list, tuple)):
+        yield from enumerate(value[:_MOST_VALUES])
+
+
+def _texts(value: object, numbers: bool) -> Iterator[str]:
+    """A secret as it may be quoted. A number is one only where it is meant to be: a count of tokens is none."""
+    if isinstance(value, str) and len(value) >= _SHORTEST:
+        yield value
+    elif numbers and type(value) is int and 1_000 <= abs(value) < 10**30:
+        yield str(value)

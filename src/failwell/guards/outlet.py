@@ -1,0 +1,366 @@
+"""What may leave: nothing secret, nothing endless, nothing that is not what it looks like.
+
+The guard stands between every error and every way out. It gives the very same object back when there is nothing to
+do, which costs one look at the texts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeVar, cast
+
+from failwell.model import FieldError, Json, NeedsInput, Patch, Path, ToolError, pattern
+
+from .arguments import Secrets, secret_paths
+from .fence import CLOSE, OPEN, fence, is_fenced, poses, quoted
+from .length import MAX_CHARS, MAX_TOKENS, changed_question, question_within, within
+from .secrets.redactor import MASK, Redactor, redactor
+from .secrets.secret_names import is_secret_name, masks_numbers
+from .secrets.sieve import suspicious
+from .secrets.values import drawn
+from .visible import needs_cleaning, visible
+
+Outcome = TypeVar("Outcome", bound=ToolError | NeedsInput)
+
+_SAYS_NOTHING: Final = frozenset(["", "true", "false", "yes", "no", "null", "none", "required", "missing"])
+
+# No error needs more than this of one text, and looking through more would only cost time.
+_LONGEST: Final = 64_000
+_MARGIN: Final = 8_000
+_ROUNDS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What an error must not hold when it leaves, and how large it may be.
+
+    `secret_paths` are arguments whose values are secrets, as `secret_paths(schema)` finds them.
+    """
+
+    redact: Redactor = field(default_factory=Redactor)
+    max_chars: int = MAX_CHARS
+    max_tokens: int = MAX_TOKENS
+    fences: bool = True
+    secret_paths: frozenset[Path] = frozenset()
+
+    @classmethod
+    def make(
+        cls,
+        *,
+        patterns: Iterable[str | re.Pattern[str]] = (),
+        names: Iterable[str] = (),
+        values: Iterable[str] = (),
+        schema: Mapping[str, Any] | None = None,
+        max_chars: int = MAX_CHARS,
+        max_tokens: int = MAX_TOKENS,
+        fences: bool = True,
+    ) -> Guard:
+        """A guard that also masks your patterns, field names and known secrets, and what a schema calls secret."""
+        paths = secret_paths(schema) if schema is not None else frozenset()
+        return cls(redactor(patterns, values, names), max_chars, max_tokens, fences, paths)
+
+    @property
+    def secrets(self) -> Secrets:
+        """Which arguments are secret, by these paths and names."""
+        return Secrets(self.secret_paths, self.redact.secret_name, self.redact.mask)
+
+    def knowing(self, values: Iterable[str]) -> Guard:
+        """The same guard, which also masks these values, word for word."""
+        known = dict.fromkeys((*self.redact.values, *values))
+        # The longest first: one may be part of another.
+        return replace(self, redact=replace(self.redact, values=tuple(sorted(known, key=len, reverse=True))))
+
+    def __call__(self, outcome: Outcome) -> Outcome:
+        """The outcome as it may leave."""
+        if isinstance(outcome, NeedsInput):
+            return cast(Outcome, self._question(outcome))
+        if not self._needed(outcome):
+            return outcome
+        return cast(Outcome, self._cut(self._cleaned(outcome)))
+
+    def _cut(self, error: ToolError) -> ToolError:
+        """The error within the budget. A cut can make a name of the rest of one, so what was cut is looked at again."""
+        for _ in range(_ROUNDS):
+            short = within(error, self.max_chars, self.max_tokens)
+            if short is error:
+                break
+            error = self._cleaned(short)
+            if error is short:
+                break
+        return within(error, self.max_chars, self.max_tokens)
+
+    def passes(self, outcome: ToolError | NeedsInput, written: str) -> bool:
+        """Whether `written`, a JSON text made of `outcome`, may leave as it is: one look that says no when in doubt.
+
+        What a format leaves out needs no looking at, except for what was sent for a secret argument: the rest may
+        quote it. Whatever is escaped in JSON, or not ASCII, is left to those who look at each text.
+        """
+        if self.secret_paths or isinstance(outcome, NeedsInput):
+            return False
+        if len(written) > self.max_chars or len(written) > 4 * self.max_tokens:
+            return False
+        given = outcome._given
+        # What a format may spell in its own way, or only make a digest of.
+        for text in (outcome.message, given.get("code", "")):
+            if text not in written:
+                written = f"{written} {text}"
+        if not written.isascii() or written.encode().translate(None, _PLAIN):
+            return False
+        for name in ("fields", "patch"):
+            for part in given.get(name, ()):
+                for step in part.path:
+                    if type(step) is str and is_secret_name(step):
+                        return False
+        return not suspicious(written.lower(), self.fences) and self.redact.idle(written)
+
+    def text(self, text: str, name: str = "") -> str:
+        """One text as it may leave, standing under `name`."""
+        if name and text.lower() not in _SAYS_NOTHING and self.redact.secret_name(name):
+            return self.redact.mask
+        if len(text) > _LONGEST + 2 * _MARGIN:
+            text = self._ends(text)
+        text = visible(text)
+        if self.fences and is_fenced(text):
+            # Quoted before, its masks too: they must not look like something to mask.
+            inner = text[len(OPEN) : -len(CLOSE)].replace(_QUOTED_MASK, MASK)
+            return quoted(self.redact(inner))
+        text = self.redact(text)
+        return fence(text) if self.fences else text
+
+    def _needed(self, error: ToolError) -> bool:
+        """Whether there is anything to do, from one look at all texts together."""
+        if self.secret_paths and (error.fields or error.patch):
+            return True
+        texts: list[str] = []
+        names: list[str] = []
+        _collect(error._given, texts, names)
+        if any(map(self.redact.secret_name if self.redact.names else is_secret_name, names)):
+            return True
+        whole = " ".join(texts)
+        size = len(whole)
+        # At most two characters each in JSON, and some for the structure; whatever could be more is counted exactly.
+        room = 2 * size + 24 * len(texts) + 250
+        plain = whole.isascii()
+        if room > self.max_chars or room > self.max_tokens * (4 if plain else 1):
+            return True
+        if not (plain and whole.isprintable()) and needs_cleaning(whole):
+            return True
+        lower = whole.lower()
+        if plain and not suspicious(lower, self.fences) and self.redact.idle(whole):
+            return False
+        # Line by line, since a speaker is told by the beginning of a line.
+        return self.redact.finds(whole, lower) or (self.fences and poses("\n".join(texts), lower))
+
+    def _cleaned(self, error: ToolError) -> ToolError:
+        given = error._given
+        known = tuple(self._sent_secrets(error))
+        mine = self if not known else replace(self, redact=replace(self.redact, values=(*known, *self.redact.values)))
+        changes = {name: mine._part(name, value) for name, value in given.items() if name not in _NEVER_TEXT}
+        changed = {name: value for name, value in changes.items() if not _same(value, given[name])}
+        return error.replace(**changed) if changed else error
+
+    def _sent_secrets(self, error: ToolError) -> Iterator[str]:
+        """What was sent for arguments that hold secrets; the rest of the error may quote it."""
+        sent = [(problem.path, problem.sent) for problem in error.fields]
+        for path, value in sent + [(change.path, change.value) for change in error.patch]:
+            if isinstance(value, (str, int)) and len(str(value)) >= 4 and self.secrets.hides(path):
+                yield str(value)
+
+    def _part(self, name: str, value: Any) -> Any:
+        if name in ("fields", "patch"):
+            return [self._field(part.to_dict()) for part in value]
+        if name in ("actions", "conflicts"):
+            return [self._value(part.to_dict(), "") for part in value]
+        if name == "verify":
+            return self._value(value.to_dict(), "")
+        if name in ("next_steps", "notes"):
+            return [self.text(line) for line in value]
+        return self._value(value, "")
+
+    def _field(self, problem: dict[str, Json]) -> dict[str, Json]:
+        """A problem with an argument, where the argument's own name says whether its value may be shown."""
+        path = problem.get("path", [])
+        cleaned: dict[str, Json] = self._value(problem, "")
+        cleaned["path"] = [self.text(part) if isinstance(part, str) else part for part in path]
+        for name in ("sent", "value"):
+            if name in problem and self.secret_paths:
+                cleaned[name] = self._mask_below(cleaned[name], tuple(path))
+        if not self.secrets.hides(path):
+            return cleaned
+        for name in ("sent", "value"):
+            if not _says_nothing(problem.get(name)):
+                cleaned[name] = self.redact.mask
+        if "options" in problem:
+            cleaned["options"] = [self.redact.mask]
+        for name in ("message", "expected"):
+            # The message about a bad value usually quotes it.
+            if isinstance(cleaned.get(name), str):
+                cleaned[name] = _QUOTED.sub(self.redact.mask, cleaned[name])
+        if not _describes(problem.get("expected", "")):
+            cleaned["expected"] = self.redact.mask
+        return cleaned
+
+    def _mask_below(self, value: Json, path: Path) -> Json:
+        """`value` with what the schema calls secret inside it masked."""
+        if self.secrets.marks(path):
+            return self.redact.mask
+        if isinstance(value, dict):
+            return {key: self._mask_below(item, (*path, key)) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self._mask_below(item, (*path, index)) for index, item in enumerate(value)]
+        return value
+
+    def _value(self, value: Json, name: str) -> Json:
+        if isinstance(value, str):
+            return self.text(value, name)
+        if isinstance(value, dict):
+            return self._map(value, name)
+        if isinstance(value, list):
+            return self._list(value, name)
+        if type(value) is int and self.redact.values and str(value) in self.redact.values:
+            return self.redact.mask
+        if name and value is not None and not isinstance(value, bool) and self.redact.secret_name(name):
+            return self.redact.mask if masks_numbers(name) or not is_secret_name(name) else value
+        return value
+
+    def _map(self, data: dict[str, Json], name: str) -> dict[str, Json]:
+        below = name if name and self.redact.secret_name(name) else ""
+        # A pair of name and value is the same as a value under that name.
+        titled = next((data[key] for key in _NAME_KEYS if isinstance(data.get(key), str)), "")
+        place = data.get("loc")
+        if not titled and isinstance(place, list):
+            titled = next((part for part in place if isinstance(part, str) and self.redact.secret_name(part)), "")
+        cleaned: dict[str, Json] = {}
+        for key, item in data.items():
+            shown = self.text(key)
+            while shown in cleaned:
+                shown += "'"
+            cleaned[shown] = self._value(item, below or (titled if key in _VALUE_KEYS and titled else key))
+        return cleaned
+
+    def _list(self, items: list[Json], name: str) -> list[Json]:
+        cleaned = []
+        before: Json = None
+        for item in items:
+            # A flag, or a header as a pair: the name stands in front of its value.
+            named = isinstance(before, str) and (before.startswith("-") or len(items) == 2)
+            secret = named and isinstance(item, str) and self.redact.secret_name(str(before))
+            cleaned.append(self.redact.mask if secret else self._value(item, name))
+            before = item
+        return cleaned
+
+    def _question(self, question: NeedsInput) -> NeedsInput:
+        data = question.to_dict()
+        cleaned = self._value(data, "")
+        if cleaned != data:
+            question = changed_question(question, cleaned)
+        return question_within(question, self.max_chars, self.max_tokens)
+
+    def _ends(self, text: str) -> str:
+        """The beginning and the end of a very long text.
+
+        Each is searched with a margin around it, so that the cut takes no secret's name from its value.
+        """
+        head = self.redact(visible(text[: _LONGEST * 3 // 4 + _MARGIN]))[:-_MARGIN]
+        tail = self.redact(visible(text[-(_LONGEST // 4 + _MARGIN) :]))[_MARGIN:]
+        head = head[: max(head.rfind(" ", -256), head.rfind("\n", -256))] if " " in head[-256:] else head[:-256]
+        gap = tail.find(" ", 0, 256)
+        tail = tail[gap:] if gap >= 0 else tail[256:]
+        return f"{head} …({len(text) - len(head) - len(tail)} characters cut)… {tail}"
+
+
+# What JSON shows as it is: no control characters, no escapes.
+_PLAIN: Final = bytes(code for code in range(32, 127) if code != ord("\\")) + b"\n"
+_QUOTED_MASK: Final = "(redacted)"
+_NEVER_TEXT: Final = frozenset({"severity", "strategy", "effect", "kind", "origin", "retry_after", "reset_at"})
+_NAME_KEYS: Final = ("name", "key", "field", "header", "label")
+_VALUE_KEYS: Final = ("value", "input")
+_QUOTED: Final = pattern(r"(?<=')[^'\r\n]{1,200}(?=')|(?<=\")[^\"\r\n]{1,200}(?=\")")
+
+
+# Words that say what a value must be like, rather than which it must be.
+_ABOUT_VALUES: Final = pattern(
+    r"\b(?:characters?|chars|letters?|digits?|symbols?|strings?|text|least|most|than|length|long|format|valid|pattern|"
+    r"match|must|should|number|type|null|empty|bytes|encoded|hex|base64|object|array|list|any|non-empty|required)\b",
+    re.IGNORECASE,
+)
+
+
+def _describes(expected: str) -> bool:
+    """Whether what was expected of a secret says nothing of the secret itself."""
+    return not expected or (
+        _ABOUT_VALUES.search(expected) is not None and not any(map(drawn, expected.replace("'", " ").split()))
+    )
+
+
+def _says_nothing(value: Json) -> bool:
+    if isinstance(value, str):
+        return value.lower() in _SAYS_NOTHING
+    return value is None or isinstance(value, bool)
+
+
+def _collect(data: Mapping[str, Any], texts: list[str], names: list[str]) -> None:
+    """Every text in `data`, and every name that something stands under."""
+    for value in data.values():
+        kind = type(value)
+        if kind is str:
+            texts.append(value)
+        elif kind is dict:
+            texts += value
+            names += value
+            names += [title for key in _NAME_KEYS if type(title := value.get(key)) is str]
+            if "loc" in value and type(value["loc"]) is list:
+                names += [part for part in value["loc"] if type(part) is str]
+            _collect(value, texts, names)
+        elif kind is list or kind is tuple:
+            for item in value:
+                if type(item) is str:
+                    texts.append(item)
+                    if item.startswith("-") or len(value) == 2:
+                        names.append(item)
+                elif type(item) is FieldError:
+                    names += [part for part in item.path if type(part) is str]
+                    texts += (item.message, item.expected or "", item.rule or "", *map(str, item.path))
+                    _collect({"": item.sent, "o": list(item.options)}, texts, names)
+                elif type(item) is Patch:
+                    names += [part for part in item.path if type(part) is str]
+                    texts += (item.to or "", *map(str, item.path))
+                    _collect({"": item.value}, texts, names)
+                elif hasattr(item, "to_dict"):
+                    _collect({"": item.to_dict()}, texts, names)
+                elif type(item) is dict or type(item) is list:
+                    _collect({"": item}, texts, names)
+                else:
+                    texts.append(_as_long(item))
+        elif kind is int:
+            texts.append(_as_long(value))
+        elif hasattr(value, "to_dict"):
+            _collect(value.to_dict(), texts, names)
+
+
+def _as_long(value: Json) -> str:
+    """Something that takes as much room as a number, and holds nothing to find."""
+    return "0" * (value.bit_length() // 3) if type(value) is int and value.bit_length() > 64 else ""
+
+
+def _same(new: object, old: object) -> bool:
+    if isinstance(old, tuple):
+        return new == [part.to_dict() if hasattr(part, "to_dict") else part for part in old]
+    return new == (old.to_dict() if hasattr(old, "to_dict") else old)
+
+
+DEFAULT: Final = Guard()
+
+
+def guard(outcome: Outcome) -> Outcome:
+    """The outcome as it may leave, by the default rules.
+
+    >>> guard(ToolError("Login failed for postgres://app:hunter2@db/main")).message
+    'Login failed for postgres://app:[redacted]@db/main'
+    """
+    return DEFAULT(outcome)
+
+
+__all__ = ["DEFAULT", "MASK", "Guard", "Secrets", "guard", "secret_paths"]

@@ -1,0 +1,269 @@
+"""What a name is set to: where the value begins and ends, and whether it can be a secret at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from failwell.model import pattern
+
+from .secret_names import is_secret_name
+from .shapes import PLACEHOLDER, PROSE
+
+
+class Span(NamedTuple):
+    """A value without its quotes: where it is, and whether it had any."""
+
+    start: int
+    end: int
+    quoted: bool
+
+
+# What may stand between operator and value: a dash, a type, a wrapper, the letters before quotes.
+_BEFORE: Final = (
+    r"-\s{1,4}|string\(\d{1,6}\)\s{1,3}|\[\]\w{1,20}(?=\{)"
+    r"|(?:[A-Z][\w.:<>]{0,60}|str|bytes|secret)\((?=[\w.:]{0,60}[(\"'])|[bruBRUNfF]{1,2}(?=[\"'])"
+)
+_PREFIX: Final = pattern(rf"(?:{_BEFORE}){{0,4}}")
+# In YAML an anchor or a tag, too, unless another assignment follows: then it is the value itself.
+_TAGGED: Final = pattern(
+    r"(?:&(?P<anchor>\w{1,40})|!{1,2}(?P<tag>[\w/-]{1,30}))\s{1,3}+(?![\w.-]{1,60}(?:=|:\s))(?:[|>][-+]?\s{1,20})?"
+)
+_ITEM_PREFIX: Final = pattern(rf"(?:{_BEFORE}|(?:&\w{{1,40}}|!{{1,2}}[\w/-]{{1,30}})\s{{1,3}}(?=[\"'])){{0,4}}")
+_OPENING: Final = pattern(r"[\[({]\s{0,20}")
+_COLON: Final = pattern(r"\s{0,3}(?::|=>)\s{0,20}")
+_COMMA: Final = pattern(r"\s{0,20},\s{0,20}")
+_PLAIN_ITEM: Final = pattern(r"[^,{}\[\]()\"'\r\n]{1,60}")
+_QUOTE: Final = pattern(r"\\{1,7}[\"']|\\u002[27]|&quot;|&#3[49];|\"\"\"|'''|[\"'“`]")
+_CLOSING: Final = {"“": "”"}
+_INNER: Final = {
+    mark: re.compile(
+        rf"((?:[^{mark}\\\r\n]|\\.){{0,4000}})(?:{mark}|((?:\\?\r?\n[^{mark}\r\n]{{0,400}}){{1,4}}){mark})?"
+    )
+    for mark in "\"'`"
+}
+_BRACED: Final = pattern(r"\{([^{}\"'\r\n]{1,400})\}|\[([^\[\]\"'\r\n]{1,400})\]")
+_MASKED: Final = r"\[redacted\]"
+_CHARACTERS: Final = r"[^\s\"',;&<>)}\]\[]{0,4000}(?:\[(?:redacted\])?[^\s\"',;&<>)}\]\[]{0,400}){0,20}"
+# An ampersand begins the next parameter or an escape, or else it is part of the value.
+_AMPERSAND: Final = r"&(?=[\w!@#$%^*+/?~.-])(?![\w.%-]{1,60}[\"']?\s?[=:;&])"
+_BARE: Final = pattern(rf"(?:[^\s\"',;&<>)}}\]\[{{]|{_AMPERSAND}){_CHARACTERS}")
+# A comma or a bracket ends a value, unless more of it follows at once that is not another assignment. A backslash at
+# the end of a line does not.
+_PARTED: Final = r"[,;)}\]]{1,2}(?=[\w!@#$%^*+/?])(?![\w.%-]{1,60}[\"']?\s?[=:])|(?<=\\)\r?\n\s{0,20}"
+_MORE_IN_QUERY: Final = pattern(rf"(?:(?:{_PARTED})[^\s\"',;&<>)}}\]]{{1,400}}){{1,8}}")
+_MORE: Final = pattern(rf"(?:(?:{_PARTED}|{_AMPERSAND})[^\s\"',;&<>)}}\]]{{1,400}}){{1,8}}")
+# What was masked by its looks before its name was read, and more of the same value after it.
+_GLUED: Final = pattern(rf"{_MASKED}(?=[\w%.+/=~-]{{1,8}}(?:(?<=[^\W_])|[^\W_]|{_MASKED}))[\w%.+/=~-]{_CHARACTERS}")
+# What a token goes on with, if a rule has looked at no more than so many characters.
+_REST: Final = pattern(r"(?<=[\w+/=~-])(?:[\w+/=~-]|\.(?=\w)|%(?:2[BbFf]|3[Dd]))*")
+_REST_OF_MARKED: Final = pattern(r"(?:[\w-]{1,}(?:\.[\w-]{1,})*)?(?:%(?:2[BbFf]|3[Dd])[\w+/=-]*)*")
+_CHANGE: Final = pattern(r"[\"']\s{1,3}->\s{1,3}(?=[\"'])")
+# What follows on the next line when a long value was folded.
+_FOLDED: Final = pattern(r"\\?\r?\n[ \t>|]{0,20}([A-Za-z0-9+/_=.-]{6,200})(?=[\"'\s]|$)")
+# The words of a schema: what stands here says what a value must be.
+_SCHEMA: Final = frozenset(
+    "type format minLength maxLength pattern enum title description required default writeOnly readOnly nullable "
+    "examples items properties additionalProperties anyOf oneOf allOf $ref const min max loc msg".split()
+)
+
+
+def spans(text: str, at: int, op: str = "", query: bool = False) -> list[Span]:
+    """The stretches of `text` that make up the value which begins at `at`, after `op`."""
+    if glued := _GLUED.match(text, at):
+        return [Span(at, glued.end(), True)]
+    begin, at = at, _prefixed(text, at)
+    tagged = _TAGGED.match(text, at) if ":" in op else None
+    if tagged and not drawn(tagged["anchor"] or tagged["tag"]):
+        at = _prefixed(text, tagged.end())
+    if at > begin and text[at - 1] == "(":
+        # A wrapper may hold more than one text.
+        return list(_items(text, at - 1))
+    if text[at : at + 1] in ("[", "(", "{"):
+        found = list(_items(text, at))
+        if found or _QUOTE.match(text, _inside(text, at)):
+            return found
+        if braced := _BRACED.match(text, at):
+            return [Span(*braced.span(braced.lastindex or 0), False)]
+    string = _string(text, at)
+    if string is None:
+        bare = _BARE.match(text, at)
+        if bare is None:
+            return []
+        goes_on = _MORE_IN_QUERY if query else _MORE
+        more = None if PLACEHOLDER.fullmatch(bare[0]) else goes_on.match(text, bare.end())
+        return [Span(at, folded_end(text, more.end() if more else bare.end()), False)]
+    start, end, _ = string
+    found = [Span(start, end, True)] if end > start else []
+    if change := _CHANGE.match(text, end):
+        found += spans(text, change.end(), op, query)
+    return found
+
+
+def _prefixed(text: str, at: int, prefix: re.Pattern[str] = _PREFIX) -> int:
+    found = prefix.match(text, at)
+    return found.end() if found else at
+
+
+def _inside(text: str, at: int) -> int:
+    opening = _OPENING.match(text, at)
+    return _prefixed(text, opening.end() if opening else at, _ITEM_PREFIX)
+
+
+def _items(text: str, at: int) -> Iterator[Span]:
+    """The texts in a list, or the texts an object holds, unless it is a schema that describes them."""
+    at = _inside(text, at)
+    for _ in range(50):
+        string = _string(text, at)
+        if string is None:
+            return
+        start, end, after = string
+        if colon := _COLON.match(text, after):
+            if text[start:end] in _SCHEMA:
+                return
+            at = _prefixed(text, colon.end(), _ITEM_PREFIX)
+            number = None if _QUOTE.match(text, at) else _PLAIN_ITEM.match(text, at)
+            start, end, after = _string(text, at) or (at, at, number.end() if number else at)
+        if end > start:
+            yield Span(start, end, True)
+        comma = _COMMA.match(text, after)
+        if comma is None:
+            return
+        at = _prefixed(text, comma.end(), _ITEM_PREFIX)
+
+
+def _string(text: str, at: int) -> tuple[int, int, int] | None:
+    """Where a quoted text begins and ends without its quotes, and where it ends with them."""
+    quote = _QUOTE.match(text, at)
+    if quote is None:
+        return None
+    mark, start = quote[0], quote.end()
+    if inner := _INNER.get(mark):
+        found = inner.match(text, start)
+        if found is None:
+            return None
+        end = found.end(2) if found[2] else found.end(1)
+        return start, end, found.end()
+    closing = _CLOSING.get(mark, mark)
+    end = text.find(closing, start, start + 4000)
+    # Of quotes inside quotes each has one more backslash than the ones around it.
+    while end > 0 and mark[0] == "\\" and text[end - 1] == "\\":
+        end = text.find(closing, end + 1, start + 4000)
+    if end < 0:
+        newline = text.find("\n", start, start + 4000)
+        end = newline if newline >= 0 else min(len(text), start + 4000)
+        return start, end, end
+    return start, end, end + len(closing)
+
+
+def token_end(text: str, end: int, marked: bool = False) -> int:
+    """Where a token really ends that a rule with a bound has found up to `end`."""
+    rest = (_REST_OF_MARKED if marked else _REST).match(text, end)
+    return rest.end() if rest else end
+
+
+def folded_end(text: str, end: int) -> int:
+    """Where a value really ends that was folded over lines of a fixed width."""
+    for _ in range(100):
+        more = _FOLDED.match(text, end)
+        if more is None or not drawn(more[1]):
+            return end
+        end = more.end(1)
+    return end
+
+
+_PLAIN_PART: Final = pattern(r"[A-Za-z]*[0-9]*|[0-9]{1,4}[a-z]{1,2}")
+_PARTS: Final = pattern(r"[-/_.:@+=~()\[\]<>]")
+
+
+def drawn(value: str) -> bool:
+    """Whether it looks drawn at random: letters and digits in disorder, not words, numbers, versions or dates."""
+    if len(value) < 6 or value.isalpha() or not any(map(str.isdigit, value)) or not any(map(str.isalpha, value)):
+        return False
+    return not all(_PLAIN_PART.fullmatch(part) for part in _PARTS.split(value))
+
+
+_WORD: Final = pattern(r"[^\W\d_]{1,40}|[0-9]{1,3}(?:-[0-9]{1,3})?")
+_SETTING: Final = pattern(r"[a-z_]{2,40}=[^=]")
+_ABOUT: Final = ("unexpected ", "invalid ", "missing ", "expected ", "unknown ", "bad ", "next ")
+_SIGNED: Final = pattern(r"sig(?:nature)?$|token$|hmac$", re.IGNORECASE)
+_REMARK: Final = pattern(r"\([a-z]{2,20}(?: [a-z]{2,20}){0,6}\)")
+_MECHANISM: Final = pattern(
+    r"(?:plain|login|none|basic|digest|ntlm|gssapi|external|anonymous|cram-md5|xoauth2|oauth2?|scram-[\w-]{1,20})",
+    re.IGNORECASE,
+)
+_COOKIE_ATTRIBUTE: Final = pattern(r"(?:samesite|path|domain|expires|max-age)=", re.IGNORECASE)
+_PATH: Final = pattern(r"[/~]|[A-Za-z]:\\")
+# Code that gets a value from elsewhere: a call, an index, a keyword.
+_CODE: Final = pattern(
+    r"(?:await|new|yield|lambda|typeof|function)(?=\s)"
+    r"|[A-Za-z_]\w{0,40}(?:(?:\.|::|->)[A-Za-z_]\w{0,40}){0,6}(?:\((?=[\"')\w])|\[(?=[\"']))"
+)
+_ATTRIBUTE: Final = pattern(r"[A-Za-z_]{1,40}(?:\.[A-Za-z_]{1,40}){1,6}")
+_IDENTIFIER: Final = pattern(r"[A-Za-z_]{1,60}")
+
+
+def harmless(match: re.Match[str], span: Span) -> bool:
+    """Whether what stands after a secret's name is no secret: a word about it, a stand-in, or code."""
+    text = match.string
+    name, op, shown = match["name"], match["op"], text[span.start : span.end]
+    value = shown.strip("\\\"'{}")
+    if not value or value[0] == "…" or PLACEHOLDER.fullmatch(value):
+        return True
+    if len(value) < 6 and not any(map(str.isalnum, value)):
+        return True
+    lower = name.lower()
+    if match["lead"] and not is_secret_name(name) and not _SIGNED.search(name):
+        # In a query `key` and `code` are often words: only what looks drawn at random is a secret.
+        return len(value) < 16 or value.isalpha()
+    if lower.endswith("cookie") and (_COOKIE_ATTRIBUTE.match(value) or not ("=" in value or drawn(value))):
+        return True
+    if lower == "pass" and value.isdigit() and len(value) < 7:
+        return True
+    if (lower.endswith("auth") and _MECHANISM.fullmatch(value)) or (name in ("PWD", "OLDPWD") and _PATH.match(value)):
+        return True
+    if "," in op:
+        # Beside a name in a list stands another name more often than its value.
+        return not drawn(value)
+    if not span.quoted and _is_code(match, span, value):
+        return True
+    if "=" in op or "->" in op:
+        return False
+    if ">" in op:
+        return " " in value and PROSE.match(value) is not None
+    if ":" not in op:
+        # After a flag: what follows may be its value, the next flag, or the rest of a sentence about it.
+        return _is_prose(value) or (value[0] == "-" and not drawn(value))
+    # Between colons it is part of a longer name; before another word it belongs to a sentence.
+    if match.start() > 0 and text[match.start() - 1] == ":":
+        return True
+    if span.quoted:
+        return " " in value and PROSE.match(value) is not None
+    before = text[max(0, match.start() - 12) : match.start()].lower()
+    return _is_prose(value) or _SETTING.match(value) is not None or before.endswith(_ABOUT) or _reads_on(text, span)
+
+
+def _is_prose(value: str) -> bool:
+    """Whether a sentence goes on, or something stands in for the value; but no variable is named at random."""
+    return PROSE.match(value) is not None and not (value[0] in "$@:%?=*" and value[1:2].isalnum() and drawn(value[1:]))
+
+
+def _is_code(match: re.Match[str], span: Span, value: str) -> bool:
+    text = match.string
+    if _REMARK.match(text, span.start) or text.startswith((" |", " = "), span.end):
+        return True
+    if code := _CODE.match(text, span.start):
+        string = _string(text, code.end())
+        return string is None or not drawn(text[string[0] : string[1]])
+    if _ATTRIBUTE.fullmatch(value):
+        return is_secret_name(value)
+    last = match["name"].rpartition(".")[2]
+    return _IDENTIFIER.fullmatch(value) is not None and (value == last or "==" in match["op"])
+
+
+def _reads_on(text: str, span: Span) -> bool:
+    """After a colon, a plain word that another word follows belongs to a sentence."""
+    following = text[span.end : span.end + 2]
+    spaced = len(following) == 2 and following[0] == " " and following[1].isalnum()
+    return spaced and _WORD.fullmatch(text[span.start : span.end].rstrip(".!?:")) is not None

@@ -1,0 +1,54 @@
+"""Text without what a reader cannot see: control characters, terminal escapes, bidirectional and zero-width tricks."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from failwell.model import pattern
+
+_INVISIBLES: Final = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff"
+    "\uffa0\ufff9-\ufffb\U00013430-\U00013455\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e01ef"
+)
+# Joiners and variation selectors have a place inside emoji and several scripts, so they stay where one such character
+# follows one that is not ASCII.
+_JOINERS: Final = "\u200c\u200d\ufe00-\ufe0f"
+_INVISIBLE: Final = pattern(f"[{_INVISIBLES}]")
+_JOINER_RUN: Final = pattern(f"((?>\ufe0f\u200d|[{_JOINERS}]))[{_JOINERS}]+")
+_STRAY_JOINER: Final = pattern(
+    f"(?<![^\x00-\x7f])[{_JOINERS}](?!\u20e3)|[\u200c\u200d](?![^\x00-\x7f])",
+)
+# Whole escape sequences (CSI, OSC and the like), so that their letters do not stay behind as text.
+_ESCAPES: Final = pattern(
+    "(?:\x1b\\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]"
+    "|(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\x9d\x90\x98\x9e\x9f]{0,2048}(?:\x07|\x1b\\\\|\x9c)"
+    "|\x1b[ -/]{0,4}[0-~]"
+)
+_CONTROL: Final = pattern("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_LONE_RETURN: Final = pattern("\r(?!\n)")
+_SUSPECT: Final = pattern(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{_INVISIBLES}{_JOINERS}]")
+
+
+def needs_cleaning(text: str) -> bool:
+    """Whether there may be anything in `text` that `visible` would change."""
+    return not (text.isascii() and text.isprintable()) and _SUSPECT.search(text) is not None
+
+
+def visible(text: str) -> str:
+    """`text` as it looks: escapes and invisible characters gone, other control characters as a visible mark.
+
+    >>> visible("a\\x1b[31mred\\x1b[0m \\u202ekcab\\u202c \\x07")
+    'ared kcab �'
+    """
+    if not needs_cleaning(text):
+        return text
+    text = _LONE_RETURN.sub("\n", text).replace("\u2028", "\n").replace("\u2029", "\n")
+    # What cannot be seen goes first, since it could stand inside an escape sequence.
+    text = _ESCAPES.sub("", _INVISIBLE.sub("", text))
+    text = _CONTROL.sub("\ufffd", text)
+    return _STRAY_JOINER.sub("", _JOINER_RUN.sub(r"\1", text))
+
+
+def one_line(text: str) -> str:
+    """For a terminal: visible, and unable to overwrite the line it stands in."""
+    return visible(text).replace("\r\n", "\n")

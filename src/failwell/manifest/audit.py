@@ -1,0 +1,121 @@
+"""What is wrong with a manifest, and what differs between two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from failwell.model import find, snake
+
+from .entries import Manifest, ToolEntry
+
+# What a dependency can do to a call: a tool that needs it says that it can fail so. Contract 003's flags.
+NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
+    "db": ("db_error",),
+    "llm": ("llm_error", "llm_not_configured"),
+    "x_client": ("x_not_configured",),
+}
+# Codes that only one profile can send.
+BOUND: Final[Mapping[str, str]] = {"policy_": "workflow"}
+
+
+def problems(manifest: Manifest) -> list[str]:
+    """The rules of contract 003 that tie flags, profiles and codes together, where they are broken."""
+    rules = (*_RULES, *_SOCIAL) if _is_social(manifest) else _RULES
+    found = [f"{tool.name}: {wrong}" for tool in manifest.tools for rule in rules for wrong in rule(tool)]
+    names = [tool.name for tool in manifest.tools]
+    if names != sorted(names):
+        found.append("The tools are not sorted by name.")
+    return found
+
+
+def _flags(tool: ToolEntry) -> Iterable[str]:
+    codes = {snake(code) for code in tool.possible_error_codes}
+    for flag in sorted(tool.requires & NEEDED.keys()):
+        for code in NEEDED[flag]:
+            if code not in codes:
+                yield f"requires_{flag} without the code {code}"
+
+
+def _profiles(tool: ToolEntry) -> Iterable[str]:
+    for prefix, profile in BOUND.items():
+        bound = [code for code in tool.possible_error_codes if snake(code).startswith(prefix)]
+        if bound and tool.profiles and profile not in tool.profiles:
+            yield f"{', '.join(bound)} can be sent only in the {profile} profile"
+
+
+def _hints(tool: ToolEntry) -> Iterable[str]:
+    if tool.mutation and tool.annotations.get("readOnlyHint"):
+        yield "is a mutation, but has readOnlyHint"
+    if not tool.mutation and tool.annotations.get("destructiveHint"):
+        yield "is no mutation, but has destructiveHint"
+
+
+def _codes(tool: ToolEntry) -> Iterable[str]:
+    unknown = [code for code in tool.possible_error_codes if find(code) is None]
+    if unknown:
+        yield f"{', '.join(unknown)} in no catalogue"
+
+
+def _is_social(manifest: Manifest) -> bool:
+    """Whether the codes are those of contract 003: a closed set, whose flags say what must be in it."""
+    known = (find(code, exact=True) for tool in manifest.tools for code in tool.possible_error_codes)
+    return any(code is not None and code.catalog == "social" for code in known)
+
+
+def _places(tool: ToolEntry) -> Iterable[str]:
+    if not tool.profiles:
+        yield "is in no profile"
+    if tool.mutation and not tool.requires & {"x_client", "db"}:
+        yield "is a mutation, but needs nothing that could be changed (requires_x_client, requires_db)"
+
+
+_RULES: Final = (_hints,)
+_SOCIAL: Final = (_flags, _profiles, _codes, _places)
+
+
+def differences(old: Manifest, new: Manifest) -> list[str]:
+    """What changed from one manifest to the other, a line each."""
+    before, after = ({tool.name: tool for tool in manifest.tools} for manifest in (old, new))
+    lines = [f"- {name}: the tool is gone" for name in before if name not in after]
+    lines += [f"+ {name}: a new tool" for name in after if name not in before]
+    flags = sorted({*old.flags, *new.flags})
+    for name in sorted(before.keys() & after.keys()):
+        one, other = before[name].to_dict(flags), after[name].to_dict(flags)
+        for key in dict.fromkeys((*one, *other)):
+            if one.get(key) != other.get(key):
+                lines.append(f"~ {name}: {key} {_change(one.get(key), other.get(key))}")
+    if old.common_error_codes != new.common_error_codes:
+        lines.append(f"~ common_error_codes {_change(list(old.common_error_codes), list(new.common_error_codes))}")
+    return lines
+
+
+def _change(before: object, after: object) -> str:
+    if isinstance(before, list) and isinstance(after, list):
+        gone = [f"-{each}" for each in before if each not in after]
+        come = [f"+{each}" for each in after if each not in before]
+        return " ".join([*gone, *come]) or "are in another order"
+    return f"was {_shown(before)}, is {_shown(after)}"
+
+
+def _shown(value: object) -> str:
+    return "absent" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def markdown(manifest: Manifest) -> str:
+    """A table for documentation."""
+    head = ["tool", "category", "changes things", "needs", "profiles", "may fail with"]
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    for tool in manifest.tools:
+        cells = [
+            f"`{tool.name}`",
+            tool.category,
+            "yes" if tool.mutation else "no",
+            ", ".join(sorted(tool.requires)) or "nothing",
+            ", ".join(tool.profiles) or "all",
+            ", ".join(f"`{code}`" for code in tool.possible_error_codes) or "nothing of its own",
+        ]
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    if manifest.common_error_codes:
+        lines += ["", f"Any tool may also answer {', '.join(f'`{code}`' for code in manifest.common_error_codes)}."]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,120 @@
+"""From a server's tools to its manifest: what is declared, what the source says, and what was seen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from failwell.formats import GATES
+from failwell.model import upper_snake
+from failwell.observe import CallEvent
+from failwell.server import COMMON, gate_of
+
+from .entries import HINTS, Manifest, ToolEntry, digest
+from .origins import Listed, Source
+from .source import codes_in
+
+Seen = Mapping[str, Iterable[str]]
+_COMMON = frozenset(COMMON)
+
+
+def build(source: Source, seen: Seen | None = None) -> Manifest:
+    """The manifest of what was listed. Its notes say where the three sources of codes do not agree."""
+    seen = seen or {}
+    entries, notes = [], []
+    rows = {code for row in source.table.own_rows() for code in codes_in(row, source.table)}
+    for listed in source.tools:
+        entry, remarks = _entry(listed, source, tuple(seen.get(listed.tool.name, ())), rows)
+        entries.append(entry)
+        notes += remarks
+    flags = sorted({flag for entry in entries for flag in entry.requires})
+    names = {entry.name for entry in entries}
+    notes += [f"{name}: seen, but not listed" for name in seen if name not in names and not name.startswith("(")]
+    return Manifest(
+        tools=tuple(sorted(entries, key=lambda entry: entry.name)),
+        flags=tuple(flags),
+        common_error_codes=COMMON if source.format is not None else (),
+        notes=tuple(notes),
+    )
+
+
+def _entry(listed: Listed, source: Source, seen: tuple[str, ...], rows: set[str]) -> tuple[ToolEntry, list[str]]:
+    tool, said = listed.tool, listed.said
+    found = {code for function in listed.functions for code in codes_in(function, source.table)} | set(listed.ruled)
+    declared = set(said.codes)
+    sources = {"declared": declared, "in the source": found, "seen": set(seen) - set(COMMON)}
+    codes = (declared or found) | sources["seen"] | set(listed.ruled)
+    hints = _hints(tool.annotations)
+    mutation = said.mutation if said.mutation is not None else not hints.get("readOnlyHint", False)
+    gated = gate_of(tool.input_schema, {}) is not None
+    entry = ToolEntry(
+        name=tool.name,
+        category=said.category or ("write" if mutation else "read"),
+        mutation=mutation,
+        requires=frozenset(said.requires),
+        profiles=tuple(sorted(said.profiles)),
+        possible_error_codes=tuple(sorted(codes)),
+        input_schema=digest(tool.input_schema),
+        annotations=hints,
+        formats=GATES if gated else (source.format,) if source.format is not None else (),
+    )
+    sources["in a row of the table"] = rows
+    return entry, _disagreements(tool.name, sources, set(listed.ruled), bool(listed.functions))
+
+
+def _disagreements(name: str, sources: Mapping[str, set[str]], ruled: set[str], readable: bool) -> list[str]:
+    """What one source knows and the declaration does not, and what is declared and found nowhere."""
+    declared = {upper_snake(code) for code in sources["declared"]}
+    if not declared:
+        return []
+    notes = []
+    for where in ("in the source", "seen"):
+        missing = sorted(code for code in sources[where] - ruled if upper_snake(code) not in declared | _COMMON)
+        notes += [f"{name}: {code} is {where}, but not declared" for code in missing]
+    if readable:
+        # Which exceptions reach a row of the author's own table is not to be seen in the source.
+        found = (code for where in ("in the source", "seen", "in a row of the table") for code in sources[where])
+        known = {upper_snake(code) for code in found}
+        idle = sorted(code for code in sources["declared"] if upper_snake(code) not in known | _COMMON)
+        notes += [f"{name}: {code} is declared, but neither in the source nor seen" for code in idle]
+    return notes
+
+
+def _hints(annotations: Any) -> dict[str, bool]:
+    if annotations is None:
+        return {}
+    said = annotations.model_dump(by_alias=True, exclude_none=True)
+    return {name: said[name] for name in HINTS if isinstance(said.get(name), bool)}
+
+
+class Recorder:
+    """A hook that writes down which tool sent which code, each pair once.
+
+    `install(server, hooks=[Recorder("seen.jsonl")])`, and later `failwell manifest TARGET --seen seen.jsonl`.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path)
+        self._known: set[tuple[str, str]] = set()
+
+    def __call__(self, event: CallEvent) -> None:
+        code = event.error.code if event.error is not None else None
+        if code is None or (event.tool, code) in self._known:
+            return
+        self._known.add((event.tool, code))
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"tool": event.tool, "code": code}) + "\n")
+
+
+def read_seen(path: str | Path) -> dict[str, list[str]]:
+    """What a Recorder wrote down, by tool; lines that are something else are passed over."""
+    seen: dict[str, set[str]] = {}
+    for line in Path(path).read_text(encoding="utf-8").splitlines():
+        try:
+            row = json.loads(line)
+            seen.setdefault(str(row["tool"]), set()).add(str(row["code"]))
+        except (ValueError, KeyError, TypeError):
+            continue
+    return {tool: sorted(codes) for tool, codes in sorted(seen.items())}

@@ -1,0 +1,87 @@
+"""The tools of a server: one in this program, one behind a command, or one at an address."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from failwell.model import Declared
+from failwell.readers import DEFAULT, Table
+from failwell.server import ROUTING, functions_of, group_of, groups_of, installed_on, published, ruled, said_of
+
+_MOST_PAGES: Final = 100
+
+
+class Listed(NamedTuple):
+    """A tool as a server lists it, and what is known of what stands behind it."""
+
+    tool: Any
+    said: Declared
+    functions: tuple[Callable[..., Any], ...] = ()
+    ruled: tuple[str, ...] = ()
+    """The codes of the rules it stands under, and of a group's routing."""
+
+
+class Source(NamedTuple):
+    """A server's tools, and how its failures leave it."""
+
+    tools: tuple[Listed, ...]
+    table: Table = DEFAULT
+    format: str | None = None
+
+
+async def of_server(server: Any) -> Source:
+    """The tools of a server object, with their functions."""
+    async with Client(getattr(server, "_mcp_server", server)) as client:
+        tools = [tool async for tool in _tools(client)]
+    boundary = installed_on(server)
+    options = boundary.options if boundary is not None else None
+    rules = options.rules if options is not None else {}
+    found = []
+    for tool in tools:
+        function = await _function(server, tool.name)
+        group = group_of(function) if function is not None else groups_of(server).get(tool.name)
+        actions = () if group is None else group.actions.values()
+        functions = tuple(action.fn for action in actions) or functions_of(function)
+        named = {code for rule in (*rules.get("*", ()), *rules.get(tool.name, ())) for code in rule.codes}
+        refusals = named.union(ruled(functions), ROUTING if group is not None else ())
+        said = said_of(function) if function is not None else published(tool)
+        found.append(Listed(tool, said, functions, tuple(sorted(refusals))))
+    if options is None:
+        return Source(tuple(found))
+    return Source(tuple(found), options.table, options.form)
+
+
+async def of_command(command: Sequence[str]) -> Source:
+    """The tools of a server that a command starts on stdio."""
+    async with Client(stdio_client(StdioServerParameters(command=command[0], args=list(command[1:])))) as client:
+        return Source(tuple([Listed(tool, published(tool)) async for tool in _tools(client)]))
+
+
+async def of_url(url: str) -> Source:
+    """The tools of a server over HTTP."""
+    async with Client(url) as client:
+        return Source(tuple([Listed(tool, published(tool)) async for tool in _tools(client)]))
+
+
+async def _tools(client: Client) -> AsyncIterator[Any]:
+    cursor: str | None = None
+    for _ in range(_MOST_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        for tool in page.tools:
+            yield tool
+        cursor = page.next_cursor
+        if not cursor:
+            return
+
+
+async def _function(server: Any, name: str) -> Any:
+    manager = getattr(server, "_tool_manager", None)
+    if manager is not None:
+        return getattr(manager.get_tool(name), "fn", None)
+    if type(server).__module__.startswith("fastmcp") or hasattr(server, "_mcp_server"):
+        return getattr(await server.get_tool(name), "fn", None)
+    return None

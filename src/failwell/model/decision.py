@@ -1,0 +1,411 @@
+"""What an agent should do about a failure, and why: one pure function over tables.
+
+The law it keeps: a call that may have had an effect is not repeated unless the tool is read-only or idempotent, nothing
+can have run, or a failure that was stated, and not only quoted, says that nothing was done or that this very call may
+be repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from math import inf
+from types import MappingProxyType
+from typing import Any, Final
+
+from .fields import DELIVERIES, Delivery, Derived
+from .forms import FIRST_DELAYS, form_of
+from .json_values import instant
+from .kinds import IN_DOUBT, STRATEGY_OF_KIND, Effect, Kind, Strategy
+from .needs import NeedsInput
+from .parts import Action, Patch
+from .tool import Traits
+from .tool_error import ToolError
+
+
+class Next(StrEnum):
+    """What to do next. The values are for programs; they are never shown to a model."""
+
+    RETRY = "retry"
+    FIX = "fix"
+    ALTERNATIVE = "alternative"
+    NEGOTIATE = "negotiate"
+    VERIFY = "verify"
+    ASK = "ask"
+    GIVE_UP = "give_up"
+    PROCEED = "proceed"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How patient an agent is."""
+
+    max_attempts: int = 3
+    """Calls in all, the first one included, before a failure that could be retried is given up."""
+
+    max_fixes: int = 1
+    """How often wrong arguments are corrected."""
+
+    base_delay: float = 1.0
+    """The first wait in seconds where the server names none; it doubles with each attempt."""
+
+    max_delay: float = 300.0
+    """A longer wait is not worth it: the agent gives up and says when it would have been possible."""
+
+    default_delays: Mapping[str, float] = field(default_factory=lambda: MappingProxyType(FIRST_DELAYS))
+    """The first wait in formats whose contract names one."""
+
+    trust_annotations: bool = True
+    """Whether the tool's own word on being read-only or idempotent counts. It is a hint, not a proof: say False for
+    servers you do not run yourself."""
+
+    timeout: float = 60.0
+    """How many seconds one call may take. There is always a limit: a call without one can wait for ever."""
+
+    deadline: float = 600.0
+    """How many seconds a call may take in all, with its repetitions, its waits and the questions it leads to."""
+
+    retry_budget: float = 20.0
+    """How many repetitions a server is worth while it does not work; a success gives a tenth of one back. It is what
+    keeps many agents from making an overload worse."""
+
+    break_after: int = 5
+    """How many failures in a row, for which the server is to blame, stop a tool from being called for a while."""
+
+    break_for: float = 30.0
+    """How many seconds it is then left alone, before one call tries it; twice as long each time that call fails."""
+
+    loop_after: int = 2
+    """How often the same call may fail in the same way before it is not made any more."""
+
+    loop_window: float = 300.0
+    """After how many seconds it may be made again."""
+
+    def __post_init__(self) -> None:
+        for name in ("timeout", "deadline", "break_for", "loop_window"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < inf:
+                raise ValueError(f"{name} is a number of seconds above zero, not {value!r}.")
+        for name in ("break_after", "loop_after"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name} is a whole number, at least 1, not {value!r}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The next step and its reason."""
+
+    next: Next
+    reason: str
+    delay: float | None = None
+    attempts_left: int = 0
+    patch: tuple[Patch, ...] = ()
+    calls: tuple[Action, ...] = ()
+    holders: tuple[str, ...] = ()
+    log: str = ""
+    doubtful: bool = False
+    """Whether the call may have done something already: then it is not to be made again, by anybody, unseen."""
+    unproven: bool = False
+    """Whether only words say that the call was refused: then no program makes it again, corrected or not, but whoever
+    has read the words may."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", " ".join(self.reason.split()))
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the same call is made again."""
+        return self.next is Next.RETRY
+
+
+_BY_KIND: Final = {
+    Kind.TRANSIENT: Next.RETRY,
+    Kind.VALIDATION: Next.FIX,
+    Kind.NOT_FOUND: Next.ALTERNATIVE,
+    Kind.CONFLICT: Next.NEGOTIATE,
+    Kind.PERMISSION: Next.ASK,
+    Kind.INTERNAL: Next.GIVE_UP,
+}
+_BY_STRATEGY: Final = {
+    Strategy.RETRY: Next.RETRY,
+    Strategy.FIX: Next.FIX,
+    Strategy.USER_ACTION: Next.ASK,
+    Strategy.ABORT: Next.GIVE_UP,
+}
+
+
+def decide(
+    error: ToolError | NeedsInput,
+    *,
+    tool: object = None,
+    delivery: Delivery | None = None,
+    history: Sequence[ToolError] = (),
+    policy: Policy | None = None,
+    now: datetime | None = None,
+    keyed: bool = False,
+) -> Decision:
+    """What to do about `error`.
+
+    `tool` is what is known of the tool that was called, `delivery` whether the call was sent and answered (answered
+    unless the error was made on this side), `history` the failures of earlier attempts at the same call, oldest first.
+    `keyed` says that the call carries an idempotency key which the server honours: it can be repeated safely.
+
+    >>> decide(ToolError("Too many requests.", code="RATE_LIMITED", retry_after=30)).delay
+    30
+    """
+    if delivery not in (None, *DELIVERIES):
+        raise ValueError(f"There is no delivery {delivery!r}; use one of: {', '.join(DELIVERIES)}.")
+    if delivery is None and isinstance(error, ToolError):
+        delivery = error.delivery
+    rules = policy or Policy()
+    if isinstance(error, NeedsInput):
+        return Decision(Next.ASK, f"The call needs an answer from the user: {_sentence(error.message)}")
+    if not error.is_error:
+        return Decision(Next.PROCEED, "It is an advisory: the call itself worked.", calls=error.actions)
+    if error.effect is Effect.DONE:
+        return Decision(
+            Next.GIVE_UP,
+            "The call took effect before it failed, so it must not be made again.",
+            calls=_checks(error),
+            doubtful=True,
+        )
+    if error.effect is Effect.PARTIAL:
+        return _resume(error)
+
+    doubt = _doubt(error, Traits.of(tool).known(trusted=rules.trust_annotations), delivery, keyed)
+    if doubt is None:
+        error, history = _harmless(error), [_harmless(earlier) for earlier in history]
+        return _TAKE[_wanted(error)](error, history, rules, now)
+    wanted = _wanted(error)
+    # A corrected call is another call, yet it does the same thing a second time if the first one did it.
+    if wanted is Next.RETRY or delivery == "unanswered" or error.effect is Effect.UNKNOWN:
+        return _verify(error, doubt)
+    return replace(_TAKE[wanted](error, history, rules, now), unproven=True)
+
+
+def _harmless(error: ToolError) -> ToolError:
+    """The error where it does not matter whether the call was done: it says again what its code says.
+
+    Of a call that may have been done every wire says that it is not to be made again: that flag does not count either.
+    """
+    return error.replace(effect=None, verify=None, wire_retryable=None) if error.effect in IN_DOUBT else error
+
+
+def _wanted(error: ToolError) -> Next:
+    strategy = error.strategy
+    if strategy is not STRATEGY_OF_KIND[error.kind]:
+        wanted = _BY_STRATEGY[strategy]
+    elif error.kind is Kind.CONFLICT and not error.conflicts:
+        wanted = _plain_conflict(error)
+    else:
+        wanted = _BY_KIND[error.kind]
+    if error.retryable and wanted is Next.GIVE_UP and not _insists(error, ToolError.strategy):
+        wanted = Next.RETRY
+    if wanted is Next.RETRY and error.kind is Kind.TRANSIENT and not error.retryable:
+        # TLS_ERROR and the like: of the passing kind, but the catalogue says that waiting does not help.
+        return Next.GIVE_UP
+    if wanted is Next.RETRY and error.kind is Kind.TRANSIENT and not error.recoverable:
+        return Next.GIVE_UP
+    # To repeat what the catalogue says is no statement.
+    refused = error.info is not None and error.info.retryable and error._given.get("wire_retryable") is False
+    if wanted is Next.RETRY and refused and error.retry_after is None and error.reset_at is None:
+        # The catalogue says what the code means, but a peer that says no knows more about this call.
+        return Next.ASK if form_of(error.format).asks else Next.GIVE_UP
+    if wanted is Next.RETRY and form_of(error.format).asks and not error.retryable:
+        return Next.ASK
+    return wanted
+
+
+def _insists(error: ToolError, field: Derived[Any]) -> bool:
+    """Whether a field says something else than what follows from the code and the kind.
+
+    To repeat what follows is no statement: over a wire nobody could tell it from saying nothing.
+    """
+    return field.__get__(error, ToolError) is not field.derive(error)
+
+
+def _plain_conflict(error: ToolError) -> Next:
+    """A conflict with nobody to negotiate with: whatever it names as a way out, else to wait, as contract 000 says.
+
+    A code of its own that is not retryable says that waiting does not help: an invoice that is paid stays paid.
+    """
+    if error.fields or error.patch:
+        return Next.FIX
+    if error.actions:
+        return Next.ALTERNATIVE
+    return Next.RETRY if error.code in (None, "CONFLICT") or error.retryable or error.retry_after else Next.ASK
+
+
+def _doubt(error: ToolError, tool: Traits, delivery: Delivery | None, keyed: bool) -> str | None:
+    """Why the tool must not be called a second time because of this failure, or None when it may be."""
+    if delivery in _NOTHING_RAN or tool.repeatable:
+        return None
+    # The same key gets the same answer: that helps where there was none, or only somebody's words on the way.
+    if keyed and (error.origin == "local" or (error.standing == "quoted" and not form_of(error.format).relayed)):
+        return None
+    if error.effect in IN_DOUBT:
+        return "The server cannot tell whether the call took effect"
+    if delivery == "unanswered":
+        return "The call was sent and never answered, so it may have taken effect"
+    if error.standing == "quoted" or error.legacy:
+        return "Nobody stated that nothing was done: it was only read from words"
+    if error.effect is Effect.NONE or _is_invited(error):
+        return None
+    return "Nothing says that the call may be made twice"
+
+
+# What the transport saw, or what was proven from the tool's own schema.
+_NOTHING_RAN: Final = frozenset({"never_sent", "refused"})
+
+
+def _is_invited(error: ToolError) -> bool:
+    """Whether whoever stated the failure said that this very call may be made again.
+
+    A delay says so, a strategy, a flag, and what a contract itself rules about its codes. That our catalogue takes a
+    code for a passing one is a guess, and so is the flag in our own canonical object, which follows from it.
+    """
+    form = form_of(error.format)
+    if error.origin == "local" or (form.final and not error.recoverable):
+        # Made on this side, so that whoever runs the tool said nothing; or the form's own word that it is in vain.
+        return False
+    insists = _insists(error, ToolError.strategy)
+    if insists and error.strategy is Strategy.FIX:
+        return True
+    if not error.retryable:
+        return False
+    if error.retry_after is not None or error.reset_at is not None:
+        return True
+    if insists or _insists(error, ToolError.recoverable):
+        return error.strategy is Strategy.RETRY
+    return (error._given.get("wire_retryable") is True and form.flagged) or error.code in form.ruled
+
+
+def _retry(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
+    made = len(history) + 1
+    left = policy.max_attempts - made
+    if left <= 0:
+        return Decision(Next.GIVE_UP, f"{made} of {policy.max_attempts} attempts failed.")
+    delay = _delay(error, made, policy, now)
+    if delay > policy.max_delay:
+        return Decision(
+            Next.GIVE_UP,
+            f"It asks to wait {_span(delay)}, longer than the {_round(policy.max_delay)} allowed.",
+            delay=delay,
+        )
+    return Decision(
+        Next.RETRY,
+        f"{error.title}: the same call may work in {_span(delay)}.",
+        delay=delay,
+        attempts_left=left,
+    )
+
+
+def _delay(error: ToolError, made: int, policy: Policy, now: datetime | None) -> float:
+    if error.retry_after is not None:
+        return error.retry_after
+    if error.reset_at is not None:
+        moment = instant(now) or datetime.now(UTC)
+        return max(0.0, (error.reset_at - moment).total_seconds())
+    first = policy.default_delays.get(error.format or "", policy.base_delay)
+    return min(first * 2.0 ** min(made - 1, 32), max(policy.max_delay, first))
+
+
+def _fix(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
+    fixed = sum(_wanted(earlier) is Next.FIX for earlier in history)
+    if fixed >= policy.max_fixes:
+        return Decision(
+            Next.GIVE_UP, f"The arguments were corrected {_times(fixed)} and are still refused.", log=_bad_input(error)
+        )
+    what = "the patch says how" if error.patch else "see the fields" if error.fields else "see the message"
+    return Decision(
+        Next.FIX,
+        f"The arguments are wrong; {what}.",
+        attempts_left=policy.max_fixes - fixed,
+        patch=error.patch,
+        calls=error.actions,
+        log=_bad_input(error),
+    )
+
+
+def _alternative(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
+    names = ", ".join(action.tool for action in error.actions if action.tool)
+    way = f"try {names}" if names else "skip it or look for another"
+    return Decision(Next.ALTERNATIVE, f"It does not exist; {way}.", calls=error.actions, patch=error.patch)
+
+
+def _negotiate(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
+    holders = tuple(dict.fromkeys(conflict.holder for conflict in error.conflicts if conflict.holder))
+    who = ", ".join(holders) or "the holder"
+    return Decision(Next.NEGOTIATE, f"Ask {who} to release it.", calls=error.actions, holders=holders)
+
+
+def _ask(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
+    return Decision(Next.ASK, f"Only the user can change this: {_sentence(error.message)}", calls=error.actions)
+
+
+def _give_up(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
+    why = "It is unstructured, so nothing tells how to go on" if error.legacy else "Calling again would not help"
+    return Decision(Next.GIVE_UP, f"{why}: {_sentence(error.message)}", calls=error.actions)
+
+
+_TAKE: Final[dict[Next, Callable[[ToolError, Sequence[ToolError], Policy, datetime | None], Decision]]] = {
+    Next.RETRY: _retry,
+    Next.FIX: _fix,
+    Next.ALTERNATIVE: _alternative,
+    Next.NEGOTIATE: _negotiate,
+    Next.ASK: _ask,
+    Next.GIVE_UP: _give_up,
+}
+
+
+def _verify(error: ToolError, doubt: str) -> Decision:
+    checks = _checks(error)
+    if checks:
+        return Decision(Next.VERIFY, f"{doubt}; {checks[0].tool} tells.", calls=checks, doubtful=True)
+    return Decision(
+        Next.ASK, f"{doubt}, and no call is known that would tell; ask before making it again.", doubtful=True
+    )
+
+
+def _resume(error: ToolError) -> Decision:
+    if error.verify:
+        return Decision(
+            Next.VERIFY,
+            "Part of it was done; find out which, and do only the rest.",
+            calls=_checks(error) + error.actions,
+            doubtful=True,
+        )
+    if error.patch:
+        return Decision(Next.FIX, "Part of it was done; the patch asks only for the rest.", patch=error.patch)
+    others = tuple(action for action in error.actions if error.may_repeat or action.tool != error.tool)
+    if others:
+        return Decision(Next.ALTERNATIVE, "Part of it was done; go on from there.", calls=others)
+    return Decision(Next.ASK, "Part of it was done, so the call must not be made again as it is.", doubtful=True)
+
+
+def _checks(error: ToolError) -> tuple[Action, ...]:
+    return (error.verify,) if error.verify else ()
+
+
+def _bad_input(error: ToolError) -> str:
+    return f"bad input: {error.message}"
+
+
+def _sentence(message: str) -> str:
+    first = " ".join(message.split())
+    return (first if len(first) <= 200 else first[:199] + "…") or "no reason given"
+
+
+def _round(delay: float) -> str:
+    return f"{delay:.0f}" if delay >= 10 or float(delay).is_integer() else f"{delay:.1f}"
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
+
+
+def _span(delay: float) -> str:
+    return "1 second" if delay == 1 else f"{_round(delay)} seconds"

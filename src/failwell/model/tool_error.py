@@ -1,0 +1,525 @@
+"""`ToolError`: an exception you raise, and a value you can read, compare, copy and send.
+
+    ToolError
+    ├── NotFound    also a LookupError
+    ├── Conflict
+    ├── Invalid     also a ValueError
+    ├── Denied      also a PermissionError
+    ├── Transient
+    └── Internal
+
+`ToolError(kind=…)` and `ToolError(code=…)` give an instance of the kind's class. Errors are equal when they say the
+same, whatever their class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, Literal, Self, TypeVar, Unpack, cast
+
+from .codes import Code, find, humanize
+from .fields import (
+    Delay,
+    Delivery,
+    Derived,
+    Field,
+    Fields,
+    Standing,
+    delivery_of,
+    flag,
+    origin_of,
+    severity_of,
+    share,
+    standing_of,
+    status,
+)
+from .json_values import Json, instant, label, lines, plain, plain_map, rfc3339, seconds, text
+from .kinds import EFFECT_OF_KIND, IN_DOUBT, STRATEGY_OF_KIND, Effect, Kind, Severity, Strategy
+from .parts import Action, Conflicting, FieldError, Patch, all_of, apply_patch
+
+T = TypeVar("T")
+# Looking a member up in its class takes as long as a call.
+_TRANSIENT: Final = Kind.TRANSIENT
+_EMPTY: Final[Mapping[str, Json]] = MappingProxyType({})
+
+_AGAIN: Final = frozenset({Strategy.RETRY, Strategy.FIX})
+
+CANONICAL_VERSION: Final = 1
+TYPE_OF_KIND: Final = {kind: kind.value.upper() for kind in Kind}
+
+
+def _problems(value: object) -> tuple[FieldError, ...]:
+    # A map from argument to message is the shortest way to say it.
+    if isinstance(value, Mapping) and "message" not in value and "path" not in value:
+        value = list(value.items())
+    return all_of(FieldError, value)
+
+
+def _default_title(error: ToolError) -> str:
+    info = error._info
+    return info.title if info else humanize(error.code or "") or humanize(error.kind.value)
+
+
+def _default_strategy(error: ToolError) -> Strategy:
+    info, kind = error._info, error.kind
+    # An error filed under another kind than its code's was turned into something else by its author.
+    strategy = info.strategy if info and info.kind is kind else STRATEGY_OF_KIND[kind]
+    return strategy if strategy not in _AGAIN or error.may_repeat else Strategy.USER_ACTION
+
+
+def _default_effect(error: ToolError) -> Effect | None:
+    info, kind = error._info, error.kind
+    known = info.effect if info and info.kind is kind else EFFECT_OF_KIND.get(kind)
+    if known is Effect.NONE and error._given.get("standing") == "quoted":
+        # That a kind is a refusal counts where somebody refused. What is only quoted proves nothing.
+        known = None
+    # Whoever names a call that tells whether something happened does not know it.
+    return Effect.UNKNOWN if known is None and "verify" in error._given else known
+
+
+class _Recoverable(Derived[bool]):
+    """Whether it may succeed if it is tried again: never where the call may have been done already."""
+
+    __slots__ = ()
+
+    def __get__(self, obj: Any, owner: type) -> Any:
+        value = super().__get__(obj, owner)
+        return value and obj.may_repeat if value is True else value
+
+
+class _Strategy(Derived[Strategy]):
+    """How to overcome it: not by the same call where that may have been done already."""
+
+    __slots__ = ()
+
+    def __get__(self, obj: Any, owner: type) -> Any:
+        value = super().__get__(obj, owner)
+        return Strategy.USER_ACTION if isinstance(value, str) and value in _AGAIN and not obj.may_repeat else value
+
+
+class ToolError(Exception):
+    """A failed tool call.
+
+    >>> error = ToolError("Invoice inv_1 is paid.", code="InvoiceAlreadyPaid", kind="conflict")
+    >>> str(error), error.retryable, type(error).__name__
+    ('[CONFLICT] Invoice inv_1 is paid.', False, 'Conflict')
+    """
+
+    _kind: ClassVar[Kind | None] = None
+    _defaults: ClassVar[dict[str, Any]] = {}
+    # The constructor of the built-in base, found once: a subclass may have another one than Exception's.
+    _new: ClassVar[Callable[..., Any]] = Exception.__new__
+    _given: dict[str, Any]
+    _info: Code | None
+    # Whether its words were chosen for the caller, by a row of somebody's own table or by whoever raised a framework's
+    # own error: then they stand as they are.
+    _authored: bool = False
+
+    message = Field(text, "")
+    code = Field(label, cast("str | None", None))
+    title = Derived(label, _default_title)
+    severity = Derived(severity_of, lambda _: Severity.ERROR)
+    recoverable = _Recoverable(flag, lambda error: error.kind is _TRANSIENT and error.may_repeat)
+    strategy = _Strategy(Strategy.of, _default_strategy)
+    retry_after = Delay(seconds, cast("float | int | None", None))
+    reset_at = Delay(instant, cast("datetime | None", None))
+    suggestion = Field(label, cast("str | None", None))
+    next_steps = Field(lines, cast("tuple[str, ...]", ()))
+    actions = Field(lambda value: all_of(Action, value), cast("tuple[Action, ...]", ()))
+    fields = Field(_problems, cast("tuple[FieldError, ...]", ()))
+    patch = Field(lambda value: all_of(Patch, value), cast("tuple[Patch, ...]", ()))
+    conflicts = Field(lambda value: all_of(Conflicting, value), cast("tuple[Conflicting, ...]", ()))
+    effect = Derived(Effect.of, _default_effect)
+    verify = Field(Action.of, cast("Action | None", None))
+    details = Field(plain_map, _EMPTY)
+    http_status = Field(status, cast("int | None", None))
+    policy_decision = Field(label, cast("str | None", None))
+    tool = Field(label, cast("str | None", None))
+    action = Field(label, cast("str | None", None))
+    tier = Field(label, cast("str | None", None))
+    correlation_id = Field(label, cast("str | None", None))
+    meta = Field(plain_map, _EMPTY)
+
+    origin = Field(origin_of, cast("Literal['peer', 'local'] | None", None))
+    standing = Field(standing_of, cast("Standing | None", None))
+    delivery = Field(delivery_of, cast("Delivery | None", None))
+    format = Field(label, cast("str | None", None))
+    confidence = Field(share, cast("float | None", None))
+    legacy = Field(flag, False)
+    notes = Field(lines, cast("tuple[str, ...]", ()))
+    debug = Field(plain, cast("Json", None))
+
+    def __init_subclass__(cls, **defaults: Unpack[Fields]) -> None:
+        """Fields given in a class statement are the defaults of its instances.
+
+        >>> class InvoicePaid(Conflict, code="InvoiceAlreadyPaid"): ...
+        >>> InvoicePaid("Invoice inv_1 is paid.").code
+        'InvoiceAlreadyPaid'
+        """
+        super().__init_subclass__()
+        cls._new = super().__new__
+        cls._kind = Kind.of(defaults.get("kind")) or cls._kind
+        if cls._kind is None and (info := find(label(defaults.get("code")))):
+            cls._kind = info.kind
+        defaults.pop("kind", None)
+        cls._defaults = {**cls._defaults, **cls._normalise({**defaults})}
+
+    def __new__(cls, message: object = "", *rest: object, **fields: Unpack[Fields]) -> Self:
+        # The rest belongs to the constructors of subclasses.
+        if cls is not ToolError:
+            return cls._blank(_own(cls._defaults))
+        info = find(label(fields.get("code")))
+        kind = Kind.of(fields.get("kind")) or (info.kind if info else None)
+        # Made by its kind or code, not by the class, so the class's own default code does not apply.
+        chosen = KIND_CLASSES[kind] if kind else cls
+        return cast(Self, chosen._blank({}))
+
+    def __init__(self, message: object = "", **fields: Unpack[Fields]) -> None:
+        super().__init__(message)
+        cause = fields.pop("cause", None)
+        # Stated unless the author says None: contract 002 tells the two apart.
+        if "severity" not in self._given:
+            fields.setdefault("severity", Severity.ERROR)
+        if self._kind is not None:
+            fields.pop("kind", None)
+        self._given.update(self._normalise({"message": message, **fields}))
+        self.args = (self.message,)
+        self._info = find(self.code)
+        if isinstance(cause, BaseException):
+            self.__cause__ = cause
+
+    @classmethod
+    def _blank(cls, given: dict[str, Any]) -> Self:
+        self: Self = cls._new(cls)
+        self._given = given
+        self._info = None
+        return self
+
+    @classmethod
+    def _coded(cls, info: Code, message: object, fields: Fields) -> ToolError:
+        kind = Kind.of(fields.get("kind")) or info.kind
+        self = KIND_CLASSES[kind]._blank({})
+        self.__init__(message, **{**fields, "code": info.name})  # type: ignore[misc]
+        self._info = info
+        return self
+
+    @classmethod
+    def _normalise(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        clean = {}
+        for name, value in fields.items():
+            if name not in _NORMAL:
+                known = ", ".join(["message", *Fields.__annotations__])
+                raise TypeError(f"{cls.__name__} has no field {name!r}; it has: {known}")
+            if value is not None and (normal := normalised(name, value)) is not None:
+                clean[name] = normal
+        return clean
+
+    def _give(self, name: str, value: object) -> None:
+        self._given.pop(name, None)
+        self._given.update(self._normalise({name: value}))
+        if name == "code":
+            self._info = find(self.code)
+
+    @property
+    def kind(self) -> Kind:
+        """One of six; decides what an agent does."""
+        if (kind := self._kind) is not None:
+            return kind
+        given: Kind | None = self._given.get("kind")
+        return given or (self._info.kind if self._info else Kind.INTERNAL)
+
+    @property
+    def type(self) -> str:
+        """The kind as contract 000 spells it."""
+        return TYPE_OF_KIND[self.kind]
+
+    @property
+    def info(self) -> Code | None:
+        """What the catalogues know about the code."""
+        return self._info
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same call may succeed later: the catalogue's word, never the caller's, and false for a call that
+        may have been done already."""
+        return self._passes and self.may_repeat
+
+    @property
+    def _passes(self) -> bool:
+        """Whether the code says that it passes, whatever the call may have done."""
+        if self._info is not None:
+            return self._info.retryable
+        flag = self._given.get("wire_retryable")
+        return self.kind is _TRANSIENT if flag is None else cast(bool, flag)
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether the same call can be thought of at all: not where it may have been done already.
+
+        A code that is partial and retryable in one, such as contract 003's `thread_partial_failure`, means the rest.
+        """
+        effect, info = self.effect, self._info
+        if effect not in IN_DOUBT:
+            return True
+        return effect is Effect.PARTIAL and info is not None and info.effect is Effect.PARTIAL and info.retryable
+
+    @property
+    def is_error(self) -> bool:
+        """What `isError` says in an MCP result."""
+        return self.severity is not Severity.WARNING
+
+    @property
+    def cause(self) -> BaseException | None:
+        """The exception this error was made from; for logs only."""
+        return self.__cause__
+
+    def given(self, field: str) -> bool:
+        """Whether `field` was stated, rather than following from the code or the kind."""
+        return field in self._given
+
+    def suggest(self, suggestion: str) -> Self:
+        """Say what to do next; the last suggestion stands."""
+        self.suggestion = suggestion
+        return self
+
+    def step(self, *steps: str) -> Self:
+        """Add next steps."""
+        self.next_steps = (*self.next_steps, *steps)
+        return self
+
+    def try_(self, tool: str, description: str | None = None, **arguments: Any) -> Self:
+        """Add a call that helps."""
+        self.actions = (*self.actions, Action(tool, description, arguments or None))
+        return self
+
+    def wait(self, delay: float | timedelta) -> Self:
+        """Say when the same call may be made again."""
+        self.retry_after = delay
+        return self
+
+    def with_details(self, details: Mapping[str, Any] | None = None, /, **more: Any) -> Self:
+        """Add to the details."""
+        self.details = {**self.details, **plain_map(details), **more}
+        return self
+
+    def only_details(self, details: Mapping[str, Any] | None = None, /, **more: Any) -> Self:
+        """Replace the details."""
+        self.details = {**plain_map(details), **more}
+        return self
+
+    def warning(self) -> Self:
+        """Make it an advisory: the call worked, and there is something to know."""
+        self.severity = Severity.WARNING
+        return self
+
+    def critical(self) -> Self:
+        """Make it a failure that somebody has to look at."""
+        self.severity = Severity.CRITICAL
+        return self
+
+    def note(self, note: str) -> Self:
+        """Record something that did not fit while the error was read."""
+        self.notes = (*self.notes, note)
+        return self
+
+    def fixed(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments as they should have been, as far as the patch knows."""
+        return apply_patch(arguments, self.patch)
+
+    def replace(self, **changes: Any) -> ToolError:
+        """A copy with some fields changed; None takes one away."""
+        kind = Kind.of(changes.pop("kind", None)) or self._kind
+        cause = changes.pop("cause", self.__cause__)
+        same = kind is self._kind
+        new = (type(self) if same else KIND_CLASSES[cast(Kind, kind)])._blank(_own(self._given))
+        new.__dict__.update({key: value for key, value in self.__dict__.items() if key != "_given"})
+        for name, value in changes.items():
+            new._give(name, value)
+        new.args = (new.message,)
+        new.__cause__ = cause if isinstance(cause, BaseException) else None
+        return new
+
+    def to_dict(self, *, provenance: bool = True) -> dict[str, Json]:
+        """The canonical JSON object: everything the error says, without what is for logs only."""
+        given = self._given
+        info = self._info
+        data: dict[str, Json] = {"failwell": CANONICAL_VERSION}
+        if "code" in given:
+            data["code"] = given["code"]
+        data["kind"] = self.kind.value
+        data["message"] = self.message
+        if info is not None or "title" in given:
+            data["title"] = self.title
+        if "severity" in given:
+            data["severity"] = given["severity"].value
+        data["retryable"] = self.retryable
+        data["recoverable"] = self.recoverable
+        data["strategy"] = self.strategy.value
+        if (delay := self.retry_after) is not None:
+            data["retry_after"] = delay
+        for name in _PLAIN_FIELDS:
+            if name in given:
+                data[name] = given[name]
+        if (moment := self.reset_at) is not None:
+            data["reset_at"] = rfc3339(moment)
+        if (effect := self.effect) is not None:
+            data["effect"] = effect.value
+        for name in _PART_FIELDS:
+            if name in given:
+                data[name] = [part.to_dict() for part in given[name]]
+        if "verify" in given:
+            data["verify"] = given["verify"].to_dict()
+        if "next_steps" in given:
+            data["next_steps"] = list(given["next_steps"])
+        if given.get("standing") == "quoted":
+            # Not provenance: whoever passes the error on must not make more of it than it was.
+            data["standing"] = "quoted"
+        if provenance:
+            for name in PROVENANCE:
+                if name in given:
+                    data[name] = list(given[name]) if name == "notes" else given[name]
+        return data
+
+    def _says(self) -> dict[str, Json]:
+        """What the error says, given or not. The title comes last, as it mostly follows from the rest."""
+        data = self.to_dict(provenance=False)
+        data.pop("title", None)
+        return data | {"severity": self.severity.value, "title": self.title}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ToolError):
+            return NotImplemented
+        if self is other:
+            return True
+        # How it was said is not what it says.
+        return self._says() | _UNCOMPARED == other._says() | _UNCOMPARED
+
+    def __hash__(self) -> int:
+        return hash(self.message)
+
+    def __copy__(self) -> ToolError:
+        return self.replace()
+
+    def __deepcopy__(self, memo: object) -> ToolError:
+        new = self.replace()
+        new._given = deepcopy(self._given)
+        return new
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_restore, (type(self), self.__dict__))
+
+    def __str__(self) -> str:
+        return f"[{self.type}] {self.message}"
+
+    def __repr__(self) -> str:
+        hidden = ("message", *PROVENANCE, *(["severity"] if self.severity is Severity.ERROR else []))
+        shown = (f"{name}={value!r}" for name, value in self._given.items() if name not in hidden)
+        return f"{type(self).__name__}({', '.join([repr(self.message), *shown])})"
+
+
+def _restore(cls: type[ToolError], state: dict[str, Any]) -> ToolError:
+    self = cls._blank({})
+    self.__dict__.update(state)
+    self.args = (self.message,)
+    return self
+
+
+_NORMAL: Final[dict[str, Callable[[Any], Any]]] = {
+    name: field.normal for name, field in vars(ToolError).items() if isinstance(field, Field)
+}
+# Not fields of the table: the kind is the class wherever the class has one, and only a reader may say what the wire
+# said about retrying.
+_NORMAL.update({"kind": Kind.of, "wire_retryable": flag})
+
+PROVENANCE: Final = ("origin", "standing", "delivery", "format", "confidence", "legacy", "notes")
+_PLAIN_FIELDS: Final = (
+    "suggestion",
+    "details",
+    "http_status",
+    "policy_decision",
+    "tool",
+    "action",
+    "tier",
+    "correlation_id",
+    "meta",
+)
+_COLLECTIONS: Final = (tuple, dict)
+_UNCOMPARED: Final[dict[str, Json]] = {"standing": None}
+_PART_FIELDS: Final = ("actions", "fields", "patch", "conflicts")
+
+
+def _own(given: dict[str, Any]) -> dict[str, Any]:
+    """A copy whose maps belong to nobody else."""
+    return {name: dict(value) if type(value) is dict else value for name, value in given.items()}
+
+
+def normalised(name: str, value: object) -> Any:
+    """`value` as the field keeps it; None when there is nothing in it."""
+    try:
+        normal = _NORMAL[name](value)
+    except Exception:
+        # Something that breaks when it is looked at is as good as nothing.
+        return None
+    return None if type(normal) in _COLLECTIONS and not normal else normal
+
+
+class NotFound(ToolError, LookupError, kind=Kind.NOT_FOUND, code="NOT_FOUND"):
+    """It does not exist: skip it, or look for another."""
+
+
+class Conflict(ToolError, kind=Kind.CONFLICT, code="CONFLICT"):
+    """Someone holds it, it exists already, or it changed: negotiate, wait, or look again."""
+
+
+class Invalid(ToolError, ValueError, kind=Kind.VALIDATION, code="VALIDATION_ERROR"):
+    """The arguments are wrong: fix them, and call once more."""
+
+
+class Denied(ToolError, PermissionError, kind=Kind.PERMISSION, code="FORBIDDEN"):
+    """The caller may not: ask the user."""
+
+
+class Transient(ToolError, kind=Kind.TRANSIENT, code="UNAVAILABLE"):
+    """It may work later: wait, then make the same call."""
+
+
+class Internal(ToolError, kind=Kind.INTERNAL, code="INTERNAL_ERROR"):
+    """The tool broke: give up and say so."""
+
+
+KIND_CLASSES: Final[dict[Kind, type[ToolError]]] = {
+    Kind.NOT_FOUND: NotFound,
+    Kind.CONFLICT: Conflict,
+    Kind.VALIDATION: Invalid,
+    Kind.PERMISSION: Denied,
+    Kind.TRANSIENT: Transient,
+    Kind.INTERNAL: Internal,
+}
+DEFAULT_CODES: Final[dict[Kind, str]] = {kind: cls._defaults["code"] for kind, cls in KIND_CLASSES.items()}
+
+
+def error(message: object, code: str | None = None) -> ToolError:
+    """Contract 002's `error()`: a message, perhaps a code, and no word about severity.
+
+    >>> error("Project \\"p_1\\" not found").code is None
+    True
+    """
+    return ToolError(message, code=code, severity=None)
+
+
+def required(field: str) -> ToolError:
+    """Contract 002's `required()`: which argument is missing, and what to do about it.
+
+    >>> required("workspace_id").suggestion
+    'Provide the "workspace_id" parameter and retry.'
+    """
+    name = text(field)
+    return ToolError(
+        f'Required field "{name}" is missing.',
+        code="MISSING_REQUIRED_FIELD",
+        severity=None,
+        suggestion=f'Provide the "{name}" parameter and retry.',
+    )

@@ -1,0 +1,142 @@
+"""One structured log record for each failure, named `tool_error`: for the standard library, and for structlog."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+from failwell.formats import default_code, number_of
+from failwell.guards import DEFAULT, Guard
+from failwell.model import Json, Kind, Severity, ToolError, pattern, plain_map, text
+
+EVENT: Final = "tool_error"
+_METHODS: Final = {logging.ERROR: "error", logging.WARNING: "warning", logging.INFO: "info"}
+_LONGEST_NAME: Final = 200
+_MOST_FIELDS: Final = 10
+_DEEPEST_TRACEBACK: Final = 20
+_FRAMEWORK: Final = pattern(r"[/\\](?:mcp|fastmcp|anyio|pydantic|failwell|asyncio)[/\\]")
+
+
+def log_failure(
+    logger: Any,
+    error: ToolError,
+    *,
+    tool: str,
+    exc: BaseException | None = None,
+    guard: Guard = DEFAULT,
+    action: str | None = None,
+    request_id: str | int | None = None,
+    correlation_id: str | None = None,
+    number: int | None = None,
+    context: Mapping[str, Any] | None = None,
+) -> None:
+    """Write one record about a failed call: a line for what was to be expected, the way there, too, for what was not.
+
+    `logger` is a `logging.Logger` or `LoggerAdapter`, or a structlog logger. `exc` is what was raised. `number` is the
+    JSON-RPC error number; without one it is the code's own. `context` stands in the record beside the error's details.
+    Nothing is put into words when nobody listens, no secret is printed, and a logger that raises is not felt.
+    """
+    with suppress(Exception):
+        planned = isinstance(exc, ToolError) or error._authored
+        crash = exc is not None and error.kind is Kind.INTERNAL and not planned
+        level = _level(error, crash)
+        standard = isinstance(logger, (logging.Logger, logging.LoggerAdapter))
+        if not standard:
+            logger = logger.bind()
+        if not _listens(logger, level):
+            return
+        names = {
+            "request_id": request_id,
+            "tool_name": tool,
+            "action": action,
+            "mcp_error_code": error.code or default_code(error),
+            "correlation_id": correlation_id or error.correlation_id,
+        }
+        fields: dict[str, Json] = {
+            **_guarded(names, _told(error), error, guard),
+            "error_code": number_of(error) if number is None else number,
+            "kind": error.kind.value,
+            "strategy": error.strategy.value,
+            "context": _context(error, context, guard),
+        }
+        led = guard.redact(way(exc)) if crash and exc is not None else None
+        if standard:
+            _write(logger, level, fields, led)
+        else:
+            # structlog's own name for a traceback that is text already.
+            getattr(logger, _METHODS[level])(EVENT, **fields, **({"exception": led} if led else {}))
+
+
+def way(exc: BaseException) -> str:
+    """The frames that led to it, from the tool on: how a framework calls a tool is no news. May quote secrets."""
+    frames = traceback.extract_tb(exc.__traceback__, limit=-_DEEPEST_TRACEBACK)
+    own = next((index for index, frame in enumerate(frames) if not _FRAMEWORK.search(frame.filename)), 0)
+    return "".join(traceback.format_list(frames[own:])).rstrip()
+
+
+def _level(error: ToolError, crash: bool) -> int:
+    if crash:
+        return logging.ERROR
+    # The author says that somebody has to look at it.
+    return logging.WARNING if error.severity is Severity.CRITICAL else logging.INFO
+
+
+def _listens(logger: Any, level: int) -> bool:
+    """Whether a record of this level goes anywhere; yes for a logger that cannot be asked."""
+    # Of the class, since structlog's generic logger makes a log line of any method it is asked for.
+    for name in ("isEnabledFor", "is_enabled_for"):
+        ask = getattr(type(logger), name, None)
+        if ask is not None:
+            return bool(ask(logger, level))
+    return True
+
+
+def _told(error: ToolError) -> str:
+    # Of wrong arguments the names are enough.
+    return ", ".join(problem.name for problem in error.fields[:_MOST_FIELDS]) or text(error.debug) or error.message
+
+
+def _guarded(names: dict[str, Any], details: str, error: ToolError, guard: Guard) -> dict[str, Json]:
+    """What is printed of a failure: the names on one line each, and no secret in any of it."""
+    lines = {name: _line(text(value)[:_LONGEST_NAME]) for name, value in names.items() if isinstance(value, str)}
+    # One look at everything together; most often there is nothing to mask.
+    if guard.passes(error, " ".join((*lines.values(), details))):
+        return {**names, **lines, "details": details}
+    return {**names, **{name: guard.redact(line) for name, line in lines.items()}, "details": guard.text(details)}
+
+
+def _line(told: str) -> str:
+    """One line: what a caller sends must not look like a line of the log."""
+    return " ".join(told.split())
+
+
+def _context(error: ToolError, more: Mapping[str, Any] | None, guard: Guard) -> dict[str, Json]:
+    said = {**error.details, **plain_map(more)}
+    # As the details of an error, which the guard reads name by name, and cuts where they have no end.
+    return dict(guard(ToolError(details=said)).details) if said else {}
+
+
+def _write(
+    logger: logging.Logger | logging.LoggerAdapter[Any], level: int, fields: dict[str, Json], led: str | None
+) -> None:
+    message: Any = f"{EVENT} %s: %s: %s%s"
+    label = fields["tool_name"] if fields["action"] is None else f"{fields['tool_name']}/{fields['action']}"
+    # What was to be expected stays short enough for one line of a terminal: a handler that wraps lines takes its time.
+    mark = fields["correlation_id"] if level > logging.INFO else None
+    args = (label, fields["mcp_error_code"], _line(fields["details"]), "" if mark is None else f" ({mark})")
+    more: dict[str, Any] = {}
+    while isinstance(logger, logging.LoggerAdapter):
+        # Its own way to pass on `extra` would put the adapter's in the place of ours.
+        message, given = logger.process(message, {"extra": {}})
+        more = {**(given.get("extra") or {}), **more}
+        logger = logger.logger
+    # Made by hand: `extra` raises for names that the application's own record factory has given already. It names no
+    # file: the failure is the tool's, and where this one is called says nothing.
+    record = logger.makeRecord(logger.name, level, "", 0, message, args, None, EVENT)
+    for name, value in {**more, **fields}.items():
+        record.__dict__.setdefault(name, value)
+    record.exc_text = led
+    logger.handle(record)

@@ -1,0 +1,139 @@
+"""Failures in OpenTelemetry, on the span that the framework has opened, by the conventions for MCP and generative AI.
+
+Needs `opentelemetry-api` alone, which comes with `mcp`; without it, or without a provider, nothing happens.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cache
+from threading import Lock
+from typing import Any, Final
+
+from failwell.model import Kind, ToolError
+
+from .counters import MOST_CODES, MOST_TOOLS, UNKNOWN, pair_of
+from .events import CallEvent
+
+# Whoever is on call is not woken by a caller's mistake, just as a 404 does not make an HTTP server's span an error.
+_CALLERS: Final = frozenset({Kind.VALIDATION, Kind.NOT_FOUND, Kind.PERMISSION, Kind.CONFLICT})
+# As the conventions want them for `mcp.server.operation.duration`.
+_BOUNDS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
+
+
+class _Labels:
+    """The values of one label, the first that came; the rest are all UNKNOWN, since each one is a series to keep."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._known: set[str] = set()
+        self._lock = Lock()
+
+    def __call__(self, value: str) -> str:
+        if value in self._known:
+            return value
+        with self._lock:
+            if len(self._known) >= self._most:
+                return UNKNOWN
+            self._known.add(value)
+        return value
+
+
+_tools, _codes = _Labels(MOST_TOOLS), _Labels(MOST_CODES)
+
+
+def mark_failure(error: ToolError | None, *, tool: str, action: str | None = None, asked: bool = False) -> None:
+    """Say on the current span what went wrong, and count it. To be called before the framework ends the span.
+
+    Never the message: it may quote what a user said. A question to the user (`asked`) is no failure.
+    """
+    mark_span(error, tool=tool, action=action, asked=asked)
+    if not asked:
+        count_failure(error, tool=tool)
+
+
+def mark_span(error: ToolError | None, *, tool: str, action: str | None = None, asked: bool = False) -> None:
+    """The first half, for frameworks whose span has ended when the answer is made."""
+    with suppress(Exception):
+        if (trace := _trace()) is not None and (span := trace.get_current_span()).is_recording():
+            _mark(trace, span, error, tool, action, asked)
+
+
+def count_failure(error: ToolError | None, *, tool: str) -> None:
+    """The second half."""
+    with suppress(Exception):
+        if _trace() is None:
+            return
+        kind, code = pair_of(error)
+        labels = {"gen_ai.tool.name": _tools(tool), "failwell.error.kind": kind, "failwell.error.code": _codes(code)}
+        _failures().add(1, labels)
+
+
+def durations(event: CallEvent) -> None:
+    """A hook that records how long calls take, as the conventions' `mcp.server.operation.duration`.
+
+    A hook and no habit: the framework's spans tell it too, and each successful call would pay for it.
+    """
+    if _trace() is None:
+        return
+    labels = {
+        "mcp.method.name": "tools/call",
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": _tools(event.tool),
+    }
+    if event.era is not None:
+        labels["mcp.protocol.version"] = event.era
+    if not event.ok:
+        labels["error.type"] = "tool_error"
+    _duration().record(event.seconds, labels)
+
+
+def _mark(trace: Any, span: Any, error: ToolError | None, tool: str, action: str | None, asked: bool) -> None:
+    said: dict[str, Any] = {"failwell.tool.action": action, "failwell.asked": asked or None}
+    if error is not None:
+        said["failwell.error.kind"], said["failwell.error.code"] = pair_of(error)
+        said["failwell.error.strategy"] = error.strategy.value
+        said["failwell.correlation_id"] = error.correlation_id
+    usual = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool}
+    failed = not asked and (error is None or error.is_error)
+    if failed:
+        usual["error.type"] = "tool_error"
+    # The framework's own word stands where there is one.
+    has = getattr(span, "attributes", None) or {}
+    said |= {name: value for name, value in usual.items() if name not in has}
+    span.set_attributes({name: value for name, value in said.items() if value is not None})
+    if asked or (error is not None and error.kind in _CALLERS and failed):
+        # The last word on a span: the framework sets ERROR for every result that says isError, after this.
+        span.set_status(trace.StatusCode.OK)
+    elif failed:
+        span.set_status(trace.StatusCode.ERROR, said.get("failwell.error.code"))
+
+
+@cache
+def _trace() -> Any:
+    try:
+        from opentelemetry import trace
+    except ImportError:
+        return None
+    return trace
+
+
+@cache
+def _failures() -> Any:
+    from opentelemetry import metrics
+
+    return metrics.get_meter("failwell").create_counter(
+        "failwell.tool.failures", "{failure}", "Failed tool calls, by what went wrong."
+    )
+
+
+@cache
+def _duration() -> Any:
+    from opentelemetry import metrics
+
+    return metrics.get_meter("failwell").create_histogram(
+        "mcp.server.operation.duration",
+        "s",
+        "How long the server took over a request.",
+        explicit_bucket_boundaries_advisory=_BOUNDS,
+    )

@@ -1,0 +1,91 @@
+"""Anything that failed to a ToolError: exceptions by one table, HTTP answers, results, other people's words.
+
+What most programs never need is imported when it is asked for: the tables are large.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from .batch import partial_failure
+from .exceptions.classification import classify, from_error, is_order, operation, wrap
+from .exceptions.exception_table import DEFAULT, SHIPPED, Row, Table
+from .http import STATUSES, body_message, code_for, from_http, retry_after
+from .prose import from_text
+
+if TYPE_CHECKING:
+    from .answer import BAD_ANSWER, Http, is_envelope, is_failing, read, text_of
+    from .exceptions.builtin import broken, timed_out
+    from .exceptions.chain import attribute, chain
+    from .exceptions.exception_text import named, said
+    from .exceptions.refusal import code_of, plain_function, refusal
+    from .hints.verify import find_check
+    from .validation import call_of, check_names, from_pydantic, from_schema, unknown_arguments, unknown_tool
+
+_LATER: Final = {
+    **dict.fromkeys(("BAD_ANSWER", "Http", "is_envelope", "is_failing", "read", "text_of"), ".answer"),
+    **dict.fromkeys(("broken", "timed_out"), ".exceptions.builtin"),
+    **dict.fromkeys(("attribute", "chain"), ".exceptions.chain"),
+    **dict.fromkeys(("named", "said"), ".exceptions.exception_text"),
+    **dict.fromkeys(("code_of", "plain_function", "refusal"), ".exceptions.refusal"),
+    "find_check": ".hints.verify",
+    **dict.fromkeys(
+        ("call_of", "check_names", "from_pydantic", "from_schema", "unknown_arguments", "unknown_tool"), ".validation"
+    ),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
+    return value
+
+
+__all__ = [
+    # anything
+    "read",
+    "Http",
+    "is_envelope",
+    "is_failing",
+    "text_of",
+    "BAD_ANSWER",
+    # exceptions
+    "classify",
+    "wrap",
+    "from_error",
+    "operation",
+    "is_order",
+    "Row",
+    "Table",
+    "DEFAULT",
+    "SHIPPED",
+    "broken",
+    "timed_out",
+    "attribute",
+    "chain",
+    "named",
+    "said",
+    "refusal",
+    "code_of",
+    "plain_function",
+    "partial_failure",
+    # HTTP answers
+    "from_http",
+    "STATUSES",
+    "body_message",
+    "code_for",
+    "retry_after",
+    # words
+    "from_text",
+    # arguments, and tools that do not exist
+    "call_of",
+    "check_names",
+    "from_pydantic",
+    "from_schema",
+    "unknown_arguments",
+    "unknown_tool",
+    # what a tool list adds
+    "find_check",
+]

@@ -1,0 +1,111 @@
+"""Whether an exception is the author's word to the caller: raised on purpose, in the author's own code.
+
+`raise ValueError("The amount must be above zero.")` is addressed to whoever called the tool. `int("12,50")` raises the
+same class out of a library, says nothing to anybody, and may come after half of the work. The traceback tells them
+apart.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sysconfig
+from dis import opmap
+from functools import lru_cache
+from pathlib import PurePath
+from types import CodeType, TracebackType
+from typing import Any, Final
+
+from failwell.model import ToolError
+
+from .chain import args, is_a
+from .exception_text import said
+
+_REFUSALS: Final[tuple[tuple[type[Exception], str, str], ...]] = (
+    (PermissionError, "FORBIDDEN", "This is not allowed"),
+    (FileExistsError, "CONFLICT", "It exists already"),
+    (FileNotFoundError, "NOT_FOUND", "It does not exist"),
+    (LookupError, "NOT_FOUND", "It does not exist"),
+    (ValueError, "VALIDATION_ERROR", "An argument was rejected"),
+)
+_RAISE: Final = opmap["RAISE_VARARGS"]
+_MOST_FRAMES: Final = 2_000
+_INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
+_LIBRARY: Final = tuple(
+    {path for name in ("stdlib", "platstdlib") if (path := sysconfig.get_paths().get(name)) is not None}
+)
+
+
+def refusal(exc: BaseException, function: object = None) -> ToolError | None:
+    """What an author says to the caller of `function` by raising `exc`; None if it is not addressed to them."""
+    row = next((row for row in _REFUSALS if is_a(exc, row[0])), None)
+    if row is None or not _is_raised_by(exc, function):
+        return None
+    _, code, default = row
+    told = _words(exc)
+    # A bare key or name is no word to anybody, and may be anything.
+    is_worded = " " in told.strip() or (is_a(exc, ValueError) and told.strip() != "")
+    message = told if is_worded else f"{default}."
+    return ToolError(message, code=code, standing="quoted")
+
+
+def _words(exc: BaseException) -> str:
+    given = args(exc)
+    # A KeyError shows its text in quotes.
+    return given[0] if len(given) == 1 and type(given[0]) is str else said(exc)
+
+
+def _is_raised_by(exc: BaseException, function: object) -> bool:
+    last = _last(exc.__traceback__)
+    if last is None:
+        return False
+    code, at = last.tb_frame.f_code, last.tb_lasti
+    opcodes = code.co_code
+    # With an operand: a bare `raise` passes on what somebody else raised.
+    if not 0 <= at < len(opcodes) - 1 or opcodes[at] != _RAISE or not opcodes[at + 1]:
+        return False
+    return _is_of(code, str(last.tb_frame.f_globals.get("__name__", "")), function)
+
+
+def _last(trace: TracebackType | None) -> TracebackType | None:
+    for _ in range(_MOST_FRAMES):
+        if trace is None or trace.tb_next is None:
+            return trace
+        trace = trace.tb_next
+    return None
+
+
+def _is_of(code: CodeType, module: str, function: object) -> bool:
+    """Whether the code stands in the distribution that defines the function."""
+    own = code_of(function)
+    if own is None:
+        return is_local(code.co_filename)
+    if own.co_filename == code.co_filename:
+        return True
+    if is_local(own.co_filename):
+        return is_local(code.co_filename)
+    package = str(getattr(plain_function(function), "__module__", "")).partition(".")[0]
+    return package != "" and package == module.partition(".")[0]
+
+
+def code_of(function: object) -> CodeType | None:
+    """The code behind a function, a method, a partial or an object that can be called."""
+    found = getattr(plain_function(function), "__code__", None)
+    return found if isinstance(found, CodeType) else None
+
+
+def plain_function(function: Any) -> Any:
+    """The function behind a method, a partial, a wrapper or an object that can be called."""
+    try:
+        function = getattr(function, "func", function)
+        function = inspect.unwrap(function) if callable(function) else function
+        if not hasattr(function, "__code__") and not isinstance(function, type) and callable(function):
+            function = type(function).__call__
+        return getattr(function, "__func__", function)
+    except Exception:
+        return None
+
+
+@lru_cache(maxsize=1024)
+def is_local(file: str) -> bool:
+    """Whether a file is neither of the standard library nor of an installed package."""
+    return _INSTALLED.isdisjoint(PurePath(file).parts) and not file.startswith(_LIBRARY)

@@ -1,0 +1,314 @@
+"""Which read call tells whether a call took effect, found in what the server lists.
+
+The proposal is made by whoever follows our words, so a wrong one does harm: it might be a second write, or a statement
+sent a second time. Where anything is in doubt, nothing is proposed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import translate
+from itertools import islice
+from typing import Any, Final
+
+from failwell.model import (
+    LONGEST,
+    READS,
+    SEARCHES,
+    Action,
+    ToolName,
+    Traits,
+    acts,
+    forms,
+    is_named_read,
+    parsed,
+    pattern,
+    words_of,
+)
+from failwell.schema import fits, properties_of
+
+__all__ = ["find_check", "is_named_read"]
+
+_MOST_TOOLS: Final = 20_000
+_MOST_ARGUMENTS: Final = 100
+
+# Names, addresses and paths. No white space and no sign that a shell, a database or a pattern reads as its own.
+_IDENTIFIER: Final = pattern(r"(?!-\D)[\w.@:/+#=~\\-]{1,128}")
+_WIDEST_INTEGER: Final = 64
+
+_UNIQUE: Final = frozenset("id uuid guid iid key number slug sha".split())
+"""What an argument may be called alone and mean the thing that the tool is about: `id` is the invoice's."""
+
+_IDENTIFIES_ALONE: Final = _UNIQUE | {"name", "ref", "identifier"}
+
+_IDENTIFIES: Final = _UNIQUE | frozenset(
+    """
+    name ref identifier num hash arn urn isbn sku iban symbol ticker ts email phone handle username login path file
+    filename filepath folder dir directory owner repo repository org organization organisation project workspace
+    namespace cluster database db table collection bucket account tenant customer user team channel branch domain
+    item product order invoice ticket issue
+    """.split()
+)
+"""The last word of an argument that names something."""
+
+_FREE: Final = frozenset(
+    """
+    query queries sql statement command cmd code script text body message content contents prompt expression expr
+    filter filters q url uri href link input data payload params args options json xml html template regex pattern
+    glob selector xpath jql cql where condition description comment note notes subject title summary reason value
+    question search term keyword keywords source program function formula token password secret pin amount
+    """.split()
+)
+"""Last words of arguments that take free text, a statement or a secret: never passed on, whatever the tool is about."""
+
+# After these words an identifier's name means something else: a secret, a count, a language of its own.
+_SPOILT_BY: Final[Mapping[str, frozenset[str]]] = {
+    "key": frozenset("api secret private access auth idempotency encryption license sort".split()),
+    "number": frozenset("page line row column max min total retry card credit security".split()),
+    "name": frozenset({"display", "full", "first", "last", "new"}),
+    "path": frozenset({"json", "jq", "new"}),
+    "hash": frozenset({"password"}),
+    "id": frozenset({"session", "request", "correlation", "trace", "new"}),
+}
+
+# What makes a thing of a verb: payment, booking, transaction. The `e` of the verb is off already.
+_NOMINAL: Final = frozenset({"", "e", "ment", "ing", "ion", "ation", "al"})
+
+_SAID_OF_THINGS: Final = frozenset(
+    """
+    id ids status state details detail info information data metadata history record entry summary list name number
+    title content contents version context stats settings config configuration
+    """.split()
+)
+"""What may be said of anything behind its name, in the name of a tool that only looks."""
+
+_BELONGS: Final = frozenset("by of for from in per".split())
+_HANDED_ON: Final = frozenset("to into onto as with at on off out up down via through over".split())
+_DONE_TO: Final = frozenset("paid sent built bought sold drawn written undone rewritten shipped done spent".split())
+
+# Whether a call fits them cannot be told by looking at one argument.
+_WHOLE_RULES: Final = frozenset(
+    """anyOf oneOf allOf not if $ref $dynamicRef dependentRequired dependentSchemas dependencies minProperties
+    patternProperties propertyNames""".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """The call that failed: what its tool is about, and what of its arguments identifies something."""
+
+    tool: str
+    name: ToolName
+    arguments: Mapping[str, str | int]
+    asked: Mapping[str, Any]
+    """The properties in the schema of its own tool: what the arguments hold has been held against these."""
+
+
+def find_check(
+    tool: str, arguments: Mapping[str, Any], tools: Iterable[Any], *, trusted: bool = True, reads: Sequence[str] = ()
+) -> Action | None:
+    """A tool of the server that only reads, is about the same thing, and can be called with what identifies it.
+
+    tools: as MCP lists them, objects of an SDK or JSON. trusted: whether their word on being read-only counts.
+    reads: patterns (`get_*`) for the names of tools that the user says only read.
+
+    >>> listed = [{"name": "get_order", "inputSchema": {"properties": {"id": {}}, "required": ["id"]}}]
+    >>> find_check("cancel_order", {"id": 7, "reason": "late"}, listed)
+    Action(tool='get_order', description=None, arguments={'id': 7})
+    """
+    if not isinstance(tool, str) or not 0 < len(tool) <= LONGEST:
+        return None
+    listed = list(_listed(tools))
+    call = _call(tool, arguments, listed)
+    if call.name.head is None:
+        return None
+    said = _said(reads)
+    # Which of two tools by one name would be called, nobody knows.
+    times = Counter(traits.name for traits, _ in listed)
+    found: dict[tuple[Any, ...], Action] = {}
+    for traits, schema in listed:
+        name = traits.name or ""
+        read = parsed(name)
+        if times[name] > 1 or not _is_about(read, call) or _is_near(read, call.name):
+            continue
+        if acts(read) or not (_is_said_to_read(traits, trusted, said) or _is_plainly_named(traits, read, call)):
+            continue
+        try:
+            sent = _arguments(read, schema, call)
+        except Exception:
+            # A listing that breaks whoever looks at it is not to be proposed to anybody.
+            continue
+        if sent is not None:
+            found[_rank(read, call.name, sent, name)] = Action(name, arguments=sent or None)
+    return found[min(found)] if found else None
+
+
+def _listed(tools: Iterable[Any]) -> Iterator[tuple[Traits, Any]]:
+    """Each tool with its traits and the schema of its arguments; what cannot be read is left out."""
+    try:
+        for tool in islice(tools, _MOST_TOOLS):
+            try:
+                traits = Traits.of(tool)
+                if isinstance(tool, Mapping):
+                    schema = tool.get("inputSchema", tool.get("input_schema"))
+                else:
+                    # Where the one is, the SDKs warn about the other.
+                    name = "input_schema" if hasattr(tool, "input_schema") else "inputSchema"
+                    schema = getattr(tool, name, None)
+            except Exception:
+                continue
+            if type(traits.name) is str and 0 < len(traits.name) <= LONGEST:
+                yield traits, schema
+    except Exception:
+        return
+
+
+def _call(tool: str, arguments: Mapping[str, Any], listed: Iterable[tuple[Traits, Any]]) -> _Call:
+    own = next((schema for traits, schema in listed if traits.name == tool), None)
+    try:
+        given = list(islice(arguments.items(), _MOST_ARGUMENTS))
+        asked = properties_of(own)
+    except Exception:
+        given, asked = [], {}
+    taken = {name: value for name, value in given if type(name) is str and _is_identifier(value)}
+    return _Call(tool, parsed(tool), taken, asked)
+
+
+def _said(reads: Sequence[str]) -> re.Pattern[str] | None:
+    """One expression for all the patterns of the user."""
+    globs = [reads] if isinstance(reads, str) else [glob for glob in reads if isinstance(glob, str)]
+    return re.compile("|".join(map(translate, globs))) if globs else None
+
+
+def _is_said_to_read(tool: Traits, trusted: bool, said: re.Pattern[str] | None) -> bool:
+    if tool.read_only is False or tool.destructive is True:
+        return False
+    return (trusted and tool.read_only is True) or (said is not None and bool(said.match(tool.name or "")))
+
+
+def _is_plainly_named(tool: Traits, read: ToolName, call: _Call) -> bool:
+    """Whether a tool of which nobody says that it reads has a name that leaves nothing open.
+
+    Which words are verbs nobody can list, so none may stand where one could: behind the thing (`get_invoice_printed`)
+    there is only what is said of any thing, or what the failed call names too, before it nothing that was done to it
+    (`get_paid_invoice`), and nothing is handed on (`show_invoice_to_customer`).
+    """
+    if tool.read_only is False or tool.destructive is True or not is_named_read(tool.name or ""):
+        return False
+    words = read.own[1:]
+    if not _HANDED_ON.isdisjoint(words) or any(word in _DONE_TO or word.endswith("ed") for word in words):
+        return False
+    at = words.index(read.head) if read.head in words else -1
+    behind = words[at + 1 :]
+    known = _SAID_OF_THINGS.union(call.name.words, *map(words_of, call.arguments))
+    of = next((at for at, word in enumerate(behind) if word in _BELONGS), len(behind))
+    return all(word.isdigit() or not forms(word).isdisjoint(known) for word in behind[:of])
+
+
+def _is_nominal(word: str, call: _Call) -> bool:
+    """Whether it is the thing that the call's verb makes: the payment of `pay`."""
+    stem = (call.name.verb or "").removesuffix("e")
+    return bool(stem) and any(form.startswith(stem) and form[len(stem) :] in _NOMINAL for form in forms(word))
+
+
+def _is_near(read: ToolName, write: ToolName) -> bool:
+    """Whether a name is the write's own, longer, shorter, or behind a reading verb: `get_pay_invoice`.
+
+    A single word may stand behind the verb: `get_refund` tells of `refund`.
+    """
+    for one, other in ((write.words, read.words), (write.own, read.own)):
+        write_letters, read_letters = "".join(one), "".join(other)
+        if read_letters.startswith(write_letters) or write_letters.startswith(read_letters):
+            return True
+        if len(one) > 1 and write_letters in read_letters:
+            return True
+    return False
+
+
+def _is_about(read: ToolName, call: _Call) -> bool:
+    """Whether what the one is about first of all is what the other is about first of all."""
+    write = call.name
+    if read.head is None or write.head is None:
+        return False
+    if not forms(read.head).isdisjoint(forms(write.head)):
+        return True
+    if write.head != write.verb:
+        return False
+    # `pay` is about payments, `book` about bookings.
+    if _is_nominal(read.head, call):
+        return True
+    # A bare verb is about what it is given: `pay` with an `invoice`, or an `invoice_id`.
+    return any(words[0] in forms(read.head) and len(words) <= 2 for words in map(words_of, call.arguments) if words)
+
+
+def _rank(read: ToolName, write: ToolName, sent: Mapping[str, Any], name: str) -> tuple[Any, ...]:
+    """The smallest is the best; the name last, so that the order of the list decides nothing."""
+    known = frozenset[str]().union(*map(forms, write.things))
+    shared = sum(not forms(thing).isdisjoint(known) for thing in read.things)
+    verb = READS.index(read.verb) if read.verb in READS else len(READS)
+    return -shared, len(read.things) - shared, -len(sent), verb, len(name), name
+
+
+def _arguments(read: ToolName, schema: Any, call: _Call) -> dict[str, str | int] | None:
+    """What of the call's identifiers a tool takes, or None where that is not enough to call it."""
+    if not isinstance(schema, Mapping) or schema.get("type", "object") != "object" or _WHOLE_RULES.intersection(schema):
+        return None
+    properties, required = schema.get("properties", {}), schema.get("required", [])
+    if not isinstance(properties, Mapping) or not isinstance(required, list) or len(required) > _MOST_ARGUMENTS:
+        return None
+    sent: dict[str, str | int] = {}
+    for name in {**dict.fromkeys(required), **dict.fromkeys(islice(properties, _MOST_ARGUMENTS))}:
+        source = _source(name, read, call) if type(name) is str and len(name) <= LONGEST else None
+        if source is not None and fits(
+            call.arguments[source], properties.get(name, True), schema, call.asked.get(source)
+        ):
+            sent[name] = call.arguments[source]
+        elif name in required:
+            return None
+    # To search for nothing, or to ask for one of many without saying which, tells nothing.
+    is_vague = not sent and (read.verb in SEARCHES or (bool(properties) and not read.is_of_many))
+    return None if is_vague else sent
+
+
+def _source(name: str, read: ToolName, call: _Call) -> str | None:
+    """Which argument of the call an argument of the other tool stands for."""
+    words = words_of(name)
+    if not words or not _names_something(words, read):
+        return None
+    # Alone it is the identifier of the very thing; in a list it is that of whatever the things belong to.
+    if len(words) == 1 and words[0] in _IDENTIFIES_ALONE and read.is_of_many:
+        return None
+    if name in call.arguments:
+        return name
+    return next((given for given in call.arguments if _means(words_of(given), words, read, call.name)), None)
+
+
+def _means(given: tuple[str, ...], wanted: tuple[str, ...], read: ToolName, write: ToolName) -> bool:
+    """Whether one argument is another by a different name: `invoiceId`, and `id` where all is about invoices."""
+    if given == wanted:
+        return True
+    short, long = sorted((given, wanted), key=len)
+    return (
+        len(short) == 1
+        and len(long) == 2
+        and short[0] in _UNIQUE
+        and long[1] == short[0]
+        and all(not forms(head or "").isdisjoint({long[0]}) for head in (read.head, write.head))
+    )
+
+
+def _names_something(words: tuple[str, ...], read: ToolName) -> bool:
+    """Whether an argument of that name holds an identifier, or is the thing itself: `invoice` of `get_invoice`."""
+    *before, last = words
+    if last in _FREE or _SPOILT_BY.get(last, frozenset()).intersection(before):
+        return False
+    return last in _IDENTIFIES or (not before and last in forms(read.head or ""))
+
+
+def _is_identifier(value: object) -> bool:
+    if type(value) is int:
+        return value.bit_length() < _WIDEST_INTEGER
+    return type(value) is str and _IDENTIFIER.fullmatch(value) is not None

@@ -1,0 +1,61 @@
+"""What a model is told about a call that failed in the end, or was not made, beyond the error itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from failwell.formats import next_step
+from failwell.model import Effect, Kind, ToolError
+
+NEVER_SENT: Final[dict[str, Any]] = {"origin": "local", "delivery": "never_sent", "effect": Effect.NONE}
+"""How an error says that its call was not made."""
+
+_WAYS_OUT: Final = {
+    Kind.VALIDATION: "Change {what} before you call it again.",
+    Kind.NOT_FOUND: "Use another one, or look for it first.",
+    Kind.CONFLICT: "Look at how things stand first.",
+    Kind.PERMISSION: "Ask the user.",
+    Kind.TRANSIENT: "Do something else meanwhile, or tell the user.",
+    Kind.INTERNAL: "Do something else, or tell the user.",
+}
+
+
+def sharper(error: ToolError, times: int) -> str:
+    """What must change, for a model that makes the same call again."""
+    if error.kind is Kind.TRANSIENT and error.retryable:
+        # It may be made again, in its time.
+        return f"The same call has now failed {times_of(times)} in the same way: calling sooner is no use."
+    return (
+        f"The same call has now failed {times_of(times)} in the same way and will not be made again. {way_out(error)}"
+    )
+
+
+def way_out(error: ToolError) -> str:
+    what = ", ".join(problem.name for problem in error.fields if problem.name) or "the arguments"
+    return _WAYS_OUT[error.kind].format(what=what)
+
+
+def says_doubt(error: ToolError, content: Iterable[Any]) -> bool:
+    """Whether a server's own text says that the call may have been done, and what to do about it."""
+    told = " ".join(text for block in content if isinstance(text := getattr(block, "text", None), str))
+    return next_step(error) in told and any(words in told for words in _DOUBTS)
+
+
+_DOUBTS: Final = ("may have been done already", "was done in part", "was done, and failed")
+
+
+def times_of(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def is_repeated(error: ToolError, times: int) -> ToolError:
+    """The answer to a call that is not made, because it would only fail as it did before."""
+    message = f"Not called: the same call failed {times_of(times)} in the same way. {error.message}"
+    return error.replace(message=message, origin="local", next_steps=(*error.next_steps, way_out(error)))
+
+
+def is_broken(tool: str, failures: int, wait: float) -> ToolError:
+    """The answer to a call that is not made, because the tool does not work at present."""
+    message = f"Not called: {tool} failed {times_of(failures)} in a row."
+    return ToolError(message, code="UNAVAILABLE", retry_after=max(0.1, round(wait, 1)), **NEVER_SENT)

@@ -1,0 +1,419 @@
+"""FastMCP: a transform that puts every component behind the boundary, and the outermost middleware that answers.
+
+FastMCP logs what a tool raises, and writes it into the span, before any middleware sees it. So the exception is read
+inside the component's own run, and only what may leave goes on from there.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final
+
+from fastmcp import FastMCP
+from fastmcp.exceptions import DisabledError, FastMCPError, NotFoundError
+from fastmcp.exceptions import ToolError as FastMCPToolError
+from fastmcp.exceptions import ValidationError as RejectedArguments
+from fastmcp.server.dependencies import fastmcp_request_ctx
+from fastmcp.server.middleware import Middleware
+from fastmcp.server.transforms import Transform
+from fastmcp.tools.base import InputRequiredToolResult, ToolResult
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, InputRequiredResult
+from pydantic import ValidationError
+
+from failwell.formats import MODERN_ERA, render
+from failwell.model import NeedsInput, ToolError, unwrapped
+from failwell.observe import mark_span
+from failwell.readers import SHIPPED
+from failwell.schema import Checkers, open_ended
+from failwell.server import rows  # noqa: F401  (the frameworks' own exceptions)
+from failwell.server.absent import missing_arguments, no_such
+from failwell.server.boundary import Boundary
+from failwell.server.declared_failures import publishing
+from failwell.server.extras import fate, note, unknown_names
+from failwell.server.facts import BrokenResult, Facts, Failed, taken
+from failwell.server.groups.fastmcp import GroupRefusal
+from failwell.server.groups.group import group_of
+from failwell.server.options import is_untouched
+from failwell.server.served_call import EXTENSION, Call, current
+
+from .lowlevel import requests, settings, wrap_handlers
+
+
+def install(server: FastMCP[Any], boundary: Boundary) -> None:
+    behind(server, boundary)
+
+    async def listed() -> list[Facts]:
+        return [_facts(tool, None) for tool in await server.list_tools(run_middleware=False)]
+
+    boundary.listed = listed
+    server.middleware.insert(0, _Answers(server, boundary))
+    server._mcp_server.extensions.setdefault(EXTENSION, settings(boundary))
+    wrap_handlers(server._mcp_server, {"completion/complete": requests(boundary)["completion/complete"]})
+    if boundary.options.publish:
+
+        async def function(name: str) -> Any:
+            return getattr(await server.get_tool(name), "fn", None)
+
+        wrap_handlers(server._mcp_server, {"tools/list": publishing(function)})
+
+
+def behind(server: FastMCP[Any], boundary: Boundary) -> None:
+    """Put a server's components behind the boundary; a mounted server has its own."""
+    if not any(isinstance(each, _Behind) for each in server.transforms):
+        server.add_transform(_Behind(boundary))
+
+
+class Stop(FastMCPError):
+    """Carries a protocol error through code that would make any MCPError into something else."""
+
+    def __init__(self, error: MCPError) -> None:
+        super().__init__(error.message, log_level=logging.INFO)
+        self.error = error
+
+
+class Failure(FastMCPToolError):
+    """What a tool's failure looks like to FastMCP and to other middleware: nothing but what may leave."""
+
+    def __init__(self, failed: Failed, text: str) -> None:
+        super().__init__(text, log_level=logging.INFO)
+        self.failed = failed
+
+
+# Middleware that retries looks for these, so the failure stays one.
+class _Unreachable(Failure, ConnectionError):
+    pass
+
+
+class _TimedOut(Failure, TimeoutError):
+    pass
+
+
+_ALIKE: Final = ((TimeoutError, _TimedOut), (ConnectionError, _Unreachable))
+
+
+@SHIPPED.maps(Failure)
+def _carried(exc: Failure) -> ToolError:
+    outcome = exc.failed.outcome
+    return outcome.to_error() if isinstance(outcome, NeedsInput) else outcome
+
+
+_MOST_COMPONENTS: Final = 1_000
+
+
+class _Behind(Transform):
+    """Gives out components that read their own failures."""
+
+    def __init__(self, boundary: Boundary) -> None:
+        self.boundary = boundary
+        self.checkers = Checkers()
+        self._made: dict[int, tuple[Any, Any]] = {}
+
+    async def get_tool(self, name: str, call_next: Any, *, version: Any = None) -> Any:
+        tool = await call_next(name, version=version)
+        if tool is None or is_untouched(getattr(tool, "fn", None)) or name in self.boundary.options.skip:
+            return tool
+        return self._guarded(tool, _guarded_tool)
+
+    async def get_resource(self, uri: str, call_next: Any, *, version: Any = None) -> Any:
+        return self._guarded(await call_next(uri, version=version), _guarded_resource)
+
+    async def get_resource_template(self, uri: str, call_next: Any, *, version: Any = None) -> Any:
+        return self._guarded(await call_next(uri, version=version), _guarded_template)
+
+    async def get_prompt(self, name: str, call_next: Any, *, version: Any = None) -> Any:
+        return self._guarded(await call_next(name, version=version), _guarded_prompt)
+
+    def _guarded(self, component: Any, make: Callable[[type], type]) -> Any:
+        if component is None or "_failwell" in component.__dict__:
+            return component
+        known = self._made.get(id(component))
+        if known is not None and known[0] is component:
+            return known[1]
+        mounted = getattr(component, "_server", None)
+        if isinstance(mounted, FastMCP):
+            behind(mounted, self.boundary)
+        copy = component.__copy__()
+        object.__setattr__(copy, "__class__", make(type(component)))
+        object.__setattr__(copy, "_failwell", self)
+        if len(self._made) >= _MOST_COMPONENTS:
+            self._made.clear()
+        # The component is kept with its copy, so that nothing else can have its id.
+        self._made[id(component)] = (component, copy)
+        return copy
+
+
+@cache
+def _guarded_tool(kind: type) -> type:
+    class GuardedTool(kind):  # type: ignore[misc]
+        async def _run(self, arguments: dict[str, Any]) -> Any:
+            mine: _Behind = self.__dict__["_failwell"]
+            boundary = mine.boundary
+            options = boundary.options
+            failed: BaseException
+            rejected = False
+            try:
+                unknown: list[str] = []
+                extra: str = options.extra
+                if extra != "reject" and not open_ended(self.parameters) and not _is_group(self):
+                    unknown = unknown_names(arguments, self.parameters["properties"])
+                    if unknown:
+                        nature = boundary.aftermath.nature(_facts(self, arguments))
+                        extra = fate(extra, arguments, self.parameters, nature)
+                    if unknown and extra != "reject":
+                        arguments = {name: value for name, value in arguments.items() if name not in unknown}
+                result = await super()._run(arguments)
+                if options.validate and self.output_schema is not None and _breaks(result, mine, self.output_schema):
+                    raise BrokenResult
+                call = current.get()
+                if unknown and call is not None:
+                    note(call, unknown, _facts(self, arguments), extra)
+                return result
+            except RejectedArguments as exc:
+                failed, rejected = exc, True
+            except BaseException as exc:
+                failed = taken(exc)
+            if isinstance(failed, Stop):
+                raise failed
+            if isinstance(failed, GroupRefusal) and failed.__cause__ is not None:
+                failed = failed.__cause__
+            if isinstance(failed, Failure):
+                raise _passed_on(boundary, failed, self, arguments)
+            if type(failed).__name__ == "_ToolBodyError" and failed.__cause__ is not None:
+                # FastMCP's mark on a pydantic error that is not about the arguments.
+                failed = failed.__cause__
+            raise _carrier(boundary, failed, _facts(self, arguments), arguments, rejected)
+
+        def convert_result(self, raw_value: Any) -> Any:
+            return super().convert_result(unwrapped(raw_value))
+
+    return _named(GuardedTool, kind)
+
+
+def _named(made: type, kind: type) -> type:
+    """Nobody should be able to tell the difference, least of all a span."""
+    made.__name__, made.__qualname__, made.__module__ = kind.__name__, kind.__qualname__, kind.__module__
+    return made
+
+
+def _is_group(tool: Any) -> bool:
+    """Whether the tool looks at its arguments itself, once it knows the action."""
+    return group_of(getattr(tool, "fn", None)) is not None
+
+
+def _facts(tool: Any, arguments: Any) -> Facts:
+    if (group := group_of(getattr(tool, "fn", None))) is not None:
+        return group.facts(arguments)
+    structured = tool.output_schema is not None
+    return Facts.of(tool.name, tool.parameters, structured, tool.annotations, function=getattr(tool, "fn", None))
+
+
+def _breaks(result: Any, mine: _Behind, schema: Any) -> bool:
+    if not isinstance(result, ToolResult) or isinstance(result, InputRequiredToolResult) or result.is_error:
+        return False
+    return not mine.checkers(schema).fits(result.structured_content)
+
+
+def _carrier(
+    boundary: Boundary, failed: BaseException, tool: Facts, arguments: dict[str, Any], rejected: bool
+) -> BaseException:
+    """What goes on from inside a tool's run: nothing of the exception but what it means."""
+    try:
+        outcome = boundary.failure(failed, tool, arguments, era=_era(), rejected=rejected)
+    except MCPError as protocol:
+        return Stop(protocol)
+    read = Failed(outcome, tool, failed)
+    if current.get() is None:
+        # Nobody answers a caller in Python, so nobody else writes it down.
+        boundary.write_down(read, arguments)
+    elif boundary.options.telemetry:
+        # FastMCP's span ends before the answer is made.
+        error = outcome if isinstance(outcome, ToolError) else None
+        mark_span(error, tool=tool.name, action=tool.action, asked=error is None)
+    kind = next((made for alike, made in _ALIKE if isinstance(failed, alike)), Failure)
+    return kind(read, render(outcome, "text", guard=boundary.options.guard))
+
+
+def _passed_on(boundary: Boundary, failure: Failure, tool: Any, arguments: dict[str, Any]) -> Failure:
+    """The failure of another tool, which this one called, and which says nothing about what this one did before."""
+    outcome, facts = failure.failed.outcome, _facts(tool, arguments)
+    is_same = isinstance(getattr(tool, "_server", None), FastMCP) or _is_group(tool)
+    if is_same or not isinstance(outcome, ToolError):
+        # The same tool: on the server that it is mounted from, or the action that a group has chosen.
+        return failure
+    outcome = outcome.replace(**boundary.aftermath.of(outcome, facts, is_authors=False, exc=failure))
+    read = Failed(outcome, facts, failure.failed.raised)
+    return type(failure)(read, render(outcome, "text", guard=boundary.options.guard))
+
+
+def _era() -> str:
+    """The version of the protocol that is being spoken; the newest where nobody is spoken to."""
+    request = fastmcp_request_ctx.get()
+    return (request.protocol_version if request is not None else None) or MODERN_ERA
+
+
+@cache
+def _guarded_resource(kind: type) -> type:
+    class GuardedResource(kind):  # type: ignore[misc]
+        async def _read(self, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return await super()._read(*args, **kwargs)
+            except BaseException as exc:
+                failed = taken(exc)
+            uri = str(self.uri)
+            raise self.__dict__["_failwell"].boundary.request_error(failed, uri, {"uri": uri})
+
+    return _named(GuardedResource, kind)
+
+
+@cache
+def _guarded_template(kind: type) -> type:
+    class GuardedTemplate(kind):  # type: ignore[misc]
+        async def _read(self, uri: str, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return await super()._read(uri, *args, **kwargs)
+            except BaseException as exc:
+                failed = taken(exc)
+            raise self.__dict__["_failwell"].boundary.request_error(failed, uri, {"uri": uri})
+
+    return _named(GuardedTemplate, kind)
+
+
+@cache
+def _guarded_prompt(kind: type) -> type:
+    class GuardedPrompt(kind):  # type: ignore[misc]
+        async def _render(self, arguments: dict[str, Any] | None = None, *args: Any, **kwargs: Any) -> Any:
+            try:
+                if missing := missing_arguments(self, arguments):
+                    raise missing
+                return await super()._render(arguments, *args, **kwargs)
+            except BaseException as exc:
+                failed = taken(exc)
+            raise self.__dict__["_failwell"].boundary.request_error(failed, self.name, {"name": self.name})
+
+    return _named(GuardedPrompt, kind)
+
+
+def _advertised(result: Any, boundary: Boundary) -> Any:
+    """The answer to a handshake with the extension put back, which the SDK takes out for that era."""
+    capabilities = getattr(result, "capabilities", None)
+    if capabilities is None:
+        return result
+    changes = {
+        place: {**(getattr(capabilities, place, None) or {}), EXTENSION: settings(boundary)}
+        for place in ("experimental", "extensions")
+    }
+    return result.model_copy(update={"capabilities": capabilities.model_copy(update=changes)})
+
+
+def _opened(result: Any) -> Any:
+    """FastMCP's result as the SDK's; None for what is no result of a tool."""
+    if isinstance(result, InputRequiredToolResult):
+        return result.input_required
+    if not isinstance(result, ToolResult):
+        return None
+    whole = result.to_mcp_result()
+    if isinstance(whole, CallToolResult):
+        return whole
+    if isinstance(whole, tuple):
+        content, structured = whole
+        return CallToolResult(content=content, structured_content=structured)
+    return CallToolResult(content=whole)
+
+
+def _closed(result: Any) -> Any:
+    if isinstance(result, InputRequiredResult):
+        return InputRequiredToolResult(result)
+    return ToolResult.from_mcp_result(result)
+
+
+class _Answers(Middleware):
+    """Outermost: turns what is left of a failure into the answer."""
+
+    def __init__(self, server: FastMCP[Any], boundary: Boundary) -> None:
+        self._server = server
+        self._boundary = boundary
+
+    async def __call__(self, context: Any, call_next: Any) -> Any:
+        # Outermost of all hooks at once, and without building a chain of them for each call.
+        method = context.method
+        if method == "tools/call" and hasattr(context.message, "name"):
+            return await self._call(context, call_next)
+        if method == "resources/read" and hasattr(context.message, "uri"):
+            uri = str(context.message.uri)
+            return await self._requested(context, call_next, "resource", uri, {"uri": uri})
+        if method == "prompts/get" and hasattr(context.message, "name"):
+            name = context.message.name
+            return await self._requested(context, call_next, "prompt", name, {"name": name})
+        if context.type != "request" or current.get() is not None:
+            return await call_next(context)
+        try:
+            result = await call_next(context)
+            return _advertised(result, self._boundary) if method == "initialize" else result
+        except (ValidationError, NotFoundError, DisabledError):
+            # FastMCP's own words about the request.
+            raise
+        except BaseException as exc:
+            failed = taken(exc)
+        raise self._boundary.request_error(failed, str(context.method), {})
+
+    async def _call(self, context: Any, call_next: Any) -> Any:
+        request = context.fastmcp_context.request_context if context.fastmcp_context is not None else None
+        # Called from Python, or by another tool: there FastMCP's own exceptions are the contract.
+        if request is None or current.get() is not None:
+            return await call_next(context)
+        boundary, message = self._boundary, context.message
+        name = message.name
+        call = Call(name, message.arguments or {}, request._srctx)
+
+        def run(arguments: dict[str, Any]) -> Any:
+            if arguments is message.arguments or not arguments:
+                return call_next(context)
+            return call_next(context.copy(message=message.model_copy(update={"arguments": arguments})))
+
+        async def read(raised: BaseException) -> Failed:
+            if isinstance(raised, Stop):
+                raise raised.error
+            if isinstance(raised, Failure):
+                return raised.failed
+            if name in boundary.options.skip or is_untouched(await self._function(name)):
+                raise raised
+            if isinstance(raised, (NotFoundError, DisabledError)):
+                tools = await self._server.list_tools(run_middleware=False)
+                return boundary.no_such_tool(call, [each.name for each in tools], raised)
+            # Of other middleware, before the tool ran or after it.
+            tool = await facts()
+            return Failed(boundary.failure(raised, tool, call.arguments, era=call.era), tool, raised)
+
+        async def facts() -> Facts:
+            tool = await self._server.get_tool(name)
+            return Facts(name) if tool is None else _facts(tool, call.arguments)
+
+        return await boundary.handle(call, run, read, facts, opened=_opened, closed=_closed, in_span=False)
+
+    async def _function(self, name: str) -> object:
+        try:
+            return getattr(await self._server.get_tool(name), "fn", None)
+        except Exception:
+            return None
+
+    async def _names(self, kind: str) -> list[str]:
+        try:
+            if kind == "prompt":
+                return [each.name for each in await self._server.list_prompts(run_middleware=False)]
+            return [str(each.uri) for each in await self._server.list_resources(run_middleware=False)]
+        except Exception:
+            return []
+
+    async def _requested(self, context: Any, call_next: Any, kind: str, what: str, about: dict[str, Any]) -> Any:
+        if context.fastmcp_context is None or context.fastmcp_context.request_context is None or current.get():
+            return await call_next(context)
+        try:
+            return await call_next(context)
+        except (NotFoundError, DisabledError):
+            failed: BaseException = no_such(kind, what, await self._names(kind))
+        except BaseException as exc:
+            failed = taken(exc)
+        raise self._boundary.request_error(failed, what, about)

@@ -1,0 +1,295 @@
+"""The low-level `mcp` Server: every handler is wrapped where the runner looks it up."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel.server import HandlerEntry, Server
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolRequestParams, CallToolResult, PaginatedRequestParams
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from failwell.formats import FORMATS
+from failwell.model import ToolError, unwrapped
+from failwell.observe import UNKNOWN
+from failwell.readers import from_schema
+from failwell.schema import Checker, open_ended
+from failwell.server import rows  # noqa: F401  (the frameworks' own exceptions)
+from failwell.server.boundary import Boundary
+from failwell.server.declared_failures import Standing, published
+from failwell.server.extras import fate, note, strictly, unknown_names
+from failwell.server.facts import BrokenResult, Facts, Failed, taken
+from failwell.server.groups.group import groups_of
+from failwell.server.served_call import EXTENSION, Call, current
+
+Handler = Callable[[Any, Any], Awaitable[Any]]
+_MOST_PAGES: Final = 100
+SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
+
+
+def install(server: Server[Any], boundary: Boundary) -> None:
+    tools = Tools(server, boundary)
+    boundary.listed = tools.all
+    server.extensions.setdefault(EXTENSION, settings(boundary))
+    wrap_handlers(server, {"tools/call": tools.call, "tools/list": tools.listing, **requests(boundary)})
+    add_middleware(server, boundary, tools.facts)
+
+
+Wrapper = Callable[[Handler], Handler]
+
+
+def wrap_handlers(server: Server[Any], wrappers: Mapping[str, Wrapper]) -> None:
+    """Wrap handlers at look-up, so that it does not matter when they are registered."""
+    look_up = server.get_request_handler
+    made: dict[str, tuple[HandlerEntry[Any], HandlerEntry[Any]]] = {}
+
+    def get_request_handler(method: str) -> HandlerEntry[Any] | None:
+        entry = look_up(method)
+        if entry is None or method not in wrappers:
+            return entry
+        known = made.get(method)
+        if known is None or known[0] is not entry:
+            known = made[method] = (entry, HandlerEntry(entry.params_type, wrappers[method](entry.handler)))
+        return known[1]
+
+    server.get_request_handler = get_request_handler  # type: ignore[method-assign]
+
+
+def requests(boundary: Boundary) -> dict[str, Wrapper]:
+    """Wrappers for the requests that have no result to put a failure in."""
+
+    def wrapper(about: Callable[[Any], tuple[str, dict[str, Any]]]) -> Wrapper:
+        def wrap(handler: Handler) -> Handler:
+            async def guarded(ctx: Any, params: Any) -> Any:
+                try:
+                    return await handler(ctx, params)
+                except BaseException as exc:
+                    failed = taken(exc)
+                raise boundary.request_error(failed, *about(params))
+
+            return guarded
+
+        return wrap
+
+    return {
+        "resources/read": wrapper(lambda params: (str(params.uri), {"uri": str(params.uri)})),
+        "prompts/get": wrapper(lambda params: (params.name, {"name": params.name})),
+        "completion/complete": wrapper(lambda params: (params.argument.name, {"argument": params.argument.name})),
+    }
+
+
+def settings(boundary: Boundary) -> dict[str, Any]:
+    """What the server says about the extension: the formats it can answer in, the one it does, and its keys."""
+    default = boundary.options.form
+    keys = {} if boundary.once is None else {"idempotency": boundary.once.settings}
+    return {"version": "1", "formats": list(FORMATS), "default": default, **keys}
+
+
+def advertised(result: Any, boundary: Boundary) -> Any:
+    """The answer to a handshake with the extension put back, which the SDK takes out for that era."""
+    if isinstance(result, dict):
+        capabilities = result.setdefault("capabilities", {})
+        for place in ("experimental", "extensions"):
+            capabilities.setdefault(place, {})[EXTENSION] = settings(boundary)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A tool as the server lists it, ready to be checked."""
+
+    facts: Facts
+    known: frozenset[str] | None
+    arguments: Checker | None
+    output: Checker | None
+
+    @classmethod
+    def of(cls, tool: Any, boundary: Boundary) -> Listed:
+        schema, output = tool.input_schema, tool.output_schema
+        options = boundary.options
+        known = None if open_ended(schema) else frozenset(schema["properties"])
+        checked = options.validate and isinstance(schema, Mapping)
+        return cls(
+            Facts.of(tool.name, schema, output is not None, tool.annotations, function=Standing(published(tool))),
+            known,
+            Checker(strictly(schema, options.extra)) if checked else None,
+            Checker(output) if options.validate and output is not None else None,
+        )
+
+
+class Tools:
+    """What a low-level server lists, and the calls that are held against it."""
+
+    def __init__(self, server: Server[Any], boundary: Boundary) -> None:
+        self._server = server
+        self._boundary = boundary
+        self._list: Handler | None = None
+        self._listed: dict[str, tuple[Any, Listed]] = {}
+
+    def facts(self, name: str) -> Facts:
+        known = self._listed.get(name)
+        return known[1].facts if known else Facts(name)
+
+    def all(self) -> list[Facts]:
+        return [listed.facts for _, listed in self._listed.values()]
+
+    def call(self, handler: Handler) -> Handler:
+        boundary = self._boundary
+        skip = frozenset(boundary.options.skip)
+
+        async def guarded(ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> Any:
+            name = params.name
+            if name in skip or current.get() is not None:
+                return await handler(ctx, params)
+            call = Call(name, params.arguments or {}, ctx)
+            known = self._listed.get(name)
+            tool = known[1] if known is not None else await self._look_up(ctx, name)
+            group = groups_of(self._server).get(name)
+            if group is not None and tool is not None:
+                # It looks at its arguments itself, once it knows the action.
+                tool = replace(tool, known=None, arguments=None)
+            if tool is None:
+                call.counted = UNKNOWN
+
+            async def run(arguments: dict[str, Any]) -> Any:
+                extra: str = boundary.options.extra
+                if tool is not None and tool.known is not None and not arguments.keys() <= tool.known:
+                    schema = tool.facts.schema or {}
+                    extra = fate(extra, arguments, schema, boundary.aftermath.nature(tool.facts))
+                    if extra == "reject" and tool.arguments:
+                        _refuse(strictly(schema, extra), arguments, name)
+                if tool is not None and tool.arguments is not None and not tool.arguments.fits(arguments):
+                    _refuse(tool.arguments.schema, arguments, name)
+                asked = params if arguments is params.arguments else params.model_copy(update={"arguments": arguments})
+                result = unwrapped(await handler(ctx, asked))
+                if tool is not None and tool.output is not None:
+                    _check_output(tool.output, result)
+                if tool is not None and tool.known is not None:
+                    note(call, unknown_names(arguments, tool.known), tool.facts, extra)
+                return result
+
+            def facts() -> Facts:
+                if group is not None:
+                    return group.facts(call.arguments)
+                return tool.facts if tool is not None else Facts(name)
+
+            def read(raised: BaseException) -> Failed:
+                if tool is None and group is None and self._listed and _could_mean_unknown(raised):
+                    return boundary.no_such_tool(call, self._listed, raised)
+                call.counted = name
+                return Failed(boundary.failure(raised, facts(), call.arguments, era=call.era), facts(), raised)
+
+            return await boundary.handle(call, run, read, facts)
+
+        return guarded
+
+    def listing(self, handler: Handler) -> Handler:
+        """Sees what the client is shown, so that calls are held against the same."""
+
+        async def observed(ctx: Any, params: Any) -> Any:
+            result = await handler(ctx, params)
+            self._remember(result)
+            return result
+
+        return observed
+
+    async def _look_up(self, ctx: ServerRequestContext[Any, Any], name: str) -> Listed | None:
+        entry = self._server.get_request_handler("tools/list")
+        if entry is None:
+            return None
+        cursor: str | None = None
+        try:
+            for _ in range(_MOST_PAGES):
+                params = PaginatedRequestParams(cursor=cursor)
+                result = await entry.handler(replace(ctx, method="tools/list", params=None), params)
+                cursor = getattr(result, "next_cursor", None)
+                if not cursor:
+                    break
+        except Exception:
+            # Who cannot be asked is not held to anything.
+            return None
+        known = self._listed.get(name)
+        return known[1] if known else None
+
+    def _remember(self, result: Any) -> None:
+        for tool in getattr(result, "tools", None) or ():
+            known = self._listed.get(tool.name)
+            if known is None or known[0] != tool:
+                self._listed[tool.name] = (tool, Listed.of(tool, self._boundary))
+
+
+def _refuse(schema: Mapping[str, Any], arguments: Mapping[str, Any], tool: str) -> None:
+    """Raise what is wrong with the arguments, if the validator that finds the words agrees that something is."""
+    problem = from_schema(schema, arguments, tool=tool)
+    if problem is not None:
+        raise problem
+
+
+def _check_output(schema: Checker, result: Any) -> None:
+    if isinstance(result, CallToolResult) and not result.is_error and not schema.fits(result.structured_content):
+        raise BrokenResult
+
+
+def _could_mean_unknown(exc: BaseException) -> bool:
+    """Whether a handler that was asked for a tool it does not list may have meant just that."""
+    if isinstance(exc, ToolError):
+        return exc.code == "UNKNOWN_TOOL"
+    return isinstance(exc, (ValueError, LookupError, NotImplementedError, MCPError))
+
+
+def add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str], Facts]) -> None:
+    """Answers for other middleware: what it raises about a call never reached the tool, but the model should know."""
+
+    async def failwell_middleware(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        calls = ctx.method == "tools/call"
+        try:
+            result = await call_next(ctx)
+            return advertised(result, boundary) if ctx.method == "initialize" else result
+        except ValidationError:
+            # The request itself is malformed.
+            raise
+        except MCPError as exc:
+            # What the runner says about a request is the protocol's business; any other number is somebody's own.
+            if (
+                exc.code in (-32700, -32600, -32601, -32602, -32603)
+                or boundary.is_protocol(exc, ctx.protocol_version)
+                or _is_contract(exc)
+                or not calls
+            ):
+                refused = boundary.safe(exc)
+                if refused is exc:
+                    raise
+                raise refused from None
+            failed: BaseException = exc
+        except BaseException as exc:
+            failed = taken(exc)
+        if not calls:
+            raise boundary.request_error(failed, ctx.method, {})
+        params = ctx.params or {}
+        tool = facts(str(params.get("name", "")))
+        arguments = params.get("arguments")
+        call = Call(tool.name, arguments if isinstance(arguments, dict) else {}, ctx)
+        answer = boundary.refused(call, failed, tool)
+        return stamped(server, answer.model_dump(by_alias=True, mode="json", exclude_none=True), call.era)
+
+    middleware: list[Any] = server.middleware
+    # Inside telemetry, so that the span sees the answer; outside everybody else.
+    outer = bool(middleware) and type(middleware[0]).__name__ == "OpenTelemetryMiddleware"
+    middleware.insert(1 if outer else 0, failwell_middleware)
+
+
+def stamped(server: Server[Any], result: dict[str, Any], era: str) -> dict[str, Any]:
+    """A result that goes out without passing the runner, with what the runner would have added."""
+    if era in MODERN_PROTOCOL_VERSIONS:
+        result["resultType"] = "complete"
+        result["_meta"] = {**result.get("_meta", {}), SERVER_INFO: server.server_info_stamp}
+    return result
+
+
+def _is_contract(exc: MCPError) -> bool:
+    """A failure that the options send as a protocol error."""
+    return isinstance(exc.data, dict) and "mcp_error_code" in exc.data

@@ -1,0 +1,194 @@
+"""`mcp.server.MCPServer`: its own methods, wrapped on the instance, where exceptions are still exceptions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import CodeType
+from typing import Any
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, UnexpectedResourceError, UnexpectedToolError
+from mcp.server.mcpserver.exceptions import ToolError as DeliberateError
+from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
+from pydantic import ValidationError
+
+from failwell.model import ToolError, frames, unwrapped
+from failwell.readers import call_of, check_names, code_of, said
+from failwell.schema import Problems, invalid, open_ended, properties_of, pydantic_problems
+from failwell.server.absent import missing_arguments, no_such
+from failwell.server.boundary import Boundary
+from failwell.server.declared_failures import publishing
+from failwell.server.extras import fate, note, unknown_names
+from failwell.server.facts import BrokenResult, Facts, Failed, taken
+from failwell.server.groups.group import group_of
+from failwell.server.options import is_untouched
+from failwell.server.served_call import EXTENSION, Call, current
+
+from .lowlevel import add_middleware, requests, settings, wrap_handlers
+
+
+def install(server: MCPServer[Any], boundary: Boundary) -> None:
+    lowlevel = server._lowlevel_server
+    lowlevel.extensions.setdefault(EXTENSION, settings(boundary))
+    boundary.listed = lambda: [_facts(server, tool.name) for tool in server._tool_manager.list_tools()]
+    # The server's own methods turn exceptions into what a client is to see; the handlers below are for the rest.
+    wrap_handlers(lowlevel, {**requests(boundary), **_published(server, boundary)})
+    add_middleware(lowlevel, boundary, lambda name: _facts(server, name))
+    server.call_tool = _call_tool(server, boundary)  # type: ignore[method-assign]
+    server.read_resource = _read_resource(server, boundary)  # type: ignore[method-assign]
+    server.get_prompt = _get_prompt(server, boundary)  # type: ignore[method-assign]
+
+
+def _published(server: MCPServer[Any], boundary: Boundary) -> dict[str, Any]:
+    async def function(name: str) -> Any:
+        return getattr(server._tool_manager.get_tool(name), "fn", None)
+
+    return {"tools/list": publishing(function)} if boundary.options.publish else {}
+
+
+def _facts(server: MCPServer[Any], name: str, arguments: Mapping[str, Any] | None = None) -> Facts:
+    tool = server._tool_manager.get_tool(name)
+    if tool is None:
+        return Facts(name)
+    if (group := group_of(tool.fn)) is not None:
+        return group.facts(arguments)
+    return Facts.of(name, tool.parameters, tool.output_schema is not None, tool.annotations, function=tool.fn)
+
+
+def _call_tool(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]:
+    original = server.call_tool
+    options = boundary.options
+    skip = frozenset(options.skip)
+    find = server._tool_manager.get_tool
+
+    async def call_tool(name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        # Called from Python, or by another tool: there the SDK's own exceptions are the contract.
+        if context is None or name in skip or current.get() is not None:
+            return await original(name, arguments, context)
+        tool = find(name)
+        if tool is not None and is_untouched(tool.fn):
+            return await original(name, arguments, context)
+        if tool is not None and type(tool.fn_metadata) is FuncMetadata:
+            object.__setattr__(tool.fn_metadata, "__class__", _ReturnedFailures)
+        call = Call(name, arguments, context.request_context)
+
+        async def run(arguments: dict[str, Any]) -> Any:
+            if tool is None:
+                raise _NoSuchTool
+            known = properties_of(tool.parameters)
+            # A group looks at its arguments itself, once it knows the action.
+            if arguments.keys() <= known.keys() or open_ended(tool.parameters) or group_of(tool.fn) is not None:
+                return await original(name, arguments, context)
+            facts = _facts(server, name)
+            extra = fate(options.extra, arguments, tool.parameters, boundary.aftermath.nature(facts))
+            if extra == "reject":
+                raise _all_problems(tool, arguments)
+            result = await original(name, arguments, context)
+            note(call, unknown_names(arguments, known), facts, extra)
+            return result
+
+        def read(raised: BaseException) -> Failed:
+            if isinstance(raised, _NoSuchTool):
+                return boundary.no_such_tool(call, [each.name for each in server._tool_manager.list_tools()])
+            facts = _facts(server, name, call.arguments)
+            cause, rejected = _unwrap(raised, code_of(tool.fn) if tool is not None else None)
+            outcome = boundary.failure(cause, facts, call.arguments, era=call.era, rejected=rejected)
+            return Failed(outcome, facts, cause)
+
+        return await boundary.handle(call, run, read, lambda: _facts(server, name, call.arguments))
+
+    return call_tool
+
+
+class _NoSuchTool(Exception):
+    """The server has no tool of that name."""
+
+
+def _all_problems(tool: Any, arguments: dict[str, Any]) -> ToolError:
+    """What is wrong with arguments that the tool does not have, and with the others: one answer for both."""
+    problems: list[Problems] = []
+    try:
+        tool.fn_metadata.validate_arguments(arguments)
+    except ValidationError as exc:
+        problems.append(pydantic_problems(exc, call_of(tool.parameters, arguments)))
+    except Exception:
+        # A validator that breaks is found when the names are right.
+        pass
+    return invalid(*problems, check_names(arguments, tool.parameters), tool=tool.name)
+
+
+class _ReturnedFailures(FuncMetadata):
+    """Looks at what a tool returned before it is made into a result."""
+
+    def convert_result(self, result: Any) -> Any:
+        if current.get() is None:
+            return super().convert_result(result)
+        result = unwrapped(result)
+        try:
+            return super().convert_result(result)
+        except ValidationError as exc:
+            raise BrokenResult from exc
+
+
+def _unwrap(exc: BaseException, code: CodeType | None) -> tuple[BaseException, bool]:
+    """What the tool raised, and whether it was the arguments of this very call that were rejected."""
+    rejected = False
+    while isinstance(exc, DeliberateError) and exc.__cause__ is not None and _is_wrapper(exc):
+        is_refusal = not isinstance(exc, UnexpectedToolError) and isinstance(exc.__cause__, ValidationError)
+        # Another tool, called by this one, is refused after this one has begun.
+        rejected = is_refusal and not any(trace.tb_frame.f_code is code for trace in frames(exc))
+        exc = exc.__cause__
+    return exc, rejected
+
+
+def _is_wrapper(exc: DeliberateError) -> bool:
+    return isinstance(exc, UnexpectedToolError) or str(exc).startswith("Error executing tool ")
+
+
+def _read_resource(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]:
+    original = server.read_resource
+
+    async def read_resource(uri: Any, context: Any = None) -> Any:
+        if context is None or current.get() is not None:
+            return await original(uri, context)
+        try:
+            return await original(uri, context)
+        except ResourceNotFoundError:
+            uris = [str(each.uri) for each in server._resource_manager.list_resources()]
+            failed: BaseException = no_such("resource", str(uri), uris)
+        except BaseException as exc:
+            failed = taken(exc)
+        # A crash, wrapped; the server's own table is to see what crashed.
+        while isinstance(failed, UnexpectedResourceError) and failed.__cause__ is not None:
+            failed = failed.__cause__
+        raise boundary.request_error(failed, str(uri), {"uri": str(uri)})
+
+    return read_resource
+
+
+def _get_prompt(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]:
+    original = server.get_prompt
+
+    async def get_prompt(name: str, arguments: Any = None, context: Any = None) -> Any:
+        if context is None or current.get() is not None:
+            return await original(name, arguments, context)
+        prompt = server._prompt_manager.get_prompt(name)
+        if prompt is None:
+            names = [each.name for each in server._prompt_manager.list_prompts()]
+            raise boundary.attached(no_such("prompt", name, names), {"name": name})
+        if missing := missing_arguments(prompt, arguments):
+            raise boundary.attached(missing, {"name": name})
+        try:
+            return await original(name, arguments, context)
+        except BaseException as exc:
+            failed = taken(exc)
+        # The SDK gives every exception here the same class; the cause is what happened.
+        while type(failed) is ValueError and failed.__cause__ is not None and _says_the_same(failed):
+            failed = failed.__cause__
+        raise boundary.request_error(failed, name, {"name": name})
+
+    return get_prompt
+
+
+def _says_the_same(exc: BaseException) -> bool:
+    return str(exc).startswith("Error rendering prompt ") or said(exc) == said(exc.__cause__ or exc)

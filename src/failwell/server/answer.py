@@ -1,0 +1,360 @@
+"""What an exception means, and the form in which it leaves. Nothing here runs a call."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Any, Final
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR
+
+from failwell.formats import (
+    FORMATS,
+    META_KEY,
+    MODERN_ERA,
+    Client,
+    Outcome,
+    find_client,
+    jsonrpc,
+    render,
+    to_result,
+    to_wire,
+    v1,
+)
+from failwell.guards import Guard, secret_paths
+from failwell.model import Effect, Json, Kind, Nature, NeedsInput, ToolError, text
+from failwell.observe import log_failure, new_id
+from failwell.readers import classify, from_error, from_pydantic, is_order, named, refusal, said
+from failwell.schema import anchored, errors_of, loc_of
+
+from .aftermath import Aftermath
+from .declared_failures import UNDECLARED_KEY, is_undeclared, ruled, said_of
+from .envelopes import Envelope
+from .facts import URL_ELICITATION, BrokenResult, Facts
+from .once.repeats import CODES
+from .options import Options
+from .served_call import FORMAT_KEY, Call, gate_of
+
+log = logging.getLogger("failwell.server")
+
+# What a terse format leaves out, and a model needs.
+_NEEDED: Final = (
+    *("fields", "suggestion", "next_steps", "actions", "patch"),
+    *("conflicts", "verify", "retry_after", "reset_at"),
+)
+# Whose JSON a tool's `format` argument chooses where the server's own format has none: that of the contract which has
+# such an argument.
+_GATED: Final = v1.FORMAT.name
+# Options of `to_result` that are not one format's own.
+_GENERAL: Final = frozenset({"carry", "gate", "meta", "prefix", "denial"})
+_OF_RESULTS: Final = _GENERAL - {"carry"}
+# Not JSON, no request, no such method.
+_OF_REQUESTS: Final = frozenset({-32700, -32600, -32601})
+
+
+class Answering:
+    """The way from exceptions to answers."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self._envelope = options.format if isinstance(options.format, Envelope) else None
+        self._guards: dict[int, tuple[Any, Guard]] = {}
+        self.aftermath = Aftermath(options.reads)
+
+    def is_protocol(self, exc: MCPError, era: str) -> bool:
+        """Whether the error stays one of the protocol's. A page to visit has no number of its own any more."""
+        if exc.code == URL_ELICITATION and era >= MODERN_ERA:
+            return False
+        return exc.code in self.options.protocol_numbers
+
+    def failure(
+        self,
+        exc: BaseException,
+        tool: Facts,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        era: str,
+        rejected: bool = False,
+    ) -> Outcome:
+        """What `exc` means to the caller of `tool`. `rejected` says that the arguments did not pass the schema.
+
+        Raises what is no failure: an order to stop, or business between client and server.
+        """
+        if is_order(exc):
+            raise exc
+        if isinstance(exc, MCPError) and self.is_protocol(exc, era):
+            raise self.safe(exc)
+        if isinstance(exc, NeedsInput):
+            done = self.aftermath.passed()
+            # An answer would have the tool run again, from its start: too late once it has done something.
+            outcome: Outcome = (
+                exc if done is None else exc.to_error().replace(tool=tool.name, suggestion=None, effect=done)
+            )
+        else:
+            outcome = self._meaning(exc, tool, arguments or {}, rejected)
+        if isinstance(outcome, ToolError):
+            outcome = identified(outcome)
+        guard = self._knowing(arguments, tool.schema)
+        _looked.set((self, arguments, tool.schema, guard))
+        return outcome if guard is self.options.guard else guard(outcome)
+
+    def _knowing(self, arguments: Mapping[str, Any] | None, schema: Mapping[str, Any] | None) -> Guard:
+        """The guard that knows what was sent as a secret, which is one wherever it turns up."""
+        guard = self.options.guard
+        secrets = self._guard(schema).secrets.values(arguments) if arguments else ()
+        return guard.knowing(secrets) if secrets else guard
+
+    def _known(self, arguments: Mapping[str, Any] | None, schema: Mapping[str, Any] | None) -> Guard:
+        """The same guard, for a failure that has just been read: who writes it down need not look again."""
+        before = _looked.get()
+        _looked.set(None)
+        # The same objects, not equal ones: what a tool was given may be less than what was sent.
+        if before is not None and before[0] is self and before[1] is arguments and before[2] is schema:
+            return before[3]
+        return self._knowing(arguments, schema)
+
+    def safe(self, exc: MCPError) -> MCPError:
+        """A protocol error without secrets; itself if it has none."""
+        if exc.code == URL_ELICITATION:
+            # The page is for the user, and its address must work.
+            return exc
+        held = ToolError(exc.message, details=None if exc.data is None else {"data": exc.data})
+        guard = replace(self.options.guard, fences=False)
+        masked = guard(held)
+        if masked is held:
+            return exc
+        return MCPError(code=exc.code, message=masked.message, data=masked.details.get("data"))
+
+    def _meaning(self, exc: BaseException, tool: Facts, arguments: Mapping[str, Any], rejected: bool) -> Outcome:
+        own = from_error(exc, context=False)
+        if own is not None:
+            changes: dict[str, Any] = {}
+            if not own.tool:
+                changes = {"tool": tool.name, "action": own.action or tool.action}
+            # Somebody's reading of an exception, or of a peer's answer, is no word about this tool; an effect given is.
+            is_said = own.standing is None or own.given("effect")
+            changes |= self.aftermath.of(own, tool, is_authors=own is exc and is_said, exc=exc)
+            return own.replace(**changes) if changes else own
+        error = None
+        is_authors = False
+        if rejected:
+            problem = exc if _is_pydantic(exc) else exc.__cause__
+            if problem is not None and _is_pydantic(problem):
+                error = from_pydantic(problem, tool=tool.name, schema=tool.schema, arguments=arguments)
+                is_authors = True
+        elif _is_pydantic(exc):
+            # Raised in the body. Its data are the caller's only if they came with the call.
+            place = anchored(exc, arguments)
+            error = (
+                from_pydantic(exc, tool=tool.name, schema=tool.schema, arguments=arguments, at=place)
+                if place is not None
+                else ToolError("The tool met data that it cannot use.", code="INTERNAL_ERROR")
+            )
+        if error is None:
+            error = classify(exc, table=self.options.table)
+            if not error._authored and (refused := refusal(exc, tool.function)) is not None:
+                error, is_authors = refused, True
+        changes = {
+            "tool": tool.name,
+            "action": tool.action,
+            "debug": _debug(exc, error),
+            "cause": exc,
+        }
+        if error.code == "INTERNAL_ERROR":
+            text = said(exc) if self.options.show_text else ""
+            changes["message"] = f"[{tool.label}] {text or error.message}"
+        if isinstance(exc, BrokenResult):
+            is_read = self.aftermath.nature(tool) is Nature.READ
+            return error.replace(**changes, effect=Effect.NONE if is_read else Effect.DONE)
+        is_authors = is_authors or error._authored
+        return error.replace(**changes, **self.aftermath.of(error, tool, is_authors=is_authors, exc=exc))
+
+    def result(self, outcome: Outcome, tool: Facts, call: Call, *, as_written: bool = False) -> dict[str, Any]:
+        """The answer as the result of the call, or the protocol error the options ask for, raised.
+
+        `as_written` says that the author raised just this, or read it so by a row of their own: nothing has to be said
+        that they did not say.
+        """
+        options, era = self.options, call.era
+        guard = self._guard(tool.schema)
+        if isinstance(outcome, ToolError):
+            if outcome.code in options.protocol:
+                raise self.protocol_error(outcome, era=era)
+            if tool.structured and not outcome.is_error:
+                # A result that is no error must have the promised form, and a remark alone has not.
+                outcome = outcome.replace(severity="error")
+        outcome = guard(outcome)
+        asked_for = call.wanted()
+        own = options.form
+        name = asked_for or own
+        wire = {key: value for key, value in options.wire.items() if name == own or key in _GENERAL}
+        if (gate := gate_of(tool.schema, call.arguments)) is not None:
+            wire["gate"] = gate
+            if asked_for is None and not FORMATS[name].gated:
+                name = _GATED
+        if self._envelope is not None and name == own:
+            wire |= self._envelope.now() | {"strict": self._envelope.strict, "elapsed_ms": call.elapsed_ms}
+        with_meta = wire.pop("meta", True)
+        terse = FORMATS[name].terse
+        said = _referred(outcome) if options.show_reference else outcome
+        # Guarded above; a message that says everything may have to be cut, though.
+        whole = guard(_whole(said, name, as_written)) if terse else said
+        answer = to_result(
+            whole,
+            name,
+            guard=None,
+            era=era,
+            # Who negotiates our extension knows what a failure looks like.
+            output_schema=tool.structured and call.extension is None,
+            client=self._client(call),
+            meta=False,
+            **wire,
+        )
+        if whole.message != said.message:
+            _say_once(answer, whole)
+        if options.check_declared and isinstance(outcome, ToolError) and self._is_undeclared(outcome, tool):
+            answer["_meta"] = {**answer.get("_meta", {}), UNDECLARED_KEY: outcome.code}
+        if with_meta:
+            answer["_meta"] = {META_KEY: outcome.to_dict(), **answer.get("_meta", {})}
+            if asked_for is not None:
+                answer["_meta"][FORMAT_KEY] = name
+        if tool.structured:
+            # Neither has a question.
+            answer["isError"] = True
+        # The runner says which kind of result it is, in the era's own words.
+        answer.pop("resultType", None)
+        return answer
+
+    def _is_undeclared(self, error: ToolError, tool: Facts) -> bool:
+        named = (*self.options.rules.get("*", ()), *self.options.rules.get(tool.name, ()))
+        codes = (*ruled((tool.function,)), *(code for rule in named for code in rule.codes), *CODES)
+        said = said_of(tool.function)
+        if not is_undeclared(error, said, codes):
+            return False
+        log.warning("%s sends %s, which it does not declare; add it to raises(…).", tool.label, error.code)
+        return True
+
+    def _format(self, call: Call) -> str:
+        """The format of an answer to this call: what the client asked for, or the author's."""
+        return call.wanted() or self.options.form
+
+    def _client(self, call: Call) -> Client | None:
+        named = self.options.client
+        return call.client if named == "auto" else find_client(named)
+
+    def protocol_error(self, error: ToolError, *, era: str) -> MCPError:
+        """The failure as a JSON-RPC error in the form of contract 004."""
+        wire = self._contract(error, era=era)
+        return MCPError(code=wire["code"], message=wire["message"], data=wire.get("data"))
+
+    def _contract(self, error: ToolError, **options: Any) -> Any:
+        """The error object of contract 004, written as the options want that format."""
+        own = self.options.wire if self.options.form == jsonrpc.FORMAT.name else {}
+        chosen = {key: value for key, value in own.items() if key not in _OF_RESULTS}
+        wanted = {"carry": True, "actionable": True, **chosen, **options}
+        return to_wire(error, jsonrpc.FORMAT.name, guard=self.options.guard, **wanted)
+
+    def request_error(self, exc: BaseException, what: str, about: Mapping[str, Json]) -> MCPError:
+        """A failed read, prompt or completion: the specification's number, and the whole error in the data."""
+        if isinstance(exc, MCPError):
+            if exc.code in self.options.protocol_numbers or exc.code in _OF_REQUESTS or _is_ours(exc):
+                return self.safe(exc)
+            if exc.code == INTERNAL_ERROR and exc.__cause__ is not None:
+                # A framework's word for a crash.
+                exc = exc.__cause__
+        error = from_error(exc, context=False)
+        if error is None:
+            error = classify(exc, table=self.options.table)
+            # Whatever went wrong, these requests only read.
+            error.effect = Effect.NONE
+            if error.code == "INTERNAL_ERROR":
+                error = error.replace(message=f"[{what}] The server failed unexpectedly.")
+        error = identified(error)
+        log_failure(self.options.logger or log, error, tool=what, exc=exc, guard=self.options.guard)
+        return self.attached(error, about)
+
+    def attached(self, error: ToolError, about: Mapping[str, Json]) -> MCPError:
+        guarded = self.options.guard(error)
+        text = self.options.guard.redact
+        about = {name: text(value) if isinstance(value, str) else value for name, value in about.items()}
+        number = -32602 if guarded.kind in (Kind.NOT_FOUND, Kind.VALIDATION) else -32603
+        data: dict[str, Any] = {**about, META_KEY: guarded.to_dict()}
+        if self.options.form == jsonrpc.FORMAT.name:
+            # Who reads the contract looks for its keys here too; the whole error is there already.
+            data = {**self._contract(guarded, carry=False)["data"], **data}
+        return MCPError(code=number, message=guarded.message, data=data)
+
+    def _guard(self, schema: Mapping[str, Any] | None) -> Guard:
+        """The guard that also knows which arguments of the tool are secret."""
+        if schema is None:
+            return self.options.guard
+        known = self._guards.get(id(schema))
+        if known is None or known[0] is not schema:
+            paths = secret_paths(schema)
+            guard = replace(self.options.guard, secret_paths=self.options.guard.secret_paths | paths)
+            if len(self._guards) > 1000:
+                self._guards.clear()
+            known = self._guards[id(schema)] = (schema, guard if paths else self.options.guard)
+        return known[1]
+
+
+# Who read the failure at hand, with which arguments of which schema, and the guard that came of it.
+_Looked = tuple[Answering, Mapping[str, Any] | None, Mapping[str, Any] | None, Guard]
+_looked: ContextVar[_Looked | None] = ContextVar("_looked", default=None)
+
+
+def _debug(exc: BaseException, error: ToolError) -> str | None:
+    """What the log is told. A validator's text quotes data, whole or in parts, so of that the places are enough."""
+    if error.fields:
+        return None
+    if error.debug is not None and error.debug != named(exc):
+        # What a row of the author's table has to say.
+        return text(error.debug)
+    problem = exc if _is_pydantic(exc) else exc.__cause__
+    if problem is not None and _is_pydantic(problem):
+        places = sorted({".".join(map(str, loc_of(each))) for each in errors_of(problem)})
+        return f"{type(problem).__name__} at {', '.join(places[:20])}"
+    return named(exc)
+
+
+def identified(error: ToolError) -> ToolError:
+    """The error with an id of its own, by which the log is searched."""
+    return error if error.correlation_id is not None else error.replace(correlation_id=new_id())
+
+
+def _whole(outcome: Outcome, format: str, as_written: bool) -> Outcome:
+    """The outcome with a message that says everything, for a format whose message is all that a model reads of it."""
+    if isinstance(outcome, NeedsInput):
+        if FORMATS[format].ask is not None:
+            return outcome
+        known = {name: getattr(outcome, name) for name in ("fields", "reason", "suggestions", "options")}
+        return NeedsInput(render(outcome, "text", guard=None), **known)
+    if as_written and outcome.effect in (None, Effect.NONE) and not any(getattr(outcome, name) for name in _NEEDED):
+        return outcome
+    return outcome.replace(message=render(outcome, "text", guard=None))
+
+
+def _say_once(answer: dict[str, Any], outcome: Outcome) -> None:
+    """Take out of the block for people what they would read twice, since the message says everything by itself."""
+    told = render(outcome, "text", guard=None)
+    for block in answer["content"]:
+        if block["text"].endswith(told):
+            block["text"] = block["text"].removesuffix(told) + outcome.message
+
+
+def _referred(outcome: Outcome) -> Outcome:
+    """The outcome with a message that names the line in the log."""
+    if isinstance(outcome, NeedsInput) or outcome.correlation_id is None:
+        return outcome
+    return outcome.replace(message=f"{outcome.message} (Reference: {outcome.correlation_id}.)".lstrip())
+
+
+def _is_pydantic(exc: BaseException) -> bool:
+    return type(exc).__name__ == "ValidationError" and type(exc).__module__.startswith("pydantic")
+
+
+def _is_ours(exc: MCPError) -> bool:
+    return isinstance(exc.data, dict) and META_KEY in exc.data

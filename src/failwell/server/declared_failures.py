@@ -1,0 +1,105 @@
+"""What tools declare about their failures: published in the listing, and held against what they send."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+from failwell.formats import keys
+from failwell.model import Declared, ToolError, declared, upper_snake
+
+from .groups.group import group_of
+from .rules.rule import rules_of
+
+RAISES_KEY: Final = keys.RAISES
+"""The key in a listed tool's `_meta` under which it says what it may fail with."""
+UNDECLARED_KEY: Final = keys.UNDECLARED
+"""The key in the `_meta` of a failure whose code its tool did not declare, in test mode."""
+COMMON: Final = ("INTERNAL_ERROR", "UNKNOWN_TOOL", "VALIDATION_ERROR")
+"""What any tool of a server with Failwell may answer, whatever it does itself."""
+ROUTING: Final = ("INVALID_DISCRIMINATOR", "MISSING_DISCRIMINATOR", "UNKNOWN_ACTION")
+"""What a grouped tool may answer before it knows the action."""
+_INPUT_DECLINED: Final = "INPUT_DECLINED"
+
+
+class Standing:
+    """Stands for the function of a tool that only its listing tells of."""
+
+    def __init__(self, said: Declared) -> None:
+        self.__failwell_raises__ = said
+
+
+def said_of(function: Any) -> Declared:
+    """What is declared on a tool's function; for a group, what its actions say together."""
+    group = group_of(function)
+    if group is None:
+        return declared(function)
+    all_said = [declared(action.fn) for action in group.actions.values()]
+    mutations = [said.mutation for said in all_said if said.mutation is not None]
+    return Declared(
+        codes=tuple(dict.fromkeys(code for said in all_said for code in said.codes)),
+        category=next((said.category for said in all_said if said.category is not None), None),
+        # It changes things if one of its actions does.
+        mutation=any(mutations) if mutations else None,
+        requires=tuple(dict.fromkeys(word for said in all_said for word in said.requires)),
+        profiles=tuple(dict.fromkeys(word for said in all_said for word in said.profiles)),
+    )
+
+
+def functions_of(function: Any) -> tuple[Callable[..., Any], ...]:
+    """The functions behind a tool: its own, or those of a group's actions."""
+    group = group_of(function)
+    if group is not None:
+        return tuple(action.fn for action in group.actions.values())
+    return () if function is None else (function,)
+
+
+def ruled(functions: tuple[Any, ...]) -> tuple[str, ...]:
+    """The codes of the rules that functions stand under."""
+    return tuple(sorted({code for each in functions for rule in rules_of(each) for code in rule.codes}))
+
+
+def published(tool: Any) -> Declared:
+    """What a listed tool says about its failures."""
+    said = (getattr(tool, "meta", None) or {}).get(RAISES_KEY)
+    if not isinstance(said, Mapping):
+        return Declared()
+    texts = {name: tuple(str(each) for each in said.get(name) or ()) for name in ("codes", "requires", "profiles")}
+    category, mutation = said.get("category"), said.get("mutation")
+    return Declared(
+        category=category if isinstance(category, str) else None,
+        mutation=mutation if isinstance(mutation, bool) else None,
+        **texts,
+    )
+
+
+def publishing(find: Callable[[str], Awaitable[Any]]) -> Callable[[Any], Any]:
+    """Wraps a handler of `tools/list`, so that each tool says what it declares. `find` gives a tool's function."""
+
+    def wrap(handler: Any) -> Any:
+        async def listing(ctx: Any, params: Any) -> Any:
+            result = await handler(ctx, params)
+            tools = [_labelled(tool, said_of(await find(tool.name))) for tool in result.tools]
+            return result.model_copy(update={"tools": tools})
+
+        return listing
+
+    return wrap
+
+
+def _labelled(tool: Any, said: Declared) -> Any:
+    if said == Declared() or RAISES_KEY in (tool.meta or {}):
+        return tool
+    wire: dict[str, Any] = {"codes": list(said.codes)}
+    wire |= {"category": said.category} if said.category is not None else {}
+    wire |= {"mutation": said.mutation} if said.mutation is not None else {}
+    wire |= {name: list(words) for name in ("requires", "profiles") if (words := getattr(said, name))}
+    return tool.model_copy(update={"meta": {**(tool.meta or {}), RAISES_KEY: wire}})
+
+
+def is_undeclared(error: ToolError, said: Declared, rules: tuple[str, ...]) -> bool:
+    """Whether a tool that declares its codes sends another one."""
+    if not said.codes or error.code is None:
+        return False
+    allowed = {*said.codes, *rules, *COMMON, *ROUTING, _INPUT_DECLINED}
+    return upper_snake(error.code) not in {upper_snake(code) for code in allowed}

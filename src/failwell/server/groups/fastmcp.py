@@ -1,0 +1,72 @@
+"""A group on FastMCP: a tool that runs the framework's own function tools, one for each action."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from fastmcp import FastMCP
+from fastmcp.exceptions import ToolError as FastMCPToolError
+from fastmcp.exceptions import ValidationError as RejectedArguments
+from fastmcp.tools.base import Tool, ToolResult
+from fastmcp.tools.function_tool import FunctionTool
+from pydantic import Field, ValidationError
+
+from failwell.formats import render
+from failwell.model import ToolError, unwrapped
+
+from .group import Group, entry, taken
+
+
+def bind(group: Group, server: FastMCP[Any]) -> None:
+    components = server._local_provider._components.values()
+    if any(isinstance(each, Tool) and each.name == group.name for each in components):
+        raise taken(group)
+    tools = {name: _ActionTool.from_function(each.fn, name=group.name) for name, each in group.actions.items()}
+    bound = group.bound({name: tool.parameters for name, tool in tools.items()})
+    server.add_tool(
+        GroupTool(
+            fn=entry(group),
+            name=group.name,
+            title=group.title,
+            description=group.description,
+            parameters=bound.listed,
+            annotations=group.annotations,
+            bound=bound,
+            tools=tools,
+        )
+    )
+
+
+class _ActionTool(FunctionTool):
+    def convert_result(self, raw_value: Any) -> ToolResult:
+        return super().convert_result(unwrapped(raw_value))
+
+
+class GroupTool(FunctionTool):
+    """Finds the action, and has its tool do the rest."""
+
+    bound: Any = Field(exclude=True)
+    tools: dict[str, FunctionTool] = Field(exclude=True)
+
+    async def run(self, arguments: dict[str, Any]) -> ToolResult:
+        try:
+            action, own = self.bound.split(arguments)
+        except ToolError as error:
+            raise _deliberate(error) from error
+        try:
+            return await self.tools[action].run(own)
+        except RejectedArguments as exc:
+            if not isinstance(exc.__cause__, ValidationError):
+                raise
+            refusal = self.bound.refusal(action, own, exc.__cause__)
+        raise _deliberate(refusal) from refusal
+
+
+class GroupRefusal(FastMCPToolError):
+    """A call that a group turned down before any action ran, as the framework's own; the error is its cause."""
+
+
+def _deliberate(error: ToolError) -> GroupRefusal:
+    """The framework's own exception, for callers that Failwell does not answer."""
+    return GroupRefusal(render(error, "text"), log_level=logging.INFO)

@@ -1,0 +1,366 @@
+"""Grouped tools: one tool with several actions, chosen by an argument, as contract 002 has them.
+
+projects = Group("projects", description="Work with projects.")
+
+@projects.action(description="List projects.")
+async def list(limit: int = 10) -> list[str]: ...
+
+projects.add_to(server)
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
+
+from failwell.model import UNSET, FieldError, Patch, ToolError, shown
+from failwell.model import Action as Call
+from failwell.readers import call_of, check_names
+from failwell.schema import (
+    LONGEST_NAME,
+    Schema,
+    as_option,
+    cut,
+    invalid,
+    is_certain,
+    nearest,
+    properties_of,
+    pydantic_problems,
+)
+
+from .group_schemas import SHAPES, alone
+
+if TYPE_CHECKING:
+    from mcp_types import ToolAnnotations
+
+    from failwell.server.facts import Facts
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+MARK: Final = "__failwell_group__"
+"""Where a framework's tool has its group: on its function."""
+GROUPS: Final = "_failwell_groups"
+"""Where a low-level server has its groups, by name."""
+
+# By name, so that nothing is imported that the server did not import itself.
+_BINDINGS: Final = {
+    "fastmcp.server.server.FastMCP": ".fastmcp",
+    "mcp.server.mcpserver.server.MCPServer": ".mcpserver",
+    "mcp.server.lowlevel.server.Server": ".lowlevel",
+}
+_ARGUMENT: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
+_UNNAMEABLE: Final = {
+    inspect.Parameter.POSITIONAL_ONLY: "positional-only",
+    inspect.Parameter.VAR_POSITIONAL: "any number of positional arguments",
+    inspect.Parameter.VAR_KEYWORD: "any keyword arguments",
+}
+_MOST_OPTIONS: Final = 25
+_JSON_TYPES: Final = ((bool, "boolean"), ((int, float), "number"), ((list, tuple), "array"), (type(None), "null"))
+
+# The contract's texts: what is wrong, and what to do. The second row is the contract's own implementation's.
+_ROUTING: Final = {
+    "MISSING_DISCRIMINATOR": (
+        'The required field "{field}" is missing.',
+        'Add the "{field}" field and call the tool again.',
+    ),
+    "INVALID_DISCRIMINATOR": (
+        'Discriminator field "{field}" must be a string, got {sent}.',
+        'Set "{field}" to one of the available actions as a string.',
+    ),
+    "UNKNOWN_ACTION": (
+        'The {field} "{sent}" does not exist.',
+        "Choose a valid {field} from available_actions and call the tool again.",
+    ),
+}
+# The same about the argument: the rule, and the words of the other validation errors.
+_RULES: Final = {
+    "MISSING_DISCRIMINATOR": ("required", "Required"),
+    "INVALID_DISCRIMINATOR": ("type", "Expected string, received {sent}"),
+    "UNKNOWN_ACTION": ("enum", "Invalid enum value"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One action of a group."""
+
+    name: str
+    fn: Callable[..., Any]
+    description: str
+    annotations: ToolAnnotations | None
+
+
+class Group:
+    """A tool with several actions. One argument, the discriminator, says which of them is called.
+
+    `schema="flat"` lists one object with the arguments of all actions, for model APIs that refuse a union at the top.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        discriminator: str = "action",
+        title: str | None = None,
+        description: str = "",
+        schema: Literal["union", "flat"] = "union",
+    ) -> None:
+        if not isinstance(name, str) or not name.strip():
+            raise ValueError(f"A group needs a name, such as Group('projects'), not {name!r}.")
+        if not isinstance(discriminator, str) or not _ARGUMENT.fullmatch(discriminator):
+            raise ValueError(
+                f"The discriminator is the name of an argument, such as 'action' (a letter, then letters, digits, "
+                f"'_', '-' or '.'), not {discriminator!r}."
+            )
+        if schema not in SHAPES:
+            raise ValueError(f"There is no schema {schema!r}; use one of: {', '.join(SHAPES)}.")
+        self.name = name
+        self.discriminator = discriminator
+        self.title = title
+        self.actions: dict[str, Action] = {}
+        self._description = description
+        self._shape = schema
+        self._facts: dict[str | None, Facts] = {}
+        self._listed = False
+
+    def action(
+        self, name: str | None = None, *, description: str | None = None, annotations: ToolAnnotations | None = None
+    ) -> Callable[[F], F]:
+        """Make a function an action, by its own name or another one. The function itself stays what it is."""
+        if isinstance(name, Group):
+            raise TypeError(_nested(name))
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"The name of an action is a text, not {name!r}; write @{self.name}.action().")
+
+        def register(fn: F) -> F:
+            made = self._made(fn, name, description, annotations)
+            self.actions[made.name] = made
+            return fn
+
+        return register
+
+    def _made(self, fn: Any, name: str | None, description: str | None, annotations: Any) -> Action:
+        if isinstance(fn, Group):
+            raise TypeError(_nested(fn))
+        if not callable(fn):
+            raise TypeError(f"An action is a function, not {fn!r}.")
+        if self._listed:
+            raise ValueError(f"The group {self.name!r} is on a server already; define its actions before add_to().")
+        called = getattr(fn, "__name__", "") if name is None else name
+        if called == "<lambda>" or not called.strip():
+            raise ValueError(f"An action needs a name; write @{self.name}.action('a_name').")
+        if called != called.strip() or "," in called or not called.isprintable():
+            raise ValueError(
+                f"An action's name has no commas, line breaks or outer white space, since actions are listed as "
+                f"'a, b, c'; rename {called!r}."
+            )
+        if called in self.actions:
+            raise ValueError(f"The group {self.name!r} has an action {called!r} already; give this one another name.")
+        for parameter in inspect.signature(fn).parameters.values():
+            if parameter.kind in _UNNAMEABLE:
+                raise TypeError(
+                    f"The action {called!r} takes {_UNNAMEABLE[parameter.kind]} ({parameter.name}), but is called "
+                    f"with named arguments; name each parameter."
+                )
+        told = inspect.getdoc(fn) or "" if description is None else description
+        return Action(called, _awaitable(fn), told.strip(), annotations)
+
+    def add_to(self, server: Any) -> Self:
+        """List the group as one tool of an MCPServer, a low-level `mcp` Server or a FastMCP; gives the group back."""
+        if not self.actions:
+            raise ValueError(f"The group {self.name!r} has no actions; define one with @{self.name}.action() first.")
+        names = [f"{base.__module__}.{base.__qualname__}" for base in type(server).__mro__]
+        binding = next((_BINDINGS[name] for name in names if name in _BINDINGS), None)
+        if binding is None:
+            raise TypeError(
+                f"add_to() takes an MCPServer, a low-level mcp Server or a FastMCP, not {type(server).__name__}."
+            )
+        import_module(binding, __package__).bind(self, server)
+        self._listed = True
+        return self
+
+    @property
+    def description(self) -> str:
+        """What is listed: the group's own words, and a line for each action."""
+        lines = [f"- {each.name}: {_first_line(each.description)}".rstrip(": ") for each in self.actions.values()]
+        return "\n".join([*([self._description, ""] if self._description else []), "Actions:", *lines])
+
+    @property
+    def annotations(self) -> ToolAnnotations | None:
+        """What holds for all actions together; nothing where they leave it open."""
+        from mcp_types import ToolAnnotations
+
+        each = [action.annotations or ToolAnnotations() for action in self.actions.values()]
+        # An action that only reads destroys nothing, and may be repeated.
+        together = ToolAnnotations(
+            read_only_hint=_all(one.read_only_hint for one in each),
+            destructive_hint=_any(False if one.read_only_hint else one.destructive_hint for one in each),
+            idempotent_hint=_all(one.read_only_hint or one.idempotent_hint for one in each),
+            open_world_hint=_any(one.open_world_hint for one in each),
+        )
+        return together if together != ToolAnnotations() else None
+
+    def facts(self, arguments: Mapping[str, Any] | None = None) -> Facts:
+        """What the server says about the action that a call is about; about the group if nobody can tell which."""
+        chosen = self._chosen(arguments)
+        return self._facts.get(chosen) or self._fact(chosen, None)
+
+    def _chosen(self, arguments: Mapping[str, Any] | None) -> str | None:
+        name = arguments.get(self.discriminator) if isinstance(arguments, Mapping) else None
+        return name if isinstance(name, str) and name in self.actions else None
+
+    def _fact(self, action: str | None, schema: Schema | None) -> Facts:
+        from failwell.server.facts import Facts
+
+        if action is None:
+            return Facts.of(self.name, schema, False, self.annotations)
+        chosen = self.actions[action]
+        return Facts.of(self.name, schema, False, chosen.annotations, action, chosen.fn)
+
+    def bound(self, schemas: Mapping[str, Schema]) -> Bound:
+        """The group with the schemas that a framework made of its actions' signatures."""
+        field = self.discriminator
+        called = {name: alone(field, name, schemas[name], each.description) for name, each in self.actions.items()}
+        listed = SHAPES[self._shape](field, called)
+        self._facts = {None: self._fact(None, listed)} | {name: self._fact(name, each) for name, each in called.items()}
+        return Bound(self, schemas, listed)
+
+    def routed(self, arguments: Mapping[str, Any]) -> str:
+        """The action that a call is about; contract 002's routing error, raised, if there is none."""
+        sent = arguments.get(self.discriminator, "")
+        if isinstance(sent, str) and sent in self.actions:
+            return sent
+        if sent == "":
+            raise self._missing(arguments)
+        if not isinstance(sent, str):
+            raise self._refused("INVALID_DISCRIMINATOR", _json_type(sent))
+        meant = nearest(sent, self.actions)
+        certain = as_option(sent, list(self.actions))
+        raise self._refused(
+            "UNKNOWN_ACTION",
+            cut(sent, LONGEST_NAME),
+            hint=f"Did you mean {shown(meant)} instead of {shown(sent)}?" if meant else None,
+            patch=None if certain is UNSET else Patch("set", (self.discriminator,), certain),
+        )
+
+    def _missing(self, arguments: Mapping[str, Any]) -> ToolError:
+        """The discriminator may be there under a name that is nearly its own."""
+        known = {name for fact in self._facts.values() for name in properties_of(fact.schema)}
+        field = self.discriminator
+        for name, value in arguments.items() if field not in arguments else ():
+            if name not in known and isinstance(value, str) and value in self.actions and is_certain(name, field):
+                hint = f"Did you mean {shown(field)} instead of {shown(name)}?"
+                return self._refused("MISSING_DISCRIMINATOR", "", hint, Patch("rename", (name,), to=field))
+        only = next(iter(self.actions)) if len(self.actions) == 1 else None
+        patch = None if only is None else Patch("set", (field,), only)
+        return self._refused("MISSING_DISCRIMINATOR", "", patch=patch)
+
+    def _refused(self, code: str, sent: str, hint: str | None = None, patch: Patch | None = None) -> ToolError:
+        field = self.discriminator
+        message, recovery = (text.format(field=field, sent=sent) for text in _ROUTING[code])
+        rule, words = _RULES[code]
+        return ToolError(
+            message,
+            code=code,
+            tool=self.name,
+            suggestion=f"{hint} {recovery}" if hint else recovery,
+            actions=[Call(self.name, arguments={field: name}) for name in self.actions],
+            fields=[FieldError((field,), words.format(sent=sent), options=[*self.actions][:_MOST_OPTIONS], rule=rule)],
+            patch=[patch] if patch else [],
+        )
+
+
+class Bound:
+    """A group as one server runs it."""
+
+    def __init__(self, group: Group, schemas: Mapping[str, Schema], listed: dict[str, Any]) -> None:
+        self.group = group
+        self.listed = listed
+        self._schemas = schemas
+
+    def split(self, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """The action, and the arguments that are its own: with the discriminator only if it has one of that name."""
+        group = self.group
+        name = group.routed(arguments)
+        keeps = group.discriminator in self._known(name)
+        return name, {key: value for key, value in arguments.items() if keeps or key != group.discriminator}
+
+    def has(self, action: str, arguments: Mapping[str, Any]) -> bool:
+        """Whether the action has all these arguments."""
+        return arguments.keys() <= self._known(action).keys()
+
+    def refusal(self, action: str, arguments: Mapping[str, Any], rejected: Exception | None) -> ToolError:
+        """What is wrong with the arguments of an action: what a validator says, and the names that it does not have."""
+        schema = self._schemas[action]
+        found = [] if rejected is None else [pydantic_problems(rejected, call_of(schema, arguments))]
+        error = invalid(*found, check_names(arguments, schema), tool=self.group.name, action=action)
+        error.__cause__ = rejected
+        return error
+
+    def _known(self, action: str) -> Mapping[str, Any]:
+        return properties_of(self._schemas[action])
+
+
+def entry(group: Group) -> Callable[..., Any]:
+    """The function of a framework's tool: not to be called, but by it an adapter finds the group."""
+
+    def grouped() -> None:
+        raise TypeError(f"The actions of {group.name!r} are called by name, through the server.")
+
+    grouped.__name__ = grouped.__qualname__ = group.name
+    setattr(grouped, MARK, group)
+    return grouped
+
+
+def taken(group: Group) -> ValueError:
+    return ValueError(f"The server has a tool {group.name!r} already; give the group another name.")
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0].strip()
+
+
+def _nested(group: Group) -> str:
+    return f"A group cannot be an action of another one; call add_to(server) on {group.name!r}, too."
+
+
+def _awaitable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A plain wrapper of an async function looks like a function that returns at once; this makes it async again."""
+    if inspect.iscoroutinefunction(fn) or not inspect.iscoroutinefunction(inspect.unwrap(fn)):
+        return fn
+
+    @functools.wraps(fn)
+    async def awaited(*args: Any, **kwargs: Any) -> Any:
+        result = fn(*args, **kwargs)
+        return await result if inspect.isawaitable(result) else result
+
+    return awaited
+
+
+def _json_type(value: object) -> str:
+    return next((name for kind, name in _JSON_TYPES if isinstance(value, kind)), "object")
+
+
+def _all(hints: Iterable[bool | None]) -> bool | None:
+    known = [*hints]
+    return True if all(known) else False if False in known else None
+
+
+def _any(hints: Iterable[bool | None]) -> bool | None:
+    known = [*hints]
+    return True if any(known) else None if None in known else False
+
+
+def group_of(fn: object) -> Group | None:
+    """The group whose tool has this function; None for any other tool's."""
+    return getattr(fn, MARK, None)
+
+
+def groups_of(server: object) -> Mapping[str, Group]:
+    """The groups of a low-level server, by the names of their tools."""
+    return getattr(server, GROUPS, {})

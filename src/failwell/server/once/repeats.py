@@ -1,0 +1,314 @@
+"""The same call made again without being done again: an agent names it by a key, and gets the first answer twice.
+
+A key is claimed before the tool runs. What the call said about its effect decides what becomes of the key: a failure
+that did nothing, and a question, give it back; every other answer is kept, and is the answer to the same call from then
+on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import principal_components
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult
+from pydantic import BaseModel
+
+from failwell.formats import META_KEY, keys, load
+from failwell.model import Conflict, Effect, Internal, Invalid, Json, NeedsInput, ToolError, Transient, fingerprint
+from failwell.recovery import IDEMPOTENCY_KEY as KEY
+from failwell.recovery import IDEMPOTENCY_STORE as STORE
+from failwell.server.options import PROTOCOL_NUMBERS
+from failwell.server.served_call import Call
+
+from .stores import Kept, KeysInMemory, KeyStore
+
+if TYPE_CHECKING:
+    from failwell.server.boundary import Boundary
+    from failwell.server.facts import Facts
+
+log = logging.getLogger("failwell.server")
+
+T = TypeVar("T")
+REPLAYED: Final = keys.REPLAYED
+"""The key in the `_meta` of an answer which says that it was given before."""
+LONGEST: Final = 255
+CODES: Final = ("IDEMPOTENCY_CONFLICT", "IDEMPOTENCY_UNFINISHED", "INVALID_PARAMS")
+"""What a call is refused with because of its key, whatever the tool declares."""
+# Between two looks at a call that another process answers.
+_FIRST_LOOK: Final = 0.01
+_LAST_LOOK: Final = 0.25
+
+
+def key_of(call: Call) -> Any:
+    """What was sent as the call's key, whatever it is; None if nothing was."""
+    sent = call.params.get("_meta")
+    return sent.get(KEY) if isinstance(sent, Mapping) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A key as the store knows it, and what identifies the call that is made with it."""
+
+    key: str
+    call: str
+
+    @classmethod
+    def of(cls, call: Call, key: str) -> Claim:
+        caller = _caller(call.request)
+        # The key itself is not kept, so the hash of what little there may be to the arguments cannot be guessed.
+        return cls(_hash(caller, key), _hash(caller, key, fingerprint(call.tool, call.arguments)))
+
+
+def _hash(*parts: Any) -> str:
+    return sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def _caller(request: Any) -> list[str | None]:
+    """Who calls, if the server knows: keys of others are other keys.
+
+    Not the session: an agent that lost an answer comes back with a new one.
+    """
+    scope = getattr(request.request, "scope", None)
+    user = scope.get("user") if isinstance(scope, Mapping) else None
+    # The request's own first: in a long session the other one may be of an older token.
+    token = user.access_token if isinstance(user, AuthenticatedUser) else get_access_token()
+    return [] if token is None else list(principal_components(token))
+
+
+def _problem(key: object) -> ToolError | None:
+    if isinstance(key, str) and 0 < len(key) <= LONGEST:
+        return None
+    what = "is empty" if key == "" else f"has {len(key)} characters" if isinstance(key, str) else "is no text"
+    return Invalid(
+        f"The idempotency key of the call, `{KEY}` in its `_meta`, {what}.",
+        code="INVALID_PARAMS",
+        suggestion=f"Send a text of 1 to {LONGEST} characters, such as a random UUID, or none. The call was not made.",
+    )
+
+
+def _reused() -> ToolError:
+    return Conflict(
+        "The idempotency key was used for another call: another tool, or other arguments.",
+        code="IDEMPOTENCY_CONFLICT",
+        suggestion="Give this call a key of its own; or repeat the first call exactly to get its answer. "
+        "This call was not made.",
+    )
+
+
+def _unfinished() -> ToolError:
+    return Internal(
+        "The first call with this idempotency key has begun, and was never answered.",
+        code="IDEMPOTENCY_UNFINISHED",
+    )
+
+
+def _elsewhere() -> ToolError:
+    return Internal(
+        "This server does not know the idempotency key: it was given to another one, or to an earlier one.",
+        code="IDEMPOTENCY_UNFINISHED",
+    )
+
+
+def _unavailable() -> ToolError:
+    return Transient(
+        "The idempotency key could not be looked up, so the call was not made.",
+        code="UNAVAILABLE",
+        effect=Effect.NONE,
+        suggestion="Make the same call again with the same key.",
+    )
+
+
+class Once:
+    """Answers the calls that have keys."""
+
+    def __init__(self, store: KeyStore) -> None:
+        self.store = store
+        # What is under way in this process, so that nobody has to look again and again for it to end.
+        self._under_way: dict[str, Future[None]] = {}
+        # What could not be written down.
+        self._lost: set[str] = set()
+        self._apart: set[asyncio.Task[Any]] = set()
+
+    @classmethod
+    def of(cls, option: bool | KeyStore) -> Once | None:
+        if isinstance(option, bool):
+            return cls(KeysInMemory()) if option else None
+        return cls(option)
+
+    @property
+    def settings(self) -> dict[str, Json]:
+        """What the server says about its keys."""
+        ttl = self.store.ttl
+        return {"instance": self.store.instance, "ttl": int(ttl) if ttl == int(ttl) else ttl}
+
+    async def answer(
+        self,
+        boundary: Boundary,
+        call: Call,
+        key: object,
+        tool: Facts,
+        work: Callable[[], Awaitable[Any]],
+        opened: Callable[[Any], Any],
+        closed: Callable[[Any], Any],
+        in_span: bool,
+    ) -> Any:
+        """The answer to a call with a key: `work` is done, or has been."""
+
+        def refused(error: ToolError) -> Any:
+            return closed(boundary.refused(call, error, tool, in_span=in_span))
+
+        if (problem := _problem(key)) is not None:
+            return refused(problem)
+        if call.params["_meta"].get(STORE) not in (None, self.store.instance) and not tool.traits.repeatable:
+            return refused(_elsewhere())
+        try:
+            claim = Claim.of(call, str(key))
+            kept = await self._claimed(claim)
+        except Exception as exc:
+            log.error("The key of a call of %s could not be looked up: %s.", call.tool[:200], type(exc).__name__)
+            return refused(_unavailable())
+        if kept is None:
+            return await self._done(call, claim, tool, work, opened)
+        if kept.call != claim.call:
+            return refused(_reused())
+        if kept.answer is None:
+            # Nobody knows how it ended, and for a tool that may be called twice it does not matter.
+            return await work() if tool.traits.repeatable else refused(_unfinished())
+        answer = json.loads(kept.answer)
+        boundary.replayed(call, tool, _failure(answer), failed=_failed(answer), in_span=in_span)
+        return _again(answer, closed)
+
+    async def _claimed(self, claim: Claim) -> Kept | None:
+        """None once the key is this call's; or how the call that has it ended."""
+        look = _FIRST_LOOK
+        while True:
+            kept = await self._begun(claim)
+            if kept is None or not kept.under_way or kept.call != claim.call:
+                return kept
+            if claim.key in self._lost:
+                return Kept(kept.call)
+            if (ending := self._under_way.get(claim.key)) is not None:
+                await asyncio.wait([asyncio.wrap_future(ending)])
+            else:
+                await asyncio.sleep(look)
+                look = min(look * 2, _LAST_LOOK)
+
+    async def _begun(self, claim: Claim) -> Kept | None:
+        beginning = self._start(self._begin(claim))
+        try:
+            return await asyncio.shield(beginning)
+        except asyncio.CancelledError:
+            # Nobody is left to make the call, but the key may be taken by now.
+            self._start(self._undone(claim, beginning))
+            raise
+
+    async def _begin(self, claim: Claim) -> Kept | None:
+        kept = await self.store.begin(claim.key, claim.call)
+        if kept is None:
+            self._lost.discard(claim.key)
+            future = self._under_way[claim.key] = Future()
+            # So that no one who waits for it can cancel it.
+            future.set_running_or_notify_cancel()
+        return kept
+
+    async def _undone(self, claim: Claim, beginning: asyncio.Task[Kept | None]) -> None:
+        await asyncio.wait([beginning])
+        if not beginning.cancelled() and beginning.exception() is None and beginning.result() is None:
+            await self._over(claim, lambda: self.store.forget(claim.key))
+
+    async def _done(
+        self, call: Call, claim: Claim, tool: Facts, work: Callable[[], Awaitable[Any]], opened: Callable[[Any], Any]
+    ) -> Any:
+        try:
+            result = await work()
+        except BaseException as exc:
+            raised = exc
+            ending = self._start(self._over(claim, lambda: self._raised(claim, call, raised)))
+            if isinstance(exc, Exception):
+                await asyncio.shield(ending)
+            raise
+        ending = self._start(self._over(claim, lambda: self._returned(claim, call, tool, result, opened)))
+        await asyncio.shield(ending)
+        return result
+
+    def _start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Goes on whatever becomes of the call."""
+        task = asyncio.ensure_future(work)
+        self._apart.add(task)
+        task.add_done_callback(self._apart.discard)
+        return task
+
+    async def _over(self, claim: Claim, write: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await write()
+        except BaseException as exc:
+            self._lost.add(claim.key)
+            log.error("How a call with a key ended could not be kept: %s.", type(exc).__name__)
+            if not isinstance(exc, Exception):
+                raise
+        finally:
+            self._under_way.pop(claim.key).set_result(None)
+
+    async def _returned(self, claim: Claim, call: Call, tool: Facts, result: Any, opened: Callable[[Any], Any]) -> None:
+        whole = opened(result)
+        wire = (
+            whole.model_dump(by_alias=True, mode="json", exclude_none=True) if isinstance(whole, BaseModel) else whole
+        )
+        if not isinstance(wire, Mapping):
+            return await self.store.finish(claim.key, None)
+        answer = {"result": wire}
+        asks = wire.get("resultType") == "input_required"
+        # A failure that may be tried again is none to keep. The last one is of a tool that wrote its failure itself.
+        spare = tool.traits.repeatable and _failed(answer)
+        if asks or spare or _did_nothing(call.outcome) or _did_nothing(_failure(answer)):
+            return await self.store.forget(claim.key)
+        # What is no result of a tool cannot be given again, but something was done.
+        return await self.store.finish(claim.key, json.dumps(answer) if "content" in wire else None)
+
+    async def _raised(self, claim: Claim, call: Call, exc: BaseException) -> None:
+        if not isinstance(exc, MCPError):
+            return await self.store.finish(claim.key, None)
+        answer = {"error": {"code": exc.code, "message": exc.message, "data": exc.data}}
+        # Those numbers say what has to come first: a capability, a version, a page. The others may come after anything.
+        between = call.outcome is None and exc.code in PROTOCOL_NUMBERS
+        if between or _did_nothing(call.outcome or _failure(answer)):
+            return await self.store.forget(claim.key)
+        return await self.store.finish(claim.key, json.dumps(answer))
+
+
+def _did_nothing(outcome: ToolError | NeedsInput | None) -> bool:
+    """Whether the call may be made as if it never had been."""
+    return isinstance(outcome, NeedsInput) or (outcome is not None and outcome.effect is Effect.NONE)
+
+
+def _failed(answer: Mapping[str, Any]) -> bool:
+    return "error" in answer or answer["result"].get("isError") is True
+
+
+def _failure(answer: Mapping[str, Any]) -> ToolError | None:
+    """What a kept answer says went wrong, where it says so in our own words."""
+    sent = answer["result"].get("_meta") if "result" in answer else answer["error"].get("data")
+    whole = sent.get(META_KEY) if isinstance(sent, Mapping) else None
+    read = load(whole) if isinstance(whole, Mapping) else None
+    return read if isinstance(read, ToolError) and _failed(answer) else None
+
+
+def _again(answer: dict[str, Any], closed: Callable[[Any], Any]) -> Any:
+    """The answer once more, marked as what it is."""
+    if "error" in answer:
+        error = answer["error"]
+        data = error["data"]
+        marked = {**(data or {}), REPLAYED: True} if data is None or isinstance(data, dict) else data
+        raise MCPError(code=error["code"], message=error["message"], data=marked)
+    result = answer["result"]
+    return closed(CallToolResult.model_validate({**result, "_meta": {**(result.get("_meta") or {}), REPLAYED: True}}))

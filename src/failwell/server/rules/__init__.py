@@ -1,0 +1,1 @@
+"""What has to hold before a tool runs: limits, rates, tiers, environments."""

@@ -1,0 +1,201 @@
+"""Rules that a tool can stand under: who may call it, how often, and how many at a time.
+
+A rule is a decorator, below the framework's own, and holds by itself, whether or not anything is installed. Or it is
+given by name: `install(server, rules={"reboot": [rule]})`. One rule on several tools is one budget for all of them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    ExitStack,
+    aclosing,
+    asynccontextmanager,
+    contextmanager,
+)
+from functools import partial, wraps
+from typing import Any, ClassVar, TypeVar, cast
+
+from failwell.model import Action, ToolError
+from failwell.server.served_call import current
+
+F = TypeVar("F", bound=Callable[..., Any])
+Function = Callable[..., Any]
+Naming = Callable[[tuple[Any, ...], dict[str, Any]], dict[str, Any]]
+
+
+class Rule:
+    """Something that a call has to pass. A rule that does not wait has only `admit`.
+
+    >>> class Weekdays(Rule):
+    ...     def admit(self, arguments: Mapping[str, Any]) -> None:
+    ...         if arguments["day"] in ("Saturday", "Sunday"):
+    ...             raise ToolError("The shop is closed at weekends.", code="UNAVAILABLE")
+    >>> @Weekdays()
+    ... def order(item: str, day: str) -> str:
+    ...     return f"{item} ordered"
+    >>> order("tea", day="Monday")
+    'tea ordered'
+    """
+
+    codes: ClassVar[tuple[str, ...]] = ()
+    """What it refuses with, for the manifest."""
+
+    def admit(self, arguments: Mapping[str, Any]) -> None:
+        """Let the call pass, or raise the ToolError that says why not."""
+        raise NotImplementedError(f"{type(self).__name__} has no admit().")
+
+    def held(self, arguments: Mapping[str, Any]) -> AbstractAsyncContextManager[None]:
+        """The rule around one call; the body runs once the call may."""
+        return self._admitted_later(arguments)
+
+    def held_sync(self, arguments: Mapping[str, Any]) -> AbstractContextManager[None]:
+        """The same where nothing can be awaited."""
+        return self._admitted(arguments)
+
+    @asynccontextmanager
+    async def _admitted_later(self, arguments: Mapping[str, Any]) -> AsyncIterator[None]:
+        self.admit(arguments)
+        yield
+
+    @contextmanager
+    def _admitted(self, arguments: Mapping[str, Any]) -> Iterator[None]:
+        self.admit(arguments)
+        yield
+
+    def __call__(self, function: F) -> F:
+        """Put the function under the rule. Its name, signature and annotations stay what they were."""
+        if not callable(function):
+            raise TypeError(
+                f"A rule stands on a function, below the framework's own decorator, not on {type(function).__name__}."
+            )
+        wrap = next((wrap for is_one, wrap in _SHAPES if _is(is_one, function)), _called)
+        ruled = _alike(wrap(self, function, _naming(function)), function)
+        ruled.__failwell_rules__ = (self, *rules_of(function))  # type: ignore[attr-defined]
+        return cast(F, ruled)
+
+
+def rules_of(function: object) -> tuple[Rule, ...]:
+    """The rules a function stands under, the outermost first."""
+    found: tuple[Rule, ...] = getattr(function, "__failwell_rules__", ())
+    return found
+
+
+def _awaited(rule: Rule, function: Function, naming: Naming) -> Function:
+    async def awaited(*args: Any, **kwargs: Any) -> Any:
+        async with rule.held(naming(args, kwargs)):
+            return await function(*args, **kwargs)
+
+    return awaited
+
+
+def _streamed(rule: Rule, function: Function, naming: Naming) -> Function:
+    async def streamed(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        async with rule.held(naming(args, kwargs)), aclosing(function(*args, **kwargs)) as items:
+            async for item in items:
+                yield item
+
+    return streamed
+
+
+def _yielded(rule: Rule, function: Function, naming: Naming) -> Function:
+    def yielded(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        with rule.held_sync(naming(args, kwargs)):
+            return (yield from function(*args, **kwargs))
+
+    return yielded
+
+
+def _called(rule: Rule, function: Function, naming: Naming) -> Function:
+    def called(*args: Any, **kwargs: Any) -> Any:
+        with ExitStack() as holding:
+            holding.enter_context(rule.held_sync(naming(args, kwargs)))
+            result = function(*args, **kwargs)
+            # Another decorator may hide that the function is async; its work has not begun yet.
+            return _finished(result, holding.pop_all()) if inspect.isawaitable(result) else result
+
+    return called
+
+
+async def _finished(result: Awaitable[Any], holding: ExitStack) -> Any:
+    with holding:
+        return await result
+
+
+# A generator works while it is read, and so long the rule is held.
+_SHAPES: tuple[tuple[Callable[[Any], bool], Callable[[Rule, Function, Naming], Function]], ...] = (
+    (inspect.iscoroutinefunction, _awaited),
+    (inspect.isasyncgenfunction, _streamed),
+    (inspect.isgeneratorfunction, _yielded),
+)
+
+
+def _is(is_one: Callable[[Any], bool], function: Function) -> bool:
+    return is_one(function) or is_one(type(function).__call__)
+
+
+def _naming(function: Function) -> Naming:
+    """How the arguments of a call get their names: looked up once, and nothing is bound anew for each call.
+
+    A call that does not fit the signature passes; the function itself says so in Python's own words.
+    """
+    parameters = inspect.signature(function).parameters.values()
+    places = [each.name for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    rest = next((each.name for each in parameters if each.kind is each.VAR_POSITIONAL), None)
+    defaults = {each.name: each.default for each in parameters if each.default is not each.empty}
+
+    def naming(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        named = {**defaults, **kwargs, **dict(zip(places, args, strict=False))}
+        if rest is not None:
+            named[rest] = args[len(places) :]
+        return named
+
+    return naming
+
+
+def _alike(wrapper: Function, function: Function) -> Function:
+    wraps(function)(wrapper)
+    if not hasattr(function, "__name__"):
+        # Partial functions and callable objects have no name and no annotations, and frameworks ask for both.
+        inner: Any = function
+        while isinstance(inner, partial):
+            inner = inner.func
+        wrapper.__name__ = wrapper.__qualname__ = getattr(inner, "__name__", type(inner).__name__)
+        wrapper.__doc__ = inner.__doc__
+        signature = inspect.signature(function, eval_str=True)
+        hints = {each.name: each.annotation for each in signature.parameters.values()}
+        hints["return"] = signature.return_annotation
+        wrapper.__annotations__ = {name: hint for name, hint in hints.items() if hint is not signature.empty}
+        wrapper.__signature__ = signature  # type: ignore[attr-defined]
+    return wrapper
+
+
+class _Deprecated(Rule):
+    def __init__(self, remark: ToolError) -> None:
+        self.remark = remark
+
+    def admit(self, arguments: Mapping[str, Any]) -> None:
+        call = current.get()
+        if call is not None:
+            call.remarks.append(self.remark.replace())
+
+
+def deprecated(
+    message: str, *, actions: Iterable[Action | Mapping[str, Any] | str] = (), since: str | None = None
+) -> Rule:
+    """A rule that refuses nothing: the answer carries the remark that the tool will go away, and what to call instead.
+
+    Outside of a server with `install` nobody reads it, and nothing happens.
+    """
+    return _Deprecated(
+        ToolError(
+            message,
+            code="DEPRECATED",
+            severity="warning",
+            actions=list(actions),
+            details=None if since is None else {"since": since},
+        )
+    )

@@ -1,0 +1,108 @@
+"""One call of a tool, and who makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from time import perf_counter
+from typing import Any, Final
+
+from failwell.formats import FORMATS, GATES, META_KEY, UNKNOWN, Client, find_client, keys
+from failwell.model import NeedsInput, ToolError
+from failwell.schema import properties_of
+
+EXTENSION: Final = META_KEY
+"""The extension by which a client says which formats it reads: `{"formats": ["v1", "text"]}`, the best first."""
+FORMAT_KEY: Final = keys.FORMAT
+"""The key in the `_meta` of a call by which the client asks for a format for this one answer."""
+
+
+class Call:
+    """What is known of a call while it is answered. Nothing is read of the request before somebody needs it."""
+
+    __slots__ = ("arguments", "counted", "data", "ignored", "meta", "outcome", "remarks", "request", "started", "tool")
+
+    def __init__(self, tool: str, arguments: dict[str, Any], request: Any) -> None:
+        self.tool = self.counted = tool
+        self.arguments = arguments
+        self.request = request
+        """The SDK's ServerRequestContext."""
+        self.started = perf_counter()
+        self.remarks: list[ToolError] = []
+        self.ignored: list[str] = []
+        """The arguments that the tool does not have."""
+        self.data: tuple[Any, ...] = ()
+        """What the tool replied with, if it said so by `reply`."""
+        self.meta: dict[str, Any] = {}
+        self.outcome: ToolError | NeedsInput | None = None
+        """How it ended, where that was no success and no result of the tool's own."""
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been going on."""
+        return perf_counter() - self.started
+
+    @property
+    def elapsed_ms(self) -> int:
+        return int(self.seconds * 1000)
+
+    @property
+    def era(self) -> str:
+        return str(self.request.protocol_version)
+
+    @property
+    def request_id(self) -> str | int | None:
+        found: str | int | None = self.request.request_id
+        return found
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """The parameters as they were sent."""
+        return self.request.params or {}
+
+    @property
+    def client_name(self) -> str | None:
+        """Who calls, as `name/version`."""
+        sent = self.request.session.client_params
+        return None if sent is None else f"{sent.client_info.name}/{sent.client_info.version}"
+
+    @property
+    def client(self) -> Client | None:
+        """What is known about who calls; None for a client that nobody has looked at."""
+        known = find_client(self.client_name)
+        return None if known is UNKNOWN else known
+
+    @property
+    def extension(self) -> Mapping[str, Any] | None:
+        """What the client says about our extension; None if it does not know it."""
+        capabilities = self.request.session.client_capabilities
+        declared = capabilities.extensions if capabilities is not None else None
+        settings = (declared or {}).get(EXTENSION)
+        return settings if isinstance(settings, Mapping) else None
+
+    def wanted(self) -> str | None:
+        """The format the client asked for: for this call, or when it connected. What does not exist was not asked."""
+        sent = self.params.get("_meta")
+        for asked in (
+            sent.get(FORMAT_KEY) if isinstance(sent, Mapping) else None,
+            (self.extension or {}).get("formats"),
+        ):
+            names = [asked] if isinstance(asked, str) else asked if isinstance(asked, list) else ()
+            known = next((name for name in names if isinstance(name, str) and name in FORMATS), None)
+            if known is not None:
+                return known
+        return None
+
+
+current: ContextVar[Call | None] = ContextVar("failwell_call", default=None)
+"""The call that is being answered: one that a tool makes itself keeps the framework's own exceptions."""
+
+
+def gate_of(schema: Mapping[str, Any] | None, arguments: Mapping[str, Any]) -> Any:
+    """How a tool with contract 001's `format` argument was asked to answer; None for tools without one."""
+    argument = properties_of(schema).get("format")
+    choices = argument.get("enum") if isinstance(argument, Mapping) else None
+    if not isinstance(choices, list) or len(choices) != len(GATES) or any(choice not in GATES for choice in choices):
+        return None
+    asked = arguments.get("format")
+    return asked if isinstance(asked, str) and asked in GATES else GATES[0]

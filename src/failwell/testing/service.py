@@ -1,0 +1,200 @@
+"""The scripted server itself: a low-level MCP server whose tools fail as the script says."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import socket
+from collections.abc import Awaitable, Callable, Mapping
+from typing import IO, Any, Final, Literal, NoReturn, cast
+
+import anyio
+import anyio.lowlevel
+import uvicorn
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    ToolAnnotations,
+)
+from mcp_types import Tool as ListedTool
+
+from failwell.formats import to_jsonrpc, to_result
+from failwell.readers import from_http
+
+from .ledger import Call, Ledger
+from .script import Fault, Tool, outcome_of
+from .wire import ORDER, Connections, HttpWire, StdoutWriter
+
+Transport = Literal["stdio", "http"]
+
+
+class Stage:
+    """Where the script is played: each call finds its fault, and has its effect or has it not."""
+
+    def __init__(self, ledger: Ledger, transport: Transport, leave: Callable[[int], NoReturn] = os._exit) -> None:
+        self.ledger = ledger
+        self.transport = transport
+        self.leave = leave
+
+    def server(self) -> Server[Any]:
+        return Server("scripted", version="1", on_list_tools=self.list, on_call_tool=self.call)
+
+    async def list(self, ctx: Any, params: PaginatedRequestParams | None) -> ListToolsResult:
+        return ListToolsResult(tools=[_listed(tool) for tool in self.ledger.script.tools.values()])
+
+    async def call(self, ctx: Any, params: CallToolRequestParams) -> CallToolResult:
+        tool = self.ledger.script.tools.get(params.name)
+        if tool is None:
+            raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}")
+        call = self.ledger.arrive(tool.name, params.arguments or {})
+        fault = call.fault
+        if fault is not None and fault.kind == "late" and fault.at == "before":
+            await anyio.sleep(fault.options["seconds"])
+            fault = None
+        if tool.effect and (fault is None or fault.at != "before"):
+            self.ledger.take_effect(call, part=fault is not None and fault.at == "during")
+        self.ledger.sync()
+        if fault is None:
+            return CallToolResult.model_validate(self.answer(tool, call))
+        result = await _BEHAVIOUR[fault.kind](self, tool, call, fault, ctx.protocol_version)
+        return CallToolResult.model_validate(result)
+
+    def answer(self, tool: Tool, call: Call) -> dict[str, Any]:
+        """The result of a call that worked."""
+        said: dict[str, Any] = {"ok": True, "attempt": call.attempt} if tool.answer is None else dict(tool.answer)
+        if tool.reads is not None:
+            times = self.ledger.times(tool.reads, call.key)
+            said |= {"done": times > 0, "times": times}
+        return {"content": [{"type": "text", "text": json.dumps(said)}], "structuredContent": said}
+
+
+def _listed(tool: Tool) -> ListedTool:
+    hints = {
+        "readOnlyHint": tool.read_only,
+        "idempotentHint": tool.idempotent,
+        "destructiveHint": tool.destructive,
+    }
+    given = {name: hint for name, hint in hints.items() if hint is not None}
+    return ListedTool(
+        name=tool.name,
+        description=tool.description,
+        input_schema=_schema(tool),
+        output_schema=None if tool.output_schema is None else dict(tool.output_schema),
+        annotations=ToolAnnotations.model_validate(given) if given else None,
+    )
+
+
+def _schema(tool: Tool) -> dict[str, Any]:
+    """The schema of the script, which knows the tool's key: whoever looks for a call that tells, looks there."""
+    schema: dict[str, Any] = {"type": "object", **tool.input_schema}
+    if tool.key is not None and tool.key not in schema.get("properties", {}):
+        schema["properties"] = {**schema.get("properties", {}), tool.key: {}}
+        if tool.reads is not None:
+            schema["required"] = [*schema.get("required", ()), tool.key]
+    return schema
+
+
+async def _error(stage: Stage, tool: Tool, call: Call, fault: Fault, era: str) -> dict[str, Any]:
+    if fault.options.get("protocol"):
+        error: Any = to_jsonrpc(outcome_of(fault), era=era)["error"]
+        raise MCPError(error["code"], error["message"], error.get("data"))
+    given = {"output_schema": tool.output_schema is not None, **fault.options.get("options", {})}
+    return to_result(outcome_of(fault), fault.options["format"], era=era, **given)
+
+
+async def _text(stage: Stage, tool: Tool, call: Call, fault: Fault, era: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": fault.options["text"]}], "isError": fault.options["is_error"]}
+
+
+async def _protocol(stage: Stage, tool: Tool, call: Call, fault: Fault, era: str) -> dict[str, Any]:
+    raise MCPError(fault.options["code"], fault.options["message"], fault.options.get("data"))
+
+
+async def _http(stage: Stage, tool: Tool, call: Call, fault: Fault, era: str) -> dict[str, Any]:
+    if stage.transport == "http":
+        return await _ordered(stage, tool, call, fault, era)
+    error = from_http(fault.options["status"], fault.options.get("headers"), fault.options.get("body"), method="POST")
+    # As words: whoever passes a status on has looked at nothing else.
+    return to_result(error, era=era, meta=False)
+
+
+async def _crash(stage: Stage, tool: Tool, call: Call, fault: Fault, era: str) -> dict[str, Any]:
+    stage.leave(fault.options["code"])
+
+
+async def _hang(stage: Stage, tool: Tool, call: Call, fault: Fault, era: str) -> dict[str, Any]:
+    await anyio.sleep_forever()
+    raise AssertionError("forever has ended")
+
+
+async def _late(stage: Stage, tool: Tool, call: Call, fault: Fault, era: str) -> dict[str, Any]:
+    await anyio.sleep(fault.options["seconds"])
+    return stage.answer(tool, call)
+
+
+async def _ordered(stage: Stage, tool: Tool, call: Call, fault: Fault, era: str) -> dict[str, Any]:
+    """The right answer, with an order to the wire to send something else."""
+    return {**stage.answer(tool, call), "_meta": {ORDER: {"do": fault.kind, **_DEFAULTS, **fault.options}}}
+
+
+# What a script that was written by hand may leave out.
+_DEFAULTS: Final[Mapping[str, Any]] = {"headers": {}, "body": None}
+_Behaviour = Callable[[Stage, Tool, Call, Fault, str], Awaitable[dict[str, Any]]]
+_BEHAVIOUR: Final[Mapping[str, _Behaviour]] = {
+    "error": _error,
+    "text": _text,
+    "protocol": _protocol,
+    "http": _http,
+    "crash": _crash,
+    "hang": _hang,
+    "late": _late,
+    **dict.fromkeys(("raw", "garbage", "cut", "twice", "noise"), _ordered),
+}
+
+
+def serve_stdio(ledger: Ledger, leave: Callable[[int], NoReturn] = os._exit, watched: tuple[int, ...] = ()) -> NoReturn:
+    """Serve one client on stdin and stdout until it leaves, or until what is watched ends."""
+    asyncio.run(_stdio(Stage(ledger, "stdio", leave), watched))
+    leave(0)
+
+
+async def _stdio(stage: Stage, watched: tuple[int, ...]) -> None:
+    _end_with(watched)
+    # The wire gets a descriptor of its own, so that a stray print does not reach it.
+    writer = StdoutWriter(os.dup(1), stage.leave)
+    os.dup2(2, 1)
+    server = stage.server()
+    async with stdio_server(stdout=anyio.wrap_file(cast("IO[str]", writer))) as (read, write):
+        await server.run(read, write, server.create_initialization_options())
+
+
+def serve_http(ledger: Ledger, listener: socket.socket, watched: tuple[int, ...] = ()) -> NoReturn:
+    """Serve on a socket that listens, until what is watched ends."""
+    # Everything that goes wrong here is meant to.
+    logging.disable(logging.CRITICAL)
+    app = HttpWire(Stage(ledger, "http").server().streamable_http_app())
+    config = uvicorn.Config(
+        app, http=Connections, loop="asyncio", ws="none", lifespan="on", log_config=None, access_log=False
+    )
+
+    async def serve() -> None:
+        _end_with(watched)
+        await uvicorn.Server(config).serve(sockets=[listener])
+
+    asyncio.run(serve())
+    os._exit(0)
+
+
+def _end_with(watched: tuple[int, ...]) -> None:
+    """End this process when one of these descriptors does: what stands behind it is gone."""
+    loop = asyncio.get_running_loop()
+    for descriptor in watched:
+        loop.add_reader(descriptor, os._exit, 0)
