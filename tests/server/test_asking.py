@@ -332,7 +332,7 @@ SAID: Final = [
     ("accept", {"city": "Oslo"}),
     ("accept", {"month": "May"}),
 ]
-FINAL: Final = "Do not ask for it again; go on without it, or tell the user what cannot be done."
+FINAL: Final = "Go on without it, or tell the user what cannot be done."
 # Both connect by the name "mcp", whose clients do not all mark an error.
 SHOWN: Final = [
     (False, "A red table for 4, Ann."),

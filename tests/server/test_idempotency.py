@@ -34,7 +34,7 @@ from failwell.server import Kept, KeysInMemory, KeysOnDisk, KeyStore, Options
 from failwell.server.boundary import Boundary
 from failwell.server.facts import Facts, Failed
 from failwell.server.once.repeats import REPLAYED
-from failwell.server.served_call import Call
+from failwell.server.served_call import ServedCall
 
 # --- stores ----------------------------------------------------------------------------------------------------------
 
@@ -213,7 +213,7 @@ class Shop:
         request = SimpleNamespace(
             params=params, session=session, protocol_version=LEGACY, request_id=1, request=None, method="tools/call"
         )
-        call = Call(tool, {"amount": amount}, request)
+        call = ServedCall(tool, {"amount": amount}, request)
         facts = self.facts or Facts(tool)
 
         async def work(arguments: dict[str, Any]) -> Any:

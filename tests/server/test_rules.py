@@ -28,7 +28,7 @@ from failwell.server.rules import limits
 from failwell.server.rules.limits import limit, rate
 from failwell.server.rules.rule import Rule, deprecated
 from failwell.server.rules.safety import Safety, Target
-from failwell.server.served_call import Call, current
+from failwell.server.served_call import ServedCall, current
 
 # Only against what never ends; nothing is waited for so long.
 PATIENCE = 300
@@ -1346,7 +1346,7 @@ def test_a_deprecated_tool_works_and_leaves_a_remark() -> None:
     async def later() -> str:
         return "ran"
 
-    call = Call("search", {}, None)
+    call = ServedCall("search", {}, None)
     token = current.set(call)
     try:
         assert search("tea") == "tea"
@@ -1385,7 +1385,7 @@ def test_a_deprecated_tool_works_and_leaves_a_remark() -> None:
 
 def test_remarks_of_two_calls_are_not_the_same_object() -> None:
     rule = deprecated("Old.")
-    call = Call("search", {}, None)
+    call = ServedCall("search", {}, None)
     token = current.set(call)
     try:
         rule.admit({})

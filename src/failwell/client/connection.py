@@ -25,7 +25,7 @@ _GRACE: Final = 5.0
 _LOOK: Final = 1.0
 
 
-class _Call:
+class _CallUnderWay:
     """A call under way, which is cut off when its connection breaks, or when the SDK forgets about it.
 
     What a cancel scope does, for the one task it is about and without a timer of its own: every call pays for it.
@@ -78,7 +78,7 @@ class Live:
         self.seen = Seen()
         self.asked: anyio.Event | None = None
         """Set when the tools were asked for over it; None while nobody has begun to."""
-        self.calls: set[_Call] = set()
+        self.calls: set[_CallUnderWay] = set()
         self.done = anyio.Event()
         self._waiting = 0
         self._retired = False
@@ -160,7 +160,7 @@ class Live:
             if not self._waiting and not self.ready.is_set():
                 self.abandon()
 
-    def calling(self, timeout: float, patience: float | None = None) -> _Call:
+    def calling(self, timeout: float, patience: float | None = None) -> _CallUnderWay:
         """Around a call, for its client. When the connection breaks meanwhile, that is raised, and no cancellation.
 
         The SDK sees to the timeout, unless there is a patience: the longest that the call may take together with
@@ -168,8 +168,8 @@ class Live:
         """
         now = self._loop.time()
         if patience is None:
-            return _Call(self, now + timeout + _GRACE)
-        return _Call(self, now + patience, self._waited + timeout)
+            return _CallUnderWay(self, now + timeout + _GRACE)
+        return _CallUnderWay(self, now + patience, self._waited + timeout)
 
     def honours_keys(self) -> str | None:
         """Which store of the server knows the idempotency keys that are sent over it; None if there is none."""
@@ -186,9 +186,9 @@ class Live:
     def cut_off(self) -> None:
         """End all calls that are under way."""
         for call in self.calls:
-            call.cut(Broken(self))
+            call.cut(BrokenConnection(self))
 
-    def begun(self, call: _Call) -> None:
+    def begun(self, call: _CallUnderWay) -> None:
         self.calls.add(call)
         if self._timer is None:
             self._timer = self._loop.call_later(_LOOK, self._look)
@@ -212,7 +212,7 @@ class Live:
             self._timer.cancel()
             self._timer = self._loop.call_at(time, self._look)
 
-    def call_ended(self, call: _Call) -> None:
+    def call_ended(self, call: _CallUnderWay) -> None:
         self.calls.discard(call)
         if self._retired and not self.calls:
             self._stop.set()
@@ -314,7 +314,7 @@ class NotConnected(ConnectionError):
         self.seen = live.seen
 
 
-class Broken(ConnectionError):
+class BrokenConnection(ConnectionError):
     """A connection broke while calls were under way. Any of them may have been done."""
 
     def __init__(self, live: Live) -> None:

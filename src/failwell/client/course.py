@@ -11,7 +11,7 @@ from .connection import Live
 
 
 @dataclass(slots=True)
-class Call:
+class ClientCall:
     """How a call is made. What becomes of it is the engine's to say, by its `run`."""
 
     run: Run

@@ -27,7 +27,7 @@ from failwell.readers import is_envelope, is_failing, read, text_of
 from failwell.recovery import LOST, Attempt, Engine, KeyForgotten, Report, Verdict, remembered, says_doubt
 
 from .connection import Connection, Live, NotConnected, OutOfTime
-from .course import Call
+from .course import ClientCall
 from .drivers import driver_for
 from .explanation import explained, misspelt
 from .local_errors import closed, not_connected, too_late
@@ -202,13 +202,13 @@ class Recovering:
         self.reports.append(remembered(report))
         return report
 
-    def _begin(self, name: str, arguments: Mapping[str, Any], options: dict[str, Any]) -> Call:
+    def _begin(self, name: str, arguments: Mapping[str, Any], options: dict[str, Any]) -> ClientCall:
         meta = options.pop("meta", None)
         given = options.pop(self._driver.timeout_option, None)
         timeout = given.total_seconds() if isinstance(given, timedelta) else given
-        return Call(self._engine.begin(name, arguments, meta), options, timeout or self._driver.timeout)
+        return ClientCall(self._engine.begin(name, arguments, meta), options, timeout or self._driver.timeout)
 
-    async def _recover(self, call: Call) -> tuple[Any, Outcome | None]:
+    async def _recover(self, call: ClientCall) -> tuple[Any, Outcome | None]:
         """Call until it works or nothing more can be done; the last result there was, and the failure that is left."""
         run, report = call.run, call.report
         result: Any = None
@@ -244,7 +244,7 @@ class Recovering:
 
     # One attempt
 
-    async def _attempt(self, call: Call) -> tuple[Any, Outcome | None]:
+    async def _attempt(self, call: ClientCall) -> tuple[Any, Outcome | None]:
         run, report = call.run, call.report
         timeout, patience = self._timeout(call), self._left(call) if self._driver.interactive else None
         seen = Seen()
@@ -283,7 +283,7 @@ class Recovering:
             watching.reset(token)
         return result, self._read(call, result)
 
-    def _read(self, call: Call, result: Any) -> Outcome | None:
+    def _read(self, call: ClientCall, result: Any) -> Outcome | None:
         """What a result means. A success is one; only of a tool that may be called twice, what plainly looks like a
         passing failure in it is acted on: a fifth of the servers do not mark theirs."""
         call.observed = False
@@ -298,13 +298,13 @@ class Recovering:
         call.observed = is_failing(seen, result)
         return seen if call.observed else None
 
-    def _timeout(self, call: Call) -> float:
+    def _timeout(self, call: ClientCall) -> float:
         return min(call.timeout or self.policy.timeout, self._left(call))
 
-    def _left(self, call: Call) -> float:
+    def _left(self, call: ClientCall) -> float:
         return max(0.001, call.run.left)
 
-    def _use_key(self, call: Call, live: Live) -> None:
+    def _use_key(self, call: ClientCall, live: Live) -> None:
         """Put the idempotency key on the call where the server honours one."""
         if self._store[0] is not live:
             # What a connection says about keys, it says once.
@@ -336,7 +336,7 @@ class Recovering:
 
     # What to do about a failure
 
-    async def _again(self, call: Call, verdict: Verdict) -> bool:
+    async def _again(self, call: ClientCall, verdict: Verdict) -> bool:
         """Whether the call is to be made again, after having done what has to be done before."""
         run, (outcome, decision, wait) = call.run, verdict
         if not run.may_follow(verdict, self._listing.tools):
@@ -357,7 +357,7 @@ class Recovering:
             return bool(await self._use(left, self._negotiate, outcome, decision.holders)) and run.negotiated(verdict)
         return False
 
-    async def _asked(self, call: Call, outcome: Outcome, left: float) -> bool:
+    async def _asked(self, call: ClientCall, outcome: Outcome, left: float) -> bool:
         if self._ask is None or not call.run.asks(outcome):
             return False
         answer = await self._use(left, self._ask, outcome)
@@ -366,7 +366,7 @@ class Recovering:
             return True
         return answer is True and isinstance(outcome, ToolError)
 
-    async def _fixed(self, call: Call, error: Outcome, left: float) -> bool:
+    async def _fixed(self, call: ClientCall, error: Outcome, left: float) -> bool:
         assert self._fix is not None
         better = await self._use(left, self._fix, error, dict(call.report.arguments))
         if not isinstance(better, Mapping) or better == call.report.arguments:
@@ -388,13 +388,13 @@ class Recovering:
             log.exception("A callback of Recovering raised; the call goes on without its answer.")
         return None
 
-    async def _listen(self, call: Call, attempt: Attempt) -> None:
+    async def _listen(self, call: ClientCall, attempt: Attempt) -> None:
         if self._on_decision is not None:
             await self._use(self._left(call), self._on_decision, attempt)
 
     # What is known of the server
 
-    async def _listed(self, call: Call) -> None:
+    async def _listed(self, call: ClientCall) -> None:
         """See to the list of tools. If they could not be listed, a call that was sent and failed is worth one more
         try."""
         was_sent = call.run.key.sent
@@ -406,7 +406,7 @@ class Recovering:
             # They have changed meanwhile, and with them perhaps what may be called twice.
             await self._listing.ask(self._open, live, self._timeout(call))
 
-    def _unsendable(self, call: Call) -> ToolError | None:
+    def _unsendable(self, call: ClientCall) -> ToolError | None:
         """Why a call cannot be sent at all."""
         report, meta = call.report, call.run.key.meta
         if not is_plain(report.arguments) and (problem := unsendable(report.arguments)) is not None:
@@ -417,7 +417,7 @@ class Recovering:
 
     # The end
 
-    async def _final(self, call: Call, result: Any, outcome: Outcome) -> tuple[Outcome, Any]:
+    async def _final(self, call: ClientCall, result: Any, outcome: Outcome) -> tuple[Outcome, Any]:
         """The failure that is left, with what is known by now, and the result that shows it to a model."""
         era = self._era()
         if isinstance(outcome, NeedsInput):

@@ -80,7 +80,7 @@ def _default_effect(error: ToolError) -> Effect | None:
     return Effect.UNKNOWN if known is None and "verify" in error._given else known
 
 
-class _Recoverable(Derived[bool]):
+class _RecoverableField(Derived[bool]):
     """Whether it may succeed if it is tried again: never where the call may have been done already."""
 
     __slots__ = ()
@@ -90,7 +90,7 @@ class _Recoverable(Derived[bool]):
         return value and obj.may_repeat if value is True else value
 
 
-class _Strategy(Derived[Strategy]):
+class _StrategyField(Derived[Strategy]):
     """How to overcome it: not by the same call where that may have been done already."""
 
     __slots__ = ()
@@ -122,8 +122,8 @@ class ToolError(Exception):
     code = Field(label, cast("str | None", None))
     title = Derived(label, _default_title)
     severity = Derived(severity_of, lambda _: Severity.ERROR)
-    recoverable = _Recoverable(flag, lambda error: error.kind is _TRANSIENT and error.may_repeat)
-    strategy = _Strategy(Strategy.of, _default_strategy)
+    recoverable = _RecoverableField(flag, lambda error: error.kind is _TRANSIENT and error.may_repeat)
+    strategy = _StrategyField(Strategy.of, _default_strategy)
     retry_after = Delay(seconds, cast("float | int | None", None))
     reset_at = Delay(instant, cast("datetime | None", None))
     suggestion = Field(label, cast("str | None", None))

@@ -17,8 +17,8 @@ from failwell.schema import (
     MOST_NAMES,
     MOST_READ,
     NO_PROBLEMS,
-    Broken,
-    Call,
+    BrokenRule,
+    CheckedCall,
     Problems,
     Schema,
     broken_rules,
@@ -39,9 +39,9 @@ from .exceptions.exception_table import SHIPPED
 Arguments = Mapping[str, Any]
 
 
-def call_of(schema: Schema | None, arguments: Arguments | None) -> Call:
+def call_of(schema: Schema | None, arguments: Arguments | None) -> CheckedCall:
     """A call to be looked at, with what is secret of it."""
-    return Call(schema, arguments, Secrets.of(schema))
+    return CheckedCall(schema, arguments, Secrets.of(schema))
 
 
 def from_pydantic(
@@ -95,7 +95,7 @@ def unknown_arguments(
     "Did you mean 'limit' instead of 'limt'"
     """
     node: Schema = {"properties": {name: {} for name in islice(known, MOST_READ)}}
-    broken = Broken("additionalProperties", (), limit=list(islice(names, MOST_READ)), node=node)
+    broken = BrokenRule("additionalProperties", (), limit=list(islice(names, MOST_READ)), node=node)
     return invalid(told([broken], call_of(schema, arguments)), tool=tool, action=action)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from .problems import NO_PROBLEMS, Broken, Call, Problems, told
+from .problems import NO_PROBLEMS, BrokenRule, CheckedCall, Problems, told
 from .refs import REFERENCES
 
 # Keywords by which a schema gets properties that are not under `properties`.
@@ -28,9 +28,9 @@ def has_names(arguments: Mapping[str, Any], schema: object) -> bool:
         return True
 
 
-def strange_names(call: Call) -> Problems:
+def strange_names(call: CheckedCall) -> Problems:
     """The arguments that the schema does not have."""
     if has_names(call.arguments, call.schema):
         return NO_PROBLEMS
     unknown = [name for name in call.arguments if name not in call.schema["properties"]]
-    return told([Broken("additionalProperties", (), limit=unknown, node=call.schema)], call)
+    return told([BrokenRule("additionalProperties", (), limit=unknown, node=call.schema)], call)

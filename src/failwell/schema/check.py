@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, Final
 
 from .jsonschema_errors import jsonschema_problems
-from .problems import NO_PROBLEMS, Call, Problems
+from .problems import NO_PROBLEMS, CheckedCall, Problems
 from .refs import Schema
 
 _MOST_OF_OWN: Final = 200
@@ -65,7 +65,7 @@ class Checkers:
         return checker
 
 
-def broken_rules(call: Call, *, own: bool) -> Problems:
+def broken_rules(call: CheckedCall, *, own: bool) -> Problems:
     """What the arguments of a call break of its schema. Nothing, where nobody can read the schema.
 
     own: whether the schema is this program's own. A pattern is a program, and of a peer's none is run. Of our own they
@@ -82,7 +82,7 @@ def broken_rules(call: Call, *, own: bool) -> Problems:
     return jsonschema_problems(found, call)
 
 
-def _mistakes(call: Call, own: bool) -> Iterator[Any]:
+def _mistakes(call: CheckedCall, own: bool) -> Iterator[Any]:
     from jsonschema import validators
     from referencing import Registry
 

@@ -11,12 +11,12 @@ from typing import Any, Final
 from failwell.model import UNSET, Path
 
 from .nodes import branch_of, discriminator, properties_of, tags_of
-from .problems import MOST_READ, Broken, Call, Problems, step_of, told
+from .problems import MOST_READ, BrokenRule, CheckedCall, Problems, step_of, told
 from .refs import Schema, resolve
 from .rule_table import FORMATS, KEYWORDS, RULES
 
 
-def jsonschema_problems(errors: object, call: Call) -> Problems:
+def jsonschema_problems(errors: object, call: CheckedCall) -> Problems:
     """What jsonschema's errors say about the arguments, for an adapter that has more to add."""
     one = hasattr(errors, "validator") and hasattr(errors, "absolute_path")
     read: list[object] = []
@@ -28,7 +28,7 @@ def jsonschema_problems(errors: object, call: Call) -> Problems:
     return told(broken, call, more=len(read) > MOST_READ)
 
 
-def _of_jsonschema(error: Any, call: Call) -> Iterator[Broken]:
+def _of_jsonschema(error: Any, call: CheckedCall) -> Iterator[BrokenRule]:
     node = resolve(getattr(error, "schema", None), call.schema)
     path = tuple(getattr(error, "absolute_path", ()))
     word = getattr(error, "validator", None)
@@ -36,16 +36,16 @@ def _of_jsonschema(error: Any, call: Call) -> Iterator[Broken]:
     read = _READERS.get(rule)
     where = list(getattr(error, "absolute_schema_path", ()))
     if where[-2:-1] == ["propertyNames"] and where[-3:-2] != ["properties"]:
-        yield Broken("propertyNames", (*path, step_of(error.instance)), UNSET, "", node)
+        yield BrokenRule("propertyNames", (*path, step_of(error.instance)), UNSET, "", node)
     elif read is not None:
         yield from read(error, path, node, call)
     elif rule in RULES:
-        yield Broken(rule, path, error.instance, error.validator_value, node)
+        yield BrokenRule(rule, path, error.instance, error.validator_value, node)
     else:
-        yield Broken("not", path, error.instance, "", node)
+        yield BrokenRule("not", path, error.instance, "", node)
 
 
-def _required(error: Any, path: Path, node: Schema, call: Call) -> Iterator[Broken]:
+def _required(error: Any, path: Path, node: Schema, call: CheckedCall) -> Iterator[BrokenRule]:
     names = error.validator_value
     if isinstance(names, Mapping):
         # What one argument makes necessary.
@@ -53,16 +53,16 @@ def _required(error: Any, path: Path, node: Schema, call: Call) -> Iterator[Brok
     for name in _list(names):
         if name not in error.instance:
             own = resolve(properties_of(node).get(name), call.schema)
-            yield Broken("required", (*path, name), UNSET, None, own)
+            yield BrokenRule("required", (*path, name), UNSET, None, own)
 
 
 def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _unknown(error: Any, path: Path, node: Schema, call: Call) -> Iterator[Broken]:
+def _unknown(error: Any, path: Path, node: Schema, call: CheckedCall) -> Iterator[BrokenRule]:
     if error.validator_value is not False:
-        yield Broken("not", path, error.instance, "", node)
+        yield BrokenRule("not", path, error.instance, "", node)
         return
     patterns = node.get("patternProperties")
     known = properties_of(node)
@@ -75,41 +75,41 @@ def _unknown(error: Any, path: Path, node: Schema, call: Call) -> Iterator[Broke
         # Which ones it means is known only to the validator, and told only in its words.
         told = str(error.message)
         names = [name for name in names if repr(name) in told]
-    yield Broken("additionalProperties", path, limit=names, node=node)
+    yield BrokenRule("additionalProperties", path, limit=names, node=node)
 
 
-def _format(error: Any, path: Path, node: Schema, call: Call) -> Iterator[Broken]:
+def _format(error: Any, path: Path, node: Schema, call: CheckedCall) -> Iterator[BrokenRule]:
     said = str(error.validator_value)
     rule = FORMATS.get(said, "format")
-    yield Broken(rule, path, error.instance, said if rule == "format" else "", node)
+    yield BrokenRule(rule, path, error.instance, said if rule == "format" else "", node)
 
 
-def _enum(error: Any, path: Path, node: Schema, call: Call) -> Iterator[Broken]:
+def _enum(error: Any, path: Path, node: Schema, call: CheckedCall) -> Iterator[BrokenRule]:
     options = _list(error.validator_value)
     one = len(options) == 1
-    yield Broken("const" if one else "enum", path, error.instance, options[0] if one else options, node)
+    yield BrokenRule("const" if one else "enum", path, error.instance, options[0] if one else options, node)
 
 
-def _type(error: Any, path: Path, node: Schema, call: Call) -> Iterator[Broken]:
+def _type(error: Any, path: Path, node: Schema, call: CheckedCall) -> Iterator[BrokenRule]:
     said = error.validator_value
     limit = " | ".join(map(str, said)) if isinstance(said, list) else str(said)
-    yield Broken("type", path, error.instance, limit, node)
+    yield BrokenRule("type", path, error.instance, limit, node)
 
 
-def _items(error: Any, path: Path, node: Schema, call: Call) -> Iterator[Broken]:
-    yield Broken("maxItems", path, error.instance, len(_list(node.get("prefixItems"))), node)
+def _items(error: Any, path: Path, node: Schema, call: CheckedCall) -> Iterator[BrokenRule]:
+    yield BrokenRule("maxItems", path, error.instance, len(_list(node.get("prefixItems"))), node)
 
 
-def _union(error: Any, path: Path, node: Schema, call: Call) -> Iterator[Broken]:
+def _union(error: Any, path: Path, node: Schema, call: CheckedCall) -> Iterator[BrokenRule]:
     context = list(getattr(error, "context", None) or ())
     if not context:
-        yield Broken("not", path, error.instance, "", node)
+        yield BrokenRule("not", path, error.instance, "", node)
         return
     branches = [resolve(each, call.schema) for each in _list(error.validator_value)]
     real = [index for index, branch in enumerate(branches) if branch.get("type") != "null"]
     formats = {FORMATS.get(each.validator_value) for each in context if each.validator == "format"}
     if formats == {"ipv4", "ipv6"} and all(each.validator == "format" for each in context):
-        yield Broken("ip", path, error.instance, "", node)
+        yield BrokenRule("ip", path, error.instance, "", node)
         return
     chosen = real[0] if len(real) == 1 else None
     name = discriminator(error.schema, [branches[index] for index in real])
@@ -117,21 +117,21 @@ def _union(error: Any, path: Path, node: Schema, call: Call) -> Iterator[Broken]
         tag = error.instance.get(name, UNSET)
         if tag is UNSET:
             options = {"enum": tags_of(branches, name)}
-            yield Broken("required", (*path, name), UNSET, None, options)
+            yield BrokenRule("required", (*path, name), UNSET, None, options)
             return
         chosen = branch_of(branches, name, tag)
         if chosen is None:
-            yield Broken("discriminator", (*path, name), tag, tags_of(branches, name))
+            yield BrokenRule("discriminator", (*path, name), tag, tags_of(branches, name))
             return
     if chosen is None:
-        yield Broken("anyOf", path, error.instance, "", node)
+        yield BrokenRule("anyOf", path, error.instance, "", node)
         return
     for each in context:
         if next(iter(each.relative_schema_path), None) == chosen:
             yield from _of_jsonschema(each, call)
 
 
-_READERS: Final[dict[str, Callable[[Any, Path, Schema, Call], Iterator[Broken]]]] = {
+_READERS: Final[dict[str, Callable[[Any, Path, Schema, CheckedCall], Iterator[BrokenRule]]]] = {
     "required": _required,
     "additionalProperties": _unknown,
     "format": _format,

@@ -62,7 +62,7 @@ NO_PROBLEMS: Final = Problems()
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class BrokenRule:
     """A rule that a value breaks: `limit` is what the rule asks for, `node` the value's own schema."""
 
     rule: str
@@ -148,7 +148,7 @@ class Secrecy(Protocol):
         """Whether there is a secret in a value, or so much that nobody can tell."""
 
 
-class Call:
+class CheckedCall:
     """The call whose arguments are looked at: its schema, what was sent, and which of it is secret."""
 
     def __init__(self, schema: object, arguments: object, secrets: Secrecy) -> None:
@@ -161,7 +161,7 @@ def step_of(key: object) -> str | int:
     return key if isinstance(key, (str, int)) else str(type(key))
 
 
-def told(found: Iterable[Broken], call: Call, unread: int = 0, more: bool = False) -> Problems:
+def told(found: Iterable[BrokenRule], call: CheckedCall, unread: int = 0, more: bool = False) -> Problems:
     """The broken rules in words, and what mends them."""
     broken = list(_tidied(found))
     fields: list[FieldError] = []
@@ -179,7 +179,7 @@ def told(found: Iterable[Broken], call: Call, unread: int = 0, more: bool = Fals
     return Problems(tuple(fields), tuple(patch), tuple(hints), tuple(dict.fromkeys(names)), total, more)
 
 
-def _names(broken: Broken) -> list[str]:
+def _names(broken: BrokenRule) -> list[str]:
     """What the message calls the argument: what the caller would look for."""
     if broken.rule == "additionalProperties":
         return [_dotted((*broken.path, name)) for name in broken.limit[:100]]
@@ -190,7 +190,7 @@ def _dotted(path: Path) -> str:
     return cut(".".join(cut(str(step), 60) for step in path[:20]), 80)
 
 
-def _field(broken: Broken, call: Call) -> FieldError:
+def _field(broken: BrokenRule, call: CheckedCall) -> FieldError:
     rule, row, limit, options = _row(broken, call)
     secret = call.secrets.hides(broken.path)
     # Shown only where there is a place for it: what is wrong with the whole is not what was sent as the whole.
@@ -211,7 +211,7 @@ def _field(broken: Broken, call: Call) -> FieldError:
     return FieldError(path, message, sent, expected, options, rule)
 
 
-def _row(broken: Broken, call: Call) -> tuple[str, Rule, str | None, list[Json]]:
+def _row(broken: BrokenRule, call: CheckedCall) -> tuple[str, Rule, str | None, list[Json]]:
     """The row that speaks of it: its name on the error, the row, the limit in words, and the options there are."""
     row = RULES[broken.rule]
     limit = broken.limit
@@ -261,7 +261,7 @@ def label(node: Schema, root: Schema) -> str | None:
     return " | ".join(dict.fromkeys(types)) or None
 
 
-def _received(broken: Broken) -> str:
+def _received(broken: BrokenRule) -> str:
     kind = type_of(broken.sent)
     return "float" if kind == "number" and broken.limit == "integer" and isinstance(broken.sent, float) else kind
 
@@ -269,18 +269,18 @@ def _received(broken: Broken) -> str:
 Mended = tuple[list[Patch], list[str]]
 
 
-def _no_mending(broken: Broken, call: Call) -> Mended:
+def _no_mending(broken: BrokenRule, call: CheckedCall) -> Mended:
     return [], []
 
 
-def _mend_type(broken: Broken, call: Call) -> Mended:
+def _mend_type(broken: BrokenRule, call: CheckedCall) -> Mended:
     node = broken.node or {"type": broken.limit}
     options = options_of(node)
     value = fixes.as_option(broken.sent, options) if options else fixes.as_type(broken.sent, node, call.schema)
     return _setting(broken, value, call), []
 
 
-def _mend_option(broken: Broken, call: Call) -> Mended:
+def _mend_option(broken: BrokenRule, call: CheckedCall) -> Mended:
     if call.secrets.hides(broken.path):
         return [], []
     options = broken.limit if broken.rule != "const" else [broken.limit]
@@ -289,11 +289,11 @@ def _mend_option(broken: Broken, call: Call) -> Mended:
     return _setting(broken, fixes.as_option(broken.sent, options), call), hints
 
 
-def _mend_missing(broken: Broken, call: Call) -> Mended:
+def _mend_missing(broken: BrokenRule, call: CheckedCall) -> Mended:
     return _setting(broken, fixes.given(broken.node, call.schema), call), []
 
 
-def _mend_names(broken: Broken, call: Call) -> Mended:
+def _mend_names(broken: BrokenRule, call: CheckedCall) -> Mended:
     holder = value_at(call.arguments, broken.path)
     known = [name for name in properties_of(broken.node) if isinstance(name, str) and step_into(holder, name) is UNSET]
     meant = {name: nearest(name, known) for name in broken.limit[:20] if isinstance(name, str)}
@@ -310,7 +310,7 @@ def _question(meant: str, sent: object) -> str:
     return f"Did you mean {shown(cut(meant, LONGEST_NAME))} instead of {shown(cut(sent, LONGEST_NAME))}?"
 
 
-def _setting(broken: Broken, value: Json | Unset, call: Call) -> list[Patch]:
+def _setting(broken: BrokenRule, value: Json | Unset, call: CheckedCall) -> list[Patch]:
     """The change, unless it would show a secret, may break another rule, or cannot be written down as it is."""
     if value is UNSET or not broken.path or call.secrets.may_hide(value, broken.path):
         return []
@@ -325,7 +325,7 @@ def _setting(broken: Broken, value: Json | Unset, call: Call) -> list[Patch]:
         return []
 
 
-_MENDING: Final[dict[str, Callable[[Broken, Call], Mended]]] = {
+_MENDING: Final[dict[str, Callable[[BrokenRule, CheckedCall], Mended]]] = {
     "type": _mend_type,
     "enum": _mend_option,
     "const": _mend_option,
@@ -341,9 +341,9 @@ def value_at(value: object, path: Path) -> Any:
     return value
 
 
-def _tidied(broken: Iterable[Broken]) -> Iterator[Broken]:
+def _tidied(broken: Iterable[BrokenRule]) -> Iterator[BrokenRule]:
     """One problem for each mistake: unknown names of one object together, and the type rather than what follows."""
-    found: dict[tuple[Any, ...], Broken] = {}
+    found: dict[tuple[Any, ...], BrokenRule] = {}
     for each in broken:
         if each.rule == "enum" and len(each.limit) == 1:
             each = replace(each, rule="const", limit=each.limit[0])
@@ -366,6 +366,6 @@ def _tidied(broken: Iterable[Broken]) -> Iterator[Broken]:
 _FOLLOWS: Final = {"const": ("type", "enum"), "type": ("enum",)}
 
 
-def _is_type_mistake(broken: Broken) -> bool:
+def _is_type_mistake(broken: BrokenRule) -> bool:
     """A number where all options are texts: the contract speaks of the type then."""
     return not isinstance(broken.sent, str) and all(isinstance(option, str) for option in broken.limit)

@@ -10,18 +10,18 @@ from failwell.model import UNSET, Json, Path, plain
 
 from .locations import KEY, Place, errors_of, loc_of, place
 from .nodes import at, branches_of, options_of, tags_of
-from .problems import LONGEST_WORDS, MOST_READ, Broken, Call, Problems, cut, told, value_at
+from .problems import LONGEST_WORDS, MOST_READ, BrokenRule, CheckedCall, Problems, cut, told, value_at
 from .refs import NOTHING, Schema
 from .rule_table import PYDANTIC, Of
 
 
-def pydantic_problems(exc: object, call: Call, at: Path = ()) -> Problems:
+def pydantic_problems(exc: object, call: CheckedCall, at: Path = ()) -> Problems:
     """What a pydantic ValidationError says about the arguments, for an adapter that has more to add."""
     errors = errors_of(exc)
     return told(_from_pydantic(errors[:MOST_READ], call, at), call, max(len(errors) - MOST_READ, 0))
 
 
-def _from_pydantic(errors: Sequence[Mapping[str, Any]], call: Call, prefix: Path) -> Iterator[Broken]:
+def _from_pydantic(errors: Sequence[Mapping[str, Any]], call: CheckedCall, prefix: Path) -> Iterator[BrokenRule]:
     inner = value_at(call.arguments, prefix)
     schema = call.schema or None
     # Below a prefix the data are validated by something else than the tool's own schema.
@@ -38,7 +38,7 @@ def _from_pydantic(errors: Sequence[Mapping[str, Any]], call: Call, prefix: Path
             yield from _of_pydantic(error, found, inner, call, prefix)
         elif union not in unions:
             unions.add(union)
-            yield Broken("anyOf", (*prefix, *union), value_at(inner, union), "", in_text=found.in_text)
+            yield BrokenRule("anyOf", (*prefix, *union), value_at(inner, union), "", in_text=found.in_text)
 
 
 def _outer_tags(tags: tuple[tuple[Path, str], ...]) -> dict[Path, str]:
@@ -50,7 +50,9 @@ def _outer_tags(tags: tuple[tuple[Path, str], ...]) -> dict[Path, str]:
     return found
 
 
-def _of_pydantic(error: Mapping[str, Any], found: Place, inner: object, call: Call, prefix: Path) -> Iterator[Broken]:
+def _of_pydantic(
+    error: Mapping[str, Any], found: Place, inner: object, call: CheckedCall, prefix: Path
+) -> Iterator[BrokenRule]:
     path = found.path
     kind = str(error.get("type"))
     context = error.get("ctx")
@@ -81,7 +83,7 @@ def _of_pydantic(error: Mapping[str, Any], found: Place, inner: object, call: Ca
     if rule == "additionalProperties":
         name = loc_of(error)[-1:]
         holder = whole[:-1] if path[-1:] == name else whole
-        yield Broken(rule, holder, limit=list(name), node=_node(call, holder, prefix), in_text=found.in_text)
+        yield BrokenRule(rule, holder, limit=list(name), node=_node(call, holder, prefix), in_text=found.in_text)
         return
     node = _node(call, whole, prefix)
     if kind == "union_tag_not_found":
@@ -91,14 +93,14 @@ def _of_pydantic(error: Mapping[str, Any], found: Place, inner: object, call: Ca
         limit = counted or _options_in(limit)
     if rule == "custom" or (rule in ("enum", "discriminator") and not limit):
         rule, limit = "custom", said or "Invalid input"
-    yield Broken(rule, whole, sent, limit, node, found.in_text)
+    yield BrokenRule(rule, whole, sent, limit, node, found.in_text)
 
 
-def _node(call: Call, path: Path, prefix: Path) -> Schema:
+def _node(call: CheckedCall, path: Path, prefix: Path) -> Schema:
     return at(call.schema, path, call.arguments) if not prefix else NOTHING
 
 
-def _tags_at(call: Call, path: Path, prefix: Path) -> list[Json]:
+def _tags_at(call: CheckedCall, path: Path, prefix: Path) -> list[Json]:
     if not path:
         return []
     return tags_of(branches_of(_node(call, path[:-1], prefix), call.schema), str(path[-1]))

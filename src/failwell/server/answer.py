@@ -36,7 +36,7 @@ from .envelopes import Envelope
 from .facts import URL_ELICITATION, BrokenResult, Facts
 from .once.repeats import CODES
 from .options import Options
-from .served_call import FORMAT_KEY, Call, gate_of
+from .served_call import FORMAT_KEY, ServedCall, gate_of
 
 log = logging.getLogger("failwell.server")
 
@@ -172,7 +172,7 @@ class Answering:
         is_authors = is_authors or error._authored
         return error.replace(**changes, **self.aftermath.of(error, tool, is_authors=is_authors, exc=exc))
 
-    def result(self, outcome: Outcome, tool: Facts, call: Call, *, as_written: bool = False) -> dict[str, Any]:
+    def result(self, outcome: Outcome, tool: Facts, call: ServedCall, *, as_written: bool = False) -> dict[str, Any]:
         """The answer as the result of the call, or the protocol error the options ask for, raised.
 
         `as_written` says that the author raised just this, or read it so by a row of their own: nothing has to be said
@@ -237,11 +237,11 @@ class Answering:
         log.warning("%s sends %s, which it does not declare; add it to raises(…).", tool.label, error.code)
         return True
 
-    def _format(self, call: Call) -> str:
+    def _format(self, call: ServedCall) -> str:
         """The format of an answer to this call: what the client asked for, or the author's."""
         return call.wanted() or self.options.form
 
-    def _client(self, call: Call) -> Client | None:
+    def _client(self, call: ServedCall) -> Client | None:
         named = self.options.client
         return call.client if named == "auto" else find_client(named)
 

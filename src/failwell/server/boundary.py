@@ -27,7 +27,7 @@ from .options import Options, is_untouched
 from .outputs import fitted
 from .questions import Answers, ask, can_ask, missing, resumed
 from .replies import enveloped, remarked
-from .served_call import Call, current
+from .served_call import ServedCall, current
 
 log = logging.getLogger("failwell.server")
 
@@ -56,7 +56,7 @@ class Boundary(Answering):
 
     async def handle(
         self,
-        call: Call,
+        call: ServedCall,
         run: Callable[[dict[str, Any]], Awaitable[Any]],
         read: Callable[[BaseException], Failed | Awaitable[Failed]],
         facts: Callable[[], Facts | Awaitable[Facts]],
@@ -86,7 +86,7 @@ class Boundary(Answering):
 
     async def _handle(
         self,
-        call: Call,
+        call: ServedCall,
         run: Callable[[dict[str, Any]], Awaitable[Any]],
         read: Callable[[BaseException], Failed | Awaitable[Failed]],
         facts: Callable[[], Facts | Awaitable[Facts]],
@@ -141,7 +141,7 @@ class Boundary(Answering):
 
     async def _returned(
         self,
-        call: Call,
+        call: ServedCall,
         result: Any,
         facts: Callable[[], Facts | Awaitable[Facts]],
         opened: Callable[[Any], Any],
@@ -161,7 +161,7 @@ class Boundary(Answering):
         rest = [block for block in whole.content if not isinstance(block, TextContent)]
         return closed(answer.model_copy(update={"content": [*answer.content, *rest]}))
 
-    async def _checked(self, call: Call, failed: Failed) -> Failed:
+    async def _checked(self, call: ServedCall, failed: Failed) -> Failed:
         """The failure of a call that may have been done, with the read call that tells."""
         outcome = failed.outcome
         if isinstance(outcome, ToolError) and outcome.tool == failed.tool.name != call.tool:
@@ -183,7 +183,7 @@ class Boundary(Answering):
 
     async def _ruled(
         self,
-        call: Call,
+        call: ServedCall,
         run: Callable[[dict[str, Any]], Awaitable[Any]],
         facts: Callable[[], Facts | Awaitable[Facts]],
     ) -> Any:
@@ -202,7 +202,7 @@ class Boundary(Answering):
             return await run(call.arguments)
 
     async def _asked(
-        self, call: Call, failed: Failed, before: Answers | None
+        self, call: ServedCall, failed: Failed, before: Answers | None
     ) -> Answers | Outcome | InputRequiredResult:
         """What asking the user leads to, where there is something to ask: answers, or how the call ends."""
         outcome, tool = failed.outcome, failed.tool
@@ -218,7 +218,7 @@ class Boundary(Answering):
 
     async def _dressed(
         self,
-        call: Call,
+        call: ServedCall,
         result: Any,
         facts: Callable[[], Facts | Awaitable[Facts]],
         opened: Callable[[Any], Any],
@@ -244,18 +244,18 @@ class Boundary(Answering):
             log.error("A result of %s was sent as it was: %s.", call.tool[:200], type(exc).__name__)
             return result
 
-    def _named(self, call: Call) -> list[str]:
+    def _named(self, call: ServedCall) -> list[str]:
         """The arguments that were ignored. Whoever sends a secret by mistake sends it under any name."""
         held = self.options.guard(ToolError("", details={"names": call.ignored}))
         return [name for name in held.details.get("names", ()) if isinstance(name, str)]
 
-    def refused(self, call: Call, raised: BaseException, tool: Facts, *, in_span: bool = True) -> CallToolResult:
+    def refused(self, call: ServedCall, raised: BaseException, tool: Facts, *, in_span: bool = True) -> CallToolResult:
         """The answer to a call that never reached its tool."""
         outcome = self.failure(raised, tool, call.arguments, era=call.era)
         answer: CallToolResult = self._answer(call, Failed(outcome, tool, raised), _same, in_span)
         return answer
 
-    def replayed(self, call: Call, tool: Facts, error: ToolError | None, *, failed: bool, in_span: bool) -> None:
+    def replayed(self, call: ServedCall, tool: Facts, error: ToolError | None, *, failed: bool, in_span: bool) -> None:
         """Tell everybody who watches that a call was answered as it had been before."""
         if failed:
             self._told(call, tool, error, in_span=in_span)
@@ -264,7 +264,7 @@ class Boundary(Answering):
         if self.options.hooks:
             self._emit(call, None, ok=True)
 
-    def _answer(self, call: Call, failed: Failed, closed: Callable[[Any], Any], in_span: bool) -> Any:
+    def _answer(self, call: ServedCall, failed: Failed, closed: Callable[[Any], Any], in_span: bool) -> Any:
         """A failure as the result of the call, counted and written down."""
         outcome = call.outcome = self.write_down(failed, call.arguments, call.request_id)
         error = outcome if isinstance(outcome, ToolError) else None
@@ -285,7 +285,7 @@ class Boundary(Answering):
         return outcome
 
     def _told(
-        self, call: Call, tool: Facts, error: ToolError | None, *, asked: bool = False, in_span: bool = True
+        self, call: ServedCall, tool: Facts, error: ToolError | None, *, asked: bool = False, in_span: bool = True
     ) -> None:
         """Tell everybody who watches how a call ended that was no success."""
         self.stats.add(call.counted, call.seconds, not asked, error, asked)
@@ -298,7 +298,7 @@ class Boundary(Answering):
             self._emit(call, error, ok=asked, asked=asked, action=tool.action)
 
     def _emit(
-        self, call: Call, error: ToolError | None, *, ok: bool, asked: bool = False, action: str | None = None
+        self, call: ServedCall, error: ToolError | None, *, ok: bool, asked: bool = False, action: str | None = None
     ) -> None:
         event = CallEvent(
             tool=call.counted,
@@ -316,7 +316,7 @@ class Boundary(Answering):
         )
         emit(self.options.hooks, event)
 
-    def no_such_tool(self, call: Call, names: Iterable[str], raised: BaseException | None = None) -> Failed:
+    def no_such_tool(self, call: ServedCall, names: Iterable[str], raised: BaseException | None = None) -> Failed:
         """A call of a tool that does not exist, with the nearest that do; raised where it is to be a protocol error."""
         name, call.counted = call.tool, UNKNOWN
         error = identified(unknown_tool(name, list(names)))

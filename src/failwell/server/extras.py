@@ -10,7 +10,7 @@ from failwell.model import Nature, snake
 from failwell.readers import check_names, unknown_arguments
 from failwell.schema import open_ended, properties_of
 
-from .served_call import Call
+from .served_call import ServedCall
 
 if TYPE_CHECKING:
     from .facts import Facts
@@ -54,7 +54,7 @@ def unknown_names(arguments: Mapping[str, Any], known: Collection[str]) -> list[
     return [name for name in arguments if name not in known]
 
 
-def note(call: Call, unknown: list[str], tool: Facts, extra: str) -> None:
+def note(call: ServedCall, unknown: list[str], tool: Facts, extra: str) -> None:
     """A word about the arguments that were ignored: beside the result if the author wants it, else in its `_meta`."""
     if not unknown or extra not in ("warn", "note"):
         return

@@ -13,7 +13,7 @@ from failwell.guards import shorten
 from failwell.model import ToolError
 from failwell.schema import properties_of
 
-from .served_call import Call
+from .served_call import ServedCall
 
 # How long texts and how many items stay, from what hardly shows to what is hardly left.
 _PLANS: Final = ((4000, 500), (2000, 200), (1000, 100), (500, 50), (200, 20), (100, 10), (60, 5), (40, 2), (20, 1))
@@ -25,7 +25,9 @@ _LESS: Final = (
 )
 
 
-def fitted(call: Call, result: CallToolResult, most: int, schema: Mapping[str, Any] | None, structured: bool) -> Any:
+def fitted(
+    call: ServedCall, result: CallToolResult, most: int, schema: Mapping[str, Any] | None, structured: bool
+) -> Any:
     """The result in about `most` characters; itself if it fits. What an output schema promises is never cut."""
     texts = [block for block in result.content if isinstance(block, TextContent)]
     total = sum(len(block.text) for block in texts)

@@ -21,7 +21,7 @@ from failwell.guards import Guard
 from failwell.model import Denied, NeedsInput, ToolError
 from failwell.schema import branches_of, open_ended, properties_of, resolve
 
-from .served_call import Call
+from .served_call import ServedCall
 
 log = logging.getLogger("failwell.server")
 
@@ -47,7 +47,7 @@ class Answers:
     rounds: int
 
 
-def can_ask(call: Call) -> bool:
+def can_ask(call: ServedCall) -> bool:
     """Whether the client puts forms to its user, and can be reached."""
     capabilities = call.request.session.client_capabilities
     offered = capabilities.elicitation if capabilities is not None else None
@@ -56,7 +56,7 @@ def can_ask(call: Call) -> bool:
     return call.era >= MODERN_ERA or bool(call.request.session.can_send_request)
 
 
-def resumed(call: Call) -> Answers | ToolError | None:
+def resumed(call: ServedCall) -> Answers | ToolError | None:
     """What the client sends along when it makes a call again after a question; None for a call made anew."""
     if "inputResponses" not in call.params or call.era < MODERN_ERA:
         return None
@@ -73,7 +73,7 @@ def resumed(call: Call) -> Answers | ToolError | None:
 
 
 async def ask(
-    call: Call, question: NeedsInput, before: Answers, schema: Mapping[str, Any] | None, guard: Guard
+    call: ServedCall, question: NeedsInput, before: Answers, schema: Mapping[str, Any] | None, guard: Guard
 ) -> Answers | Outcome | InputRequiredResult:
     """Put the question to the user. Answers go on with the call; anything else ends it."""
     if before.rounds >= ROUNDS or not can_ask(call):
@@ -108,7 +108,7 @@ def _read(answer: ElicitResult, asked: list[str], message: str, before: Answers)
         return Denied(
             f"The user {_SAID[answer.action]}: {message}",
             code="INPUT_DECLINED",
-            suggestion="Do not ask for it again; go on without it, or tell the user what cannot be done.",
+            suggestion="Go on without it, or tell the user what cannot be done.",
         )
     given = answer.content or {}
     return Answers({**before.values, **{name: given[name] for name in asked if name in given}}, before.rounds + 1)

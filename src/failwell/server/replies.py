@@ -13,7 +13,7 @@ from failwell.guards import Guard
 from failwell.model import plain
 
 from .envelopes import Envelope
-from .served_call import Call, current
+from .served_call import ServedCall, current
 
 Gate = Literal["markdown", "json", "both"]
 _WRAPPED: Final = {"result"}
@@ -78,7 +78,7 @@ def _inline(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def enveloped(call: Call, result: CallToolResult, envelope: Envelope, structured: bool) -> CallToolResult:
+def enveloped(call: ServedCall, result: CallToolResult, envelope: Envelope, structured: bool) -> CallToolResult:
     """A result in the envelope. What the tool's output schema promises stays in `structuredContent`."""
     texts = [block for block in result.content if isinstance(block, TextContent)]
     rest = [block for block in result.content if not isinstance(block, TextContent)]
@@ -112,7 +112,7 @@ def _value(text: str) -> Any:
         return None
 
 
-def remarked(call: Call, result: CallToolResult, guard: Guard, format: str) -> CallToolResult:
+def remarked(call: ServedCall, result: CallToolResult, guard: Guard, format: str) -> CallToolResult:
     """The result with what there is to say about the call beside it: in words, or as contract 002 has remarks."""
     format = format if FORMATS[format].remarks else "text"
     remarks = [guard(remark) for remark in call.remarks]

@@ -17,7 +17,7 @@ FORMAT_KEY: Final = keys.FORMAT
 """The key in the `_meta` of a call by which the client asks for a format for this one answer."""
 
 
-class Call:
+class ServedCall:
     """What is known of a call while it is answered. Nothing is read of the request before somebody needs it."""
 
     __slots__ = ("arguments", "counted", "data", "ignored", "meta", "outcome", "remarks", "request", "started", "tool")
@@ -94,7 +94,7 @@ class Call:
         return None
 
 
-current: ContextVar[Call | None] = ContextVar("failwell_call", default=None)
+current: ContextVar[ServedCall | None] = ContextVar("failwell_call", default=None)
 """The call that is being answered: one that a tool makes itself keeps the framework's own exceptions."""
 
 

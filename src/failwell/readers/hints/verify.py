@@ -97,7 +97,7 @@ _WHOLE_RULES: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class _FailedCall:
     """The call that failed: what its tool is about, and what of its arguments identifies something."""
 
     tool: str
@@ -166,7 +166,7 @@ def _listed(tools: Iterable[Any]) -> Iterator[tuple[Traits, Any]]:
         return
 
 
-def _call(tool: str, arguments: Mapping[str, Any], listed: Iterable[tuple[Traits, Any]]) -> _Call:
+def _call(tool: str, arguments: Mapping[str, Any], listed: Iterable[tuple[Traits, Any]]) -> _FailedCall:
     own = next((schema for traits, schema in listed if traits.name == tool), None)
     try:
         given = list(islice(arguments.items(), _MOST_ARGUMENTS))
@@ -174,7 +174,7 @@ def _call(tool: str, arguments: Mapping[str, Any], listed: Iterable[tuple[Traits
     except Exception:
         given, asked = [], {}
     taken = {name: value for name, value in given if type(name) is str and _is_identifier(value)}
-    return _Call(tool, parsed(tool), taken, asked)
+    return _FailedCall(tool, parsed(tool), taken, asked)
 
 
 def _said(reads: Sequence[str]) -> re.Pattern[str] | None:
@@ -189,7 +189,7 @@ def _is_said_to_read(tool: Traits, trusted: bool, said: re.Pattern[str] | None) 
     return (trusted and tool.read_only is True) or (said is not None and bool(said.match(tool.name or "")))
 
 
-def _is_plainly_named(tool: Traits, read: ToolName, call: _Call) -> bool:
+def _is_plainly_named(tool: Traits, read: ToolName, call: _FailedCall) -> bool:
     """Whether a tool of which nobody says that it reads has a name that leaves nothing open.
 
     Which words are verbs nobody can list, so none may stand where one could: behind the thing (`get_invoice_printed`)
@@ -208,7 +208,7 @@ def _is_plainly_named(tool: Traits, read: ToolName, call: _Call) -> bool:
     return all(word.isdigit() or not forms(word).isdisjoint(known) for word in behind[:of])
 
 
-def _is_nominal(word: str, call: _Call) -> bool:
+def _is_nominal(word: str, call: _FailedCall) -> bool:
     """Whether it is the thing that the call's verb makes: the payment of `pay`."""
     stem = (call.name.verb or "").removesuffix("e")
     return bool(stem) and any(form.startswith(stem) and form[len(stem) :] in _NOMINAL for form in forms(word))
@@ -228,7 +228,7 @@ def _is_near(read: ToolName, write: ToolName) -> bool:
     return False
 
 
-def _is_about(read: ToolName, call: _Call) -> bool:
+def _is_about(read: ToolName, call: _FailedCall) -> bool:
     """Whether what the one is about first of all is what the other is about first of all."""
     write = call.name
     if read.head is None or write.head is None:
@@ -252,7 +252,7 @@ def _rank(read: ToolName, write: ToolName, sent: Mapping[str, Any], name: str) -
     return -shared, len(read.things) - shared, -len(sent), verb, len(name), name
 
 
-def _arguments(read: ToolName, schema: Any, call: _Call) -> dict[str, str | int] | None:
+def _arguments(read: ToolName, schema: Any, call: _FailedCall) -> dict[str, str | int] | None:
     """What of the call's identifiers a tool takes, or None where that is not enough to call it."""
     if not isinstance(schema, Mapping) or schema.get("type", "object") != "object" or _WHOLE_RULES.intersection(schema):
         return None
@@ -273,7 +273,7 @@ def _arguments(read: ToolName, schema: Any, call: _Call) -> dict[str, str | int]
     return None if is_vague else sent
 
 
-def _source(name: str, read: ToolName, call: _Call) -> str | None:
+def _source(name: str, read: ToolName, call: _FailedCall) -> str | None:
     """Which argument of the call an argument of the other tool stands for."""
     words = words_of(name)
     if not words or not _names_something(words, read):

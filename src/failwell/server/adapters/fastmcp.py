@@ -37,7 +37,7 @@ from failwell.server.facts import BrokenResult, Facts, Failed, taken
 from failwell.server.groups.fastmcp import GroupRefusal
 from failwell.server.groups.group import group_of
 from failwell.server.options import is_untouched
-from failwell.server.served_call import EXTENSION, Call, current
+from failwell.server.served_call import EXTENSION, ServedCall, current
 
 from .lowlevel import requests, settings, wrap_handlers
 
@@ -49,7 +49,7 @@ def install(server: FastMCP[Any], boundary: Boundary) -> None:
         return [_facts(tool, None) for tool in await server.list_tools(run_middleware=False)]
 
     boundary.listed = listed
-    server.middleware.insert(0, _Answers(server, boundary))
+    server.middleware.insert(0, _AnswersMiddleware(server, boundary))
     server._mcp_server.extensions.setdefault(EXTENSION, settings(boundary))
     wrap_handlers(server._mcp_server, {"completion/complete": requests(boundary)["completion/complete"]})
     if boundary.options.publish:
@@ -329,7 +329,7 @@ def _closed(result: Any) -> Any:
     return ToolResult.from_mcp_result(result)
 
 
-class _Answers(Middleware):
+class _AnswersMiddleware(Middleware):
     """Outermost: turns what is left of a failure into the answer."""
 
     def __init__(self, server: FastMCP[Any], boundary: Boundary) -> None:
@@ -366,7 +366,7 @@ class _Answers(Middleware):
             return await call_next(context)
         boundary, message = self._boundary, context.message
         name = message.name
-        call = Call(name, message.arguments or {}, request._srctx)
+        call = ServedCall(name, message.arguments or {}, request._srctx)
 
         def run(arguments: dict[str, Any]) -> Any:
             if arguments is message.arguments or not arguments:

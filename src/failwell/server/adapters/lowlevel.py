@@ -24,7 +24,7 @@ from failwell.server.declared_failures import Standing, published
 from failwell.server.extras import fate, note, strictly, unknown_names
 from failwell.server.facts import BrokenResult, Facts, Failed, taken
 from failwell.server.groups.group import groups_of
-from failwell.server.served_call import EXTENSION, Call, current
+from failwell.server.served_call import EXTENSION, ServedCall, current
 
 Handler = Callable[[Any, Any], Awaitable[Any]]
 _MOST_PAGES: Final = 100
@@ -145,7 +145,7 @@ class Tools:
             name = params.name
             if name in skip or current.get() is not None:
                 return await handler(ctx, params)
-            call = Call(name, params.arguments or {}, ctx)
+            call = ServedCall(name, params.arguments or {}, ctx)
             known = self._listed.get(name)
             tool = known[1] if known is not None else await self._look_up(ctx, name)
             group = groups_of(self._server).get(name)
@@ -272,7 +272,7 @@ def add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str
         params = ctx.params or {}
         tool = facts(str(params.get("name", "")))
         arguments = params.get("arguments")
-        call = Call(tool.name, arguments if isinstance(arguments, dict) else {}, ctx)
+        call = ServedCall(tool.name, arguments if isinstance(arguments, dict) else {}, ctx)
         answer = boundary.refused(call, failed, tool)
         return stamped(server, answer.model_dump(by_alias=True, mode="json", exclude_none=True), call.era)
 

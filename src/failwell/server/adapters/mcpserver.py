@@ -22,7 +22,7 @@ from failwell.server.extras import fate, note, unknown_names
 from failwell.server.facts import BrokenResult, Facts, Failed, taken
 from failwell.server.groups.group import group_of
 from failwell.server.options import is_untouched
-from failwell.server.served_call import EXTENSION, Call, current
+from failwell.server.served_call import EXTENSION, ServedCall, current
 
 from .lowlevel import add_middleware, requests, settings, wrap_handlers
 
@@ -70,7 +70,7 @@ def _call_tool(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]
             return await original(name, arguments, context)
         if tool is not None and type(tool.fn_metadata) is FuncMetadata:
             object.__setattr__(tool.fn_metadata, "__class__", _ReturnedFailures)
-        call = Call(name, arguments, context.request_context)
+        call = ServedCall(name, arguments, context.request_context)
 
         async def run(arguments: dict[str, Any]) -> Any:
             if tool is None:

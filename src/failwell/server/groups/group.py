@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
 from failwell.model import UNSET, FieldError, Patch, ToolError, shown
-from failwell.model import Action as Call
+from failwell.model import Action as Suggested
 from failwell.readers import call_of, check_names
 from failwell.schema import (
     LONGEST_NAME,
@@ -269,7 +269,7 @@ class Group:
             code=code,
             tool=self.name,
             suggestion=f"{hint} {recovery}" if hint else recovery,
-            actions=[Call(self.name, arguments={field: name}) for name in self.actions],
+            actions=[Suggested(self.name, arguments={field: name}) for name in self.actions],
             fields=[FieldError((field,), words.format(sent=sent), options=[*self.actions][:_MOST_OPTIONS], rule=rule)],
             patch=[patch] if patch else [],
         )

@@ -28,7 +28,7 @@ from failwell.model import Conflict, Effect, Internal, Invalid, Json, NeedsInput
 from failwell.recovery import IDEMPOTENCY_KEY as KEY
 from failwell.recovery import IDEMPOTENCY_STORE as STORE
 from failwell.server.options import PROTOCOL_NUMBERS
-from failwell.server.served_call import Call
+from failwell.server.served_call import ServedCall
 
 from .stores import Kept, KeysInMemory, KeyStore
 
@@ -49,7 +49,7 @@ _FIRST_LOOK: Final = 0.01
 _LAST_LOOK: Final = 0.25
 
 
-def key_of(call: Call) -> Any:
+def key_of(call: ServedCall) -> Any:
     """What was sent as the call's key, whatever it is; None if nothing was."""
     sent = call.params.get("_meta")
     return sent.get(KEY) if isinstance(sent, Mapping) else None
@@ -63,7 +63,7 @@ class Claim:
     call: str
 
     @classmethod
-    def of(cls, call: Call, key: str) -> Claim:
+    def of(cls, call: ServedCall, key: str) -> Claim:
         caller = _caller(call.request)
         # The key itself is not kept, so the hash of what little there may be to the arguments cannot be guessed.
         return cls(_hash(caller, key), _hash(caller, key, fingerprint(call.tool, call.arguments)))
@@ -154,7 +154,7 @@ class Once:
     async def answer(
         self,
         boundary: Boundary,
-        call: Call,
+        call: ServedCall,
         key: object,
         tool: Facts,
         work: Callable[[], Awaitable[Any]],
@@ -227,7 +227,12 @@ class Once:
             await self._over(claim, lambda: self.store.forget(claim.key))
 
     async def _done(
-        self, call: Call, claim: Claim, tool: Facts, work: Callable[[], Awaitable[Any]], opened: Callable[[Any], Any]
+        self,
+        call: ServedCall,
+        claim: Claim,
+        tool: Facts,
+        work: Callable[[], Awaitable[Any]],
+        opened: Callable[[Any], Any],
     ) -> Any:
         try:
             result = await work()
@@ -259,7 +264,9 @@ class Once:
         finally:
             self._under_way.pop(claim.key).set_result(None)
 
-    async def _returned(self, claim: Claim, call: Call, tool: Facts, result: Any, opened: Callable[[Any], Any]) -> None:
+    async def _returned(
+        self, claim: Claim, call: ServedCall, tool: Facts, result: Any, opened: Callable[[Any], Any]
+    ) -> None:
         whole = opened(result)
         wire = (
             whole.model_dump(by_alias=True, mode="json", exclude_none=True) if isinstance(whole, BaseModel) else whole
@@ -275,7 +282,7 @@ class Once:
         # What is no result of a tool cannot be given again, but something was done.
         return await self.store.finish(claim.key, json.dumps(answer) if "content" in wire else None)
 
-    async def _raised(self, claim: Claim, call: Call, exc: BaseException) -> None:
+    async def _raised(self, claim: Claim, call: ServedCall, exc: BaseException) -> None:
         if not isinstance(exc, MCPError):
             return await self.store.finish(claim.key, None)
         answer = {"error": {"code": exc.code, "message": exc.message, "data": exc.data}}
