@@ -74,10 +74,9 @@ class Unsayable(Exception):
     __repr__ = __str__
 
 
-class Endless(Exception):
+class Wordless(Exception):
     def __str__(self) -> str:
-        while True:
-            pass
+        raise RuntimeError("there are no words for it")
 
     __repr__ = __str__
 
@@ -522,7 +521,7 @@ def limit(name: str) -> None:
     if name == "limited_own":
         raise fw.Transient("Too many calls today.", code="RATE_LIMITED", retry_after=60)
     if name == "limited_endless":
-        raise Endless
+        raise Wordless
     if name == "limited_rate":
         from fastmcp.server.middleware.rate_limiting import RateLimitError
 
@@ -539,12 +538,12 @@ def unsayable():
 
 @tool()
 def endless():
-    raise Endless
+    raise Wordless
 
 
 @tool()
 def endless_group():
-    raise ExceptionGroup("g", [Endless()])
+    raise ExceptionGroup("g", [Wordless()])
 
 
 @tool()
@@ -621,7 +620,7 @@ def _read(uri: str) -> str:
     if uri == "shop://deliberate":
         raise SdkResourceError("The shelf is locked")
     if uri == "shop://endless":
-        raise Endless
+        raise Wordless
     if uri == "shop://own":
         raise fw.Transient("The shelf is being filled.", code="UNAVAILABLE", retry_after=5)
     raise SdkResourceNotFoundError(f"Unknown resource: {uri}")
@@ -669,7 +668,7 @@ def rejecting_prompt(name: str) -> str:
 
 
 def endless_prompt() -> str:
-    raise Endless
+    raise Wordless
 
 
 PROMPTS = (hello, broken_prompt, own_prompt, rejecting_prompt, endless_prompt)
@@ -679,7 +678,7 @@ def complete(value: str) -> list[str]:
     if value == "crash":
         raise RuntimeError(f"cannot connect to {SECRET}")
     if value == "endless":
-        raise Endless
+        raise Wordless
     if value == "own":
         raise fw.Transient("The index is being built.", code="UNAVAILABLE", retry_after=5)
     return ["ann", "anton"]
