@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from failwell.client import connection
-from failwell.client.connection import Broken, Connection, Live
+from failwell.client.connection import BrokenConnection, Connection, Live
 
 
 class _Client:
@@ -71,7 +71,7 @@ def test_a_call_that_is_forgotten_ends_and_its_task_goes_on() -> None:
 def test_a_call_ends_with_its_connection() -> None:
     async def check(live: Live) -> None:
         asyncio.get_running_loop().call_later(0.01, live.abandon)
-        with pytest.raises(Broken):
+        with pytest.raises(BrokenConnection):
             await for_ever(live)
         assert cancellations() == 0
 
