@@ -59,8 +59,8 @@ format: setup  ## rewrite the code the way check wants it
 docs: setup  ## the site, in site/
 	$(BIN)/mkdocs build --strict
 
-bench: setup  ## ratios against peers, measured in one run; how agents recover
-	@failed=0; for part in bench bench_server bench_client bench_recovery; do $(BIN)/python tools/$$part.py || failed=1; done; exit $$failed
+bench: setup  ## ratios against peers, measured in one run; how time grows; how agents recover
+	@failed=0; for part in bench bench_growth bench_server bench_client bench_recovery; do $(BIN)/python tools/$$part.py || failed=1; done; exit $$failed
 
 soak: setup  ## a hundred calls at a time for a minute: no lost answer, no wrong one, no growth; fifty agents that reserve; the two ledgers
 	$(BIN)/python tools/soak.py

@@ -24,7 +24,7 @@ from ledger_real_plan import KINDS, Job, Server, Step, draw, is_owed, may_follow
 from ledger_real_words import STATED
 
 SEED = "make test"
-CALLS = 256
+CALLS = 512
 BARE = Server("mcpserver", "http", installed=False)
 INSTALLED = Server("mcpserver", "http")
 KEYED = Server("mcpserver", "http", keyed=True)
