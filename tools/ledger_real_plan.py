@@ -179,7 +179,8 @@ def _step(chance: random.Random, kind: Kind, server: Server) -> Step:
         return Step(cause, STATED[cause][0])
     at: At = chance.choices(("before", "between", "after"), (20, 20, 60))[0] if kind.writes else "before"
     guarded = HAS_EFFECTS and server.installed and kind.writes and chance.random() < 0.15
-    return Step(cause, at, guarded)
+    # The low-level server has one handler for all tools, so no tool has a function of its own that could say it.
+    return Step(cause, at, guarded and server.framework != "lowlevel")
 
 
 def may_follow(job: Job, runs: int, server: Server) -> bool:

@@ -15,7 +15,7 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from ledger_real_causes import World, provoke
 from ledger_real_gateway import Gateway
 from ledger_real_plan import KINDS, READS, Kind
 
-Perform = Callable[[Kind, str], Awaitable[types.CallToolResult]]
+Convert = Callable[[types.CallToolResult], Any]
 _SCHEMA = {
     "type": "object",
     "properties": {"id": {"type": "string"}, "note": {"type": "string"}},
@@ -44,28 +44,46 @@ class Bank:
         self.world: World | None = None
 
     async def perform(self, kind: Kind, id: str) -> types.CallToolResult:
-        job = self._jobs.get(id, {"steps": [], "answer": "plain"})
-        ran = self._run(id)
-        if ran >= len(job["steps"]):
-            self._do(kind, id, "debit", "credit")
-            return types.CallToolResult.model_validate(ANSWERS[job["answer"]] if kind.writes else PLAIN)
-        step = job["steps"][ran]
-        assert self.world is not None
-        if step["guarded"]:
-            await self._perform_marked(kind, id, step, self.world)
+        """One run of a tool that says nowhere where its effects are."""
+        step = self._begin(id)
+        return self._succeed(kind, id) if step is None else await self._fail(kind, id, step)
+
+    def marked(self, kind: Kind, convert: Convert = lambda result: result) -> Callable[..., Any]:
+        """A tool that says where its effects are, in the calls where the plan says so. The function of the tool itself
+        has to: of one that is called by it, nobody says what was done before."""
+
+        async def tool(id: str, note: str = ""):  # type: ignore[no-untyped-def]
+            step = self._begin(id)
+            if step is not None and step["guarded"]:
+                if step["at"] == "before":
+                    await self._provoke(step)
+                with failwell.effects():
+                    self._do(kind, id, *_PARTS[step["at"]])
+                    if step["at"] == "between":
+                        await self._provoke(step)
+                await self._provoke(step)
+            return convert(self._succeed(kind, id) if step is None else await self._fail(kind, id, step))
+
+        return tool
+
+    def _begin(self, id: str) -> dict[str, Any] | None:
+        """What this run of the tool meets; None if it works."""
+        steps, ran = self._jobs[id]["steps"] if id in self._jobs else [], self._run(id)
+        return steps[ran] if ran < len(steps) else None
+
+    def _succeed(self, kind: Kind, id: str) -> types.CallToolResult:
+        self._do(kind, id, "debit", "credit")
+        answer = self._jobs[id]["answer"] if id in self._jobs else "plain"
+        return types.CallToolResult.model_validate(ANSWERS[answer] if kind.writes else PLAIN)
+
+    async def _fail(self, kind: Kind, id: str, step: dict[str, Any]) -> types.CallToolResult:
         self._do(kind, id, *_PARTS[step["at"]])
-        await provoke(step["cause"], self.world)
+        await self._provoke(step)
         raise AssertionError(step)
 
-    async def _perform_marked(self, kind: Kind, id: str, step: dict[str, Any], world: World) -> None:
-        """The same by a function that says where its effects are. Before that place it may have none."""
-        if step["at"] == "before":
-            await provoke(step["cause"], world)
-        with failwell.effects():
-            self._do(kind, id, *_PARTS[step["at"]])
-            if step["at"] == "between":
-                await provoke(step["cause"], world)
-        await provoke(step["cause"], world)
+    async def _provoke(self, step: dict[str, Any]) -> None:
+        assert self.world is not None
+        await provoke(step["cause"], self.world)
 
     def _run(self, id: str) -> int:
         """How often the tool ran for this call before. Another process may ask next, so it is kept in a file."""
@@ -90,43 +108,35 @@ class Bank:
 _PARTS: dict[str, tuple[str, ...]] = {"before": (), "between": ("debit",), "after": ("debit", "credit")}
 
 
-def mcpserver(perform: Perform, installed: bool) -> tuple[Any, type[Exception], Callable[[], Any]]:
+def mcpserver(bank: Bank, installed: bool) -> tuple[Any, type[Exception], Callable[[], Any]]:
     from mcp.server import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
 
     server = MCPServer("bank", log_level="CRITICAL")
 
-    def add(kind: Kind) -> None:
-        async def tool(id: str, note: str = "") -> types.CallToolResult:
-            return await perform(kind, id)
-
-        server.add_tool(tool, name=kind.name, description="Work.", annotations=kind.annotations)
-
     for kind in KINDS.values():
-        add(kind)
+        tool = bank.marked(kind)
+        tool.__annotations__["return"] = types.CallToolResult
+        server.add_tool(tool, name=kind.name, description="Work.", annotations=kind.annotations)
     return server, ToolError, lambda: server.call_tool("pay", {"idd": "1"})
 
 
-def fastmcp(perform: Perform, installed: bool) -> tuple[Any, type[Exception], Callable[[], Any]]:
+def fastmcp(bank: Bank, installed: bool) -> tuple[Any, type[Exception], Callable[[], Any]]:
     from fastmcp import FastMCP
     from fastmcp.exceptions import ToolError
     from fastmcp.tools.base import ToolResult
 
     server: Any = FastMCP("bank")
 
-    def add(kind: Kind) -> None:
-        async def tool(id: str, note: str = ""):  # type: ignore[no-untyped-def]
-            done = await perform(kind, id)
-            return ToolResult(done.content, done.structured_content, meta=done.meta)
-
-        server.tool(tool, name=kind.name, description="Work.", annotations=kind.annotations)
+    def convert(done: types.CallToolResult) -> ToolResult:
+        return ToolResult(done.content, done.structured_content, meta=done.meta)
 
     for kind in KINDS.values():
-        add(kind)
+        server.tool(bank.marked(kind, convert), name=kind.name, description="Work.", annotations=kind.annotations)
     return server, ToolError, lambda: server.call_tool("pay", {"idd": "1"})
 
 
-def lowlevel(perform: Perform, installed: bool) -> tuple[Any, type[Exception], Callable[[], Any]]:
+def lowlevel(bank: Bank, installed: bool) -> tuple[Any, type[Exception], Callable[[], Any]]:
     from mcp import MCPError
     from mcp.server.lowlevel import Server
 
@@ -139,7 +149,7 @@ def lowlevel(perform: Perform, installed: bool) -> tuple[Any, type[Exception], C
 
     async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> Any:
         try:
-            return await perform(KINDS[params.name], str((params.arguments or {})["id"]))
+            return await bank.perform(KINDS[params.name], str((params.arguments or {})["id"]))
         except MCPError:
             raise
         except Exception as broken:
@@ -148,7 +158,7 @@ def lowlevel(perform: Perform, installed: bool) -> tuple[Any, type[Exception], C
             # As most servers without a framework do it.
             return types.CallToolResult(content=[types.TextContent(text=f"Error: {broken}")], is_error=True)
 
-    _, planned, nested = mcpserver(perform, installed)
+    _, planned, nested = mcpserver(bank, installed)
     return Server("bank", on_list_tools=list_tools, on_call_tool=call_tool), planned, nested
 
 
@@ -173,7 +183,7 @@ def main() -> None:
     # Who runs a thousand calls does not want to read what a server says when its client has gone.
     os.dup2(os.open(folder / "stderr.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
     bank = Bank(folder, plan)
-    server, tool_error, nested = FRAMEWORKS[plan["framework"]](bank.perform, plan["installed"])
+    server, tool_error, nested = FRAMEWORKS[plan["framework"]](bank, plan["installed"])
     bank.world = World(folder, tool_error, nested)
     if plan["installed"]:
         install(server, plan["keyed"])
