@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from failwell.formats import keys
+from failwell.formats import effect_in, keys
 from failwell.guards import DEFAULT
 
 from .bridge import failure
@@ -45,7 +45,8 @@ def _is_told(text: str, block: Block) -> bool:
     if block.get("type") != "text":
         return False
     said = str(block.get("text", "")).strip()
-    if said in text:
+    # Of a call that may have been done one step is told: another text of the server might have it made again.
+    if said in text or effect_in(text) is not None:
         return True
     found = failure({"content": [block], "isError": True})
     return found is not None and not getattr(found, "legacy", False)

@@ -345,7 +345,9 @@ def _noted(content: list[Any], note: str, text: str = "") -> list[Any]:
     for place, block in enumerate(content):
         if block.type == "text":
             told = block.model_copy(update={"text": text or f"{block.text.rstrip()}\n\n{note}"})
-            return [*content[:place], told, *content[place + 1 :]]
+            # Another text of the server might still have the call made again.
+            after = [each for each in content[place + 1 :] if not text or each.type != "text"]
+            return [*content[:place], told, *after]
     from mcp_types import TextContent
 
     return [TextContent(type="text", text=text or note), *content]

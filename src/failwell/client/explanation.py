@@ -44,13 +44,25 @@ def explained(
         # Many tools ignore what they do not know, so it is not what this is about.
         return error
     found = invalid(broken, strange)
-    if not {each.path for each in error.fields if each.path} <= {each.path for each in found.fields}:
-        # It complains of something that the schema does not know.
+    if not _is_about(error, found):
+        # It complains of something else: what the schema does not know, or a call that the tool made itself.
         return error
     changes: dict[str, Any] = {"fields": found.fields, "patch": found.patch, "suggestion": found.suggestion}
     if broken and error.fields and error.standing == "quoted" and _is_validators(text, tool):
         changes |= {"delivery": "refused", "effect": Effect.NONE}
     return error.replace(**changes)
+
+
+def _is_about(error: ToolError, found: ToolError) -> bool:
+    """Whether what the words complain of is what is wrong with this very call: what was sent is not missing.
+
+    A tool that has done its work may meet the same validator in a call of its own.
+    """
+    missing = {each.path: each.rule == "required" for each in found.fields}
+    told = [each for each in error.fields if each.path]
+    return all(
+        each.path in missing and (each.rule is None or missing[each.path] is (each.rule == "required")) for each in told
+    )
 
 
 def _crashed(error: ToolError, broken: Problems) -> ToolError:

@@ -7,7 +7,7 @@ from .canonical import load
 from .clients import CLIENTS, UNKNOWN, Client, find_client
 from .crosswalk import default_code, number_of
 from .detection import META_KEY, is_prose, parse
-from .doubt import effect_in, next_step
+from .doubt import effect_in, next_step, reason_of
 from .envelope import MODES, build_meta, success
 from .json_schema import SCHEMAS, schema
 from .jsonrpc import MODERN_ERA, is_structured
@@ -49,6 +49,7 @@ __all__ = [
     "parse",
     "pretty",
     "read_json",
+    "reason_of",
     "render",
     "schema",
     "success",

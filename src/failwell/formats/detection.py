@@ -87,14 +87,26 @@ def _text(source: str, format: str | None = None) -> Outcome | None:
     source = source.lstrip("\ufeff \t\r\n")
     start = source[:1]
     if start in ("{", "["):
-        return _data(read_json(source), format, is_clean(source))
+        return _twice_said(_data(read_json(source), format, is_clean(source)), source)
     spec = _STARTS.get(start)
     if spec is not None and format in (None, spec.name):
         found = spec.load(source)
-        return None if found is None else careful_of(found)
+        return None if found is None else _twice_said(careful_of(found), source)
     if start == "E" and (prefix := _SDK_PREFIX.match(source)):
         return _text(source[prefix.end() :], format)
     return None
+
+
+def _twice_said(outcome: Outcome | None, source: str) -> Outcome | None:
+    """The outcome, unless its text says in a place that its form does not know, or beside another word for it, that the
+    call may have been done: of a key that stands twice, JSON keeps the last."""
+    if not isinstance(outcome, ToolError) or "effect" not in source or outcome.effect in IN_DOUBT:
+        return outcome
+    is_ours = outcome.format == _OURS and source.count('"effect"') < 2
+    return outcome if is_ours or not _DOUBT_SAID.search(source) else doubted(outcome)
+
+
+_DOUBT_SAID: Final = pattern(r'(?:"effect"\s{0,9}:\s{0,9}"|<effect>\s{0,9})(?:unknown|partial|done)\b')
 
 
 def _object(data: Mapping[str, Any], format: str | None = None, clean: bool = False) -> Outcome | None:
@@ -104,7 +116,11 @@ def _object(data: Mapping[str, Any], format: str | None = None, clean: bool = Fa
                 outcome = _attached(outcome) or outcome
             if sign.is_said is not None and isinstance(outcome, ToolError) and outcome.standing != "quoted":
                 outcome.standing = "stated" if sign.is_said(data) else "quoted"
-            outcome = careful_of(outcome, data, data.get("error"), data.get("data"), data.get("meta"))
+            if sign.is_whole is not None and isinstance(outcome, ToolError) and not sign.is_whole(data):
+                outcome.standing = "quoted"
+            error = data.get("error")
+            within = error.get("details") if isinstance(error, OBJECT) else None
+            outcome = careful_of(outcome, data, error, within, data.get("data"), data.get("meta"))
             return outcome if format is None or outcome.format == format else None
     return None
 
@@ -184,30 +200,52 @@ def _if_any(outcome: Outcome | None, *, is_whole: bool = False) -> list[_Found]:
 
 def _visible(texts: list[str], structured: object, format: str | None, *, alone: bool) -> list[_Found]:
     """The outcomes in what a model may be shown: the text blocks, else the structured content. The first one counts."""
-    blocks = [(outcome, block) for block in texts if (outcome := _text(block, format)) is not None]
+    every = [(outcome, block) for block in texts if (outcome := _text(block, format)) is not None]
     fallback = _object(structured, format) if isinstance(structured, Mapping) else None
-    if fallback is not None:
-        # A block in another format than the structured content is a message that looks like an error.
-        blocks = [(outcome, block) for outcome, block in blocks if outcome.format == fallback.format]
+    # A block in another format than the structured content is a message that looks like an error; what it says of the
+    # call still counts where it is the more careful one.
+    blocks = [each for each in every if fallback is None or each[0].format == fallback.format]
+    strangers = [_Found(outcome, False) for outcome, block in every if (outcome, block) not in blocks]
     if not blocks:
         # A question is meant only where nothing beside it is an answer.
         is_meant = isinstance(fallback, ToolError) or all(_tells(each, fallback) for each in texts if fallback)
-        return _if_any(fallback, is_whole=is_meant)
+        return [*_if_any(fallback, is_whole=is_meant), *strangers]
     outcome, block = blocks[-1] if FORMATS[blocks[-1][0].format or ""].last_counts else blocks[0]
     if fallback is not None and fallback != outcome:
         _note(outcome, "The text block and the structured content disagree; the block counts.")
     others = [each for each in texts if each is not block]
     is_whole = alone and _is_object(block) and len(others) <= 1 and all(_tells(each, outcome) for each in others)
+    # Data that are no error may be what was done.
+    is_whole = is_whole and (not structured or _echoes(structured, texts))
+    if not is_whole and fallback is None and isinstance(outcome, ToolError):
+        # What stands around an object in an answer may say more of the call than the object does.
+        around = [each.strip(" \t\r\n:").rstrip(".") for each in others if not _tells(each, outcome)]
+        outcome.message = " ".join([*(f"{each}." for each in around if each), outcome.message])
     found = [_Found(outcome, is_whole or fallback is not None)]
     found += [_Found(other, False) for other, _ in blocks if other is not outcome and other != outcome]
-    return found if fallback is None or fallback == outcome else [*found, _Found(fallback, True)]
+    return (
+        [*found, *strangers]
+        if fallback is None or fallback == outcome
+        else [*found, *strangers, _Found(fallback, True)]
+    )
 
 
 def _is_object(block: str) -> bool:
     """Whether a text that holds an error is nothing but the error: no words before it, and none after it."""
     block = block.strip("\ufeff \t\r\n")
     start = block[:1]
-    return start in ("{", "[") or (start == "<" and block.endswith(("</tool_error>", "</validation_error>", "/>")))
+    if start in ("{", "["):
+        return True
+    return block.startswith(_ELEMENTS) and block.endswith(_ENDS) and sum(map(block.count, _ELEMENTS)) == 1
+
+
+_ELEMENTS: Final = ("<tool_error", "<validation_error")
+_ENDS: Final = ("</tool_error>", "</validation_error>", "/>")
+
+
+def _echoes(structured: object, texts: list[str]) -> bool:
+    """Whether structured content is nothing but the text once more, as frameworks wrap it."""
+    return isinstance(structured, Mapping) and all(value in texts for value in structured.values())
 
 
 def _tells(block: str, outcome: Outcome) -> bool:

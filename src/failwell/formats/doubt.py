@@ -35,18 +35,19 @@ def doubt(error: ToolError, *, with_reason: bool = True) -> str:
     if error.effect is Effect.UNKNOWN and error.delivery == "unanswered":
         return _LOST.format(tool=tool)
     # A crash names its tool in front, as the log does.
-    reason = _reason(error.message).removeprefix(f"[{tool}] ") if with_reason else ""
+    reason = " ".join(reason_of(error.message).split()) if with_reason else ""
+    reason = reason.rstrip(".").removeprefix(f"[{tool}] ")
     if len(reason) > _LONGEST_REASON:
         reason = reason[: _LONGEST_REASON - 1] + "…"
     state = _STATES[error.effect].replace("{reason}", f" ({reason})" if reason else "")
     return state.replace("{tool}", tool[:1].upper() + tool[1:] if error.tool is None else tool)
 
 
-def _reason(message: str) -> str:
+def reason_of(message: str) -> str:
     """Why, without sentences that have the call made again: a model does what it reads last."""
     sentences = _SENTENCE.split(" ".join(message.split()))
     kept = [sentence for sentence in sentences if not _AGAIN.search(sentence) and not _DENIES.search(sentence)]
-    return " ".join(kept).rstrip(".")
+    return message if len(kept) == len(sentences) else " ".join(kept)
 
 
 def next_step(error: ToolError) -> str:

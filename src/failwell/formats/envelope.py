@@ -182,7 +182,7 @@ FORMAT: Final = Format(
     options=("strict", "profile", "mode", "approval_mode", "elapsed_ms"),
     stow=_stow,
     catalog="social",
-    signs=(Sign(30, "success", load),),
+    signs=(Sign(30, "success", load, is_whole=lambda data: not data.get("data")),),
     worded="label",
     terse=True,
     is_failure=True,

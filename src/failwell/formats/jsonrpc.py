@@ -37,6 +37,7 @@ from .wire import (
     build,
     is_number,
     is_objects,
+    is_only_error,
     is_text,
     is_texts,
     outward,
@@ -346,7 +347,7 @@ FORMAT: Final = Format(
     signs=(
         Sign(10, "jsonrpc", load_response, lambda data: is_structured(data["error"])),
         Sign(70, "code", load),
-        Sign(80, "error", load),
+        Sign(80, "error", load, is_whole=is_only_error),
     ),
     bare=load_bare,
     attaches=True,

@@ -67,6 +67,8 @@ class Sign(NamedTuple):
     load: Callable[[Mapping[str, Any], bool], Outcome | None]
     is_said: Callable[[Mapping[str, Any]], bool] | None = None
     """For an object that is a whole answer: whether it states the failure. Otherwise it is quoted."""
+    is_whole: Callable[[Mapping[str, Any]], bool] | None = None
+    """Whether the object is nothing but the failure. An error that stands in somebody's data is quoted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,6 +429,15 @@ def read_json(source: str) -> Json:
 
 
 _HALF: Final = re.compile(r"\\u[dD]")
+
+
+# What may stand around an error under the key `error` without being the answer itself.
+_AROUND: Final = frozenset({"error", "isError", "ok", "success", "data", "meta", "_meta", "failwell", "jsonrpc", "id"})
+
+
+def is_only_error(data: Mapping[str, Any]) -> bool:
+    """Whether an object with the key `error` holds nothing else: what was done may stand beside it."""
+    return data.keys() <= _AROUND and not data.get("data")
 
 
 def is_clean(source: str) -> bool:

@@ -35,7 +35,7 @@ from .parts import CLEAN_PARTS, Action, Conflicting, FieldError, Option, Patch, 
 from .regex import pattern
 from .result import Err, Ok, Result, unwrapped
 from .template import DEVICE, VALIDATION, Template, fill
-from .tool import ADVICE, ESCAPED, Nature, Traits
+from .tool import ADVICE, ESCAPED, Nature, Traits, is_same_tool
 from .tool_error import (
     CANONICAL_VERSION,
     DEFAULT_CODES,
@@ -131,6 +131,7 @@ __all__ = [
     "frames",
     "instant",
     "is_named_read",
+    "is_same_tool",
     "label",
     "lines",
     "marked_effect",

@@ -109,6 +109,12 @@ class Traits:
         )
 
 
+def is_same_tool(called: str, named: str) -> bool:
+    """Whether two names are of one tool. Gateways, and servers that mount others, put a name before it: `shop_pay`."""
+    longer, shorter = (called, named) if len(called) >= len(named) else (named, called)
+    return longer == shorter or (longer.endswith(shorter) and not longer[-len(shorter) - 1].isalnum())
+
+
 def _get(source: object, *names: str) -> object:
     for name in names:
         try:

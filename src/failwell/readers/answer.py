@@ -359,7 +359,7 @@ def _protocol(exc: Any, http: Http | None) -> Outcome:
         for number, words, code, text, became in _LOCAL:
             if exc.code == number and words in message:
                 return _local(code, text, became)
-        if http is not None and http.status == 404 and http.in_session:
+        if http is not None and http.status == 404 and http.in_session and _is_of_session(http.body):
             return _local("UNAVAILABLE", _FORGOTTEN, "never_sent")
         words = message if http is None else http.body.decode("utf-8", "replace")
         if _NO_SESSION.search(words) and (http is None or http.status in _OF_SESSIONS):
@@ -368,6 +368,16 @@ def _protocol(exc: Any, http: Http | None) -> Outcome:
             return _from_peer(_answered(http))
     error = {"code": exc.code, "message": message, **({} if exc.data is None else {"data": exc.data})}
     return read({"jsonrpc": "2.0", "error": error}) or _from_peer(ToolError(message))
+
+
+def _is_of_session(body: bytes) -> bool:
+    """Whether a 404 says that the session is gone, and not that something else is: it says nothing more, or says so. A
+    page, a record that was not found, or even an answer may come from behind the server, after the tool ran."""
+    words = body.decode("utf-8", "replace").strip()
+    return "session" in words.lower() or _NO_MORE.fullmatch(words) is not None
+
+
+_NO_MORE: Final = pattern(r"(?i)(?:404[ :-]{0,3})?(?:(?:page |resource )?not found|terminated)?[.!]?")
 
 
 def _answered(http: Http) -> ToolError:

@@ -40,6 +40,8 @@ STATUSES: Final[Mapping[int, str]] = {
     425: "UNAVAILABLE",
     426: "INTERNAL_ERROR",
     428: "CONFLICT",
+    # A proxy's word that nobody waited for the answer any more.
+    499: "TIMEOUT",
     429: "RATE_LIMITED",
     431: "INTERNAL_ERROR",
     451: "POLICY_DENIED",

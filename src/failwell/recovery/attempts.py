@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from failwell.model import ADVICE, ESCAPED, IN_DOUBT, Effect, Kind, Nature, ToolError, Traits, form_of
+from failwell.model import ADVICE, ESCAPED, IN_DOUBT, Effect, Kind, Nature, ToolError, Traits, form_of, is_same_tool
 
 _NO_REFUSAL: Final = frozenset({Kind.TRANSIENT, Kind.INTERNAL})
 _SAY_AGAIN: Final = frozenset({Kind.VALIDATION, Kind.TRANSIENT, Kind.CONFLICT})
@@ -25,7 +25,7 @@ def effect_of(error: ToolError, tool: Traits) -> Effect | None:
     Words may come from anywhere inside a tool, after half of its work. A refusal by its meaning says at least that the
     caller has to change something, and that is left as it is: neither done nor not done.
     """
-    if error.effect is not None or error.standing != "quoted":
+    if error.standing != "quoted" or (error.effect is not None and not _is_hearsay(error)):
         return error.effect
     # Whoever names a time does not refuse: a proxy that says "locked, try in 7 seconds" may have passed the call on.
     refuses = error.kind not in _NO_REFUSAL and error.retry_after is None and error.reset_at is None
@@ -35,6 +35,19 @@ def effect_of(error: ToolError, tool: Traits) -> Effect | None:
         # A server that speaks our language has looked at its tool already.
         return None
     return ESCAPED[tool.nature]
+
+
+def _is_hearsay(error: ToolError) -> bool:
+    """Whether only somebody's words say that nothing was done."""
+    return error.effect is Effect.NONE and error.delivery not in ("never_sent", "refused")
+
+
+def of_this_call(error: ToolError, tool: str) -> ToolError:
+    """The error, unless it names another tool: then it is what a server was told that the called one asked, and was
+    passed on. Whoever stands in between may have put a name of their own before that of the tool."""
+    if error.tool is None or error.origin != "peer" or not tool or is_same_tool(tool, error.tool):
+        return error
+    return error.replace(standing="quoted", effect=None, format=None, tool=tool)
 
 
 def has_escaped(error: object) -> bool:
@@ -53,7 +66,7 @@ def in_all(error: ToolError, tool: Traits, earlier: Sequence[ToolError] = ()) ->
         worst = effects[-1] if all(effect is Effect.NONE for effect in effects[:-1]) else None
     if worst is Effect.UNKNOWN and tool.nature is Nature.IDEMPOTENT and error.origin != "local":
         worst = None
-    error = error if worst is error.effect else _with_effect(error, worst)
+    error = error if worst is error.effect else with_effect(error, worst)
     if _is_unsure(error, tool):
         error = error.replace()
         error._authored = True
@@ -77,7 +90,7 @@ def _is_unsure(error: ToolError, tool: Traits) -> bool:
     return error.kind in _SAY_AGAIN and tool.nature in (Nature.WRITE, Nature.UNMARKED)
 
 
-def _with_effect(error: ToolError, effect: Effect | None) -> ToolError:
+def with_effect(error: ToolError, effect: Effect | None) -> ToolError:
     # Without a word about it, what follows from the kind would speak.
     advice = dict.fromkeys(ADVICE) if effect in IN_DOUBT and error.standing == "quoted" else {}
     return error.replace(effect=effect, standing=error.standing if effect else "quoted", **advice)

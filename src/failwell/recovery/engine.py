@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from failwell.formats import Outcome, render, usual_action
-from failwell.model import IN_DOUBT, Decision, NeedsInput, Next, Policy, ToolError, Traits, decide
+from failwell.model import IN_DOUBT, Decision, Effect, NeedsInput, Next, Policy, ToolError, Traits, decide
 
-from .attempts import effect_of, in_all, spread
+from .attempts import effect_of, in_all, of_this_call, spread, with_effect
 from .clock import Clock
 from .keys import Key, KeyForgotten
 from .patience import Patience
@@ -182,6 +182,8 @@ class Run:
 
     def after(self, outcome: Outcome, tools: Tools) -> Verdict:
         """What to do about the failure."""
+        if isinstance(outcome, ToolError):
+            outcome = of_this_call(outcome, self.report.tool)
         outcome = self._with_check(outcome, tools)
         decision = self._decide(outcome, tools, self.failures)
         wait = self.engine.wait(outcome, decision)
@@ -270,9 +272,13 @@ class Run:
         earlier = () if self.key.is_known and is_answer else self.failures
         tool = self.report.tool
         error = error if error.tool or not tool else error.replace(tool=tool)
-        known = self._with_check(in_all(error, tools.traits(tool), earlier), tools)
-        assert isinstance(known, ToolError)
-        return known
+        known = in_all(error, tools.traits(tool), earlier)
+        if known.effect is None and self._last_decision(known, tools).doubtful:
+            # What is told is what was decided: it is not made again because it may have been done.
+            known = with_effect(known, Effect.UNKNOWN)
+        checked = self._with_check(known, tools)
+        assert isinstance(checked, ToolError)
+        return checked
 
     def _notes(self, error: ToolError) -> tuple[str, ...]:
         report = self.report

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
+from failwell.formats import reason_of
 from failwell.model import ADVICE, ESCAPED, IN_DOUBT, Effect, Nature, ToolError, marked_effect, marks
 
 from .facts import Facts
@@ -46,7 +47,15 @@ class Aftermath:
             return {}
         # What the server knows it states; where it knows nothing, what follows from the kind must not speak.
         changes: dict[str, Any] = {"effect": effect, "standing": "quoted" if effect is None else None}
-        return changes | (dict.fromkeys(ADVICE) if effect in IN_DOUBT and not is_authors else {})
+        if effect in IN_DOUBT and not is_authors:
+            # What a service behind the tool proposes is about another call.
+            changes |= dict.fromkeys(ADVICE) | {"message": reason_of(error.message) or f"{error.title}."}
+        return changes
+
+    def passed_on(self, error: ToolError, tool: Facts) -> dict[str, Any]:
+        """The same for what another server said of another tool, and a tool gives as its own answer."""
+        effect = _escaped(error, self.passed(), self.nature(tool))
+        return {"effect": effect, "standing": "quoted" if effect is None else None}
 
 
 def _stated(error: ToolError, place: Effect | None, nature: Nature) -> Effect | None:

@@ -45,6 +45,8 @@ _NEEDED: Final = (
     *("fields", "suggestion", "next_steps", "actions", "patch"),
     *("conflicts", "verify", "retry_after", "reset_at"),
 )
+# What a guess about the next call is made of.
+_GUESSED: Final = ("code", "title", "strategy", "retry_after", "reset_at", "http_status")
 # Whose JSON a tool's `format` argument chooses where the server's own format has none: that of the contract which has
 # such an argument.
 _GATED: Final = v1.FORMAT.name
@@ -200,6 +202,8 @@ class Answering:
         with_meta = wire.pop("meta", True)
         terse = FORMATS[name].terse
         said = _referred(outcome) if options.show_reference else outcome
+        if isinstance(said, ToolError) and self._is_guess(said, tool) and not FORMATS[name].again.relayed:
+            said = said.replace(kind=Kind.INTERNAL, **dict.fromkeys(_GUESSED), effect=None, standing="quoted")
         # Guarded above; a message that says everything may have to be cut, though.
         whole = guard(_whole(said, name, as_written)) if terse else said
         answer = to_result(
@@ -227,6 +231,12 @@ class Answering:
         # The runner says which kind of result it is, in the era's own words.
         answer.pop("resultType", None)
         return answer
+
+    def _is_guess(self, error: ToolError, tool: Facts) -> bool:
+        """Whether only the words of an exception sound as if the call could be made again. In `_meta` that is marked as
+        a guess; the form of a contract would make it a statement, after which a write is made twice."""
+        is_guess = error.standing == "quoted" and error.effect is None and error.retryable
+        return is_guess and self.aftermath.nature(tool) in (Nature.WRITE, Nature.UNMARKED)
 
     def _is_undeclared(self, error: ToolError, tool: Facts) -> bool:
         named = (*self.options.rules.get("*", ()), *self.options.rules.get(tool.name, ()))

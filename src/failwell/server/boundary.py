@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import jsonschema_rs  # noqa: F401
 from mcp_types import CallToolResult, InputRequiredResult, TextContent
 
-from failwell.formats import META_KEY, Outcome
-from failwell.model import IN_DOUBT, Marks, Nature, NeedsInput, ToolError, marks
+from failwell.formats import META_KEY, Outcome, load
+from failwell.model import IN_DOUBT, Marks, Nature, NeedsInput, ToolError, is_same_tool, marks
 from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, emit, log_failure, mark_failure
 from failwell.readers import find_check, from_schema, unknown_tool
 
@@ -148,18 +148,38 @@ class Boundary(Answering):
         closed: Callable[[Any], Any],
         in_span: bool,
     ) -> Any:
-        """An error that a tool returned: as it is, unless its marks say that something was done, and it does not."""
-        effect = self.aftermath.passed()
-        whole = None if effect is None else opened(result)
-        if not isinstance(whole, CallToolResult) or META_KEY in (whole.meta or {}):
+        """An error that a tool returned: as it is, or with what is known of the call and it does not say."""
+        whole = opened(result)
+        failed = await self._restated(call, whole, facts) if isinstance(whole, CallToolResult) else None
+        if failed is None:
             self._told(call, Facts(call.tool), None, in_span=in_span)
             return result
-        text = "\n".join(block.text for block in whole.content if isinstance(block, TextContent))
-        tool = await _now(facts())
-        error = ToolError(text or f"{call.tool} failed.", effect=effect, tool=tool.name, action=tool.action)
-        answer = self._answer(call, await self._checked(call, Failed(error, tool, error)), _same, in_span)
+        answer = self._answer(call, await self._checked(call, failed), _same, in_span)
         rest = [block for block in whole.content if not isinstance(block, TextContent)]
         return closed(answer.model_copy(update={"content": [*answer.content, *rest]}))
+
+    async def _restated(
+        self, call: ServedCall, whole: CallToolResult, facts: Callable[[], Facts | Awaitable[Facts]]
+    ) -> Failed | None:
+        """What is to be said in place of an error that a tool returned: its marks say that something was done, and it
+        does not; or it is another server's word about another tool. None if it stands."""
+        stated = (whole.meta or {}).get(META_KEY)
+        about = load(stated) if isinstance(stated, Mapping) else None
+        place = self.aftermath.passed()
+        if isinstance(about, ToolError) and about.tool is not None and not is_same_tool(call.tool, about.tool):
+            tool = await _now(facts())
+            changes = self.aftermath.passed_on(about, tool)
+            if changes["effect"] not in IN_DOUBT:
+                return None
+            error = ToolError(about.message, code="UPSTREAM_ERROR", **changes)
+        elif stated is None and place is not None:
+            tool = await _now(facts())
+            text = "\n".join(block.text for block in whole.content if isinstance(block, TextContent))
+            error = ToolError(text or f"{call.tool} failed.", effect=place)
+        else:
+            return None
+        error = error.replace(tool=tool.name, action=tool.action)
+        return Failed(error, tool, error)
 
     async def _checked(self, call: ServedCall, failed: Failed) -> Failed:
         """The failure of a call that may have been done, with the read call that tells."""

@@ -6,7 +6,7 @@ import re
 from typing import Any, Final
 
 from failwell.formats import parse
-from failwell.model import ToolError, seconds
+from failwell.model import ToolError, frames, seconds
 from failwell.readers import SHIPPED, broken, classify, from_text, said, timed_out
 
 from .facts import URL_ELICITATION, Abandoned, BrokenResult
@@ -27,10 +27,20 @@ def deliberate(exc: Exception) -> ToolError | None:
     if exc.__cause__ is not None and message.startswith(_WRAPPED):
         return None
     read = from_text(message, is_error=True) if message else None
+    if _is_clients(exc):
+        # Another server's word about a call that the tool made of it, which is not this one.
+        told = ToolError(message or "Another server failed.", code="UPSTREAM_ERROR") if read is None else read
+        return told.replace(origin=None, format=None, confidence=None, legacy=None)
     if read is None or read.code is None:
         return _authors(ToolError(message or "The tool failed."))
     known: Any = {name: getattr(read, name) for name in _WORDED if getattr(read, name)}
     return _authors(ToolError(message, code=read.code, kind=read.kind, **known))
+
+
+def _is_clients(exc: BaseException) -> bool:
+    """Whether a client of the framework raised it, and not whoever wrote the tool."""
+    raised = [trace.tb_frame.f_globals.get("__name__") for trace in frames(exc)][-1:]
+    return any(str(name).startswith(("fastmcp.client.", "mcp.client.")) for name in raised)
 
 
 # What words can tell besides a code.

@@ -70,6 +70,11 @@ class Table:
             known = self._found[exception] = (state, tuple(self._search(exception)))
         return known[1]
 
+    def packages(self) -> frozenset[str]:
+        """The packages whose exceptions are known by their full names."""
+        self._load()
+        return frozenset(name.partition(".")[0] for name in self._rows if isinstance(name, str))
+
     def own_rows(self) -> tuple[Row, ...]:
         """The functions of rows that the package did not come with."""
         rows = () if self is SHIPPED else tuple(dict.fromkeys(self._rows.values()))

@@ -11,13 +11,14 @@ import inspect
 import sysconfig
 from dis import opmap
 from functools import lru_cache
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from types import CodeType, TracebackType
 from typing import Any, Final
 
-from failwell.model import ToolError
+from failwell.model import Kind, ToolError
 
-from .chain import args, is_a
+from .chain import args, is_a, origin
+from .exception_table import SHIPPED
 from .exception_text import said
 
 _REFUSALS: Final[tuple[tuple[type[Exception], str, str], ...]] = (
@@ -38,7 +39,7 @@ _LIBRARY: Final = tuple(
 def refusal(exc: BaseException, function: object = None) -> ToolError | None:
     """What an author says to the caller of `function` by raising `exc`; None if it is not addressed to them."""
     row = next((row for row in _REFUSALS if is_a(exc, row[0])), None)
-    if row is None or not _is_raised_by(exc, function):
+    if row is None or not _is_raised_by(exc, function) or _has_passed(exc):
         return None
     _, code, default = row
     told = _words(exc)
@@ -46,6 +47,21 @@ def refusal(exc: BaseException, function: object = None) -> ToolError | None:
     is_worded = " " in told.strip() or (is_a(exc, ValueError) and told.strip() != "")
     message = told if is_worded else f"{default}."
     return ToolError(message, code=code, standing="quoted")
+
+
+def _has_passed(exc: BaseException) -> bool:
+    """Whether an author raised it from a failure that passes: `raise ValueError(f"webhook failed: {e}") from e` looks
+    like a refusal, and no argument would mend it."""
+    came_from = origin(exc)
+    if came_from is None:
+        return False
+    from .classification import operation
+
+    try:
+        return operation(came_from).kind is Kind.TRANSIENT
+    except BaseException:
+        # An order to stop, or an exception that cannot be looked at: no word about an argument either.
+        return True
 
 
 def _words(exc: BaseException) -> str:
@@ -81,10 +97,12 @@ def _is_of(code: CodeType, module: str, function: object) -> bool:
         return is_local(code.co_filename)
     if own.co_filename == code.co_filename:
         return True
-    if is_local(own.co_filename):
-        return is_local(code.co_filename)
     package = str(getattr(plain_function(function), "__module__", "")).partition(".")[0]
-    return package != "" and package == module.partition(".")[0]
+    raiser = module.partition(".")[0]
+    if is_local(own.co_filename):
+        # A library that was copied beside the author's code is still none of theirs.
+        return is_local(code.co_filename) and (raiser == package or raiser not in SHIPPED.packages())
+    return package != "" and package == raiser
 
 
 def code_of(function: object) -> CodeType | None:
@@ -108,4 +126,27 @@ def plain_function(function: Any) -> Any:
 @lru_cache(maxsize=1024)
 def is_local(file: str) -> bool:
     """Whether a file is neither of the standard library nor of an installed package."""
-    return _INSTALLED.isdisjoint(PurePath(file).parts) and not file.startswith(_LIBRARY)
+    # Modules that Python has built in have no file: `<frozen os>`.
+    if file.startswith((*_LIBRARY, "<frozen ")) or not _INSTALLED.isdisjoint(PurePath(file).parts):
+        return False
+    return not _is_installed_beside(file)
+
+
+def _is_installed_beside(file: str) -> bool:
+    """Whether an installer has put the file where it is, in a folder that is not called as such folders are: functions
+    in the cloud have their libraries beside their own code."""
+    try:
+        folders = [folder for folder in Path(file).parents if next(folder.glob("*.dist-info"), None) is not None]
+        return any(Path(file).relative_to(folder).parts[0] in _installed_in(folder) for folder in folders)
+    except (OSError, ValueError):
+        return False
+
+
+@lru_cache(maxsize=64)
+def _installed_in(folder: Path) -> frozenset[str]:
+    """The names at the top of a folder that belong to distributions installed there. What an editable install of the
+    author's own project leaves behind lists no modules."""
+    names: set[str] = set()
+    for record in folder.glob("*.dist-info/RECORD"):
+        names.update(line.partition("/")[0].partition(",")[0] for line in record.read_text("utf-8", "replace").split())
+    return frozenset(names)

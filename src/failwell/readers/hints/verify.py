@@ -71,7 +71,7 @@ _SPOILT_BY: Final[Mapping[str, frozenset[str]]] = {
     "name": frozenset({"display", "full", "first", "last", "new"}),
     "path": frozenset({"json", "jq", "new"}),
     "hash": frozenset({"password"}),
-    "id": frozenset({"session", "request", "correlation", "trace", "new"}),
+    "id": frozenset("session request correlation trace new token secret auth access refresh".split()),
 }
 
 # What makes a thing of a verb: payment, booking, transaction. The `e` of the verb is off already.
@@ -127,14 +127,15 @@ def find_check(
         return None
     said = _said(reads)
     # Which of two tools by one name would be called, nobody knows.
-    times = Counter(traits.name for traits, _ in listed)
+    times = Counter(traits.name for traits, _, _ in listed)
     found: dict[tuple[Any, ...], Action] = {}
-    for traits, schema in listed:
+    for traits, schema, description in listed:
         name = traits.name or ""
         read = parsed(name)
         if times[name] > 1 or not _is_about(read, call) or _is_near(read, call.name):
             continue
-        if acts(read) or not (_is_said_to_read(traits, trusted, said) or _is_plainly_named(traits, read, call)):
+        is_plain = _is_plainly_named(traits, read, call) and not _is_said_to_act(description)
+        if acts(read) or not (_is_said_to_read(traits, trusted, said) or is_plain):
             continue
         try:
             sent = _arguments(read, schema, call)
@@ -146,8 +147,8 @@ def find_check(
     return found[min(found)] if found else None
 
 
-def _listed(tools: Iterable[Any]) -> Iterator[tuple[Traits, Any]]:
-    """Each tool with its traits and the schema of its arguments; what cannot be read is left out."""
+def _listed(tools: Iterable[Any]) -> Iterator[tuple[Traits, Any, object]]:
+    """Each tool with its traits, the schema of its arguments and its description; what cannot be read is left out."""
     try:
         for tool in islice(tools, _MOST_TOOLS):
             try:
@@ -158,16 +159,17 @@ def _listed(tools: Iterable[Any]) -> Iterator[tuple[Traits, Any]]:
                     # Where the one is, the SDKs warn about the other.
                     name = "input_schema" if hasattr(tool, "input_schema") else "inputSchema"
                     schema = getattr(tool, name, None)
+                told = tool.get("description") if isinstance(tool, Mapping) else getattr(tool, "description", None)
             except Exception:
                 continue
             if type(traits.name) is str and 0 < len(traits.name) <= LONGEST:
-                yield traits, schema
+                yield traits, schema, told
     except Exception:
         return
 
 
-def _call(tool: str, arguments: Mapping[str, Any], listed: Iterable[tuple[Traits, Any]]) -> _FailedCall:
-    own = next((schema for traits, schema in listed if traits.name == tool), None)
+def _call(tool: str, arguments: Mapping[str, Any], listed: Iterable[tuple[Traits, Any, object]]) -> _FailedCall:
+    own = next((schema for traits, schema, _ in listed if traits.name == tool), None)
     try:
         given = list(islice(arguments.items(), _MOST_ARGUMENTS))
         asked = properties_of(own)
@@ -187,6 +189,18 @@ def _is_said_to_read(tool: Traits, trusted: bool, said: re.Pattern[str] | None) 
     if tool.read_only is False or tool.destructive is True:
         return False
     return (trusted and tool.read_only is True) or (said is not None and bool(said.match(tool.name or "")))
+
+
+def _is_said_to_act(description: object) -> bool:
+    """Whether a description says, where a sentence has its verbs, that the tool changes something: "Deletes the invoice
+    and returns it." is no word of a tool that only looks, whatever its name."""
+    if not isinstance(description, str):
+        return False
+    verbs = [verb.lower() for verb in _VERBS.findall(description[:1000])]
+    return any(acts(parsed(f"{stem}_it")) for verb in verbs for stem in (verb, verb[:-1], verb[:-2], f"{verb[:-3]}e"))
+
+
+_VERBS: Final = pattern(r"(?:^\s*|[.;,]\s+|\b(?:and|or|then|by)\s+)([A-Za-z]{3,20})\b")
 
 
 def _is_plainly_named(tool: Traits, read: ToolName, call: _FailedCall) -> bool:

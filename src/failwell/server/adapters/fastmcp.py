@@ -187,7 +187,12 @@ def _guarded_tool(kind: type) -> type:
             raise _carrier(boundary, failed, _facts(self, arguments), arguments, rejected)
 
         def convert_result(self, raw_value: Any) -> Any:
-            return super().convert_result(unwrapped(raw_value))
+            value = unwrapped(raw_value)
+            try:
+                return super().convert_result(value)
+            except Exception as exc:
+                # The tool has done its work by now.
+                raise BrokenResult from exc
 
     return _named(GuardedTool, kind)
 
