@@ -79,6 +79,9 @@ function outward(error: Outcome, catalog: string): Outcome {
   return complete({ ...without(error, "title", "strategy"), ...unknown });
 }
 
+/** The details: one with a field's name stands in its place, unless the error has a value there, or it is in vain. */
+const placed = ({ details, effect }: Obj, own: Obj, delay: string): Obj =>
+  without(details, "failwell", ...Object.keys(own), ...(isDoubtful(effect) ? [delay] : []));
 /** Takes the values that fit out of an open map, and puts back the fields that travelled there under `failwell`. */
 function read(stated: Obj & { kind?: Kind }, { failwell, ...map }: Obj, wanted: Wanted[]): Failure {
   const taken = wanted.filter(([name, , fits]) => fits(map[name]));
@@ -98,7 +101,7 @@ const FORMATS: Record<string, Format> = {
     catalog: "typed",
     render(error) {
       const own = present({ conflicts: error.conflicts, retry_after: Math.ceil(Number(error.retry_after)) || null });
-      const data = { ...without(error.details, "failwell", "conflicts", "retry_after"), ...own };
+      const data = { ...placed(error, own, "retry_after"), ...own };
       // A question is no failure; the nearest one is an argument that is wrong.
       const type = (error.outcome ? "validation" : error.kind).toUpperCase();
       return { type, message: error.message, recoverable: error.recoverable ?? false, ...present({ data }) };
@@ -126,7 +129,7 @@ const FORMATS: Record<string, Format> = {
       const hides = isDoubtful(error.effect) && find(mapped)!.effect !== error.effect;
       const stays = error.code && (known?.catalog !== "core" || hides || find(mapped)!.retryable !== retryable);
       const own = present({ statusCode: error.http_status, retryAfter: error.retry_after });
-      const details = { ...own, ...without(error.details, "failwell", "statusCode", "retryAfter") };
+      const details = { ...own, ...placed(error, own, "retryAfter") };
       return { kind: "toolError:v1", code: stays ? error.code : mapped, message, retryable, ...present({ details }) };
     },
     read({ kind, code, message, retryable, details, needsInput, options }) {

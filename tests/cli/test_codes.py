@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import commands
+from failwell import catalogs
 
 FAILWELL = Path(sys.executable).with_name("failwell")
 CATALOGS = {"core": 36, "typed": 6, "v1": 6, "xml": 19, "social": 27, "jsonrpc": 21}
@@ -78,25 +79,32 @@ def test_without_a_name_it_lists_every_code_of_every_catalogue() -> None:
     found = rows()
     assert {name: sum(row[0] == name for row in found) for name in CATALOGS} == CATALOGS
     assert len(found) == sum(CATALOGS.values())
-    assert {len(row) for row in found} == {8}
+    assert {len(row) for row in found} == {9}
     assert {row[2] for row in found} == {"not_found", "conflict", "validation", "permission", "transient", "internal"}
     assert {row[3] for row in found} == {"yes", "no"}
     strategies = {"fix_and_retry", "report_and_abort", "retry_with_backoff", "user_action_required"}
     assert {row[4] for row in found} == strategies
     assert found[0] == [
-        "core", "NOT_FOUND", "not_found", "no", "fix_and_retry", "404", "-32003", "The thing asked for does not exist."
+        "core", "NOT_FOUND", "not_found", "no", "fix_and_retry", "404", "-32003", "The thing asked for does not exist.", ""
     ]  # fmt: skip
 
 
 def test_with_a_name_it_lists_that_catalogue() -> None:
     assert rows("typed") == [
-        ["typed", "NOT_FOUND", "not_found", "no", "fix_and_retry", "", "", "Work around the missing resource."],
-        ["typed", "CONFLICT", "conflict", "no", "fix_and_retry", "", "", "Negotiate with the holder, or wait."],
-        ["typed", "VALIDATION", "validation", "no", "fix_and_retry", "", "", "Fix the input."],
-        ["typed", "PERMISSION", "permission", "no", "user_action_required", "", "", "Escalate to the user."],
-        ["typed", "TRANSIENT", "transient", "yes", "retry_with_backoff", "", "", "Retry unchanged."],
-        ["typed", "INTERNAL", "internal", "no", "report_and_abort", "", "", "Give up."],
+        ["typed", "NOT_FOUND", "not_found", "no", "fix_and_retry", "", "", "Work around the missing resource.", ""],
+        ["typed", "CONFLICT", "conflict", "no", "fix_and_retry", "", "", "Negotiate with the holder, or wait.", ""],
+        ["typed", "VALIDATION", "validation", "no", "fix_and_retry", "", "", "Fix the input.", ""],
+        ["typed", "PERMISSION", "permission", "no", "user_action_required", "", "", "Escalate to the user.", ""],
+        ["typed", "TRANSIENT", "transient", "yes", "retry_with_backoff", "", "", "Retry unchanged.", ""],
+        ["typed", "INTERNAL", "internal", "no", "report_and_abort", "", "", "Give up.", ""],
     ]
+
+
+@pytest.mark.checklist(181)
+def test_the_category_stands_in_each_row() -> None:
+    found = {row[1]: row[8] for row in rows("social")}
+    assert found == {code.name: code.category for code in catalogs.Social}
+    assert len(set(found.values())) == 10
 
 
 def test_json_is_one_object_per_code() -> None:
@@ -133,8 +141,28 @@ def test_json_of_the_closed_set_tells_which_may_be_retried() -> None:
 
 def test_a_catalogue_of_ones_own_is_listed(folder: Path) -> None:
     assert rows("shop_errors:Billing", folder=folder) == [
-        ["billing", "INVOICE_PAID", "conflict", "no", "fix_and_retry", "", "", "The invoice has been paid already."],
-        ["billing", "BANK_DOWN", "transient", "yes", "retry_with_backoff", "503", "", "The bank does not answer: ☃."],
+        [
+            "billing",
+            "INVOICE_PAID",
+            "conflict",
+            "no",
+            "fix_and_retry",
+            "",
+            "",
+            "The invoice has been paid already.",
+            "",
+        ],
+        [
+            "billing",
+            "BANK_DOWN",
+            "transient",
+            "yes",
+            "retry_with_backoff",
+            "503",
+            "",
+            "The bank does not answer: ☃.",
+            "",
+        ],
     ]
     assert as_json("shop_errors:Billing", folder=folder)[0] == {
         "catalog": "billing",
@@ -150,7 +178,7 @@ def test_a_catalogue_of_ones_own_is_listed(folder: Path) -> None:
 
 def test_an_odd_description_stays_in_its_row_and_harmless(folder: Path) -> None:
     found = rows("shop_errors:Odd", folder=folder)
-    assert [len(row) for row in found] == [8]
+    assert [len(row) for row in found] == [9]
     assert re.findall("[\x00-\x1f\x7f-\x9f]", "".join(found[0])) == []
 
 

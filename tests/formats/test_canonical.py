@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
+from failwell.formats import unplaced_details
 
 FULL = fw.ToolError(
     "All of it.",
@@ -157,9 +158,8 @@ def test_detail_named_like_a_contract_key_neither_leaks_nor_is_lost(format: str,
 @pytest.mark.parametrize(
     ("format", "details", "place"),
     [
-        ("typed", {"retry_after": 30}, "data"),
-        ("typed", {"conflicts": [{"held_by": "x"}]}, "data"),
-        ("v1", {"statusCode": 404}, "details"),
+        ("typed", {"failwell": "mine"}, "data"),
+        ("v1", {"failwell": "mine"}, "details"),
         ("jsonrpc", {"retry_after": 30}, "data"),
         ("jsonrpc", {"suggestion": "Not the author's."}, "data"),
         ("jsonrpc", {"recovery_strategy": "retry_with_backoff"}, "data"),
@@ -170,8 +170,42 @@ def test_detail_named_like_a_contract_key_goes_under_failwell(format: str, detai
     (name,) = details
     assert name not in json.loads(fw.render(error, format)).get(place, {})
     carried = json.loads(fw.render(error, format, carry=True))[place]
-    assert name not in carried
+    assert name not in carried or name == "failwell"
     assert carried["failwell"]["details"] == details
+
+
+@pytest.mark.checklist(290)
+@pytest.mark.parametrize(
+    ("format", "place", "details", "own"),
+    [
+        ("typed", "data", {"retry_after": 30}, {"retry_after": 5}),
+        ("typed", "data", {"conflicts": [{"held_by": "x"}]}, {"conflicts": ["y"]}),
+        ("v1", "details", {"statusCode": 404}, {"http_status": 410}),
+        ("v1", "details", {"retryAfter": 30}, {"retry_after": 5}),
+    ],
+)
+def test_detail_named_like_a_field_of_the_contract_stands_in_its_place(
+    format: str, place: str, details: dict[str, Any], own: dict[str, Any]
+) -> None:
+    (name,) = details
+    alone = fw.ToolError("m", code="NOT_FOUND", details=details)
+    assert json.loads(fw.render(alone, format))[place] == details
+    assert fw.parse(fw.render(alone, format, carry=True)) == alone
+    # Where the error has a value of its own there, that counts, and what is left out is named and can be carried.
+    both = fw.ToolError("m", code="NOT_FOUND", details=details, **own)
+    assert json.loads(fw.render(both, format))[place][name] != details[name]
+    assert "details" in fw.losses(both, format)
+    assert fw.parse(fw.render(both, format, carry=True)) == both
+    assert unplaced_details(alone, format) == []
+    assert unplaced_details(both, format) == [name]
+
+
+def test_no_delay_stands_beside_a_call_that_may_have_been_done() -> None:
+    for format, name in (("typed", "retry_after"), ("v1", "retryAfter")):
+        error = fw.Transient("m", effect="unknown", details={name: 30})
+        assert name not in fw.render(error, format)
+        assert unplaced_details(error, format) == [name]
+        assert fw.parse(fw.render(error, format, carry=True)) == error
 
 
 def test_question_there_and_back() -> None:

@@ -287,7 +287,7 @@ KNOWN: list[tuple[fw.ToolError, dict[str, tuple[str, ...]]]] = [
     (fw.ToolError("m", code="SERVER_ERROR", http_status=502, details={"a": [1, None]}), {"v1": ()}),
     (fw.ToolError("m", code="PLAN_EXPIRED", details={"plan_id": "p"}, next_steps=["Plan again."]), {"jsonrpc": ()}),
     (fw.error("m"), {"typed": ("code",), "xml": (), "envelope": ("code",)}),
-    (fw.required("workspace_id"), {"xml": (), "jsonrpc": ()}),
+    (fw.required("workspace_id"), {"xml": (), "jsonrpc": ("fields",)}),
 ]
 
 

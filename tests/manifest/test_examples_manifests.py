@@ -24,18 +24,50 @@ def failwell_(*arguments: str, **environment: str) -> tuple[int, str, str]:
 
 @pytest.mark.checklist(203, 208, 211, 216)
 @pytest.mark.parametrize("profile", ["workflow", "api"])
-def test_the_social_servers_manifest_is_up_to_date(profile: str) -> None:
-    kept = SOCIAL / f"manifest.{profile}.json"
-    code, said, complained = failwell_("manifest", "social", "--check", str(kept), SOCIAL_PROFILE=profile)
-    assert (code, said) == (0, ""), said + complained
+def test_the_social_server_has_one_manifest_whatever_its_profile(profile: str) -> None:
+    kept = SOCIAL / "manifest.json"
+    # Nothing is wrong, so nothing is said.
+    assert failwell_("manifest", "social", "--check", str(kept), SOCIAL_PROFILE=profile) == (0, "", "")
+    code, said, complained = failwell_("manifest", "social", "--profile", profile, SOCIAL_PROFILE="api")
+    assert (code, complained) == (0, "")
     tools = json.loads(kept.read_text(encoding="utf-8"))["tools"]
-    assert all(profile in tool["profiles"] for tool in tools)
+    assert len(tools) == 13
+    assert json.loads(said)["tools"] == [tool for tool in tools if profile in tool["profiles"]]
+
+
+@pytest.mark.checklist(207)
+def test_the_flags_say_what_a_tool_of_the_social_server_needs() -> None:
+    tools = json.loads((SOCIAL / "manifest.json").read_text(encoding="utf-8"))["tools"]
+    flags = ("requires_x_client", "requires_llm", "requires_db")
+    x, llm, db = {"x_not_configured"}, {"llm_not_configured"}, {"db_error"}
+    needs = {tool["name"]: [tool[flag] for flag in flags] for tool in tools}
+    assert needs == {
+        "author_context": [True, False, False],
+        "compose_post": [True, False, True],
+        "decide": [True, False, True],
+        "delete_post": [True, False, True],
+        "export_analytics": [True, False, False],
+        "list_posts": [True, False, False],
+        "list_threads": [False, False, True],
+        "recommend_action": [True, False, False],
+        "resume_thread": [True, False, True],
+        "topic_performance": [True, False, False],
+        "upload_media": [True, False, True],
+        "write_draft": [False, True, True],
+        "x_post": [True, False, True],
+    }
+    # A flag is true just where the tool can fail for want of what it names.
+    for tool in tools:
+        can = set(tool["possible_error_codes"])
+        assert [codes <= can for codes in (x, llm, db)] == needs[tool["name"]], tool["name"]
 
 
 @pytest.mark.parametrize("name", examples.EXAMPLES)
 def test_every_tool_of_every_example_declares_itself(name: str) -> None:
     # In a process of its own: an example's catalogue is known to everybody once it is imported.
-    made = failwell.manifest.load(failwell_("manifest", name)[1])
+    code, said, complained = failwell_("manifest", name)
+    assert (code, complained) == (0, "")
+    made = failwell.manifest.load(said)
     assert made.tools
     assert failwell.manifest.problems(made) == []
     assert all(tool.annotations for tool in made.tools)

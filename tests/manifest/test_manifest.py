@@ -22,7 +22,7 @@ import failwell.manifest
 import failwell.server
 from failwell.cli import main
 from failwell.manifest.source import codes_in
-from failwell.server import Group, limit, rate
+from failwell.server import Envelope, Group, limit, rate
 from failwell.server.declared_failures import RAISES_KEY, UNDECLARED_KEY
 
 DATA = Path(__file__).parent.parent / "data"
@@ -216,6 +216,88 @@ def test_where_the_sources_disagree_it_says_so(server: Any) -> None:
         "get: GONE is declared, but neither in the source nor seen",
         "gone: seen, but not listed",
     )
+    # Reading alone does not find everything: that a declared code never comes, only a record of calls can say.
+    assert made(server).notes == ("get: BANK_DOWN is in the source, but not declared",)
+
+
+@pytest.mark.checklist(207)
+def test_contract_003s_three_flags_stand_in_every_entry() -> None:
+    server = MCPServer[Any]("social", log_level="ERROR")
+
+    @server.tool()
+    @fw.raises("not_found", "db_error", requires=["db"], profiles=["api"])
+    def remove() -> None:
+        """Remove."""
+
+    @server.tool()
+    @fw.raises("not_found", mutation=False, profiles=["api"])
+    def show() -> None:
+        """Show."""
+
+    flags = [
+        {key: value for key, value in tool.items() if key.startswith("requires_")}
+        for tool in made(server).to_dict()["tools"]
+    ]
+    unneeded = {"requires_llm": False, "requires_x_client": False}
+    assert flags == [{"requires_db": True, **unneeded}, {"requires_db": False, **unneeded}]
+
+
+def test_servers_of_several_profiles_have_one_manifest() -> None:
+    one, other = MCPServer[Any]("one", log_level="ERROR"), MCPServer[Any]("other", log_level="ERROR")
+
+    def get(key: str) -> str:
+        """Get."""
+        raise fw.NotFound("none")
+
+    for server in (one, other):
+        server.add_tool(fw.raises("NOT_FOUND", requires=["db"])(get))
+    one.add_tool(raises_builtin, name="first")
+    other.add_tool(raises_directly, name="second")
+    sources = [anyio.run(failwell.manifest.of_server, failwell.server.install(each)) for each in (one, other)]
+    whole = failwell.manifest.build(sources, {"second": ["MINE"]})
+    assert [tool.name for tool in whole.tools] == ["first", "get", "second"]
+    assert whole.notes == ()
+    other.remove_tool("get")
+    other.add_tool(raises_directly, name="get")
+    sources[1] = anyio.run(failwell.manifest.of_server, other)
+    assert failwell.manifest.build(sources).notes == ("get: is not the same in each profile",)
+
+
+@pytest.mark.parametrize(
+    ("options", "common"),
+    [
+        ({}, ["INTERNAL_ERROR", "UNKNOWN_TOOL", "VALIDATION_ERROR"]),
+        ({"format": "typed"}, ["INTERNAL", "NOT_FOUND", "VALIDATION"]),
+        ({"format": "v1", "wire": {"gate": "json"}}, ["CLIENT_ERROR", "NOT_FOUND", "UNKNOWN_ERROR"]),
+        ({"format": Envelope()}, ["internal_error", "unknown_tool", "validation_error"]),
+        ({"format": Envelope(strict=True)}, ["not_found", "serialization_error", "validation_error"]),
+        ({"format": "jsonrpc"}, ["INTERNAL_ERROR", "UNKNOWN_TOOL", "VALIDATION_ERROR"]),
+    ],
+    ids=str,
+)
+def test_common_codes_are_those_that_the_server_sends(options: Any, common: list[str]) -> None:
+    server = MCPServer[Any]("shop", log_level="ERROR")
+
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True))
+    def crash(number: int = 0) -> str:
+        """Crash."""
+        raise RuntimeError
+
+    failwell.server.install(server, **options)
+    assert list(made(server).common_error_codes) == common
+
+    async def sent() -> set[str]:
+        async with Client(server) as client:
+            calls = [("crash", {}), ("nowhere", {}), ("crash", {"number": "many"})]
+            answers = [await client.call_tool(name, arguments) for name, arguments in calls]
+        # Without our own part of the answer, in which the codes have their own names, where the format has words of its own.
+        plain = options == {}
+        return {
+            fw.read({**answer.model_dump(by_alias=True), **({} if plain else {"_meta": None})}).code
+            for answer in answers
+        }
+
+    assert sorted(anyio.run(sent)) == common
 
 
 @pytest.mark.checklist(214)
@@ -451,8 +533,8 @@ def test_a_command_and_an_example_are_targets(module: Callable[..., str], capsys
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "name one target"),
-        (["a:b", "--", "cmd"], "name one target"),
+        ([], "name a target"),
+        (["a:b", "--", "cmd"], "name a target"),
         (["nothing"], "is no target"),
         (["no_such_module:server"], "there is no module 'no_such_module'"),
         (["failwell:nothing"], "failwell has no 'nothing'"),

@@ -442,3 +442,52 @@ def test_a_strategy_that_somebody_insists_on_is_an_invitation() -> None:
             for one in (error, error.replace(standing="stated"), error.replace(standing="quoted"), error.replace(origin="local"), error.replace(legacy=True))
         ]  # fmt: skip
         assert [one.next is next and not one.unproven for one in made] == [True, True, False, False, False]
+
+
+def named(*tools: str, **more: Any) -> fw.ToolError:
+    """What a server states under a code that no catalogue knows, with other calls beside it."""
+    error = fw.ToolError("No.", code="ProjectNotFound", actions=list(tools), origin="peer", format="xml", **more)
+    return error.replace(standing="stated")
+
+
+@pytest.mark.parametrize(
+    ("error", "tool", "next_", "calls"),
+    [
+        (named("projects.list"), "projects.get", "alternative", ["projects.list"]),
+        (
+            named("projects.list"),
+            {"name": "pay", "annotations": {"readOnlyHint": False}},
+            "alternative",
+            ["projects.list"],
+        ),
+        # The call itself is no way out, unless it may be made again anyway.
+        (named("pay", "projects.list"), "pay", "alternative", ["projects.list"]),
+        (named("pay"), "pay", "give_up", []),
+        (named("get"), {"name": "get", "annotations": {"readOnlyHint": True}}, "alternative", ["get"]),
+        # Whether it was done is what has to be found out first.
+        (named("projects.list", effect="unknown"), "pay", "ask", []),
+        # A code that is known means what its catalogue says.
+        (fw.Internal("No.", actions=["status"]), "pay", "give_up", ["status"]),
+    ],
+)
+def test_a_code_that_nobody_knows_leads_to_the_calls_it_names(
+    error: fw.ToolError, tool: object, next_: str, calls: list[str]
+) -> None:
+    decision = fw.decide(error, tool=tool)
+    assert (decision.next, [call.tool for call in decision.calls]) == (next_, calls)
+    assert not decision.repeats
+
+
+@pytest.mark.checklist(40, 42, 47)
+@pytest.mark.parametrize(
+    ("error", "log"),
+    [
+        (fw.Invalid("m"), "bad input: m"),
+        (fw.Internal("m"), "internal error: m"),
+        (fw.parse({"content": [{"type": "text", "text": "m"}], "isError": True}), "unstructured error: m"),
+        (fw.NotFound("m"), ""),
+        (fw.Transient("m"), ""),
+    ],
+)
+def test_what_contract_000_has_an_agent_log(error: fw.ToolError, log: str) -> None:
+    assert fw.decide(error, tool={"name": "get", "annotations": {"readOnlyHint": True}}).log == log

@@ -10,6 +10,7 @@ import pickle
 from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -278,6 +279,8 @@ def test_only_a_warning_is_no_error() -> None:
     ]
     assert fw.ToolError("m").severity is fw.Severity.ERROR
     assert fw.to_result(fw.ToolError("m", severity="warning"), "xml")["isError"] is False
+    said = (Path(__file__).parents[2] / "docs" / "model.md").read_text(encoding="utf-8")
+    assert "any other word counts as `error`" in said
 
 
 @pytest.mark.checklist(20, 22)

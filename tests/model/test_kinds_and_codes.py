@@ -208,6 +208,7 @@ def test_required_says_which_argument_is_missing() -> None:
         'Required field "f" is missing.',
         code="MISSING_REQUIRED_FIELD",
         suggestion='Provide the "f" parameter and retry.',
+        fields=[fw.FieldError("f", "Required", rule="required")],
     )
     assert fw.required("f").given("severity") is False
 

@@ -230,7 +230,9 @@ def test_a_crash_is_an_error_with_the_way_there(logger: logging.Logger, structur
 @pytest.mark.parametrize(
     ("error", "level"),
     [
-        pytest.param(fw.Internal("It broke."), "INFO", id="planned"),
+        pytest.param(fw.Conflict("Held."), "INFO", id="planned"),
+        pytest.param(fw.Internal("It broke."), "WARNING", id="internal"),
+        pytest.param(fw.ToolError("Who knows.", code="UNKNOWN_ERROR"), "WARNING", id="unknown"),
         pytest.param(fw.Transient("Later.").critical(), "WARNING", id="critical"),
         pytest.param(fw.NotFound("Gone.").warning(), "INFO", id="advisory"),
     ],

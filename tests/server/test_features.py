@@ -242,13 +242,15 @@ def as_client(named: str, tool: str, arguments: dict[str, Any]) -> Ask:
 def carriers(named: str | None, format: str, schema: bool) -> tuple[int, bool, bool]:
     """How many blocks, whether structured content, and whether the text says that it is an error: by the table."""
     row = None if named is None else find_client(named)
+    # What was asked for is sent, whoever asks.
+    blocks = 2 if format == "v1-both" else 1
     if row is None or row.name == "unknown":
-        return (2 if format == "v1-both" else 1), not schema and format != "text", False
+        return blocks, not schema and format != "text", False
     structured = {
         "instead": format == "canonical",
         "checked": not schema and format != "text",
     }.get(row.structured, format != "text")
-    return (2 if format == "v1-both" and row.blocks == "all" else 1), structured, not row.marks_errors
+    return blocks, structured, not row.marks_errors
 
 
 def carried(result: dict[str, Any]) -> tuple[int, bool, bool]:

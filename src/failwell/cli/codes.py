@@ -40,7 +40,7 @@ def run(options: Namespace) -> int:
         print_json([_row(code) for code in codes])
     else:
         print_table(
-            ("catalog", "code", "kind", "retry", "recovery", "http", "number", "meaning"),
+            ("catalog", "code", "kind", "retry", "recovery", "http", "number", "meaning", "category"),
             [
                 (
                     code.catalog,
@@ -51,6 +51,7 @@ def run(options: Namespace) -> int:
                     str(code.http_status or ""),
                     str(code.number or ""),
                     code.description,
+                    code.category or "",
                 )
                 for code in codes
             ],

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 TARGET is a server in a module (pkg.mod:server, or a function that makes one), the name of an example, the address of a
-server, or a command after --.
+server, or a command after --. Several of them, such as one for each profile, have one manifest together.
 
 examples:
   failwell manifest social                             print the manifest of an example
@@ -32,13 +32,13 @@ def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "manifest",
         help="write or check the manifest of a server's tools",
-        usage="failwell manifest [--write FILE | --check FILE | --markdown] [--profile NAME] [--seen FILE] TARGET\n"
+        usage="failwell manifest [--write FILE | --check FILE | --markdown] [--profile NAME] [--seen FILE] TARGET...\n"
         "       failwell manifest [...] -- CMD...",
         description="Prints every tool of a server with what it needs and how it may fail.",
         epilog=_EPILOG,
         formatter_class=RawDescriptionHelpFormatter,
     )
-    parser.add_argument("target", nargs="?", metavar="TARGET", help="pkg.mod:server, an example, or a URL")
+    parser.add_argument("target", nargs="*", metavar="TARGET", help="pkg.mod:server, an example, or a URL")
     parser.add_argument("--write", metavar="FILE", help="write the manifest to a file instead")
     parser.add_argument("--check", metavar="FILE", help="compare with a file; 1 if anything differs, or there is none")
     parser.add_argument("--profile", metavar="NAME", help="only the tools of a profile")
@@ -88,15 +88,13 @@ def _checked(path: str, manifest: Manifest, load: Any, differences: Any) -> int:
         print(line)
     if lines:
         print(f"failwell: {path} differs from the server; if that is meant: --write {path}", file=sys.stderr)
-    else:
-        print(f"{path} fits: {len(manifest.tools)} tools", file=sys.stderr)
     return 1 if lines else 0
 
 
 def _made(options: Namespace) -> Manifest:
     command = options.after
-    if (options.target is None) == (not command):
-        raise Stop("name one target: pkg.mod:server, an example, a URL, or a command after --")
+    if bool(options.target) is bool(command):
+        raise Stop("name a target: pkg.mod:server, an example, a URL, or a command after --")
     try:
         import anyio
 
@@ -107,24 +105,27 @@ def _made(options: Namespace) -> Manifest:
         seen = read_seen(options.seen) if options.seen is not None else None
     except OSError as problem:
         raise Stop(f"cannot read {options.seen}: {problem.strerror}") from None
-    try:
-        if command:
-            return build(anyio.run(of_command, command), seen)
-        if "://" in options.target:
-            return build(anyio.run(of_url, options.target), seen)
-        return build(anyio.run(of_server, _server(options.target)), seen)
-    except Stop:
-        raise
-    except Exception as problem:
-        where = command[0] if command else options.target
-        raise Stop(f"{where} does not answer as an MCP server: {_innermost(problem)}") from None
+    sources = []
+    for target in options.target or (command[0],):
+        try:
+            if command:
+                sources.append(anyio.run(of_command, command))
+            elif "://" in target:
+                sources.append(anyio.run(of_url, target))
+            else:
+                sources += [anyio.run(of_server, server) for server in _servers(target)]
+        except Stop:
+            raise
+        except Exception as problem:
+            raise Stop(f"{target} does not answer as an MCP server: {_innermost(problem)}") from None
+    return build(sources, seen)
 
 
-def _server(target: str) -> Any:
+def _servers(target: str) -> list[Any]:
     if target in EXAMPLES:
         from failwell import examples
 
-        return examples.build(target)
+        return examples.profiles(target)
     module, colon, name = target.partition(":")
     if not colon or not name:
         raise Stop(f"{target!r} is no target; it looks like pkg.mod:server, or is one of: {', '.join(EXAMPLES)}")
@@ -139,7 +140,7 @@ def _server(target: str) -> Any:
         if not hasattr(found, part):
             raise Stop(f"{module} has no {name!r}")
         found = getattr(found, part)
-    return found() if callable(found) and not hasattr(found, "list_tools") else found
+    return [found() if callable(found) and not hasattr(found, "list_tools") else found]
 
 
 def _innermost(problem: BaseException) -> str:

@@ -18,6 +18,7 @@ from failwell.readers import read, refusal
 from failwell.recovery import Clock as Watch
 from failwell.recovery import Ending, Engine, KeyForgotten, Run, Tools, has_escaped
 
+from .logbook import write_down
 from .system_clock import SYSTEM, Clock
 
 T = TypeVar("T")
@@ -139,6 +140,7 @@ class Course:
         """How long to wait before the call is made again, or what to tell."""
         self.run.failed(outcome)
         verdict = self.run.after(outcome, self.tools)
+        write_down(self.run.report.attempts[-1])
         self._left = verdict.outcome
         if verdict.wait is not None and self.run.takes(verdict):
             return verdict.wait

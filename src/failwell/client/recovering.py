@@ -31,6 +31,7 @@ from .course import ClientCall
 from .drivers import driver_for
 from .explanation import explained, misspelt
 from .local_errors import closed, not_connected, too_late
+from .logbook import write_down
 from .sendable import is_plain, unsendable
 from .surface import attribute_of
 from .system_clock import SYSTEM, Clock
@@ -237,6 +238,7 @@ class Recovering:
             await self._listed(call)
             verdict = run.after(outcome, self._listing.tools)
             outcome = verdict.outcome
+            write_down(report.attempts[-1])
             await self._listen(call, report.attempts[-1])
             if not await self._again(call, verdict):
                 # What was only seen in a success is still a success.

@@ -30,6 +30,12 @@ def build(name: str, *, plain: bool = False) -> Any:
         return module.build()
 
 
+def profiles(name: str) -> list[Any]:
+    """The servers of an example, one for each profile that it can be started in."""
+    module = import_module(f"{__name__}.{name}")
+    return module.profiles() if hasattr(module, "profiles") else [build(name)]
+
+
 def serve(server: Any, *, port: int | None = None, host: str = "127.0.0.1") -> None:
     """Serve what `build` gave on stdio, or over HTTP at `/mcp`."""
     own = type(server).__module__.startswith("fastmcp")

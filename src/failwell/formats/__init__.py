@@ -11,7 +11,7 @@ from .doubt import effect_in, next_step, reason_of
 from .envelope import MODES, build_meta, success
 from .json_schema import SCHEMAS, schema
 from .jsonrpc import MODERN_ERA, is_structured
-from .results import GATES, losses, render, to_jsonrpc, to_result, to_wire
+from .results import GATES, losses, render, to_jsonrpc, to_result, to_wire, unplaced_details
 from .table import FORMATS
 from .text import USUAL_WAIT, mends_all, next_action, usual_action
 from .wire import Format, Outcome, is_number, pretty, read_json, whole
@@ -56,6 +56,7 @@ __all__ = [
     "to_jsonrpc",
     "to_result",
     "to_wire",
+    "unplaced_details",
     "usual_action",
     "v1",
     "whole",

@@ -20,7 +20,6 @@ class Client:
     """
 
     name: str
-    blocks: Literal["all", "first"] = "all"
     structured: Literal["shown", "dropped", "instead", "checked"] = "dropped"
     marks_errors: bool = True
     protocol_errors: Literal["shown", "hidden", "fatal"] = "shown"
@@ -28,23 +27,23 @@ class Client:
     """Only versions before this one."""
 
 
-UNKNOWN: Final = Client("unknown", blocks="first", structured="checked", marks_errors=False, protocol_errors="hidden")
+UNKNOWN: Final = Client("unknown", structured="checked", marks_errors=False, protocol_errors="hidden")
 """A client nobody knows may do the least."""
 
 CLIENTS: Final = (
-    Client("claude-code", blocks="first"),
-    Client("claude-ai", blocks="first"),
+    Client("claude-code"),
+    Client("claude-ai"),
     Client("claude-agent-sdk"),
     Client("openai-agents", marks_errors=False, protocol_errors="hidden"),
     Client("pydantic-ai", structured="instead"),
     Client("langchain-mcp-adapters", protocol_errors="fatal"),
-    Client("smolagents", blocks="first", marks_errors=False, protocol_errors="fatal"),
-    Client("mcpadapt", blocks="first", marks_errors=False, protocol_errors="fatal"),
+    Client("smolagents", marks_errors=False, protocol_errors="fatal"),
+    Client("mcpadapt", marks_errors=False, protocol_errors="fatal"),
     Client("mcp-agent", marks_errors=False),
-    Client("fastmcp", blocks="first"),
+    Client("fastmcp"),
     # The name of the Python SDK, by which clients connect that give none of their own: four are known, and the row is
     # what suits them all.
-    Client("mcp", blocks="first", structured="instead", marks_errors=False, protocol_errors="hidden"),
+    Client("mcp", structured="instead", marks_errors=False, protocol_errors="hidden"),
     Client("mastra", structured="instead", marks_errors=False),
     Client("typescript-sdk", structured="checked", below=(2,)),
     Client("typescript-sdk", structured="shown"),

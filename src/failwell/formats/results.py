@@ -66,6 +66,17 @@ def losses(outcome: Outcome, format: str, *, guard: Guard | None = DEFAULT) -> t
     return tuple(_lost(outcome, None if back is None else careful_of(back, wire)))
 
 
+def unplaced_details(error: ToolError, format: str) -> list[str]:
+    """The details that the form of a contract has no place for, though it has one for most."""
+    spec = FORMATS[format]
+    if spec.room is None:
+        return []
+    wire = spec.dump(told_in(error, spec))
+    held = wire.get(spec.room) if isinstance(wire, dict) else None
+    given = error.details.items()
+    return [name for name, value in given if not isinstance(held, dict) or (name, value) not in held.items()]
+
+
 def to_result(
     outcome: Outcome,
     format: str = "text",
@@ -83,11 +94,12 @@ def to_result(
 ) -> dict[str, Json]:
     """The failure as the result of a tool call, ready for the wire.
 
-    `gate` chooses between a block for people, one for programs, or both. `client` is who asked, as `name/version`: what
-    it is known to show its model decides which parts are sent and how much the text says. `output_schema` says that the
-    tool declares one: then there is no `structuredContent`, since some clients check it and throw. `meta=False` leaves
-    out the canonical error in `_meta`. `prefix` goes before the text for people. `denial` says of a refused permission
-    also what SEP-2643 drafts for it, under a key of the MCP project's: experimental.
+    `gate` chooses between a block for people, one for programs, or both, whoever asks. `client` is who asked, as
+    `name/version`: what it is known to show its model decides which other parts are sent and how much the text says.
+    `output_schema` says that the tool declares one: then there is no `structuredContent`, since some clients check it
+    and throw. `meta=False` leaves out the canonical error in `_meta`. `prefix` goes before the text for people.
+    `denial` says of a refused permission also what SEP-2643 drafts for it, under a key of the MCP project's:
+    experimental.
     """
     if gate not in (None, *GATES):
         raise ValueError(f"There is no gate {gate!r}; use 'markdown', 'json' or 'both'.")
@@ -142,9 +154,7 @@ def _blocks(
     gate = gate or spec.gate
     if gate == "json":
         return [programs]
-    if gate == "markdown" or (client is not None and client.blocks == "first"):
-        return [people]
-    return [people, programs]
+    return [people] if gate == "markdown" else [people, programs]
 
 
 def to_jsonrpc(
@@ -228,4 +238,5 @@ __all__ = [
     "to_jsonrpc",
     "to_result",
     "to_wire",
+    "unplaced_details",
 ]

@@ -14,6 +14,7 @@ from failwell.model import (
     UNSET,
     Action,
     Effect,
+    FieldError,
     Json,
     Kind,
     NeedsInput,
@@ -28,7 +29,7 @@ from failwell.model import (
 
 from .doubt import doubt, effect_in, harmless, next_step
 from .wire import Format, build, whole
-from .xml_writer import field_text
+from .xml_writer import field_text, missing_field
 
 _BY_STRATEGY: Final = {
     Strategy.USER_ACTION: "Ask the user: something has to be changed first.",
@@ -48,12 +49,18 @@ def dump(error: ToolError) -> str:
     if error.effect in IN_DOUBT and error.is_error:
         return " ".join(sentence for sentence in (doubt(error), *_after_doubt(error)) if sentence)
     sentences = [_sentence(as_prose(error.message)) or _sentence(error.title)]
-    sentences += [f"{problem.name}: {_sentence(field_text(problem))}" for problem in error.fields]
+    problems = [problem for problem in error.fields if not _is_told(error, problem)]
+    sentences += [f"{problem.name}: {_sentence(field_text(problem))}" for problem in problems]
     if len(sentences) == 2 and sentences[1].startswith(sentences[0].rstrip(".")):
         # A message that is its one problem in other people's words would say it twice.
         del sentences[0]
     sentences += next_action(error)
     return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _is_told(error: ToolError, problem: FieldError) -> bool:
+    """Whether the message says of an argument all there is to say."""
+    return problem.rule == "required" and missing_field(error.code, error.message) == problem.name
 
 
 def as_prose(message: str) -> str:

@@ -19,14 +19,13 @@ from .wire import (
     is_only_error,
     kept_map,
     outward,
+    placed,
     restore,
-    spread,
     stow_in,
     whole,
 )
 
 TYPES: Final = {kind.value.upper(): kind for kind in Kind}
-_OWN: Final = frozenset({"retry_after", "conflicts"})
 
 
 def dump(error: ToolError) -> dict[str, Json]:
@@ -36,7 +35,7 @@ def dump(error: ToolError) -> dict[str, Json]:
     if error.retry_after is not None:
         said["retry_after"] = whole(error.retry_after)
     wire: dict[str, Json] = {"type": error.type, "message": error.message, "recoverable": error.recoverable}
-    if data := {**spread(error, _OWN), **said}:
+    if data := {**placed(error, said, "retry_after"), **said}:
         wire["data"] = data
     return wire
 
@@ -94,5 +93,6 @@ FORMAT: Final = Format(
     signs=(Sign(40, "type", load), Sign(50, "error", load, is_whole=is_only_error)),
     own_words=frozenset({"recoverable"}),
     terse=True,
+    room="data",
     again=Form(ruled=frozenset({"TRANSIENT"}), final=True),
 )

@@ -9,7 +9,7 @@ from failwell.model import IN_DOUBT, Code, Form, Json, NeedsInput, ToolError, ea
 
 from .crosswalk import ROWS, core_code
 from .text import as_prose
-from .wire import RESERVED, Blocks, Format, Outcome, Sign, build, kept_map, outward, pretty, restore, spread, stow_in
+from .wire import RESERVED, Blocks, Format, Outcome, Sign, build, kept_map, outward, placed, pretty, restore, stow_in
 
 ERROR: Final = "toolError:v1"
 QUESTION: Final = "needsInput:v1"
@@ -17,9 +17,6 @@ QUESTION: Final = "needsInput:v1"
 
 def _is_status(value: Json) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599
-
-
-_OWN: Final = frozenset({"statusCode", "retryAfter"})
 
 
 def code_of(error: ToolError) -> str:
@@ -67,7 +64,7 @@ def dump(error: ToolError, *, strict: bool = False) -> dict[str, Json]:
         "message": error.message,
         "retryable": error.retryable if known is None else known.retryable,
     }
-    if details := {**said, **spread(error, _OWN)}:
+    if details := {**said, **placed(error, said, "retryAfter")}:
         wire["details"] = details
     return wire
 
@@ -167,6 +164,7 @@ FORMAT: Final = Format(
     last_counts=True,
     gate="markdown",
     terse=True,
+    room="details",
     dress=_dress,
     # Contract 001 says of what is not retryable that the user has to act, without exception.
     again=Form(flagged=True, asks=True),

@@ -119,6 +119,8 @@ class Format:
     where the block for people says everything."""
     meta_key: str | None = None
     """Where its object travels in `_meta`, instead of in `structuredContent`."""
+    room: str | None = None
+    """The key of its object under which all details stand, but for those that only the reserved key has room for."""
     whole: bool = False
     """Whether its object says everything, so that it may stand instead of the text."""
     is_failure: bool = False
@@ -473,6 +475,13 @@ def whole(delay: float) -> int:
 def spread(error: ToolError, own: Container[str]) -> dict[str, Json]:
     """The details that may stand beside the contract's own keys: those that could not be taken for one of them."""
     return {name: value for name, value in error.details.items() if name != RESERVED and name not in own}
+
+
+def placed(error: ToolError, said: Container[str], delay: str) -> dict[str, Json]:
+    """The details in a contract's open map, where one with the name of a field of the contract's stands in its place,
+    unless the error has a value of its own there (`said`), or it is a delay after which nothing is to be done again."""
+    taken = {RESERVED, delay} if error.effect in IN_DOUBT else {RESERVED}
+    return {name: value for name, value in error.details.items() if name not in taken and name not in said}
 
 
 def is_number(value: Json) -> bool:

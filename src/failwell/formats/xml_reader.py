@@ -15,7 +15,7 @@ from failwell.model import text as encodable
 
 from .doubt import author_of, effect_in
 from .wire import RESERVED, brief, build, outward, read_json, restore
-from .xml_writer import dump, escape
+from .xml_writer import dump, escape, missing_field
 
 _OPEN = pattern(
     r"<(message|recovery|available_actions|action|details|detail|retry_after|field)"
@@ -104,15 +104,18 @@ def _load_tool_error(attributes: dict[str, str], body: str, notes: list[str]) ->
         field = _discriminator(message)
         actions += [{"tool": "", "arguments": {field: choice}} for choice in choices]
     carried = details.pop(RESERVED, None)
+    code = attributes.get("code") or None
+    missing = missing_field(code, message)
     error = build(
         "xml",
         message,
         {
-            "code": attributes.get("code") or None,
+            "code": code,
             "severity": attributes.get("severity"),
             "suggestion": recovery and author_of(recovery),
             "effect": recovery and effect_in(recovery),
             "actions": actions,
+            "fields": None if missing is None else (FieldError(missing, "Required", rule="required"),),
             "details": details,
             "retry_after": delay,
         },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Final
 
 from failwell.model import FIX_FIELDS, UNSET, Action, FieldError, Json, Kind, ToolError, compact, pattern, shown
@@ -14,7 +15,9 @@ from .wire import RESERVED
 ROUTING: Final = frozenset({"MISSING_DISCRIMINATOR", "INVALID_DISCRIMINATOR", "UNKNOWN_ACTION"})
 """Codes of a grouped tool that could not find out what was wanted; the contract writes them in a form of their own."""
 
-_STRUCTURAL: Final = ROUTING | {"MISSING_REQUIRED_FIELD"}
+_MISSING: Final = "MISSING_REQUIRED_FIELD"
+_STRUCTURAL: Final = ROUTING | {_MISSING}
+_REQUIRED = pattern(r'Required field "(.*)" is missing\.', re.DOTALL)
 
 _ILLEGAL = pattern("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TEXT_ESCAPES: Final = str.maketrans({"&": "&amp;", "<": "&lt;", "\r": "&#13;"})
@@ -46,6 +49,12 @@ def dump(error: ToolError, *, layout: str = "indent", carried: dict[str, Json] |
 def is_validation(error: ToolError) -> bool:
     """Whether the contract writes the error as `<validation_error>`."""
     return bool(error.fields) and error.kind is Kind.VALIDATION and error.code not in _STRUCTURAL
+
+
+def missing_field(code: str | None, message: str) -> str | None:
+    """The argument that the contract's sentence for a missing one names."""
+    told = _REQUIRED.fullmatch(message) if code == _MISSING else None
+    return told and told[1]
 
 
 def _validation_rows(error: ToolError, carried: dict[str, Json] | None) -> list[tuple[int, str]]:

@@ -21,7 +21,7 @@ BOUND: Final[Mapping[str, str]] = {"policy_": "workflow"}
 
 def problems(manifest: Manifest) -> list[str]:
     """The rules of contract 003 that tie flags, profiles and codes together, where they are broken."""
-    rules = (*_RULES, *_SOCIAL) if _is_social(manifest) else _RULES
+    rules = (*_RULES, *_SOCIAL) if is_social(manifest.tools) else _RULES
     found = [f"{tool.name}: {wrong}" for tool in manifest.tools for rule in rules for wrong in rule(tool)]
     names = [tool.name for tool in manifest.tools]
     if names != sorted(names):
@@ -57,9 +57,9 @@ def _codes(tool: ToolEntry) -> Iterable[str]:
         yield f"{', '.join(unknown)} in no catalogue"
 
 
-def _is_social(manifest: Manifest) -> bool:
+def is_social(tools: Iterable[ToolEntry]) -> bool:
     """Whether the codes are those of contract 003: a closed set, whose flags say what must be in it."""
-    known = (find(code, exact=True) for tool in manifest.tools for code in tool.possible_error_codes)
+    known = (find(code, exact=True) for tool in tools for code in tool.possible_error_codes)
     return any(code is not None and code.catalog == "social" for code in known)
 
 

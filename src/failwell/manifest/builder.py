@@ -12,6 +12,7 @@ from failwell.model import upper_snake
 from failwell.observe import CallEvent
 from failwell.server import COMMON, gate_of
 
+from .audit import NEEDED, is_social
 from .entries import HINTS, Manifest, ToolEntry, digest
 from .origins import Listed, Source
 from .source import codes_in
@@ -20,31 +21,37 @@ Seen = Mapping[str, Iterable[str]]
 _COMMON = frozenset(COMMON)
 
 
-def build(source: Source, seen: Seen | None = None) -> Manifest:
-    """The manifest of what was listed. Its notes say where the three sources of codes do not agree."""
+def build(sources: Source | list[Source], seen: Seen | None = None) -> Manifest:
+    """The manifest of what was listed, by one server or by one for each profile. Its notes say what is wrong."""
+    sources = [sources] if isinstance(sources, Source) else sources
     seen = seen or {}
-    entries, notes = [], []
-    rows = {code for row in source.table.own_rows() for code in codes_in(row, source.table)}
-    for listed in source.tools:
-        entry, remarks = _entry(listed, source, tuple(seen.get(listed.tool.name, ())), rows)
-        entries.append(entry)
-        notes += remarks
-    flags = sorted({flag for entry in entries for flag in entry.requires})
-    names = {entry.name for entry in entries}
-    notes += [f"{name}: seen, but not listed" for name in seen if name not in names and not name.startswith("(")]
+    entries: dict[str, ToolEntry] = {}
+    notes: list[str] = []
+    for source in sources:
+        rows = {code for row in source.table.own_rows() for code in codes_in(row, source.table)}
+        for listed in source.tools:
+            entry, remarks = _entry(listed, source, seen.get(listed.tool.name), rows)
+            notes += remarks
+            if entries.setdefault(entry.name, entry) != entry:
+                notes.append(f"{entry.name}: is not the same in each profile")
+    flags = {flag for entry in entries.values() for flag in entry.requires}
+    if is_social(entries.values()):
+        # Contract 003 has its three flags in every entry, whether a tool needs anything or not.
+        flags.update(NEEDED)
+    notes += [f"{name}: seen, but not listed" for name in seen if name not in entries and not name.startswith("(")]
     return Manifest(
-        tools=tuple(sorted(entries, key=lambda entry: entry.name)),
-        flags=tuple(flags),
-        common_error_codes=COMMON if source.format is not None else (),
-        notes=tuple(notes),
+        tools=tuple(entries[name] for name in sorted(entries)),
+        flags=tuple(sorted(flags)),
+        common_error_codes=tuple(sorted({code for source in sources for code in source.common})),
+        notes=tuple(dict.fromkeys(notes)),
     )
 
 
-def _entry(listed: Listed, source: Source, seen: tuple[str, ...], rows: set[str]) -> tuple[ToolEntry, list[str]]:
+def _entry(listed: Listed, source: Source, seen: Iterable[str] | None, rows: set[str]) -> tuple[ToolEntry, list[str]]:
     tool, said = listed.tool, listed.said
     found = {code for function in listed.functions for code in codes_in(function, source.table)} | set(listed.ruled)
     declared = set(said.codes)
-    sources = {"declared": declared, "in the source": found, "seen": set(seen) - set(COMMON)}
+    sources = {"declared": declared, "in the source": found, "seen": set(seen or ()) - set(COMMON)}
     codes = (declared or found) | sources["seen"] | set(listed.ruled)
     hints = _hints(tool.annotations)
     mutation = said.mutation if said.mutation is not None else not hints.get("readOnlyHint", False)
@@ -61,10 +68,12 @@ def _entry(listed: Listed, source: Source, seen: tuple[str, ...], rows: set[str]
         formats=GATES if gated else (source.format,) if source.format is not None else (),
     )
     sources["in a row of the table"] = rows
-    return entry, _disagreements(tool.name, sources, set(listed.ruled), bool(listed.functions))
+    # Reading does not find everything, so that only a tool that was watched can be said never to fail so.
+    watched = seen is not None and bool(listed.functions)
+    return entry, _disagreements(tool.name, sources, set(listed.ruled), watched)
 
 
-def _disagreements(name: str, sources: Mapping[str, set[str]], ruled: set[str], readable: bool) -> list[str]:
+def _disagreements(name: str, sources: Mapping[str, set[str]], ruled: set[str], watched: bool) -> list[str]:
     """What one source knows and the declaration does not, and what is declared and found nowhere."""
     declared = {upper_snake(code) for code in sources["declared"]}
     if not declared:
@@ -73,7 +82,7 @@ def _disagreements(name: str, sources: Mapping[str, set[str]], ruled: set[str], 
     for where in ("in the source", "seen"):
         missing = sorted(code for code in sources[where] - ruled if upper_snake(code) not in declared | _COMMON)
         notes += [f"{name}: {code} is {where}, but not declared" for code in missing]
-    if readable:
+    if watched:
         # Which exceptions reach a row of the author's own table is not to be seen in the source.
         found = (code for where in ("in the source", "seen", "in a row of the table") for code in sources[where])
         known = {upper_snake(code) for code in found}

@@ -31,6 +31,8 @@ class Source(NamedTuple):
     tools: tuple[Listed, ...]
     table: Table = DEFAULT
     format: str | None = None
+    common: tuple[str, ...] = ()
+    """The codes that any of them may answer."""
 
 
 async def of_server(server: Any) -> Source:
@@ -50,9 +52,9 @@ async def of_server(server: Any) -> Source:
         refusals = named.union(ruled(functions), ROUTING if group is not None else ())
         said = said_of(function) if function is not None else published(tool)
         found.append(Listed(tool, said, functions, tuple(sorted(refusals))))
-    if options is None:
+    if boundary is None or options is None:
         return Source(tuple(found))
-    return Source(tuple(found), options.table, options.form)
+    return Source(tuple(found), options.table, options.form, boundary.common_codes())
 
 
 async def of_command(command: Sequence[str]) -> Source:

@@ -106,6 +106,7 @@ class Decision:
     calls: tuple[Action, ...] = ()
     holders: tuple[str, ...] = ()
     log: str = ""
+    """What to write into the log about it, where contract 000 asks for that."""
     doubtful: bool = False
     """Whether the call may have done something already: then it is not to be made again, by anybody, unseen."""
     unproven: bool = False
@@ -175,10 +176,15 @@ def decide(
     if error.effect is Effect.PARTIAL:
         return _resume(error)
 
-    doubt = _doubt(error, Traits.of(tool).known(trusted=rules.trust_annotations), delivery, keyed)
+    called = Traits.of(tool)
+    doubt = _doubt(error, called.known(trusted=rules.trust_annotations), delivery, keyed)
     if doubt is None:
         error, history = _harmless(error), [_harmless(earlier) for earlier in history]
         return _TAKE[_wanted(error)](error, history, rules, now)
+    # The call itself is no way out, whoever names it.
+    others = [action for action in error.actions if action.tool not in (error.tool, called.name)]
+    if len(others) < len(error.actions) and _wanted(error) is Next.ALTERNATIVE:
+        error = error.replace(actions=others)
     wanted = _wanted(error)
     # A corrected call is another call, yet it does the same thing a second time if the first one did it.
     if wanted is Next.RETRY or delivery == "unanswered" or error.effect is Effect.UNKNOWN:
@@ -202,8 +208,12 @@ def _wanted(error: ToolError) -> Next:
         wanted = _plain_conflict(error)
     else:
         wanted = _BY_KIND[error.kind]
-    if error.retryable and wanted is Next.GIVE_UP and not _insists(error, ToolError.strategy):
-        wanted = Next.RETRY
+    if wanted is Next.GIVE_UP and not _insists(error, ToolError.strategy):
+        if error.retryable:
+            wanted = Next.RETRY
+        elif error.actions and error.info is None:
+            # That it is given up is only what follows from a code that no catalogue knows; the calls were named.
+            wanted = Next.ALTERNATIVE
     if wanted is Next.RETRY and error.kind is Kind.TRANSIENT and not error.retryable:
         # TLS_ERROR and the like: of the passing kind, but the catalogue says that waiting does not help.
         return Next.GIVE_UP
@@ -333,7 +343,8 @@ def _fix(error: ToolError, history: Sequence[ToolError], policy: Policy, now: da
 def _alternative(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
     names = ", ".join(action.tool for action in error.actions if action.tool)
     way = f"try {names}" if names else "skip it or look for another"
-    return Decision(Next.ALTERNATIVE, f"It does not exist; {way}.", calls=error.actions, patch=error.patch)
+    why = "It does not exist" if error.kind is Kind.NOT_FOUND else "The same call would not help"
+    return Decision(Next.ALTERNATIVE, f"{why}; {way}.", calls=error.actions, patch=error.patch)
 
 
 def _negotiate(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
@@ -348,7 +359,7 @@ def _ask(error: ToolError, history: Sequence[ToolError], policy: Policy, now: da
 
 def _give_up(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
     why = "It is unstructured, so nothing tells how to go on" if error.legacy else "Calling again would not help"
-    return Decision(Next.GIVE_UP, f"{why}: {_sentence(error.message)}", calls=error.actions)
+    return Decision(Next.GIVE_UP, f"{why}: {_sentence(error.message)}", calls=error.actions, log=_given_up(error))
 
 
 _TAKE: Final[dict[Next, Callable[[ToolError, Sequence[ToolError], Policy, datetime | None], Decision]]] = {
@@ -362,12 +373,11 @@ _TAKE: Final[dict[Next, Callable[[ToolError, Sequence[ToolError], Policy, dateti
 
 
 def _verify(error: ToolError, doubt: str) -> Decision:
-    checks = _checks(error)
+    checks, log = _checks(error), _given_up(error)
     if checks:
-        return Decision(Next.VERIFY, f"{doubt}; {checks[0].tool} tells.", calls=checks, doubtful=True)
-    return Decision(
-        Next.ASK, f"{doubt}, and no call is known that would tell; ask before making it again.", doubtful=True
-    )
+        return Decision(Next.VERIFY, f"{doubt}; {checks[0].tool} tells.", calls=checks, log=log, doubtful=True)
+    why = f"{doubt}, and no call is known that would tell; ask before making it again."
+    return Decision(Next.ASK, why, log=log, doubtful=True)
 
 
 def _resume(error: ToolError) -> Decision:
@@ -392,6 +402,13 @@ def _checks(error: ToolError) -> tuple[Action, ...]:
 
 def _bad_input(error: ToolError) -> str:
     return f"bad input: {error.message}"
+
+
+def _given_up(error: ToolError) -> str:
+    """What contract 000 has an agent log before it gives up: what broke, and what nobody can read."""
+    if error.legacy:
+        return f"unstructured error: {error.message}"
+    return f"internal error: {error.message}" if error.kind is Kind.INTERNAL else ""
 
 
 def _sentence(message: str) -> str:

@@ -522,4 +522,5 @@ def required(field: str) -> ToolError:
         code="MISSING_REQUIRED_FIELD",
         severity=None,
         suggestion=f'Provide the "{name}" parameter and retry.',
+        fields=[FieldError(name, "Required", rule="required")],
     )

@@ -14,6 +14,8 @@ from failwell.model import Json, Kind, Severity, ToolError, pattern, plain_map, 
 
 EVENT: Final = "tool_error"
 _METHODS: Final = {logging.ERROR: "error", logging.WARNING: "warning", logging.INFO: "info"}
+# Contract 001 has these logged for investigation.
+_UNCLASSIFIED: Final = frozenset({"UNKNOWN_ERROR", "INTERNAL_ERROR"})
 _LONGEST_NAME: Final = 200
 _MOST_FIELDS: Final = 10
 _DEEPEST_TRACEBACK: Final = 20
@@ -80,8 +82,9 @@ def way(exc: BaseException) -> str:
 def _level(error: ToolError, crash: bool) -> int:
     if crash:
         return logging.ERROR
-    # The author says that somebody has to look at it.
-    return logging.WARNING if error.severity is Severity.CRITICAL else logging.INFO
+    # The author says that somebody has to look at it, or that nobody could tell what happened.
+    is_looked_at = error.severity is Severity.CRITICAL or (error.is_error and error.code in _UNCLASSIFIED)
+    return logging.WARNING if is_looked_at else logging.INFO
 
 
 def _listens(logger: Any, level: int) -> bool:

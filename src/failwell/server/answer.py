@@ -22,20 +22,22 @@ from failwell.formats import (
     render,
     to_result,
     to_wire,
+    unplaced_details,
     v1,
 )
 from failwell.guards import Guard, secret_paths
 from failwell.model import Effect, Json, Kind, Nature, NeedsInput, ToolError, text
 from failwell.observe import log_failure, new_id
 from failwell.readers import classify, from_error, from_pydantic, is_order, named, refusal, said
-from failwell.schema import anchored, errors_of, loc_of
+from failwell.schema import Checkers, anchored, errors_of, loc_of
 
 from .aftermath import Aftermath
-from .declared_failures import UNDECLARED_KEY, is_undeclared, ruled, said_of
+from .declared_failures import COMMON, INPUT_DECLINED, UNDECLARED_KEY, is_undeclared, ruled, said_of
 from .envelopes import Envelope
 from .facts import URL_ELICITATION, BrokenResult, Facts
-from .once.repeats import CODES
+from .once.repeats import CODES, Once
 from .options import Options
+from .outputs import worded
 from .served_call import FORMAT_KEY, ServedCall, gate_of
 
 log = logging.getLogger("failwell.server")
@@ -53,6 +55,7 @@ _GATED: Final = v1.FORMAT.name
 # Options of `to_result` that are not one format's own.
 _GENERAL: Final = frozenset({"carry", "gate", "meta", "prefix", "denial"})
 _OF_RESULTS: Final = _GENERAL - {"carry"}
+_MOST_TOLD: Final = 1000
 # Not JSON, no request, no such method.
 _OF_REQUESTS: Final = frozenset({-32700, -32600, -32601})
 
@@ -63,6 +66,9 @@ class Answering:
     def __init__(self, options: Options) -> None:
         self.options = options
         self._envelope = options.format if isinstance(options.format, Envelope) else None
+        self.once = Once.of(options.idempotency)
+        self._checkers = Checkers()
+        self._unplaced: set[tuple[str, tuple[str, ...]]] = set()
         self._guards: dict[int, tuple[Any, Guard]] = {}
         self.aftermath = Aftermath(options.reads)
 
@@ -182,12 +188,8 @@ class Answering:
         """
         options, era = self.options, call.era
         guard = self._guard(tool.schema)
-        if isinstance(outcome, ToolError):
-            if outcome.code in options.protocol:
-                raise self.protocol_error(outcome, era=era)
-            if tool.structured and not outcome.is_error:
-                # A result that is no error must have the promised form, and a remark alone has not.
-                outcome = outcome.replace(severity="error")
+        if isinstance(outcome, ToolError) and outcome.code in options.protocol:
+            raise self.protocol_error(outcome, era=era)
         outcome = guard(outcome)
         asked_for = call.wanted()
         own = options.form
@@ -197,6 +199,10 @@ class Answering:
             wire["gate"] = gate
             if asked_for is None and not FORMATS[name].gated:
                 name = _GATED
+        client = self._client(call)
+        if gate in ("json", "both") and client is not None and client.structured == "instead":
+            # Who asks for the object may see it instead of the text.
+            client = replace(client, structured="shown")
         if self._envelope is not None and name == own:
             wire |= self._envelope.now() | {"strict": self._envelope.strict, "elapsed_ms": call.elapsed_ms}
         with_meta = wire.pop("meta", True)
@@ -205,7 +211,7 @@ class Answering:
         if isinstance(said, ToolError) and self._is_guess(said, tool) and not FORMATS[name].again.relayed:
             said = said.replace(kind=Kind.INTERNAL, **dict.fromkeys(_GUESSED), effect=None, standing="quoted")
         # Guarded above; a message that says everything may have to be cut, though.
-        whole = guard(_whole(said, name, as_written)) if terse else said
+        whole = guard(self._whole(said, name, as_written)) if terse else said
         answer = to_result(
             whole,
             name,
@@ -213,21 +219,29 @@ class Answering:
             era=era,
             # Who negotiates our extension knows what a failure looks like.
             output_schema=tool.structured and call.extension is None,
-            client=self._client(call),
+            client=client,
             meta=False,
             **wire,
         )
         if whole.message != said.message:
             _say_once(answer, whole)
+        if tool.output is not None and answer.get("isError") is False and isinstance(outcome, ToolError):
+            # A result that is no error must have the promised form.
+            content = worded(answer["content"][0]["text"], self._checkers(tool.output))
+            if content is None:
+                return self.result(outcome.replace(severity="error"), tool, call, as_written=as_written)
+            answer["structuredContent"] = content
+        elif tool.structured:
+            # A question has no such form.
+            answer["isError"] = True
+        if isinstance(outcome, ToolError) and outcome.details and not wire.get("carry"):
+            self._tell_unplaced(outcome, tool, name)
         if options.check_declared and isinstance(outcome, ToolError) and self._is_undeclared(outcome, tool):
             answer["_meta"] = {**answer.get("_meta", {}), UNDECLARED_KEY: outcome.code}
         if with_meta:
             answer["_meta"] = {META_KEY: outcome.to_dict(), **answer.get("_meta", {})}
             if asked_for is not None:
                 answer["_meta"][FORMAT_KEY] = name
-        if tool.structured:
-            # Neither has a question.
-            answer["isError"] = True
         # The runner says which kind of result it is, in the era's own words.
         answer.pop("resultType", None)
         return answer
@@ -238,6 +252,26 @@ class Answering:
         is_guess = error.standing == "quoted" and error.effect is None and error.retryable
         return is_guess and self.aftermath.nature(tool) in (Nature.WRITE, Nature.UNMARKED)
 
+    def _whole(self, outcome: Outcome, format: str, as_written: bool) -> Outcome:
+        """The outcome with a message that says everything, for a format whose message is all that a model reads."""
+        if isinstance(outcome, NeedsInput):
+            if FORMATS[format].ask is not None:
+                return outcome
+            known = {name: getattr(outcome, name) for name in ("fields", "reason", "suggestions", "options")}
+            return NeedsInput(render(outcome, "text", guard=None), **known)
+        is_enough = self.options.as_written or not any(getattr(outcome, name) for name in _NEEDED)
+        if as_written and is_enough and outcome.effect in (None, Effect.NONE):
+            return outcome
+        return outcome.replace(message=render(outcome, "text", guard=None))
+
+    def _tell_unplaced(self, error: ToolError, tool: Facts, format: str) -> None:
+        """Say, once for each tool, which details the form of a contract has no place for: they are in `_meta` alone."""
+        unplaced = tuple(unplaced_details(error, format))
+        if unplaced and (tool.name, unplaced) not in self._unplaced and len(self._unplaced) < _MOST_TOLD:
+            self._unplaced.add((tool.name, unplaced))
+            names, how = ", ".join(unplaced), "wire={'carry': True} sends them too"
+            log.warning("%s: %s has no place for the details %s; %s.", tool.label, format, names, how)
+
     def _is_undeclared(self, error: ToolError, tool: Facts) -> bool:
         named = (*self.options.rules.get("*", ()), *self.options.rules.get(tool.name, ()))
         codes = (*ruled((tool.function,)), *(code for rule in named for code in rule.codes), *CODES)
@@ -246,6 +280,22 @@ class Answering:
             return False
         log.warning("%s sends %s, which it does not declare; add it to raises(…).", tool.label, error.code)
         return True
+
+    def common_codes(self) -> tuple[str, ...]:
+        """What any tool of this server may answer, whatever it does itself, by the names that its format sends."""
+        options = self.options
+        codes = {*COMMON, *(CODES if self.once is not None else ())}
+        if options.on_missing == "ask":
+            codes.add(INPUT_DECLINED)
+        spec = FORMATS[options.form]
+        given = {**options.wire, **({} if self._envelope is None else {"strict": self._envelope.strict})}
+        chosen = {name: value for name, value in given.items() if name in spec.options}
+
+        def sent(code: str) -> str:
+            back = None if spec.prose else spec.load(to_wire(ToolError(code=code), spec.name, **chosen))
+            return back.code or code if isinstance(back, ToolError) else code
+
+        return tuple(sorted(map(sent, codes)))
 
     def _format(self, call: ServedCall) -> str:
         """The format of an answer to this call: what the client asked for, or the author's."""
@@ -333,18 +383,6 @@ def _debug(exc: BaseException, error: ToolError) -> str | None:
 def identified(error: ToolError) -> ToolError:
     """The error with an id of its own, by which the log is searched."""
     return error if error.correlation_id is not None else error.replace(correlation_id=new_id())
-
-
-def _whole(outcome: Outcome, format: str, as_written: bool) -> Outcome:
-    """The outcome with a message that says everything, for a format whose message is all that a model reads of it."""
-    if isinstance(outcome, NeedsInput):
-        if FORMATS[format].ask is not None:
-            return outcome
-        known = {name: getattr(outcome, name) for name in ("fields", "reason", "suggestions", "options")}
-        return NeedsInput(render(outcome, "text", guard=None), **known)
-    if as_written and outcome.effect in (None, Effect.NONE) and not any(getattr(outcome, name) for name in _NEEDED):
-        return outcome
-    return outcome.replace(message=render(outcome, "text", guard=None))
 
 
 def _say_once(answer: dict[str, Any], outcome: Outcome) -> None:

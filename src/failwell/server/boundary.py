@@ -22,7 +22,7 @@ from .aftermath import tell_unmarked
 from .answer import Answering, identified
 from .extras import IGNORED
 from .facts import Facts, Failed, as_listed, taken
-from .once.repeats import Once, key_of
+from .once.repeats import key_of
 from .options import Options, is_untouched
 from .outputs import fitted
 from .questions import Answers, ask, can_ask, missing, resumed
@@ -48,7 +48,6 @@ class Boundary(Answering):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self.stats = Stats()
-        self.once = Once.of(options.idempotency)
         self.listed: Callable[[], list[Facts] | Awaitable[list[Facts]]] | None = None
         """How to list the tools of the server; set by its adapter."""
         self._has_told = False

@@ -19,7 +19,8 @@ COMMON: Final = ("INTERNAL_ERROR", "UNKNOWN_TOOL", "VALIDATION_ERROR")
 """What any tool of a server with Failwell may answer, whatever it does itself."""
 ROUTING: Final = ("INVALID_DISCRIMINATOR", "MISSING_DISCRIMINATOR", "UNKNOWN_ACTION")
 """What a grouped tool may answer before it knows the action."""
-_INPUT_DECLINED: Final = "INPUT_DECLINED"
+INPUT_DECLINED: Final = "INPUT_DECLINED"
+"""What it may answer where it asks the user."""
 
 
 class Standing:
@@ -101,5 +102,5 @@ def is_undeclared(error: ToolError, said: Declared, rules: tuple[str, ...]) -> b
     """Whether a tool that declares its codes sends another one."""
     if not said.codes or error.code is None:
         return False
-    allowed = {*said.codes, *rules, *COMMON, *ROUTING, _INPUT_DECLINED}
+    allowed = {*said.codes, *rules, *COMMON, *ROUTING, INPUT_DECLINED}
     return upper_snake(error.code) not in {upper_snake(code) for code in allowed}

@@ -23,7 +23,8 @@ class Facts:
 
     name: str
     schema: Mapping[str, Any] | None = None
-    structured: bool = False
+    output: Mapping[str, Any] | None = None
+    """The schema of what it promises to return."""
     traits: Traits = NOTHING_KNOWN
     action: str | None = None
     """Which action of a grouped tool was called."""
@@ -35,7 +36,7 @@ class Facts:
         cls,
         name: str,
         schema: Any,
-        structured: bool,
+        output: Any,
         annotations: Any,
         action: str | None = None,
         function: Any = None,
@@ -46,11 +47,16 @@ class Facts:
         return cls(
             name,
             schema if isinstance(schema, Mapping) else None,
-            structured,
+            output if isinstance(output, Mapping) else None,
             replace(traits, name=name if action is None else action),
             action,
             function,
         )
+
+    @property
+    def structured(self) -> bool:
+        """Whether it promises what it returns."""
+        return self.output is not None
 
     @property
     def marks_effects(self) -> bool:

@@ -45,6 +45,9 @@ class Options:
     publish: list with each tool, under `_meta`, what `failwell.raises` declares about it.
     check_declared: for tests: a code that a tool sends and does not declare is logged, and marked in `_meta`.
     max_output: how many characters a successful result may have; longer ones are cut, and say so.
+    as_written: whether the message of an author's own error leaves as they wrote it, in the formats whose message is
+        all that a model reads of it (`typed`, `v1`, `envelope`). Unless asked for, it says there what else the error
+        has to say: what to do, and how long to wait. Of a call that may have been done it always says so.
     show_reference: whether the text names the failure's correlation id, which is in the log and in `_meta` anyway.
     logger: where failures are written, a logger of `logging` or of structlog; "failwell.server" unless given.
     hooks: called with a `failwell.observe.CallEvent` after every call.
@@ -74,6 +77,7 @@ class Options:
     publish: bool = False
     check_declared: bool = False
     max_output: int | None = None
+    as_written: bool = False
     show_reference: bool = False
     logger: Any = None
     hooks: Sequence[Callable[[Any], object]] = ()
@@ -126,6 +130,7 @@ class Given(TypedDict, total=False):
     publish: bool
     check_declared: bool
     max_output: int | None
+    as_written: bool
     show_reference: bool
     logger: Any
     hooks: Sequence[Callable[[Any], object]]

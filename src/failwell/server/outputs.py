@@ -11,7 +11,7 @@ from mcp_types import CallToolResult, TextContent
 from failwell.formats import pretty
 from failwell.guards import shorten
 from failwell.model import ToolError
-from failwell.schema import properties_of
+from failwell.schema import Checker, properties_of
 
 from .served_call import ServedCall
 
@@ -23,6 +23,12 @@ _LESS: Final = (
     *("limit", "max_results", "page_size", "per_page", "count", "top_k", "offset", "page", "cursor"),
     *("start", "end", "filter", "filters", "query", "fields", "select"),
 )
+
+
+def worded(text: str, promised: Checker) -> dict[str, Any] | None:
+    """What a tool returns that has nothing but a remark to say: the text in the place that its output schema has for
+    one, else the least that the schema allows. None where it wants to see data."""
+    return next((content for content in ({"result": text}, {"result": None}, {}) if promised.fits(content)), None)
 
 
 def fitted(

@@ -128,8 +128,11 @@ def _state(sent: object) -> dict[str, Any] | None:
 
 
 def missing(error: Outcome) -> NeedsInput | None:
-    """The question behind a failure that is nothing but missing arguments; None for any other."""
-    if not isinstance(error, ToolError) or not error.fields:
+    """The question behind a failure that is nothing but missing arguments; None for any other.
+
+    What an author's `required` says, the tool said while it ran: an answer would have it run once more.
+    """
+    if not isinstance(error, ToolError) or not error.fields or error.code == "MISSING_REQUIRED_FIELD":
         return None
     if any(problem.rule != "required" or len(problem.path) != 1 for problem in error.fields):
         return None

@@ -4,6 +4,6 @@ SOCIAL_PROFILE=api has the plain tools; `workflow` has a policy and approvals, a
 Behind it: SQLite, and an HTTP service on loopback that fails the way a social network's API does.
 """
 
-from .server import build
+from .server import build, profiles
 
-__all__ = ["build"]
+__all__ = ["build", "profiles"]

@@ -38,6 +38,11 @@ Words = tuple[str, ...]
 Function = Callable[..., Any]
 
 
+def profiles(environment: Mapping[str, str] = os.environ) -> list[MCPServer[Any]]:
+    """The server in each of its profiles: what the manifest is made of."""
+    return [build({**environment, "SOCIAL_PROFILE": profile}) for profile in BOTH]
+
+
 def build(environment: Mapping[str, str] = os.environ) -> MCPServer[Any]:
     get = environment.get
     profile: Any = get("SOCIAL_PROFILE", "workflow")

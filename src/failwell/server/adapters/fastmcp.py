@@ -211,8 +211,8 @@ def _is_group(tool: Any) -> bool:
 def _facts(tool: Any, arguments: Any) -> Facts:
     if (group := group_of(getattr(tool, "fn", None))) is not None:
         return group.facts(arguments)
-    structured = tool.output_schema is not None
-    return Facts.of(tool.name, tool.parameters, structured, tool.annotations, function=getattr(tool, "fn", None))
+    function = getattr(tool, "fn", None)
+    return Facts.of(tool.name, tool.parameters, tool.output_schema, tool.annotations, function=function)
 
 
 def _breaks(result: Any, mine: _Behind, schema: Any) -> bool:

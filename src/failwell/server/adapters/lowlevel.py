@@ -114,7 +114,7 @@ class Listed:
         known = None if open_ended(schema) else frozenset(schema["properties"])
         checked = options.validate and isinstance(schema, Mapping)
         return cls(
-            Facts.of(tool.name, schema, output is not None, tool.annotations, function=Standing(published(tool))),
+            Facts.of(tool.name, schema, output, tool.annotations, function=Standing(published(tool))),
             known,
             Checker(strictly(schema, options.extra)) if checked else None,
             Checker(output) if options.validate and output is not None else None,

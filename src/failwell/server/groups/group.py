@@ -218,9 +218,9 @@ class Group:
         from failwell.server.facts import Facts
 
         if action is None:
-            return Facts.of(self.name, schema, False, self.annotations)
+            return Facts.of(self.name, schema, None, self.annotations)
         chosen = self.actions[action]
-        return Facts.of(self.name, schema, False, chosen.annotations, action, chosen.fn)
+        return Facts.of(self.name, schema, None, chosen.annotations, action, chosen.fn)
 
     def bound(self, schemas: Mapping[str, Schema]) -> Bound:
         """The group with the schemas that a framework made of its actions' signatures."""
