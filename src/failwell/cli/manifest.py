@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import importlib
-import os
+import math
 import sys
 from argparse import Namespace, RawDescriptionHelpFormatter
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from failwell.examples import EXAMPLES
+from failwell.packages import MissingPackage
 
-from .io import Commands, Stop
+from .io import Commands, Stop, interruptible
+from .targets import load as load_target
 
 if TYPE_CHECKING:
-    from failwell.manifest import Manifest
+    from failwell.manifest import Manifest, Source
 
+TIMEOUT: Final = 30
 _EPILOG = """\
 TARGET is a server in a module (pkg.mod:server, or a function that makes one), the name of an example, the address of a
 server, or a command after --.
@@ -43,6 +46,9 @@ def register(commands: Commands) -> None:
     parser.add_argument("--check", metavar="FILE", help="compare with a file; 1 if anything differs, or there is none")
     parser.add_argument("--profile", metavar="NAME", help="only the tools of a profile")
     parser.add_argument("--markdown", action="store_true", help="print a table for documentation")
+    parser.add_argument(
+        "--timeout", type=float, default=TIMEOUT, metavar="S", help=f"seconds to wait for the server; {TIMEOUT}"
+    )
     parser.add_argument("--seen", metavar="FILE", help="codes that a failwell.manifest.Recorder saw")
     parser.set_defaults(run=run)
 
@@ -97,27 +103,40 @@ def _made(options: Namespace) -> Manifest:
     command = options.after
     if (options.target is None) == (not command):
         raise Stop("name one target: pkg.mod:server, an example, a URL, or a command after --")
-    try:
-        import anyio
+    if not 0 < options.timeout < math.inf:
+        raise Stop("--timeout is a number of seconds above zero")
+    from failwell.manifest import build, of_command, of_server, of_url, read_seen
 
-        from failwell.manifest import build, of_command, of_server, of_url, read_seen
-    except ModuleNotFoundError:
-        raise Stop("a manifest needs the MCP SDK; try: pip install 'failwell[mcp]'") from None
     try:
         seen = read_seen(options.seen) if options.seen is not None else None
     except OSError as problem:
         raise Stop(f"cannot read {options.seen}: {problem.strerror}") from None
+    where = " ".join(command) if command else options.target
     try:
         if command:
-            return build(anyio.run(of_command, command), seen)
-        if "://" in options.target:
-            return build(anyio.run(of_url, options.target), seen)
-        return build(anyio.run(of_server, _server(options.target)), seen)
-    except Stop:
+            return build(_within(options.timeout, of_command, command), seen)
+        if "://" in where:
+            return build(_within(options.timeout, of_url, where), seen)
+        return build(_within(options.timeout, of_server, _server(where)), seen)
+    except (Stop, MissingPackage):
         raise
+    except TimeoutError:
+        raise Stop(
+            f"{where} did not answer within {options.timeout:g} seconds; is it an MCP server? --timeout gives it longer"
+        ) from None
     except Exception as problem:
-        where = command[0] if command else options.target
         raise Stop(f"{where} does not answer as an MCP server: {_innermost(problem)}") from None
+
+
+def _within(seconds: float, list_tools: Callable[[Any], Awaitable[Source]], target: Any) -> Source:
+    import anyio
+
+    async def listed() -> Source:
+        with anyio.fail_after(seconds):
+            return await list_tools(target)
+
+    with interruptible():
+        return anyio.run(listed)
 
 
 def _server(target: str) -> Any:
@@ -125,21 +144,14 @@ def _server(target: str) -> Any:
         from failwell import examples
 
         return examples.build(target)
-    module, colon, name = target.partition(":")
-    if not colon or not name:
+    if not all(target.partition(":")):
         raise Stop(f"{target!r} is no target; it looks like pkg.mod:server, or is one of: {', '.join(EXAMPLES)}")
-    sys.path.insert(0, os.getcwd())
-    try:
-        found: Any = importlib.import_module(module)
-    except ModuleNotFoundError as problem:
-        raise Stop(f"there is no module {problem.name!r}") from None
-    except Exception as problem:
-        raise Stop(f"{module} cannot be imported: {type(problem).__name__}: {problem}") from None
-    for part in name.split("."):
-        if not hasattr(found, part):
-            raise Stop(f"{module} has no {name!r}")
-        found = getattr(found, part)
-    return found() if callable(found) and not hasattr(found, "list_tools") else found
+    found = load_target(target)
+    if callable(found) and not hasattr(found, "list_tools"):
+        found = found()
+    if not hasattr(found, "run"):
+        raise Stop(f"{target} is a {type(found).__name__}; name one MCPServer, low-level mcp Server or FastMCP")
+    return found
 
 
 def _innermost(problem: BaseException) -> str:
