@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The theme advertises its successor on every build.
 export NO_MKDOCS_2_WARNING = 1
 
-.PHONY: setup demo test unit check format bench soak field fuzz checklist docs clean
+.PHONY: setup demo test unit check format bench soak field fuzz newcomer checklist docs clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -21,11 +21,13 @@ help:  ## this list
 
 # uv itself, for machines that do not have it, in a folder of its own so that .venv holds only the project.
 .uv/bin/uv:
-	$(PYTHON) -m venv .uv
-	.uv/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@echo "Getting uv, which installs the rest ..."
+	@$(PYTHON) -m venv .uv
+	@.uv/bin/python -m pip install --quiet --disable-pip-version-check uv
 
 $(VENV)/.ready: pyproject.toml uv.lock | $(UV)
-	$(UV) sync --quiet --frozen --all-extras --python $(PYTHON)
+	@echo "Making $(VENV) with everything in it; this takes a minute the first time ..."
+	@$(UV) sync --quiet --frozen --all-extras --python $(PYTHON)
 	@touch $@
 
 # Clients written in TypeScript, for the tests of the servers; node itself comes with .venv.
@@ -36,7 +38,7 @@ $(NODE)/.ready: $(dir $(NODE))package.json $(dir $(NODE))package-lock.json | $(V
 setup: $(VENV)/.ready  ## make .venv with every extra and the failwell command
 
 demo: setup  ## one agent on a real server, without Failwell and with it
-	$(BIN)/failwell demo
+	@$(BIN)/failwell demo
 
 test: check unit  ## everything that must hold
 
@@ -74,6 +76,9 @@ field: setup  ## the recovering client on published servers of other people, ins
 fuzz: setup  ## the laws, on many more examples than make test tries
 	FAILWELL_EXAMPLES=4000 $(BIN)/pytest -n auto -m hypothesis tests/laws
 	$(UV) run --quiet --frozen --all-extras --group fuzz python tools/fuzz.py
+
+newcomer: setup  ## the README word for word, in bare virtual environments: every way to install, every seat
+	$(BIN)/python tools/newcomer.py
 
 checklist: setup  ## docs/contracts.md: each line of the contracts' checklist with the tests that prove it
 	$(BIN)/python tools/checklist.py

@@ -46,3 +46,15 @@ def test_the_server_answers_what_the_page_says() -> None:
             return (await client.call_tool("search", {"qeury": "tea"})).content[0].text  # type: ignore[union-attr]
 
     assert asyncio.run(ask()) in " ".join(page.split())
+
+
+def test_the_links_of_the_readme_lead_somewhere() -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    headings = {
+        re.sub(r"[^a-z0-9 -]", "", line.lower()).replace(" ", "-")
+        for line in re.findall(r"^#+ (.+)$", page, re.MULTILINE)
+    }
+    for link in re.findall(r"\]\(([^)]+)\)", page):
+        file, _, anchor = link.partition("#")
+        assert (ROOT / file).exists(), link
+        assert file or anchor in headings, link

@@ -54,7 +54,7 @@ def page(contracts: dict[str, dict[str, dict[str, str]]], tests: dict[int, list[
     for number, contract in contracts.items():
         title = contract["title"]
         heading = title if number == "all" else f"Contract {number}: {title}"
-        parts.append(f"\n## {heading}\n\n| | what holds | proven by |\n|---|---|---|\n")
+        parts.append(f"\n## {heading}\n\n| line | what holds | proven by |\n|---|---|---|\n")
         for key, text in contract["lines"].items():
             proofs = tests.get(int(key), [])
             later = contract.get("delivered_later", {}).get(key)

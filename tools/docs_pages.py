@@ -1,11 +1,14 @@
-"""The pages of the documentation that are made from the tables: one for each code, and their index."""
+"""The pages of the documentation that are made: one for each code, their index, the changelog."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 import failwell as fw
 from failwell.model.catalogs import CATALOGS
@@ -24,11 +27,24 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 def pages() -> dict[str, str]:
     """The generated pages by their path."""
-    made = {"codes/index.md": _index()}
+    made = {"codes/index.md": _index(), "changelog.md": _changelog()}
     for catalog in CATALOGS.values():
         for code in catalog:
             made[f"codes/{catalog.catalog}/{code.name}.md"] = _page(code)
     return made
+
+
+def on_page_content(html: str, *, page: Page, **given: Any) -> str:
+    """Called by mkdocs: the names of tests may be broken where a reader would break them."""
+    if page.file.src_uri != "contracts.md":
+        return html
+    return re.sub(r"<code>[^<]+::[^<]+</code>", lambda name: re.sub(r"(::|_|/(?!c))", r"\1<wbr>", name[0]), html)
+
+
+def _changelog() -> str:
+    """The changelog, whose links lead from the folder above the pages."""
+    text = (Path(__file__).parents[1] / "CHANGELOG.md").read_text(encoding="utf-8")
+    return text.replace("](docs/", "](")
 
 
 def _index() -> str:
@@ -53,7 +69,6 @@ def _page(code: Code) -> str:
     error = code(code.description if code.description.endswith(".") else f"{code.description}.")
     decision = fw.decide(error)
     rows: list[tuple[str, Any]] = [
-        ("meaning", code.description),
         ("catalogue", code.catalog),
         ("category", code.category),
         ("title", code.title),
@@ -65,7 +80,7 @@ def _page(code: Code) -> str:
         ("JSON-RPC number", code.number),
         ("what an agent does", decision.reason),
     ]
-    lines = [f"# {code.name}", "", "| | |", "|---|---|"]
+    lines = [f"# {code.name}", "", code.description, "", "| property | value |", "|---|---|"]
     lines += [f"| {name} | {value} |" for name, value in rows if value is not None]
     lines += ["", "## Raise it", "", "```python", "import failwell as fw", ""]
     lines += [f'raise fw.ToolError("{error.message}", code="{code.name}")', "```", "", "## On the wire", ""]

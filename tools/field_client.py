@@ -27,7 +27,7 @@ from field_servers import ROOT, SERVERS, NotInstalled, Server
 _PAGE: Final = ROOT / "docs" / "field.md"
 _MARK: Final = "## The last run\n"
 _SECONDS: Final = re.compile(r", \d+ s$")
-_HEADINGS: Final = ("what", "tool", "on the wire", "read as", "decided", "")
+_HEADINGS: Final = ("what", "tool", "on the wire", "read as", "decided", "verdict")
 
 
 class _Web(BaseHTTPRequestHandler):

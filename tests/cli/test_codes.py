@@ -176,6 +176,13 @@ def test_a_catalogue_of_ones_own_is_listed(folder: Path) -> None:
     }
 
 
+def test_a_catalogue_in_the_current_folder_is_found(folder: Path) -> None:
+    done = subprocess.run(
+        [FAILWELL, "codes", "shop_errors:Billing"], cwd=folder, capture_output=True, text=True, check=True
+    )
+    assert [line.split("\t")[1] for line in done.stdout.splitlines()] == ["INVOICE_PAID", "BANK_DOWN"]
+
+
 def test_an_odd_description_stays_in_its_row_and_harmless(folder: Path) -> None:
     found = rows("shop_errors:Odd", folder=folder)
     assert [len(row) for row in found] == [9]
@@ -196,7 +203,7 @@ def test_a_row_without_utf_8_is_written_all_the_same(folder: Path) -> None:
         ("nope", "there is no catalogue 'nope'; use one of: core, typed, v1, xml, social, jsonrpc, or module:Class"),
         ("CORE", "there is no catalogue 'CORE'; use one of: core, typed, v1, xml, social, jsonrpc, or module:Class"),
         ("", "there is no catalogue ''; use one of: core, typed, v1, xml, social, jsonrpc, or module:Class"),
-        ("not_there_at_all:X", "cannot load not_there_at_all:X: No module named 'not_there_at_all'"),
+        ("not_there_at_all:X", "there is no module 'not_there_at_all', neither in this folder nor installed"),
         ("needs_more:X", "cannot load needs_more:X: No module named 'a_module_that_is_not_there'"),
         ("shop_errors:Nope", "cannot load shop_errors:Nope: module 'shop_errors' has no attribute 'Nope'"),
         ("shop_errors:Plain", "shop_errors:Plain is not a catalogue; it must be a subclass of failwell.Catalog"),

@@ -115,6 +115,17 @@ def test_bad_usage_is_one_line_on_stderr(arguments: tuple[str, ...]) -> None:
     refusal(run(*arguments, source=TYPED))
 
 
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("exlpain", "there is no command 'exlpain'; did you mean: failwell explain"),
+        ("Codes", "there is no command 'Codes'; did you mean: failwell codes"),
+    ],
+)
+def test_a_misspelt_command_is_told_which_was_meant(named: str, said: str) -> None:
+    assert refusal(run(named, "--json", "x")) == f"failwell: {said}"
+
+
 @pytest.mark.parametrize("command", [("explain",), ("convert", "--to", "xml")], ids=" ".join)
 def test_what_cannot_be_read_is_named(command: tuple[str, ...], tmp_path: Path) -> None:
     missing = tmp_path / "missing.json"
@@ -327,7 +338,7 @@ def test_a_terminal_gets_colour_where_people_read() -> None:
     assert re.search(r"\x1b\[1;32mdo next +\x1b\[0m Do something else\.", shown)
     code, shown = on_terminal("demo")
     assert code == 0
-    assert "\x1b[1;36m1. An argument with a typo\x1b[0m" in shown
+    assert "\x1b[1;36m1. A payment whose answer gets lost\x1b[0m" in shown
 
 
 @pytest.mark.parametrize("arguments", [("explain", "--json"), ("convert", "--to", "xml"), ("codes", "typed", "--json")])

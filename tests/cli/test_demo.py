@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
+
+import pytest
 
 import commands
-
-FAILWELL = Path(sys.executable).with_name("failwell")
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
@@ -17,112 +16,102 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[byte
     return commands.run("demo", *arguments, environment={**plain, "PYTHONIOENCODING": "utf-8", **environment})
 
 
-WITHOUT_SDK = "import sys; sys.modules['mcp'] = None; from failwell.cli import main; sys.exit(main(['demo']))"
+@pytest.fixture(scope="module")
+def shown() -> str:
+    done = run()
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done.stdout.decode()
 
 
-def without_sdk() -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-c", WITHOUT_SDK],
+def test_an_agent_gets_through_with_failwell_and_not_without(shown: str) -> None:
+    why, honest, starting, *cases, counts, last = shown.split("\n\n")
+    assert "failwell.server.install(server)" in why
+    assert "The agent is a script, not a model" in " ".join(honest.split())
+    assert starting == "Starting the two servers takes some seconds ..."
+    assert cases[::3] == [
+        "1. A payment whose answer gets lost",
+        "2. An argument with a typo",
+        "3. A step that was left out",
+        "4. A database that is busy",
+    ]
+    for plain, ours in zip(cases[1::3], cases[2::3], strict=True):
+        assert plain.startswith("   without Failwell, the agent reads\n")
+        assert "once more, and reads\n      the same\n   and gives up." in plain
+        assert ours.startswith("   with Failwell, the agent reads\n")
+        assert ours.count("the agent reads") == 1
+    assert counts == (
+        "without Failwell: 0 of 4 got through, the payment was made twice\n"
+        "with Failwell: 4 of 4 got through, nothing was made twice"
+    )
+    assert last.startswith("Next: ")
+
+
+def test_the_payment_is_told_whole(shown: str) -> None:
+    assert shown.split("\n\n")[4:6] == [
+        """\
+   without Failwell, the agent reads
+      Error executing tool pay_invoice
+   and calls pay_invoice {"id": "inv_1"} once more, and reads
+      the same
+   and gives up.
+   In the shop's books: 2 payments.""",
+        """\
+   with Failwell, the agent reads
+      pay_invoice failed part-way (The operation took too long), so it may have
+      been done already. Next: call get_invoice with {"id":"inv_1"} to see
+      whether it was.
+   and calls get_invoice {"id": "inv_1"}, reads 'inv_1: paid', and knows.
+   In the shop's books: 1 payment.""",
+    ]
+
+
+def test_nothing_is_cut_at_80_columns(shown: str) -> None:
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "…" not in shown
+    assert "recoverable" not in shown
+
+
+TOLD = """\
+import sys
+import failwell.packages
+failwell.packages._lacking = lambda extra: iter(["mcp>=2.3,<3 (1.30.0 is installed)"])
+sys.modules["mcp"] = None
+from failwell.cli import main
+sys.exit(main(["demo"]))
+"""
+
+
+def test_without_the_sdk_it_shows_what_a_model_reads() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", TOLD],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         env={**os.environ, "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"},
         check=False,
         timeout=60,
     )
-
-
-def test_an_agent_gets_through_with_failwell_and_not_without() -> None:
-    done = run()
     assert (done.returncode, done.stderr) == (0, b"")
-    first, *obstacles, counts, last = done.stdout.decode().split("\n\n")
-    assert first == "One agent, one server, twice: as the plain SDK runs it, and with one line of Failwell."
-    assert counts == "plain: 0 of 4 got through\nwith Failwell: 4 of 4 got through"
-    assert last.startswith("Next: failwell example")
-    titles, texts = zip(*(obstacle.split("\n", 1) for obstacle in obstacles), strict=True)
-    assert titles == (
-        "1. An argument with a typo",
-        "2. A step that was left out",
-        "3. Somebody else holds the file",
-        "4. A database that is busy",
-    )
-    for text in texts:
-        plain, ours = text.split("   with Failwell\n")
-        assert "agent: It is unstructured, so nothing tells how to go on" in plain
-        assert "reserved" not in plain
-        assert ours.endswith('agent: reserve(agent_id="bob", pattern="src/app.py"): reserved')
-    assert "agent: Ask ada to release it." in texts[2]
-
-
-def test_on_a_terminal_they_stand_side_by_side() -> None:
-    done = run(TTY_COMPATIBLE="1", FORCE_COLOR="1", COLUMNS="140")
-    assert done.returncode == 0
-    assert any("plain" in line and "with Failwell" in line for line in done.stdout.decode().splitlines()[2:])
-
-
-def test_without_the_sdk_it_shows_the_same_failures_before_and_after() -> None:
-    done = without_sdk()
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.decode().split("\n\n") == [
-        "What a model is told when a tool fails, today and with Failwell.",
+    _, *cases, last = done.stdout.decode().split("\n\n")
+    assert cases[:3] == [
+        "1. A payment whose answer gets lost",
+        "   without Failwell, the model reads\n      Error executing tool pay_invoice",
         """\
-1. A record that does not exist
-   today
-     Error executing tool get_project
-     agent: It is unstructured, so nothing tells how to go on: Error executing tool get_project
-   with Failwell (xml)
-     <tool_error code="NOT_FOUND" severity="error">
-       <message>Project 'p_1' does not exist.</message>
-       <recovery>Call projects.list first to get valid ids, then retry.</recovery>
-       <available_actions>
-         <action>projects.list</action>
-       </available_actions>
-     </tool_error>
-     agent: It does not exist; try projects.list.""",
-        """\
-2. An argument with a typo
-   today
-     1 validation error for searchArguments
-     limt
-       Unexpected keyword argument [type=unexpected_keyword_argument, input_value=5, input_type=int]
-     agent: It is unstructured, so nothing tells how to go on: 1 validation error for searchArguments limt \
-Unexpected keyword argument [type=unexpected_keyword_argument, input_value=5, input_type=int]
-   with Failwell (text)
-     The arguments are invalid: limt. limt: Unknown argument. You sent: 5. Call again with limit instead of limt.
-     agent: The arguments are wrong; the patch says how.""",
-        """\
-3. A rate limit
-   today
-     Error calling tool 'post': 429
-     agent: It is unstructured, so nothing tells how to go on: Error calling tool 'post': 429
-   with Failwell (typed)
-     {"type":"TRANSIENT","message":"Too many requests.","recoverable":true,"data":{"retry_after":30}}
-     agent: Rate Limited: the same call may work in 30 seconds.""",
-        """\
-4. Somebody else holds it
-   today
-     Error executing tool reserve
-     agent: It is unstructured, so nothing tells how to go on: Error executing tool reserve
-   with Failwell (typed)
-     {"type":"CONFLICT","message":"src/*.py is reserved.","recoverable":true,"data":{"conflicts":\
-[{"agent_id":"agent-2","pattern":"src/*.py","held_by":"agent-2"}]}}
-     agent: Ask agent-2 to release it.""",
-        """\
-5. A payment that may have gone through
-   today
-     Error executing tool pay_invoice
-     agent: It is unstructured, so nothing tells how to go on: Error executing tool pay_invoice
-   with Failwell (text)
-     The call failed part-way (The bank did not answer in time), so it may have been done already. \
-Next: call get_invoice with {"id":"inv_1"} to see whether it was.
-     agent: The server cannot tell whether the call took effect; get_invoice tells.""",
-        "Next, on a real server: pip install 'failwell[mcp]', then failwell demo\n",
+   with Failwell, the model reads
+      pay_invoice failed part-way (The bank did not answer in time), so it may
+      have been done already. Next: call get_invoice with {"id":"inv_1"} to see
+      whether it was.""",
     ]
+    assert cases[3::3] == ["2. An argument with a typo", "3. A record that does not exist", "4. A rate limit"]
+    assert " ".join(last.split()) == (
+        "Next: the demo on a real server needs mcp>=2.3,<3 (1.30.0 is installed): pip install 'failwell[mcp]', "
+        "then failwell demo"
+    )
 
 
 def test_it_needs_no_utf_8() -> None:
     done = run(PYTHONIOENCODING="ascii", PYTHONUTF8="0", LC_ALL="C")
     assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.decode("ascii").endswith("failwell explain --help\n")
+    assert done.stdout.decode("ascii").endswith("error means that you paste.\n")
 
 
 def test_it_takes_no_arguments() -> None:

@@ -537,7 +537,9 @@ def test_a_command_and_an_example_are_targets(module: Callable[..., str], capsys
         (["a:b", "--", "cmd"], "name a target"),
         (["nothing"], "is no target"),
         (["no_such_module:server"], "there is no module 'no_such_module'"),
-        (["failwell:nothing"], "failwell has no 'nothing'"),
+        (["failwell:nothing"], "cannot load failwell:nothing: module 'failwell' has no attribute 'nothing'"),
+        (["sys:path"], "sys:path is a list; name one MCPServer, low-level mcp Server or FastMCP"),
+        (["--timeout", "0", "failwell:nothing"], "--timeout is a number of seconds above zero"),
         (["--", sys.executable, "-c", "1"], "does not answer as an MCP server"),
         (["http://127.0.0.1:9/mcp"], "does not answer as an MCP server"),
         (["--seen", "/nowhere/seen.jsonl", "failwell:nothing"], "cannot read"),
@@ -549,6 +551,23 @@ def test_bad_targets_are_one_clear_line(arguments: list[str], said: str) -> None
     assert done.returncode == 2
     assert said in done.stderr.decode()
     assert len(done.stderr.decode().strip().splitlines()) == 1
+
+
+def test_a_server_that_never_answers_is_left_in_time_and_ended(tmp_path: Path) -> None:
+    mark = str(tmp_path)
+    done = commands.run("manifest", "--timeout", "1", "--", sys.executable, "-Sc", "import time; time.sleep(1e6)", mark)
+    assert (done.returncode, done.stdout) == (2, b"")
+    (line,) = done.stderr.decode().splitlines()
+    assert line.endswith(f"{mark} did not answer within 1 seconds; is it an MCP server? --timeout gives it longer")
+    assert [each for each in Path("/proc").glob("[0-9]*/cmdline") if mark in _read(each)] == []
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text("utf-8", "replace")
+    except OSError:
+        # It has ended since it was listed.
+        return ""
 
 
 def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

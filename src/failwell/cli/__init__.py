@@ -6,10 +6,12 @@ import argparse
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NoReturn
 
 from failwell import __version__
+from failwell.packages import MissingPackage
+from failwell.schema import nearest
 
 from . import codes, conformance, convert, demo, example, explain, manifest, schema
 from .io import Stop
@@ -28,11 +30,13 @@ exit codes: 0 done, 1 what was asked for does not hold, 2 bad usage or unreadabl
 
 
 class _Parser(argparse.ArgumentParser):
+    commands: Collection[str] = ()
+
     def error(self, message: str) -> NoReturn:
         raise Stop(f"{message}; try: {self.prog} --help")
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> _Parser:
     """The whole command line."""
     parser = _Parser(
         prog="failwell",
@@ -44,7 +48,18 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
     for command in COMMANDS:
         command.register(commands)
+    parser.commands = commands.choices
     return parser
+
+
+def _check_command(given: Sequence[str], commands: Collection[str]) -> None:
+    """A command that does not exist is told with the one that was meant."""
+    named = next((each for each in given if not each.startswith("-")), None)
+    if named is None or named in commands:
+        return
+    meant = nearest(named, commands)
+    hint = f"did you mean: failwell {meant}" if meant else f"there are {', '.join(commands)}"
+    raise Stop(f"there is no command {named!r}; {hint}")
 
 
 def _forget_output() -> None:
@@ -66,6 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given = list(sys.argv[1:] if arguments is None else arguments)
         # What follows is somebody else's command line, whatever its options look like.
         cut = given.index("--") if "--" in given else len(given)
+        _check_command(given[:cut], parser.commands)
         options = parser.parse_args(given[:cut], Namespace(after=given[cut + 1 :]))
         if options.command is None:
             parser.print_help()
@@ -76,6 +92,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Stop as stop:
         print(f"failwell: {stop}", file=sys.stderr)
         return stop.code
+    except MissingPackage as problem:
+        print(f"failwell: {problem}", file=sys.stderr)
+        return 2
     except BrokenPipeError:
         _forget_output()
         return 0

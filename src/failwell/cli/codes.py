@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from argparse import Namespace, RawDescriptionHelpFormatter
-from contextlib import redirect_stdout
 from typing import Any
 
 from failwell.model import CATALOGS, CatalogType, Code
 
 from .io import Commands, Stop, print_json, print_table
+from .targets import load
 
 _EPILOG = """\
 examples:
@@ -79,20 +77,9 @@ def _row(code: Code) -> dict[str, Any]:
 def _catalog(name: str) -> CatalogType:
     if name in CATALOGS:
         return CATALOGS[name]
-    module, colon, attribute = name.partition(":")
-    if not colon:
+    if ":" not in name:
         raise Stop(f"there is no catalogue {name!r}; use one of: {', '.join(CATALOGS)}, or module:Class")
-    try:
-        # What the module prints while it loads is not part of the list.
-        with redirect_stdout(sys.stderr):
-            found = getattr(importlib.import_module(module), attribute)
-    except KeyboardInterrupt:
-        raise
-    except (ImportError, AttributeError) as problem:
-        raise Stop(f"cannot load {name}: {problem}") from None
-    except BaseException as problem:
-        # Somebody else's module may do anything at all, even end the program.
-        raise Stop(f"cannot load {name}: {type(problem).__name__}: {problem}") from None
+    found = load(name)
     if not isinstance(found, CatalogType):
         raise Stop(f"{name} is not a catalogue; it must be a subclass of failwell.Catalog")
     return found

@@ -1,53 +1,60 @@
-"""`failwell demo`: the same failures before and after, and what an agent should do with each."""
+"""`failwell demo`: what an agent makes of failures, without Failwell and with it."""
 
 from __future__ import annotations
 
 from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from textwrap import indent
-from typing import Any
+from textwrap import TextWrapper
+from typing import TYPE_CHECKING, Any, Final
 
-from failwell import (
-    Action,
-    Conflict,
-    FieldError,
-    Invalid,
-    NotFound,
-    Patch,
-    ToolError,
-    Traits,
-    Transient,
-    decide,
-    parse,
-    to_result,
+from failwell import Action, FieldError, Invalid, NotFound, Patch, ToolError, Transient, render
+from failwell.packages import missing
+
+from .io import Commands, console, interruptible
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from .demo_live import Obstacle, Run
+
+WIDEST: Final = 100
+PIPED: Final = 80
+WITHOUT, WITH = ("without Failwell", "red"), ("with Failwell", "green")
+WHY: Final = (
+    "When a tool fails, an agent has only the text of the error to go by. Here it meets four failures twice: as the "
+    "MCP SDK sends them, and with one line in the same server: failwell.server.install(server)."
 )
-
-from .io import Commands, console
+HONEST: Final = (
+    "The server is real and so are its failures. The agent is a script, not a model: it does what the error says, "
+    "and where the error says nothing, it tries once more and then gives up."
+)
+NEXT: Final = (
+    "Next: put the one line into your server (README, 'If you write a server'); `failwell example` lists five servers "
+    "to try; `failwell explain` says what an error means that you paste."
+)
 
 
 @dataclass(frozen=True)
 class Case:
-    """One failure: what the model sees today, the error an author would raise, and a format to send it in."""
+    """One failure for those who have no SDK: what the model reads today, and the error in Failwell's words."""
 
     title: str
     before: str
     error: ToolError
-    format: str
-    tool: Traits
 
 
-CASES = (
+CASES: Final = (
     Case(
-        "A record that does not exist",
-        "Error executing tool get_project",
-        NotFound(
-            "Project 'p_1' does not exist.",
-            suggestion="Call projects.list first to get valid ids, then retry.",
-            actions=["projects.list"],
+        "A payment whose answer gets lost",
+        "Error executing tool pay_invoice",
+        Transient(
+            "The bank did not answer in time.",
+            code="TIMEOUT",
+            tool="pay_invoice",
+            effect="unknown",
+            verify=Action("get_invoice", arguments={"id": "inv_1"}),
         ),
-        "xml",
-        Traits("get_project", read_only=True),
     ),
     Case(
         "An argument with a typo",
@@ -59,38 +66,16 @@ CASES = (
             fields=[FieldError(("limt",), "Unknown argument", 5)],
             patch=[Patch("rename", ("limt",), to="limit")],
         ),
-        "text",
-        Traits("search", read_only=True),
+    ),
+    Case(
+        "A record that does not exist",
+        "Error executing tool get_project",
+        NotFound("Project 'p_1' does not exist.", actions=["projects.list"]),
     ),
     Case(
         "A rate limit",
         "Error calling tool 'post': 429",
         Transient("Too many requests.", code="RATE_LIMITED", retry_after=30),
-        "typed",
-        Traits("post", read_only=False),
-    ),
-    Case(
-        "Somebody else holds it",
-        "Error executing tool reserve",
-        Conflict(
-            "src/*.py is reserved.",
-            recoverable=True,
-            conflicts=[{"agent_id": "agent-2", "pattern": "src/*.py", "held_by": "agent-2"}],
-        ),
-        "typed",
-        Traits("reserve", read_only=False),
-    ),
-    Case(
-        "A payment that may have gone through",
-        "Error executing tool pay_invoice",
-        Transient(
-            "The bank did not answer in time.",
-            code="TIMEOUT",
-            effect="unknown",
-            verify=Action("get_invoice", arguments={"id": "inv_1"}),
-        ),
-        "text",
-        Traits("pay_invoice", read_only=False),
     ),
 )
 
@@ -99,8 +84,8 @@ def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "demo",
         help="one agent on a real server, without Failwell and with it",
-        description="Starts an example server twice, without Failwell and with it, and lets the same agent meet the "
-        "same obstacles on both. Without the MCP SDK it shows the failures from a table.",
+        description="Starts a small server twice, without Failwell and with it, and lets one scripted agent meet the "
+        "same failures on both. Without the MCP SDK it shows what a model would read, from a table.",
         epilog="examples:\n  failwell demo\n  failwell demo | less",
         formatter_class=RawDescriptionHelpFormatter,
     )
@@ -108,74 +93,83 @@ def register(commands: Commands) -> None:
 
 
 def run(options: Namespace) -> int:
-    try:
-        import anyio
+    page = Page(console())
+    page.put(WHY, style="bold")
+    lacking = missing("the demo on a real server", "mcp")
+    if lacking is not None:
+        return _told(page, str(lacking))
+    page.put(HONEST)
+    page.put("Starting the two servers takes some seconds ...", style="dim")
+    import anyio
 
-        from .demo_live import compare
-    except ModuleNotFoundError:
-        return _told()
-    return _shown(anyio.run(compare))
+    from .demo_live import compare
 
+    runs: list[tuple[Obstacle, Run, Run]] = []
+    gone: list[OSError] = []
 
-_SIDES = (("plain", "red"), ("with Failwell", "green"))
+    def show(obstacle: Obstacle, plain: Run, ours: Run) -> bool:
+        runs.append((obstacle, plain, ours))
+        try:
+            _show(page, len(runs), obstacle, (plain, ours))
+        except OSError as problem:
+            # Raised among the tasks of two clients, it would come out as a group of groups.
+            gone.append(problem)
+        return not gone
 
-
-def _shown(runs: Sequence[Any]) -> int:
-    """The real thing: what a server said, and how far an agent came with it."""
-    from rich.text import Text
-
-    out = console()
-    out.print(Text("One agent, one server, twice: as the plain SDK runs it, and with one line of Failwell.\n", "bold"))
-    for number, (obstacle, *both) in enumerate(runs, 1):
-        out.print(Text(f"{number}. {obstacle.title}", style="bold cyan"))
-        out.print(_beside(both) if out.is_terminal else _below(both))
-        out.print()
-    for (label, style), column in zip(_SIDES, zip(*(both for _, *both in runs), strict=True), strict=True):
-        count = sum(side.through for side in column)
-        out.print(Text(f"{label}: {count} of {len(runs)} got through", style=f"bold {style}"))
-    out.print(Text("\nNext: failwell example, failwell manifest reservations, failwell explain --help", style="dim"))
+    with interruptible():
+        anyio.run(compare, show)
+    if gone:
+        raise gone[0]
+    obstacles, *columns = zip(*runs, strict=True)
+    for (label, style), column in zip((WITHOUT, WITH), columns, strict=True):
+        through = sum(run.through for run in column)
+        twice = [f"the {obstacle.thing}" for obstacle, run in zip(obstacles, column, strict=True) if run.made > 1]
+        made = f"{' and '.join(twice) or 'nothing'} was made twice"
+        page.put(f"{label}: {through} of {len(runs)} got through, {made}", style=f"bold {style}", after="")
+    page.put("", after="")
+    page.put(NEXT, style="dim", after="")
     return 0
 
 
-def _beside(both: Sequence[Any]) -> Any:
-    """Two columns, for a terminal."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, padding=(0, 2, 0, 3), expand=True)
-    for label, style in _SIDES:
-        table.add_column(label, style=style, header_style=f"bold {style}", ratio=1)
-    table.add_row(*(Text(side.said, style="default") for side in both))
-    table.add_row(*(Text("".join(f"\nagent: {step}" for step in side.steps)) for side in both))
-    return table
-
-
-def _below(both: Sequence[Any]) -> Any:
-    """One below the other, for a file."""
-    from rich.text import Text
-
-    lines = []
-    for (label, _), side in zip(_SIDES, both, strict=True):
-        lines += [f"   {label}", indent(side.said, " " * 5), *(f"     agent: {step}" for step in side.steps)]
-    return Text("\n".join(lines))
+def _show(page: Page, number: int, obstacle: Obstacle, both: Sequence[Run]) -> None:
+    page.put(f"{number}. {obstacle.title}", style="bold cyan")
+    for (label, style), run in zip((WITHOUT, WITH), both, strict=True):
+        page.put(f"{label}, the agent reads", indent=3, style=style, after="")
+        for number, (text, step) in enumerate(zip(run.read, run.did, strict=True), 1):
+            page.put(text, indent=6, after="")
+            page.put(f"and {step}{'.' if number == len(run.read) else ', and reads'}", indent=3, after="")
+        if obstacle.thing:
+            made = f"{run.made or 'no'} {obstacle.thing}{'s' * (run.made > 1)}"
+            page.put(f"In the shop's books: {made}.", indent=3, style=f"bold {style}", after="")
+        page.put("", after="")
 
 
-def _told() -> int:
-    """Without the SDK: the same failures before and after, from a table."""
-    from rich.text import Text
-
-    out = console()
-    out.print(Text("What a model is told when a tool fails, today and with Failwell.\n", style="bold"))
+def _told(page: Page, lacking: str) -> int:
+    """Without the SDK: what a model reads, from a table."""
     for number, case in enumerate(CASES, 1):
-        before: dict[str, Any] = {"content": [{"type": "text", "text": case.before}], "isError": True}
-        after = to_result(case.error, case.format)
-        out.print(Text(f"{number}. {case.title}", style="bold cyan"))
-        for label, style, result in (("today", "red", before), (f"with Failwell ({case.format})", "green", after)):
-            out.print(Text(f"   {label}", style=style))
-            out.print(Text(indent(result["content"][0]["text"], " " * 5)))
-            read = parse(result)
-            if read is not None:
-                out.print(Text.assemble(("     agent: ", f"bold {style}"), decide(read, tool=case.tool).reason))
-        out.print()
-    out.print(Text("Next, on a real server: pip install 'failwell[mcp]', then failwell demo", style="dim"))
+        page.put(f"{number}. {case.title}", style="bold cyan")
+        for (label, style), text in ((WITHOUT, case.before), (WITH, render(case.error, "text"))):
+            page.put(f"{label}, the model reads", indent=3, style=style, after="")
+            page.put(text, indent=6)
+    page.put(f"Next: {lacking}, then failwell demo", style="dim", after="")
     return 0
+
+
+class Page:
+    """Paragraphs that fit the terminal, or 80 columns where there is none."""
+
+    def __init__(self, out: Console) -> None:
+        self._out = out
+        self._width = min(out.width, WIDEST) if out.is_terminal else PIPED
+
+    def put(self, text: str, *, indent: int = 0, style: str = "", after: str = "\n") -> None:
+        """Print a text as a paragraph; nothing is cut, and its own lines stay lines."""
+        from rich.text import Text
+
+        lines: list[Any] = []
+        for line in text.splitlines() or [""]:
+            margin = " " * (indent + len(line) - len(line.lstrip()))
+            wrapper = TextWrapper(max(self._width, 20), initial_indent=margin, subsequent_indent=margin)
+            lines += wrapper.wrap(line.lstrip()) or [""]
+        self._out.print(Text("\n".join(lines) + after, style=style))
+        self._out.file.flush()

@@ -45,16 +45,17 @@ def run(options: Namespace) -> int:
 
     try:
         server = examples.build(options.name, plain=options.plain)
-    except ModuleNotFoundError as problem:
-        if (problem.name or "").split(".")[0] in ("mcp", "mcp_types", "fastmcp", "jsonschema_rs"):
-            raise Stop("the examples need a framework; try: pip install 'failwell[fastmcp]'") from None
-        raise
     except (ValueError, OSError, sqlite3.Error) as problem:
         # What an example is told, it is told by environment variables.
         raise Stop(f"{options.name} cannot start with these settings: {problem}") from None
     if options.http is not None:
         _check_free(options.http)
-        print(f"{options.name}: http://127.0.0.1:{options.http}/mcp", file=sys.stderr)
+        print(f"{options.name}: http://127.0.0.1:{options.http}/mcp, until you press Ctrl-C", file=sys.stderr)
+    elif sys.stdin is not None and sys.stdin.isatty():
+        print(
+            f"{options.name} waits for an MCP client on stdin, until you press Ctrl-C; for one over HTTP: --http 8000",
+            file=sys.stderr,
+        )
     examples.serve(server, port=options.http)
     return 0
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from failwell.formats import FORMATS, is_prose
@@ -82,6 +84,16 @@ def check_format(name: str | None) -> str | None:
     if name is not None and name not in FORMATS:
         raise Stop(f"there is no format {name!r}; use one of: {', '.join(FORMATS)}")
     return name
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Whoever ends the command with SIGTERM ends it as Ctrl-C does: what it has started ends with it."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def console() -> Console:

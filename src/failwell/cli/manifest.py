@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import importlib
-import os
+import math
 import sys
 from argparse import Namespace, RawDescriptionHelpFormatter
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from failwell.examples import EXAMPLES
+from failwell.packages import MissingPackage
 
-from .io import Commands, Stop
+from .io import Commands, Stop, interruptible
+from .targets import load as load_target
 
 if TYPE_CHECKING:
-    from failwell.manifest import Manifest
+    from failwell.manifest import Manifest, Source
 
+TIMEOUT: Final = 30
 _EPILOG = """\
 TARGET is a server in a module (pkg.mod:server, or a function that makes one), the name of an example, the address of a
 server, or a command after --. Several of them, such as one for each profile, have one manifest together.
@@ -43,6 +46,9 @@ def register(commands: Commands) -> None:
     parser.add_argument("--check", metavar="FILE", help="compare with a file; 1 if anything differs, or there is none")
     parser.add_argument("--profile", metavar="NAME", help="only the tools of a profile")
     parser.add_argument("--markdown", action="store_true", help="print a table for documentation")
+    parser.add_argument(
+        "--timeout", type=float, default=TIMEOUT, metavar="S", help=f"seconds to wait for the server; {TIMEOUT}"
+    )
     parser.add_argument("--seen", metavar="FILE", help="codes that a failwell.manifest.Recorder saw")
     parser.set_defaults(run=run)
 
@@ -95,30 +101,49 @@ def _made(options: Namespace) -> Manifest:
     command = options.after
     if bool(options.target) is bool(command):
         raise Stop("name a target: pkg.mod:server, an example, a URL, or a command after --")
-    try:
-        import anyio
+    if not 0 < options.timeout < math.inf:
+        raise Stop("--timeout is a number of seconds above zero")
+    from failwell.manifest import build, read_seen
 
-        from failwell.manifest import build, of_command, of_server, of_url, read_seen
-    except ModuleNotFoundError:
-        raise Stop("a manifest needs the MCP SDK; try: pip install 'failwell[mcp]'") from None
     try:
         seen = read_seen(options.seen) if options.seen is not None else None
     except OSError as problem:
         raise Stop(f"cannot read {options.seen}: {problem.strerror}") from None
-    sources = []
-    for target in options.target or (command[0],):
+    sources: list[Source] = []
+    for target in options.target or (" ".join(command),):
         try:
-            if command:
-                sources.append(anyio.run(of_command, command))
-            elif "://" in target:
-                sources.append(anyio.run(of_url, target))
-            else:
-                sources += [anyio.run(of_server, server) for server in _servers(target)]
-        except Stop:
+            sources += _sources(target, command, options.timeout)
+        except (Stop, MissingPackage):
             raise
+        except TimeoutError:
+            raise Stop(
+                f"{target} did not answer within {options.timeout:g} seconds; is it an MCP server? "
+                "--timeout gives it longer"
+            ) from None
         except Exception as problem:
             raise Stop(f"{target} does not answer as an MCP server: {_innermost(problem)}") from None
     return build(sources, seen)
+
+
+def _sources(target: str, command: list[str], seconds: float) -> list[Source]:
+    from failwell.manifest import of_command, of_server, of_url
+
+    if command:
+        return [_within(seconds, of_command, command)]
+    if "://" in target:
+        return [_within(seconds, of_url, target)]
+    return [_within(seconds, of_server, server) for server in _servers(target)]
+
+
+def _within(seconds: float, list_tools: Callable[[Any], Awaitable[Source]], target: Any) -> Source:
+    import anyio
+
+    async def listed() -> Source:
+        with anyio.fail_after(seconds):
+            return await list_tools(target)
+
+    with interruptible():
+        return anyio.run(listed)
 
 
 def _servers(target: str) -> list[Any]:
@@ -126,21 +151,14 @@ def _servers(target: str) -> list[Any]:
         from failwell import examples
 
         return examples.profiles(target)
-    module, colon, name = target.partition(":")
-    if not colon or not name:
+    if not all(target.partition(":")):
         raise Stop(f"{target!r} is no target; it looks like pkg.mod:server, or is one of: {', '.join(EXAMPLES)}")
-    sys.path.insert(0, os.getcwd())
-    try:
-        found: Any = importlib.import_module(module)
-    except ModuleNotFoundError as problem:
-        raise Stop(f"there is no module {problem.name!r}") from None
-    except Exception as problem:
-        raise Stop(f"{module} cannot be imported: {type(problem).__name__}: {problem}") from None
-    for part in name.split("."):
-        if not hasattr(found, part):
-            raise Stop(f"{module} has no {name!r}")
-        found = getattr(found, part)
-    return [found() if callable(found) and not hasattr(found, "list_tools") else found]
+    found = load_target(target)
+    if callable(found) and not hasattr(found, "list_tools"):
+        found = found()
+    if not hasattr(found, "run"):
+        raise Stop(f"{target} is a {type(found).__name__}; name one MCPServer, low-level mcp Server or FastMCP")
+    return [found]
 
 
 def _innermost(problem: BaseException) -> str:

@@ -8,9 +8,9 @@ async with failwell.client.Recovering(mcp.Client("http://localhost:8000/mcp")) a
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from failwell.packages import bring
 from failwell.readers import Http as Http
 from failwell.readers import read
 
@@ -38,5 +38,5 @@ _LATER = {
 def __getattr__(name: str) -> Any:
     # Reading is asked for more often than recovering, and needs less.
     if name in _LATER:
-        return getattr(import_module(_LATER[name]), name)
+        return getattr(bring(_LATER[name], __name__, "client"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,8 +14,13 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from anthropic.types import ImageBlockParam, TextBlockParam, ToolResultBlockParam
-from anthropic.types.tool_result_block_param import Content
+from failwell.packages import needed
+
+try:
+    from anthropic.types import ImageBlockParam, TextBlockParam, ToolResultBlockParam
+    from anthropic.types.tool_result_block_param import Content
+except ImportError as problem:
+    raise needed(__name__, "anthropic", problem) from None
 
 from failwell.model import Policy, Traits
 

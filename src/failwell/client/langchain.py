@@ -13,11 +13,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, overload
 
-from langchain_core.messages import ToolMessage
-from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import ArgsSchema, BaseTool, ToolException
-from langchain_core.utils.pydantic import TypeBaseModel
-from pydantic import PrivateAttr, ValidationError
+from failwell.packages import needed
+
+try:
+    from langchain_core.messages import ToolMessage
+    from langchain_core.runnables import RunnableConfig
+    from langchain_core.tools import ArgsSchema, BaseTool, ToolException
+    from langchain_core.utils.pydantic import TypeBaseModel
+    from pydantic import PrivateAttr, ValidationError
+except ImportError as problem:
+    raise needed(__name__, "langchain", problem) from None
 
 from failwell.formats import Outcome
 from failwell.model import NeedsInput, Policy, ToolError

@@ -14,10 +14,15 @@ from __future__ import annotations
 import re
 from typing import Any, Final, TypeVar
 
-from agents import RunContextWrapper
-from agents.exceptions import AgentsException, ModelBehaviorError, UserError
-from agents.mcp import MCPServer
-from mcp_types import CallToolResult
+from failwell.packages import needed
+
+try:
+    from agents import RunContextWrapper
+    from agents.exceptions import AgentsException, ModelBehaviorError, UserError
+    from agents.mcp import MCPServer
+    from mcp_types import CallToolResult
+except ImportError as problem:
+    raise needed(__name__, "openai-agents", problem) from None
 
 from failwell.formats import META_KEY, to_result
 from failwell.model import Effect, FieldError, Policy, ToolError

@@ -18,9 +18,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
-from pydantic_ai import AbstractToolset, ModelRetry, RunContext, ToolFailed, ToolsetTool, WrapperToolset
-from pydantic_ai.mcp import MCPToolset
-from pydantic_ai.tools import AgentDepsT
+from failwell.packages import needed
+
+try:
+    from pydantic_ai import AbstractToolset, ModelRetry, RunContext, ToolFailed, ToolsetTool, WrapperToolset
+    from pydantic_ai.mcp import MCPToolset
+    from pydantic_ai.tools import AgentDepsT
+except ImportError as problem:
+    raise needed(__name__, "pydantic-ai", problem) from None
 
 from failwell.formats import Outcome
 from failwell.model import Next, Policy

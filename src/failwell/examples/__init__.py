@@ -6,9 +6,10 @@ told by environment variables. Real parts stand behind them: SQLite, and service
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any, Final
 from unittest.mock import patch
+
+from failwell.packages import bring
 
 EXAMPLES: Final = {
     "reservations": "agents reserve files, and negotiate who holds them (contract 000)",
@@ -23,7 +24,7 @@ def build(name: str, *, plain: bool = False) -> Any:
     """The server of an example, ready to run; `plain` is the same one without Failwell, to compare with."""
     if name not in EXAMPLES:
         raise ValueError(f"There is no example {name!r}; use one of: {', '.join(EXAMPLES)}.")
-    module = import_module(f"{__name__}.{name}")
+    module = bring(f"{__name__}.{name}", f"the example {name}", "fastmcp" if name == "workspace" else "mcp")
     if not plain:
         return module.build()
     with patch("failwell.server.install", lambda server, **options: server):

@@ -8,8 +8,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
+
+from failwell.packages import bring
 
 from .audit import differences, markdown, problems
 from .entries import Manifest, ToolEntry, load
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from .builder import Recorder
     from .builder import build as build
     from .builder import read_seen as read_seen
+    from .origins import Source as Source
     from .origins import of_command as of_command
     from .origins import of_server as of_server
     from .origins import of_url as of_url
@@ -26,14 +28,14 @@ if TYPE_CHECKING:
 # Reading a manifest needs no SDK; making one does.
 _LATER: Final = {
     **dict.fromkeys(("Recorder", "build", "read_seen"), ".builder"),
-    **dict.fromkeys(("of_command", "of_server", "of_url"), ".origins"),
+    **dict.fromkeys(("Source", "of_command", "of_server", "of_url"), ".origins"),
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module 'failwell.manifest' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
+    value = globals()[name] = getattr(bring(_LATER[name], __name__, "mcp"), name)
     return value
 
 
@@ -47,4 +49,4 @@ __all__ = [
     "problems",
 ]
 # What the command line uses, and nobody else may count on.
-_HOUSE: Final = ("NoManifest", "build", "of_command", "of_server", "of_url", "read_seen")
+_HOUSE: Final = ("NoManifest", "Source", "build", "of_command", "of_server", "of_url", "read_seen")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from math import inf
 
+from failwell.packages import needed
+
 try:
     from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
     from prometheus_client.registry import Collector as _Collector
-except ImportError:
-    raise ImportError(
-        'failwell.observe.prometheus needs prometheus-client: pip install "failwell[prometheus]"'
-    ) from None
+except ImportError as problem:
+    raise needed(__name__, "prometheus", problem) from None
 
 from .counters import ToolStats
 

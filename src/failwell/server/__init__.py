@@ -11,6 +11,7 @@ from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
 
+from failwell.packages import bring
 from failwell.schema import nearest
 
 from .decorator import tool_errors
@@ -38,6 +39,8 @@ _ADAPTERS: Final = {
     "fastmcp.server.server.FastMCP": ".adapters.fastmcp",
     "mcp.server.mcpserver.server.MCPServer": ".adapters.mcpserver",
     "mcp.server.lowlevel.server.Server": ".adapters.lowlevel",
+    # What MCPServer was called in version 1 of the SDK: who has it hears which version is needed.
+    "mcp.server.fastmcp.server.FastMCP": ".adapters.mcpserver",
 }
 _MARK: Final = "_failwell_installed"
 # These need the SDK, which a server of another framework may do without.
@@ -75,15 +78,20 @@ def install(server: S, **options: Unpack[Given]) -> S:
     if adapter is None:
         raise TypeError(
             f"install() takes an MCPServer, a low-level mcp Server or a FastMCP, not {type(server).__name__}; "
-            "for other frameworks decorate the tools with failwell.server.tool_errors."
+            + (
+                "call it once for each server."
+                if isinstance(server, (list, tuple, set, dict))
+                else "for other frameworks decorate the tools with failwell.server.tool_errors."
+            )
         )
     if getattr(server, _MARK, None) is not None:
         raise RuntimeError("Failwell is installed on this server already; give all options to one install() call.")
+    module = bring(adapter, __name__, "fastmcp" if adapter.endswith("fastmcp") else "mcp")
     from .boundary import Boundary
     from .logs import mask
 
     boundary = Boundary(chosen)
-    import_module(adapter, __name__).install(server, boundary)
+    module.install(server, boundary)
     mask(chosen.guard)
     setattr(server, _MARK, boundary)
     return server

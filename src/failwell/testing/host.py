@@ -12,6 +12,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 
+from failwell.packages import bring
+
 from .ledger import Call, Effect, Ledger
 from .script import Script
 
@@ -106,6 +108,7 @@ class ScriptedServer:
             raise RuntimeError("The server is running.")
         if not hasattr(os, "fork"):
             raise RuntimeError("A scripted server needs a system that can fork: Linux, macOS or WSL.")
+        bring("mcp_types", "a scripted server", "testing")
         if self.transport == "stdio":
             Path(self._door).unlink(missing_ok=True)
             where = ["--door", self._door]

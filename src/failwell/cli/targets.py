@@ -1,0 +1,37 @@
+"""What a command line names as `module:attribute`: somebody's catalogue, somebody's server."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from contextlib import redirect_stdout
+from typing import Any
+
+from .io import Stop
+
+
+def load(name: str) -> Any:
+    """The object that `module:attribute` names; the module may stand in the current folder."""
+    module, _, attribute = name.partition(":")
+    # The command is started from its own folder; whoever types a module's name means the one they stand in.
+    if (here := os.getcwd()) not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        # What the module prints while it loads is not part of what the command prints.
+        with redirect_stdout(sys.stderr):
+            found: Any = importlib.import_module(module)
+            for part in attribute.split("."):
+                found = getattr(found, part)
+    except KeyboardInterrupt:
+        raise
+    except ModuleNotFoundError as problem:
+        if problem.name != module:
+            raise Stop(f"cannot load {name}: {problem}") from None
+        raise Stop(f"there is no module {module!r}, neither in this folder nor installed") from None
+    except (ImportError, AttributeError) as problem:
+        raise Stop(f"cannot load {name}: {problem}") from None
+    except BaseException as problem:
+        # Somebody else's module may do anything at all, even end the program.
+        raise Stop(f"cannot load {name}: {type(problem).__name__}: {problem}") from None
+    return found

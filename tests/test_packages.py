@@ -1,0 +1,151 @@
+"""A package that is missing or too old is said in one line, with what to install, by every door that needs it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+import failwell.packages
+import failwell.server
+from failwell.packages import MissingPackage, missing, needed
+
+Installed = Callable[[dict[str, str | None]], None]
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> Installed:
+    real = importlib.metadata.version
+
+    def say(versions: dict[str, str | None]) -> None:
+        def version(name: str) -> str:
+            found = versions.get(name, "") or (real(name) if name not in versions else None)
+            if found is None:
+                raise importlib.metadata.PackageNotFoundError(name)
+            return found
+
+        monkeypatch.setattr(importlib.metadata, "version", version)
+
+    return say
+
+
+@pytest.mark.parametrize(
+    ("versions", "extra", "said"),
+    [
+        ({}, "mcp", None),
+        ({"mcp": "2.3.0"}, "client", None),
+        ({"mcp": "2.30"}, "client", None),
+        ({"mcp": "3.0.0"}, "client", "it needs mcp>=2.3,<3 (3.0.0 is installed): pip install 'failwell[client]'"),
+        ({"mcp": "2.2.9"}, "client", "it needs mcp>=2.3,<3 (2.2.9 is installed): pip install 'failwell[client]'"),
+        ({"mcp": None}, "client", "it needs mcp>=2.3,<3 (not installed): pip install 'failwell[client]'"),
+        (
+            {"fastmcp": "2.14.7", "jsonschema-rs": None},
+            "fastmcp",
+            "it needs fastmcp>=4.1,<5 (2.14.7 is installed), jsonschema-rs>=0.40 (not installed): "
+            "pip install 'failwell[fastmcp]'",
+        ),
+        (
+            {"pydantic-ai-slim": None},
+            "pydantic-ai",
+            "it needs pydantic-ai-slim>=2.66 (not installed): pip install 'failwell[pydantic-ai]'",
+        ),
+    ],
+    ids=str,
+)
+def test_what_is_missing_is_said_with_what_to_install(
+    installed: Installed, versions: dict[str, str | None], extra: str, said: str | None
+) -> None:
+    installed(versions)
+    found = missing("it", extra)
+    assert (None if found is None else str(found)) == said
+
+
+def test_an_import_that_fails_for_another_reason_says_its_own(installed: Installed) -> None:
+    problem = ImportError("cannot import name 'x'")
+    assert needed("it", "mcp", problem) is problem
+    installed({"mcp": None})
+    inner = MissingPackage("said already")
+    assert needed("it", "mcp", inner) is inner
+
+
+# A program that has Failwell and nothing else, as after `pip install failwell`.
+BARE = """\
+import importlib.metadata, sys
+absent = {"mcp", "mcp_types", "fastmcp", "anyio", "jsonschema_rs", "langchain_core", "anthropic", "agents", "pydantic_ai",
+          "prometheus_client", "pydantic"}
+class Nothing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in absent:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Nothing())
+real = importlib.metadata.version
+def version(name):
+    if name in ("rich", "failwell"):
+        return real(name)
+    raise importlib.metadata.PackageNotFoundError(name)
+importlib.metadata.version = version
+def says(do):
+    try:
+        do()
+    except ImportError as problem:
+        print(f"{type(problem).__name__}: {problem}")
+import failwell, failwell.server, failwell.client, failwell.testing, failwell.manifest, failwell.examples
+from importlib import import_module
+says(lambda: failwell.client.Recovering)
+for name in ("anthropic", "langchain", "openai_agents", "pydantic_ai"):
+    says(lambda: import_module(f"failwell.client.{name}"))
+says(lambda: import_module("failwell.observe.prometheus"))
+says(lambda: failwell.manifest.of_url)
+says(lambda: failwell.examples.build("workspace"))
+says(lambda: failwell.testing.scripted(failwell.testing.Script()).__enter__())
+from failwell.cli import main
+print(main(["manifest", "social"]), main(["example", "routers"]), flush=True)
+"""
+
+
+def test_every_door_says_what_it_needs() -> None:
+    done = subprocess.run([sys.executable, "-c", BARE], capture_output=True, text=True, check=True)
+    mcp, rs = "mcp>=2.3,<3 (not installed)", "jsonschema-rs>=0.40 (not installed)"
+    needs = {
+        "failwell.client": (mcp, "client"),
+        "failwell.client.anthropic": (f"anthropic>=2.8 (not installed), {mcp}", "anthropic"),
+        "failwell.client.langchain": (f"langchain-core>=1.7 (not installed), {mcp}", "langchain"),
+        "failwell.client.openai_agents": (f"{mcp}, openai-agents>=0.24 (not installed)", "openai-agents"),
+        "failwell.client.pydantic_ai": (f"{mcp}, pydantic-ai-slim>=2.66 (not installed)", "pydantic-ai"),
+        "failwell.observe.prometheus": ("prometheus-client>=0.21 (not installed)", "prometheus"),
+        "failwell.manifest": (f"{rs}, {mcp}", "mcp"),
+        "the example workspace": (f"fastmcp>=4.1,<5 (not installed), {rs}", "fastmcp"),
+        "a scripted server": (f"{mcp}, pytest>=8 (not installed)", "testing"),
+    }
+    assert done.stdout.splitlines() == [
+        *(
+            f"MissingPackage: {what} needs {lacks}: pip install 'failwell[{extra}]'"
+            for what, (lacks, extra) in needs.items()
+        ),
+        "2 2",
+    ]
+    assert done.stderr.splitlines() == [
+        f"failwell: failwell.manifest needs {rs}, {mcp}: pip install 'failwell[mcp]'",
+        f"failwell: the example routers needs {rs}, {mcp}: pip install 'failwell[mcp]'",
+    ]
+
+
+def test_a_server_of_an_older_sdk_is_told_the_version(installed: Installed, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What version 1 of the SDK called its server.
+    old = type("FastMCP", (), {"__module__": "mcp.server.fastmcp.server"})()
+    installed({"mcp": "1.30.0"})
+    monkeypatch.setitem(sys.modules, "failwell.server.adapters.mcpserver", None)
+    with pytest.raises(MissingPackage) as caught:
+        failwell.server.install(old)
+    assert str(caught.value) == ("failwell.server needs mcp>=2.3,<3 (1.30.0 is installed): pip install 'failwell[mcp]'")
+
+
+def test_a_list_of_servers_is_told_how() -> None:
+    with pytest.raises(TypeError) as caught:
+        failwell.server.install([1])
+    assert str(caught.value) == (
+        "install() takes an MCPServer, a low-level mcp Server or a FastMCP, not list; call it once for each server."
+    )
