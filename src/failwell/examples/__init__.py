@@ -6,6 +6,7 @@ told by environment variables. Real parts stand behind them: SQLite, and service
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, Final
 from unittest.mock import patch
 
