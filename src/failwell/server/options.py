@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypedDict, TypeVar, get_args
@@ -47,6 +48,7 @@ class Options:
     max_output: how many characters a successful result may have; longer ones are cut, and say so.
     show_reference: whether the text names the failure's correlation id, which is in the log and in `_meta` anyway.
     logger: where failures are written, a logger of `logging` or of structlog; "failwell.server" unless given.
+    log_level: of which level a failure is that was to be expected, by name or number; a crash is an ERROR.
     hooks: called with a `failwell.observe.CallEvent` after every call.
     telemetry: whether spans and counters of OpenTelemetry are told about failures.
     extra: what becomes of arguments the tool does not have: refused, ignored with a warning, or ignored. By default,
@@ -76,6 +78,7 @@ class Options:
     max_output: int | None = None
     show_reference: bool = False
     logger: Any = None
+    log_level: int | str = "WARNING"
     hooks: Sequence[Callable[[Any], object]] = ()
     telemetry: bool = True
     extra: Extra = "auto"
@@ -95,6 +98,11 @@ class Options:
         """The name of the format."""
         return self.format.form if isinstance(self.format, Envelope) else self.format
 
+    @property
+    def level(self) -> int:
+        """The number of `log_level`."""
+        return level_of(self.log_level)
+
     def __post_init__(self) -> None:
         if not isinstance(self.format, Envelope):
             _one_of("format", self.format, FORMATS)
@@ -108,6 +116,7 @@ class Options:
             raise ValueError("idempotency is True, or a store of keys, such as KeysOnDisk('keys.db').")
         if not all(callable(hook) for hook in self.hooks):
             raise ValueError("hooks are functions of one argument, the event.")
+        level_of(self.log_level)
         _one_of("extra", self.extra, get_args(Extra))
         _one_of("unknown_tool", self.unknown_tool, get_args(UnknownTool))
         for name in ("protocol", "skip", "reads"):
@@ -128,6 +137,7 @@ class Given(TypedDict, total=False):
     max_output: int | None
     show_reference: bool
     logger: Any
+    log_level: int | str
     hooks: Sequence[Callable[[Any], object]]
     telemetry: bool
     extra: Extra
@@ -141,6 +151,16 @@ class Given(TypedDict, total=False):
     show_text: bool
     guard: Guard
     wire: Mapping[str, Any]
+
+
+def level_of(level: int | str) -> int:
+    """The number of a level that is given by name or number."""
+    known = logging.getLevelNamesMapping()
+    if isinstance(level, int) and not isinstance(level, bool):
+        return level
+    if not isinstance(level, str) or level.upper() not in known:
+        raise ValueError(f"There is no log_level {level!r}; use one of: DEBUG, INFO, WARNING, ERROR.")
+    return known[level.upper()]
 
 
 def _one_of(name: str, value: object, known: Collection[str]) -> None:
