@@ -788,3 +788,33 @@ def test_what_is_no_client_is_refused_in_one_line(wrong: Any) -> None:
 
 def test_keys_are_named_as_published() -> None:
     assert IDEMPOTENCY_KEY == "io.github.failwell/idempotency-key"
+
+
+@pytest.mark.checklist(258)
+def test_what_is_left_stands_in_the_log_and_the_user_hears_what_nobody_can_mend(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    told: list[fw.ToolError] = []
+    faults = {
+        "unsafe": fw.catalogs.JsonRpc.UNSAFE_OPERATION("Cannot modify ether1, password=hunter2hunter2."),
+        "missing": fw.NotFound("No such device."),
+        "fine": fw.Transient("Busy.", code="SERVER_BUSY", retry_after=1),
+    }
+
+    async def story() -> None:
+        tools = [Tool(name, faults=[Fault.error(error)], read_only=True) for name, error in faults.items()]
+        async with agent(*tools, notify_user=told.append) as it:
+            for name in faults:
+                await it.call(name)
+
+    run(story)
+    assert [(error.code, error.message) for error in told] == [
+        ("UNSAFE_OPERATION", "Cannot modify ether1, password=[redacted]")
+    ]
+    lines = [
+        (record.levelname, record.getMessage()) for record in caplog.records if "tool_error" in record.getMessage()
+    ]
+    assert [(level, line.split(" (")[0]) for level, line in lines] == [
+        ("ERROR", "tool_error unsafe: UNSAFE_OPERATION: Cannot modify ether1, password=[redacted]"),
+        ("WARNING", "tool_error missing: NOT_FOUND: No such device."),
+    ]

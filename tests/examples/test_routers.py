@@ -18,6 +18,8 @@ from running import SNAPSHOTS, compare
 import failwell as fw
 import failwell.manifest
 from failwell import examples
+from failwell.examples.routers import drill
+from printed_examples import PRINTED
 
 MODES = ("protocol", "result")
 # Over HTTP each mode is asked in both eras, on stdio in one.
@@ -118,8 +120,7 @@ def asked_by_others(process: Any, era: str) -> dict[str, Any]:
         ),
     ):
         status, value = client.post(body, headers)
-        # The words are the SDK's.
-        answers[case] = {"status": status, "id": value["id"], "code": value["error"]["code"]}
+        answers[case] = {"status": status, "id": value["id"], **value["error"]}
     client.close()
     return answers
 
@@ -298,17 +299,20 @@ def test_all_codes_of_the_taxonomy_have_been_provoked(mode: str, era: str) -> No
     # Of a write that may have been done, no code says that it passes.
     assert seen.pop("OUTCOME_UNKNOWN") == -32000 + shift
     # The contract's templates are cases of a validation error.
-    assert {name: number for name, number in seen.items() if name not in own} == dict.fromkeys(
-        ("INVALID_IP_ADDRESS", "INVALID_DEVICE_ID", "REQUIRED_FIELD_MISSING"), -32005 + shift
-    )
+    assert {name: number for name, number in seen.items() if name not in own} == {
+        "INVALID_IP_ADDRESS": -32005 + shift,
+        "REQUIRED_FIELD_MISSING": -32005 + shift,
+        # By the contract's own example.
+        "INVALID_DEVICE_ID": -32602,
+    }
     answers = snapshot(mode, era)
     standard = {case: answers[case]["error"]["code"] for case in REQUESTS if case != "a resource"}
     standard |= {case: answers[case]["code"] for case in ("no JSON", "no request")}
     assert standard == {
         "no such method": -32601,
         "bad params": -32602,
-        "no such resource": -32602,
-        "a resource out of reach": -32603,
+        "no such resource": -32003 + shift,
+        "a resource out of reach": -32010 + shift,
         "no JSON": -32700,
         "no request": -32600,
     }
@@ -379,7 +383,7 @@ def test_a_device_that_is_not_there_is_answered_with_those_that_are() -> None:
     named = data["details"].partition("Available devices: ")[2].partition(". ")[0].split(", ")
     assert named == ["dev-auth", "dev-broken", "dev-busy", "dev-down", "dev-garbled"]
     assert data["available_device_count"] == 11
-    assert data["next_steps"] == [
+    assert data["suggestions"] == [
         "Use registry/list to see all available devices",
         "Check device_id spelling and try again",
         "Use registry/add to add 'dev-lab-99' to the registry",
@@ -443,7 +447,14 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "existing_device_id": "dev-lab-01",
     },
     "no such plan": {"details": "Plan 'plan-99' not found", "plan_id": "plan-99", "resource_type": "plan"},
-    "too often": {"details": "Too many requests to device 'dev-busy'", "device_id": "dev-busy", "retry_after": 60},
+    "too often": {"details": "Too many requests to device 'dev-busy'", "device_id": "dev-busy", "retry_after": 60}
+    | {"limit": "30 calls in 60 seconds", "current_count": 31},
+    "a bad value": {
+        "field": "filter",
+        "value": "allow_advanced_writes",
+        "expected": "One of: allow_advanced_writes=true, allow_professional_workflows=true",
+        "options": ["allow_advanced_writes=true", "allow_professional_workflows=true"],
+    },
 }
 
 
@@ -452,6 +463,39 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 def test_the_contracts_examples_come_from_a_real_server(case: str) -> None:
     data = failures("protocol", LEGACY)[case]["data"]
     assert {name: data.get(name) for name in EXAMPLES[case]} == EXAMPLES[case]
+
+
+# What the server adds to the examples, as docs/formats.md says: who was called, what to do, and the rest of the error.
+ADDED = {"tool_name", "recovery_strategy", "suggestion", "failwell"}
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.checklist(248, 249, 250, 251, 252, 253)
+def test_the_twenty_examples_come_over_the_wire(era: str, tmp_path: Path) -> None:
+    settings = {"ROUTERS_ERRORS": "protocol", "ROUTERS_DRILL": "1"}
+    with serving(tmp_path / "drill", http=era == LEGACY, **settings) as (process, _):
+        client = spoken(process, era, http=era == LEGACY)
+        found = [client.call("contract/example", {"name": name}, id=name).value for name in drill.examples()]
+        client.close()
+    assert len(PRINTED) == len(found) == 20
+    for printed, value in zip(PRINTED, found, strict=True):
+        number = printed["code"] + (1000 if era == MODERN and printed["code"] != -32602 else 0)
+        data = {key: said for key, said in value["error"]["data"].items() if key in printed["data"] or key not in ADDED}
+        assert value == {"jsonrpc": "2.0", "error": value["error"]}
+        assert {**value["error"], "data": data} == {**printed, "code": number}
+
+
+@pytest.mark.checklist(221)
+def test_an_overview_has_the_six_facts_of_the_contract() -> None:
+    for mode, era in (("protocol", LEGACY), ("result", LEGACY)):
+        assert snapshot(mode, era)["overview"]["result"]["_meta"] == {
+            "device_id": "dev-lab-01",
+            "routeros_version": "7.15.2",
+            "uptime_seconds": 86400,
+            "cpu_usage_percent": 5.0,
+            "memory_total_bytes": 536870912,
+            "memory_used_bytes": 134217728,
+        }
 
 
 @pytest.mark.checklist(249, 250, 274, 275)
@@ -494,7 +538,16 @@ def test_each_failure_is_one_line_of_the_log(era: str) -> None:
             assert line["context"].get("device_id") == data.get("device_id"), case
             assert line["correlation_id"] is not None
     assert log["a long error with secrets"]["details"].endswith("see the log of the device")
+    assert {line["level"] for case, line in log.items() if case != "garbled"} == {"WARNING"}
     assert log["garbled"]["level"] == "ERROR"
+    # Of requests that reach no tool, too: the id, the number, and what was said.
+    for case, told in {
+        "no such method": ("routers/reboot", -32601, "METHOD_NOT_FOUND"),
+        "bad params": ("tools/call", -32602, "INVALID_PARAMS"),
+        "no such resource": ("device://dev-lab-99/addresses", -32003, "NOT_FOUND"),
+        "a resource out of reach": ("device://dev-down/addresses", -32010, "DEVICE_UNREACHABLE"),
+    }.items():
+        assert tuple(log[case][name] for name in ("tool_name", "error_code", "mcp_error_code")) == told, case
 
 
 @pytest.mark.checklist(220)

@@ -230,7 +230,8 @@ def test_question_as_json_rpc_failure() -> None:
     error = json.loads(fw.render(QUESTION, "jsonrpc"))
     assert error["code"] == -32602
     assert error["data"]["details"] == "Which pattern?"
-    assert error["data"]["errors"] == [{"field": "id", "message": "No such id"}]
+    choice = {"expected": "One of: a, b", "options": ["a", "b"]}
+    assert error["data"]["errors"] == [{"field": "id", "message": "No such id", **choice}]
 
 
 def test_question_as_json_rpc_response() -> None:

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.logging import RichHandler
 
 import failwell as fw
-from failwell.observe import log_failure
+from failwell.observe import log_failure, logged
 from failwell.observe.log import way
 
 NAMES = sorted({*vars(logging.makeLogRecord({})), "message", "asctime", "taskName", "exc_info", "stack_info"})
@@ -29,6 +29,7 @@ FIELDS = [
     "correlation_id",
     "details",
     "context",
+    "error",
 ]
 SECRET = "hunter2-Zq81LmX0vv"
 URL = f"postgres://app:{SECRET}@db.internal/prod"
@@ -100,6 +101,7 @@ SAID = {
     "correlation_id": "1f0c2d3e4a5b",
     "details": "Order o_1 does not exist.",
     "context": {"order": "o_1", "device_id": "sw-3"},
+    "error": fw.NotFound("Order o_1 does not exist.", details={"order": "o_1"}).to_dict(),
 }
 
 
@@ -112,7 +114,7 @@ def test_the_record_has_every_field_and_a_readable_line(logger: logging.Logger) 
     log_failure(logger, missing(), **EVERYTHING, number=-32002)
     record = only(logger)
     assert fields(record) == SAID
-    assert (record.levelname, record.name) == ("INFO", "shop")
+    assert (record.levelname, record.name) == ("WARNING", "shop")
     assert kept(logger).lines == ["tool_error orders/get: NOT_FOUND: Order o_1 does not exist."]
 
 
@@ -139,7 +141,7 @@ def test_the_line_about_wrong_arguments_fits_a_terminal_with_a_column_for_time_a
     logger.handlers = [RichHandler(console=Console(file=told, width=80))]
     error = fw.Invalid("Invalid arguments for add: a, b.", fields=[("a", "not a number"), ("b", "missing")])
     log_failure(logger, error, tool="add", correlation_id="1f0c2d3e4a5b")
-    assert [line.split("INFO")[-1].strip() for line in told.getvalue().splitlines()] == [
+    assert [line.split("WARNING")[-1].strip() for line in told.getvalue().splitlines()] == [
         "tool_error add: VALIDATION_ERROR: a, b"
     ]
 
@@ -147,7 +149,7 @@ def test_the_line_about_wrong_arguments_fits_a_terminal_with_a_column_for_time_a
 @pytest.mark.checklist(277)
 def test_structlog_gets_the_same_fields(structured: list[dict[str, Any]]) -> None:
     log_failure(structlog.get_logger(), missing(), **EVERYTHING, number=-32002)
-    assert structured == [{"event": "tool_error", "log_level": "info", **SAID}]
+    assert structured == [{"event": "tool_error", "log_level": "warning", **SAID}]
 
 
 @pytest.mark.checklist(277)
@@ -171,6 +173,7 @@ def test_without_a_number_or_a_code_they_follow_from_the_error(logger: logging.L
         "correlation_id": None,
         "details": "Broken.",
         "context": {},
+        "error": fw.ToolError("Broken.", kind="transient").to_dict(),
     }
     assert kept(logger).lines == ["tool_error t: UNAVAILABLE: Broken."]
 
@@ -230,11 +233,9 @@ def test_a_crash_is_an_error_with_the_way_there(logger: logging.Logger, structur
 @pytest.mark.parametrize(
     ("error", "level"),
     [
-        pytest.param(fw.Conflict("Held."), "INFO", id="planned"),
-        pytest.param(fw.Internal("It broke."), "WARNING", id="internal"),
-        pytest.param(fw.ToolError("Who knows.", code="UNKNOWN_ERROR"), "WARNING", id="unknown"),
-        pytest.param(fw.Transient("Later.").critical(), "WARNING", id="critical"),
-        pytest.param(fw.NotFound("Gone.").warning(), "INFO", id="advisory"),
+        pytest.param(fw.Internal("It broke."), "WARNING", id="planned"),
+        pytest.param(fw.Transient("Later.").critical(), "ERROR", id="critical"),
+        pytest.param(fw.NotFound("Gone.").warning(), "WARNING", id="advisory"),
     ],
 )
 def test_what_an_author_raised_is_no_crash(error: fw.ToolError, level: str, logger: logging.Logger) -> None:
@@ -247,16 +248,42 @@ def test_what_an_author_raised_is_no_crash(error: fw.ToolError, level: str, logg
 def test_the_status_comes_from_the_code_whatever_the_text_says(text: str, logger: logging.Logger) -> None:
     log_failure(logger, fw.Conflict(text, code="LOCKED"), tool="t")
     said = fields(only(logger))
-    assert (said["mcp_error_code"], said["kind"], only(logger).levelname) == ("LOCKED", "conflict", "INFO")
+    assert (said["mcp_error_code"], said["kind"], only(logger).levelname) == ("LOCKED", "conflict", "WARNING")
 
 
-def test_of_wrong_arguments_the_names_are_enough(logger: logging.Logger) -> None:
-    error = fw.Invalid(
-        "query must not be 'my diagnosis'", fields=[("query", "must not be 'my diagnosis'"), ("limit", "too many")]
-    )
+def test_of_wrong_arguments_the_line_has_the_names_and_the_record_what_was_answered(logger: logging.Logger) -> None:
+    error = fw.Invalid("query must not be empty", fields=[("query", "must not be empty"), ("limit", "too many")])
     log_failure(logger, error, tool="t")
-    assert only(logger).__dict__["details"] == "query, limit"
-    assert "diagnosis" not in repr(vars(only(logger)))
+    record = only(logger)
+    assert kept(logger).lines == ["tool_error t: VALIDATION_ERROR: query, limit"]
+    assert (record.__dict__["details"], record.__dict__["error"]) == ("query, limit", error.to_dict())
+
+
+@pytest.mark.parametrize("level", [logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR])
+def test_the_level_of_what_was_to_be_expected_can_be_chosen(
+    level: int, logger: logging.Logger, structured: list[dict[str, Any]]
+) -> None:
+    logger.setLevel(logging.DEBUG)
+    log_failure(logger, missing(), tool="t", level=level)
+    log_failure(structlog.get_logger(), missing(), tool="t", level=level)
+    log_failure(logger, fw.Internal("Oh."), tool="t", exc=crash(), level=level)
+    assert [record.levelno for record in kept(logger).records] == [level, logging.ERROR]
+    assert structured[0]["log_level"] == logging.getLevelName(level).lower()
+
+
+@pytest.mark.checklist(277)
+def test_one_step_makes_an_error_and_writes_it_down(logger: logging.Logger) -> None:
+    error = logged(missing(), tool="orders", request_id=7, logger=logger, context={"device_id": "sw-3"})
+    said = fields(only(logger))
+    assert error == missing().replace(correlation_id=error.correlation_id)
+    assert error.correlation_id is not None
+    assert {name: said[name] for name in ("request_id", "tool_name", "mcp_error_code", "correlation_id", "error")} == {
+        "request_id": 7,
+        "tool_name": "orders",
+        "mcp_error_code": "NOT_FOUND",
+        "correlation_id": error.correlation_id,
+        "error": error.to_dict(),
+    }
 
 
 def test_debug_is_told_before_the_message_whatever_it_is(logger: logging.Logger) -> None:

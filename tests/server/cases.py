@@ -65,14 +65,14 @@ WORKING: Final = (
 LISTINGS: Final = frozenset({"tools/list", "resources/list", "resources/templates/list", "prompts/list"})
 
 PROTOCOL: Final = (
-    Case("arguments are a list", "tools/call", {"name": "echo", "arguments": [1]}, untouched=SERVERS),
-    Case("name is missing", "tools/call", {"arguments": {}}, untouched=SERVERS),
-    Case("name is a number", "tools/call", {"name": 5}, untouched=SERVERS, eras=(LEGACY,)),
-    Case("uri is missing", "resources/read", {}, untouched=SERVERS),
-    Case("prompt name is missing", "prompts/get", {}, untouched=SERVERS),
-    Case("unknown method", "tools/cull", {}, untouched=SERVERS),
+    Case("arguments are a list", "tools/call", {"name": "echo", "arguments": [1]}, code="INVALID_PARAMS"),
+    Case("name is missing", "tools/call", {"arguments": {}}, code="INVALID_PARAMS"),
+    Case("name is a number", "tools/call", {"name": 5}, code="INVALID_PARAMS", eras=(LEGACY,)),
+    Case("uri is missing", "resources/read", {}, code="INVALID_PARAMS"),
+    Case("prompt name is missing", "prompts/get", {}, code="INVALID_PARAMS"),
+    Case("unknown method", "tools/cull", {}, code="METHOD_NOT_FOUND"),
 )
-"""Between client and server: the SDK's own answers."""
+"""Between client and server: the SDK's own answers, with the data of contract 004."""
 
 OWN: Final = (
     call("own not found", "not_found", code="NOT_FOUND"),

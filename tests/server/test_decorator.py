@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
 import pytest
+from mcp import Client
+from mcp.server import MCPServer
 
 import failwell as fw
-from failwell.server import tool_errors
+from failwell.observe import logged
+from failwell.server import install, tool_errors
 
 
 def raising(exc: BaseException, **options: Any) -> fw.ToolError:
@@ -121,3 +125,57 @@ def test_the_function_stays_itself() -> None:
         return a + 1
 
     assert (documented.__name__, documented.__doc__, documented(1)) == ("documented", "What it does.", 2)
+
+
+def _records(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str, str | None, bool]]:
+    return [
+        (record.levelname, record.__dict__["tool_name"], record.__dict__["mcp_error_code"], bool(record.exc_text))
+        for record in caplog.records
+        if record.msg.startswith("tool_error")
+    ]
+
+
+@pytest.mark.checklist(277)
+def test_what_leaves_the_decorator_alone_stands_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    raising(ValueError("device_id must start with dev-"))
+    raising(ZeroDivisionError("stock"))
+    raising(fw.NotFound("No such device."))
+    name = "system/get-overview"
+    assert _records(caplog) == [
+        *[("WARNING", name, "VALIDATION_ERROR", False)] * 2,
+        *[("ERROR", name, "INTERNAL_ERROR", True)] * 2,
+        *[("WARNING", name, "NOT_FOUND", False)] * 2,
+    ]
+
+
+@pytest.mark.checklist(277)
+def test_inside_a_server_the_decorator_leaves_the_line_to_it_and_a_crash_is_one(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    server = MCPServer("shop")
+
+    @server.tool()
+    @tool_errors(tool_name="stock")
+    def stock() -> str:
+        return str({}["stock"])
+
+    @server.tool()
+    @tool_errors(tool_name="order")
+    def order() -> str:
+        raise logged(fw.NotFound("No such order."), tool="order", request_id=7)
+
+    install(server)
+
+    async def called() -> None:
+        async with Client(server) as client:
+            await client.call_tool("stock", {})
+            await client.call_tool("order", {})
+
+    with caplog.at_level(logging.INFO):
+        asyncio.run(called())
+    assert _records(caplog) == [("ERROR", "stock", "INTERNAL_ERROR", True), ("WARNING", "order", "NOT_FOUND", False)]
+
+
+def test_a_level_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ValueError, match="There is no log_level 'LOUD'; use one of: DEBUG, INFO, WARNING, ERROR"):
+        install(MCPServer("shop"), log_level="LOUD")

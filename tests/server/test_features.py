@@ -571,7 +571,16 @@ def test_junk_is_answered_as_without_failwell(nursery: Nursery) -> None:
         ours, problems = answers(clients, cases)
         theirs, more = answers(bare, cases)
     assert not problems + more
-    assert ours == theirs
+    refused = {case: value["error"] for case, value in ours.items() if "error" in value}
+    # Of what is refused the number is the same, and beside it stands what is wrong; all else is as it was.
+    assert {error["code"] for error in refused.values()} == {-32602}
+    assert {error["data"]["mcp_error_code"] for error in refused.values()} == {"INVALID_PARAMS"}
+    assert {case.partition(" [")[0] for case in refused} == {
+        case.partition(" [")[0] for case, value in theirs.items() if value.get("error", {}).get("code") == -32602
+    }
+    for mine, bare_one in ((ours, theirs), (theirs, ours)):
+        for case, value in mine.items():
+            assert "error" in value or bare_one[case] == value, case
     assert ours["after all that"]["result"]["content"] == [{"type": "text", "text": "hi"}]
 
 

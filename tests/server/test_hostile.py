@@ -36,7 +36,7 @@ def nested(depth: int, opening: str = "[", closing: str = "]") -> str:
 
 @dataclass(frozen=True)
 class Hostile:
-    """A call whose arguments are JSON text, sent as it is. No `code` means that it works; `dropped`, no answer at all."""
+    """A call whose arguments are JSON text, sent as it is. No `code` means that it works; `dropped`, no JSON for the transport."""
 
     tool: str
     arguments: str = "{}"
@@ -108,7 +108,8 @@ def works(client: Stdio) -> bool:
 def judge(answer: Answer | None, case: Hostile) -> str | None:
     """What is wrong with the answer."""
     if answer is None or case.dropped:
-        return None if answer is None and case.dropped else f"answered with {answer}"
+        code = None if answer is None else answer.value.get("error", {}).get("code")
+        return None if case.dropped and code == -32700 else f"answered with {answer}"
     if len(answer.raw) > LONGEST_ANSWER:
         return f"{len(answer.raw)} characters long"
     if "result" not in answer.value:

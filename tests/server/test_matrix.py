@@ -41,7 +41,8 @@ def misread(cases: list[Case], values: dict[str, Any]) -> list[str]:
         value = values.get(case.id, {})
         result = value.get("result", {})
         about = result.get("_meta") or value.get("error", {}).get("data")
-        code = about.get(META_KEY, {}).get("code") if isinstance(about, dict) else None
+        said = about if isinstance(about, dict) else {}
+        code = said.get(META_KEY, {}).get("code") or said.get("mcp_error_code")
         if case.code not in (None, code):
             problems.append(f"{case.id}: the code is {code}, not {case.code}")
         if code == "INTERNAL_ERROR" and result and case.params is not None:

@@ -825,6 +825,7 @@ def test_over_the_rate() -> None:
             "mcp_error_code": "RATE_LIMITED",
             "details": "Too many calls: at most 3 in 60 seconds.",
             "limit": "3 calls in 60 seconds",
+            "current_count": 4,
             # 29.25, rounded up.
             "retry_after": 30,
         },
@@ -877,7 +878,7 @@ def test_a_burst_is_a_shorter_window() -> None:
     assert (error.message, error.retry_after, error.details) == (
         "Too many calls: at most 5 in 5 seconds.",
         5,
-        {"limit": "5 calls in 5 seconds"},
+        {"limit": "5 calls in 5 seconds", "current_count": 6},
     )
     clock.pass_(5)
     rule.admit({})
@@ -954,7 +955,7 @@ def test_a_refusal_can_name_what_its_budget_is_for() -> None:
     tool("{force}")
     error = refused(lambda: tool("{force}"))
     assert error.message == "Too many requests to device '{force}' of (unknown), { } {device_id"
-    assert error.details == {"device_id": "{force}", "limit": "1 call in 60 seconds"}
+    assert error.details == {"device_id": "{force}", "limit": "1 call in 60 seconds", "current_count": 2}
     assert error.retry_after == 60
 
 

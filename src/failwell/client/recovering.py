@@ -22,7 +22,9 @@ from typing import Any, Final
 import anyio
 
 from failwell.formats import Outcome, next_action
-from failwell.model import Effect, NeedsInput, Next, Policy, ToolError
+from failwell.guards import DEFAULT
+from failwell.model import Effect, NeedsInput, Next, Policy, Strategy, ToolError
+from failwell.observe import log_failure
 from failwell.readers import is_envelope, is_failing, read, text_of
 from failwell.recovery import LOST, Attempt, Engine, KeyForgotten, Report, Verdict, remembered, says_doubt
 
@@ -57,10 +59,12 @@ class Recovering:
         None. It gets a `NeedsInput`, or an error that only the user can do something about.
     negotiate: `negotiate(error, holders)` talks to those who hold what the call needs; True to make the call again.
     on_decision: called with an `Attempt` after each failure.
+    notify_user: called with the error that is left where nothing can be done about it but to tell somebody. What is
+        left stands in the log of `failwell.client`, too.
     reads: names of tools that only read, with `*` for anything: `["get_*"]`. Most servers do not say it of theirs, and
         a tool that may have done something is not called twice.
 
-    The four functions may be async. One that raises, or takes longer than the call's deadline, counts as None.
+    These functions may be async. One that raises, or takes longer than the call's deadline, counts as None.
     """
 
     def __init__(
@@ -72,11 +76,13 @@ class Recovering:
         ask: Ask | None = None,
         negotiate: Negotiate | None = None,
         on_decision: Callable[[Attempt], object] | None = None,
+        notify_user: Callable[[ToolError], object] | None = None,
         reads: Sequence[str] = (),
         clock: Clock = SYSTEM,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        for name, callback in (("fix", fix), ("ask", ask), ("negotiate", negotiate), ("on_decision", on_decision)):
+        callbacks = {"fix": fix, "ask": ask, "negotiate": negotiate, "on_decision": on_decision}
+        for name, callback in {**callbacks, "notify_user": notify_user}.items():
             if callback is not None and not callable(callback):
                 raise TypeError(f"{name} is a function, not {callback!r}.")
         if isinstance(reads, str) or not all(isinstance(name, str) for name in reads):
@@ -86,6 +92,7 @@ class Recovering:
         """What was tried for the latest calls, the last one last; without results, or anything else that is large."""
         self._driver = driver_for(client)
         self._fix, self._ask, self._negotiate, self._on_decision = fix, ask, negotiate, on_decision
+        self._notify_user = notify_user
         self._clock = clock
         self._engine = Engine(self.policy, clock, jitter)
         self._listing = Listing(self._driver, trusted=self.policy.trust_annotations, reads=tuple(reads))
@@ -200,6 +207,7 @@ class Recovering:
             report.result = result
         else:
             report.error, report.result = await self._final(call, result, outcome)
+            await self._tell(call, report.error)
         self.reports.append(remembered(report))
         return report
 
@@ -439,6 +447,15 @@ class Recovering:
         if ending.in_doubt or (not notes and result.is_error):
             return error, result
         return error, self._driver.with_meta(result, told, note=" ".join(notes))
+
+    async def _tell(self, call: ClientCall, outcome: Outcome) -> None:
+        """Write down what is left, and where nothing can be done about it, let the user know."""
+        if isinstance(outcome, NeedsInput):
+            return
+        is_over = outcome.strategy is Strategy.ABORT
+        log_failure(log, outcome, tool=call.report.tool, level=logging.ERROR if is_over else logging.WARNING)
+        if is_over and self._notify_user is not None:
+            await self._use(self._left(call), self._notify_user, DEFAULT(outcome))
 
     def _era(self) -> str:
         live = self._connection.live if self._connection is not None else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -56,6 +56,9 @@ SHIFT: Final = 1000
 
 _SPECIFIED: Final = frozenset({-32020, -32021, -32022})
 
+# The contract's own example has this number, and no row of its table.
+_NUMBERED_BY_HAND: Final = {"INVALID_DEVICE_ID": -32602}
+
 DEFAULT_WAIT: Final = 60
 _SUGGESTIONS: Final = {
     Strategy.RETRY: "Wait {wait} seconds and retry. This is likely a temporary issue.",
@@ -76,7 +79,9 @@ _READ: Final[dict[str, tuple[str, Callable[[Json], bool]]]] = {
     "suggestions": ("next_steps", is_texts),
     "alternatives": ("actions", is_objects),
 }
-_OWN: Final = frozenset({*_READ, "mcp_error_code", "details", "field", "value", "expected", "errors", "_debug_details"})
+_OWN: Final = frozenset(
+    {*_READ, "mcp_error_code", "details", "field", "value", "expected", "options", "errors", "_debug_details"}
+)
 
 
 def dump(
@@ -106,11 +111,12 @@ def dump(
         said["retry_after"] = whole(error.retry_after)
     said |= _problems(error.fields)
     if error.next_steps:
-        said["next_steps"] = list(error.next_steps)
+        # The contract has two names for the same list; this one where something was not found.
+        said["suggestions" if error.kind is Kind.NOT_FOUND else "next_steps"] = list(error.next_steps)
     if error.actions:
         said["alternatives"] = [action.to_dict() for action in error.actions]
     # A bare value or expectation says nothing by itself, so only beside a field are the names taken.
-    context = spread(error, _OWN if "field" in said else _OWN - {"value", "expected"})
+    context = spread(error, _OWN if "field" in said else _OWN - {"value", "expected", "options"})
     for name in ("device_id", "routeros_error"):
         if name in context and not isinstance(context[name], str):
             context[name] = as_text(context[name])
@@ -135,7 +141,7 @@ def dump(
 
 def on_wire(number: int | None, error: ToolError, era: str) -> int:
     """The number that may leave: outside the range the protocol keeps for itself, where it keeps one."""
-    wanted = number_of(error) if number is None else number
+    wanted = number if number is not None else _NUMBERED_BY_HAND.get(error.code or "") or number_of(error)
     if error.info is None and number is None and (wire := _own_number(error.code)) is not None:
         wanted = wire
     if era >= MODERN_ERA and -32099 <= wanted <= -32000 and not (number is not None and wanted in _SPECIFIED):
@@ -162,7 +168,7 @@ def _own_number(code: str | None) -> int | None:
 
 
 def _label(error: ToolError, number: int | None) -> str:
-    if not error.given("title") and (known := _standard(number)):
+    if not error.given("title") and (known := _standard(number or _NUMBERED_BY_HAND.get(error.code or ""))):
         return known.title
     if not error.given("title") and error.code is None and (known := find(default_code(error))) is not None:
         return known.title
@@ -177,8 +183,26 @@ def _problems(fields: tuple[FieldError, ...]) -> dict[str, Json]:
             said["value"] = one.sent
         if one.expected:
             said["expected"] = one.expected
-        return said
-    return {"errors": [{"field": each.name, "message": each.message} for each in fields]} if fields else {}
+        return said | _choice(one)
+    found = [{"field": each.name, "message": each.message, **_choice(each)} for each in fields]
+    return {"errors": found} if found else {}
+
+
+def _choice(one: FieldError) -> dict[str, Json]:
+    """What there is to choose from, in words and as it is; nothing where there is no choice."""
+    options = one.options
+    return {"expected": one.expected or _spelt(options), "options": list(options)} if options else {}
+
+
+def _spelt(options: Iterable[Json]) -> str:
+    return f"One of: {', '.join(each if isinstance(each, str) else compact(each) for each in options)}"
+
+
+def _unspelt(one: FieldError) -> FieldError:
+    """The problem as it was before its options were put into words."""
+    if not one.options or one.expected != _spelt(one.options):
+        return one
+    return FieldError(one.path, one.message, one.sent, None, one.options, one.rule)
 
 
 def sniff(data: Mapping[str, Any]) -> bool:
@@ -289,16 +313,17 @@ def _load_problems(context: dict[str, Json], clean: bool) -> tuple[FieldError, .
             if len(item) == 2 and type(item["field"]) is str:
                 found = read_problem(clean, path_from(item["field"]), item["message"])
             else:
-                found = FieldError.of(item)
+                found = FieldError.of({**item, "field": path_from(item["field"])} if is_text(item["field"]) else item)
             if found is not None:
-                problems.append(found)
+                problems.append(_unspelt(found))
         else:
             del context["errors"]
             return tuple(problems[:MAX_ITEMS])
     if is_text(context.get("field")):
         name = context.pop("field")
         expected = context.pop("expected") if is_text(context.get("expected")) else None
-        return (FieldError(path_from(name), "", context.pop("value", UNSET), expected),)
+        options = context.pop("options") if isinstance(context.get("options"), list) else ()
+        return (_unspelt(FieldError(path_from(name), "", context.pop("value", UNSET), expected, options)),)
     return ()
 
 

@@ -117,6 +117,9 @@ class ToolError(Exception):
     # Whether its words were chosen for the caller, by a row of somebody's own table or by whoever raised a framework's
     # own error: then they stand as they are.
     _authored: bool = False
+    # Whether it is what somebody made of a crash, which is its cause; and whether it stands in the log already.
+    _crashed: bool = False
+    _logged: bool = False
 
     message = Field(text, "")
     code = Field(label, cast("str | None", None))

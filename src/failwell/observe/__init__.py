@@ -9,7 +9,7 @@ from .counters import UNKNOWN as UNKNOWN
 from .counters import Stats, ToolStats
 from .events import CallEvent, Hook, emit
 from .events import new_id as new_id
-from .log import log_failure
+from .log import log_failure, logged
 from .otel import count_failure as count_failure
 from .otel import durations
 from .otel import mark_failure as mark_failure
@@ -25,6 +25,7 @@ __all__ = [
     "emit",
     # where it is told
     "log_failure",
+    "logged",
     "durations",
 ]
 # What other rooms of this house use, and nobody else may count on.

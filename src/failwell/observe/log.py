@@ -12,10 +12,17 @@ from failwell.formats import default_code, number_of
 from failwell.guards import DEFAULT, Guard
 from failwell.model import Json, Kind, Severity, ToolError, pattern, plain_map, text
 
+from .events import new_id
+
 EVENT: Final = "tool_error"
-_METHODS: Final = {logging.ERROR: "error", logging.WARNING: "warning", logging.INFO: "info"}
-# Contract 001 has these logged for investigation.
-_UNCLASSIFIED: Final = frozenset({"UNKNOWN_ERROR", "INTERNAL_ERROR"})
+_log = logging.getLogger("failwell")
+_METHODS: Final = {
+    logging.CRITICAL: "critical",
+    logging.ERROR: "error",
+    logging.WARNING: "warning",
+    logging.INFO: "info",
+    logging.DEBUG: "debug",
+}
 _LONGEST_NAME: Final = 200
 _MOST_FIELDS: Final = 10
 _DEEPEST_TRACEBACK: Final = 20
@@ -34,17 +41,21 @@ def log_failure(
     correlation_id: str | None = None,
     number: int | None = None,
     context: Mapping[str, Any] | None = None,
+    level: int = logging.WARNING,
 ) -> None:
     """Write one record about a failed call: a line for what was to be expected, the way there, too, for what was not.
 
     `logger` is a `logging.Logger` or `LoggerAdapter`, or a structlog logger. `exc` is what was raised. `number` is the
     JSON-RPC error number; without one it is the code's own. `context` stands in the record beside the error's details.
-    Nothing is put into words when nobody listens, no secret is printed, and a logger that raises is not felt.
+    `level` is that of what was to be expected; a crash, and what its author calls critical, is an error. Nothing is put
+    into words when nobody listens, no secret is printed, and a logger that raises is not felt.
     """
     with suppress(Exception):
+        if error._crashed:
+            exc = error.__cause__ or exc
         planned = isinstance(exc, ToolError) or error._authored
         crash = exc is not None and error.kind is Kind.INTERNAL and not planned
-        level = _level(error, crash)
+        level = logging.ERROR if crash or error.severity is Severity.CRITICAL else level
         standard = isinstance(logger, (logging.Logger, logging.LoggerAdapter))
         if not standard:
             logger = logger.bind()
@@ -63,13 +74,41 @@ def log_failure(
             "kind": error.kind.value,
             "strategy": error.strategy.value,
             "context": _context(error, context, guard),
+            "error": guard(error).to_dict(),
         }
         led = guard.redact(way(exc)) if crash and exc is not None else None
         if standard:
             _write(logger, level, fields, led)
         else:
             # structlog's own name for a traceback that is text already.
-            getattr(logger, _METHODS[level])(EVENT, **fields, **({"exception": led} if led else {}))
+            _method(logger, level)(EVENT, **fields, **({"exception": led} if led else {}))
+
+
+def logged(
+    error: ToolError,
+    *,
+    tool: str,
+    logger: Any = None,
+    guard: Guard = DEFAULT,
+    **about: Any,
+) -> ToolError:
+    """Make an error and write it down in one step: the error with an id by which the log knows it.
+
+    What is raised so in a server with `install` is not written down a second time. `about` is what `log_failure` takes.
+
+    >>> error = logged(ToolError("Order o_1 is paid.", code="ORDER_PAID"), tool="pay", level=logging.DEBUG)
+    >>> error.code, error.correlation_id is not None
+    ('ORDER_PAID', True)
+    """
+    known = error if error.correlation_id is not None else error.replace(correlation_id=new_id())
+    log_failure(_log if logger is None else logger, known, tool=tool, guard=guard, **about)
+    known._logged = True
+    return known
+
+
+def _method(logger: Any, level: int) -> Any:
+    """The method of a structlog logger: the nearest below the level that has one."""
+    return getattr(logger, next((name for at, name in _METHODS.items() if at <= level), "debug"))
 
 
 def way(exc: BaseException) -> str:
@@ -77,14 +116,6 @@ def way(exc: BaseException) -> str:
     frames = traceback.extract_tb(exc.__traceback__, limit=-_DEEPEST_TRACEBACK)
     own = next((index for index, frame in enumerate(frames) if not _FRAMEWORK.search(frame.filename)), 0)
     return "".join(traceback.format_list(frames[own:])).rstrip()
-
-
-def _level(error: ToolError, crash: bool) -> int:
-    if crash:
-        return logging.ERROR
-    # The author says that somebody has to look at it, or that nobody could tell what happened.
-    is_looked_at = error.severity is Severity.CRITICAL or (error.is_error and error.code in _UNCLASSIFIED)
-    return logging.WARNING if is_looked_at else logging.INFO
 
 
 def _listens(logger: Any, level: int) -> bool:
@@ -128,7 +159,7 @@ def _write(
     message: Any = f"{EVENT} %s: %s: %s%s"
     label = fields["tool_name"] if fields["action"] is None else f"{fields['tool_name']}/{fields['action']}"
     # What was to be expected stays short enough for one line of a terminal: a handler that wraps lines takes its time.
-    mark = fields["correlation_id"] if level > logging.INFO else None
+    mark = fields["correlation_id"] if level > logging.WARNING else None
     args = (label, fields["mcp_error_code"], _line(fields["details"]), "" if mark is None else f" ({mark})")
     more: dict[str, Any] = {}
     while isinstance(logger, logging.LoggerAdapter):

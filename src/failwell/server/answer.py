@@ -26,7 +26,7 @@ from failwell.formats import (
     v1,
 )
 from failwell.guards import Guard, secret_paths
-from failwell.model import Effect, Json, Kind, Nature, NeedsInput, ToolError, text
+from failwell.model import Effect, Json, Kind, Nature, NeedsInput, Strategy, ToolError, text
 from failwell.observe import log_failure, new_id
 from failwell.readers import classify, from_error, from_pydantic, is_order, named, refusal, said
 from failwell.schema import Checkers, anchored, errors_of, loc_of
@@ -239,7 +239,7 @@ class Answering:
         if options.check_declared and isinstance(outcome, ToolError) and self._is_undeclared(outcome, tool):
             answer["_meta"] = {**answer.get("_meta", {}), UNDECLARED_KEY: outcome.code}
         if with_meta:
-            answer["_meta"] = {META_KEY: outcome.to_dict(), **answer.get("_meta", {})}
+            answer["_meta"] = {META_KEY: _timed(outcome, name).to_dict(), **answer.get("_meta", {})}
             if asked_for is not None:
                 answer["_meta"][FORMAT_KEY] = name
         # The runner says which kind of result it is, in the era's own words.
@@ -317,8 +317,35 @@ class Answering:
         wanted = {"carry": True, "actionable": True, **chosen, **options}
         return to_wire(error, jsonrpc.FORMAT.name, guard=self.options.guard, **wanted)
 
-    def request_error(self, exc: BaseException, what: str, about: Mapping[str, Json]) -> MCPError:
-        """A failed read, prompt or completion: the specification's number, and the whole error in the data."""
+    def log(
+        self,
+        error: ToolError,
+        tool: str,
+        exc: BaseException | None,
+        request_id: str | int | None,
+        *,
+        guard: Guard | None = None,
+        action: str | None = None,
+    ) -> None:
+        """Write a failure down, unless its author did."""
+        if not error._logged:
+            options = self.options
+            log_failure(
+                options.logger or log,
+                error,
+                tool=tool,
+                exc=exc,
+                guard=guard or options.guard,
+                action=action,
+                request_id=request_id,
+                level=options.level,
+            )
+
+    def request_error(self, exc: BaseException, what: str, about: Mapping[str, Json], request: Any = None) -> MCPError:
+        """A failed read, prompt or completion: the specification's number, and the whole error in the data.
+
+        `request` is the SDK's, which knows its id and its era; None where nobody is spoken to.
+        """
         if isinstance(exc, MCPError):
             if exc.code in self.options.protocol_numbers or exc.code in _OF_REQUESTS or _is_ours(exc):
                 return self.safe(exc)
@@ -333,18 +360,27 @@ class Answering:
             if error.code == "INTERNAL_ERROR":
                 error = error.replace(message=f"[{what}] The server failed unexpectedly.")
         error = identified(error)
-        log_failure(self.options.logger or log, error, tool=what, exc=exc, guard=self.options.guard)
-        return self.attached(error, about)
+        self.log(error, what, exc, None if request is None else request.request_id)
+        return self.attached(
+            error, about, era=MODERN_ERA if request is None else request.protocol_version or MODERN_ERA
+        )
 
-    def attached(self, error: ToolError, about: Mapping[str, Json]) -> MCPError:
+    def attached(
+        self, error: ToolError, about: Mapping[str, Json], *, era: str = MODERN_ERA, number: int | None = None
+    ) -> MCPError:
+        """The error as one of the protocol's; `number` is what the specification wants, whatever the contract says."""
         guarded = self.options.guard(error)
         text = self.options.guard.redact
         about = {name: text(value) if isinstance(value, str) else value for name, value in about.items()}
-        number = -32602 if guarded.kind in (Kind.NOT_FOUND, Kind.VALIDATION) else -32603
         data: dict[str, Any] = {**about, META_KEY: guarded.to_dict()}
         if self.options.form == jsonrpc.FORMAT.name:
-            # Who reads the contract looks for its keys here too; the whole error is there already.
-            data = {**self._contract(guarded, carry=False)["data"], **data}
+            # Who reads the contract looks for its numbers and keys here too; the whole error is there already.
+            wire = self._contract(guarded, carry=False, era=era)
+            data = {**wire["data"], **data}
+            if number is None:
+                return MCPError(code=wire["code"], message=wire["message"], data=data)
+        if number is None:
+            number = -32602 if guarded.kind in (Kind.NOT_FOUND, Kind.VALIDATION) else -32603
         return MCPError(code=number, message=guarded.message, data=data)
 
     def _guard(self, schema: Mapping[str, Any] | None) -> Guard:
@@ -391,6 +427,14 @@ def _say_once(answer: dict[str, Any], outcome: Outcome) -> None:
     for block in answer["content"]:
         if block["text"].endswith(told):
             block["text"] = block["text"].removesuffix(told) + outcome.message
+
+
+def _timed(outcome: Outcome, format: str) -> Outcome:
+    """The outcome with the wait that the contract of the format means where none is named."""
+    wait = FORMATS[format].again.first_delay
+    if wait is None or isinstance(outcome, NeedsInput) or outcome.strategy is not Strategy.RETRY:
+        return outcome
+    return outcome if outcome.retry_after or outcome.reset_at else outcome.replace(retry_after=wait)
 
 
 def _referred(outcome: Outcome) -> Outcome:

@@ -15,7 +15,7 @@ from mcp_types import CallToolResult, InputRequiredResult, TextContent
 
 from failwell.formats import META_KEY, Outcome, load
 from failwell.model import IN_DOUBT, Marks, Nature, NeedsInput, ToolError, is_same_tool, marks
-from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, emit, log_failure, mark_failure
+from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, emit, mark_failure
 from failwell.readers import find_check, from_schema, unknown_tool
 
 from .aftermath import tell_unmarked
@@ -28,6 +28,7 @@ from .outputs import fitted
 from .questions import Answers, ask, can_ask, missing, resumed
 from .replies import enveloped, remarked
 from .served_call import ServedCall, current
+from .wrong_requests import WrongRequests
 
 log = logging.getLogger("failwell.server")
 
@@ -48,6 +49,7 @@ class Boundary(Answering):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self.stats = Stats()
+        self.wrong = WrongRequests(options)
         self.listed: Callable[[], list[Facts] | Awaitable[list[Facts]]] | None = None
         """How to list the tools of the server; set by its adapter."""
         self._has_told = False
@@ -299,8 +301,7 @@ class Boundary(Answering):
         if isinstance(outcome, ToolError):
             outcome = identified(outcome if outcome.tool else outcome.replace(tool=tool.name, action=tool.action))
             guard = self._known(arguments, tool.schema)
-            where: dict[str, Any] = {"tool": tool.name, "action": tool.action, "request_id": request_id}
-            log_failure(self.options.logger or log, outcome, exc=failed.raised, guard=guard, **where)
+            self.log(outcome, tool.name, failed.raised, request_id, guard=guard, action=tool.action)
         return outcome
 
     def _told(
@@ -341,5 +342,5 @@ class Boundary(Answering):
         error = identified(unknown_tool(name, list(names)))
         if self.options.unknown_tool == "protocol":
             self.write_down(Failed(error, Facts(name), error), call.arguments, call.request_id)
-            raise self.attached(error, {"name": name[:100]})
+            raise self.attached(error, {"name": name[:100]}, era=call.era, number=-32602)
         return Failed(error, Facts(name), raised or error)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, Final, ParamSpec, TypeVar, overload
 
 from failwell.model import IN_DOUBT, NeedsInput, ToolError, marked_effect, marking, unwrapped
+from failwell.observe import log_failure
 from failwell.readers import DEFAULT, Table, classify, from_error, refusal
 
 from .aftermath import Aftermath
 from .facts import Facts
+from .options import level_of
+from .served_call import current
+
+log = logging.getLogger("failwell.server")
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,6 +33,8 @@ def tool_errors(
     tier: str | None = None,
     answer: Callable[[Any], Any] | None = None,
     table: Table = DEFAULT,
+    logger: Any = None,
+    log_level: int | str = "WARNING",
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def tool_errors(
     function: Callable[P, R] | None = None,
@@ -36,10 +44,13 @@ def tool_errors(
     tier: str | None = None,
     answer: Callable[[Any], Any] | None = None,
     table: Table = DEFAULT,
+    logger: Any = None,
+    log_level: int | str = "WARNING",
 ) -> Any:
     """Whatever the function raises leaves it as a ToolError; what it returns as one is raised.
 
     `answer` makes what is returned instead: `failwell.render` for a text, `failwell.to_result` for a result of MCP.
+    Each failure is a record of `logger`, as of a server with `install`; inside one, the server writes it.
 
     >>> @tool_errors(tool_name="system/get-overview", tier="fundamental", answer=str)
     ... def overview(device: str) -> str:
@@ -48,11 +59,19 @@ def tool_errors(
     '[PERMISSION] This is not allowed.'
     """
 
+    level = level_of(log_level)
+
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         name = tool_name or getattr(function, "__name__", None)
 
         def failed(exc: BaseException) -> Any:
             outcome = exc if isinstance(exc, NeedsInput) else meaning(exc, name, tier, table, function)
+            if isinstance(outcome, ToolError):
+                # Made of an exception that nobody meant for the caller.
+                outcome._crashed = outcome is not exc and from_error(exc, context=False) is None
+                outcome.__cause__ = exc if outcome._crashed else outcome.__cause__
+                if current.get() is None and not outcome._logged:
+                    log_failure(logger or log, outcome, tool=name or "", exc=exc, level=level)
             if answer is None:
                 raise outcome from (None if outcome is exc else exc)
             return answer(outcome)

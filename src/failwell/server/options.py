@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypedDict, TypeVar, get_args
@@ -50,6 +51,7 @@ class Options:
         has to say: what to do, and how long to wait. Of a call that may have been done it always says so.
     show_reference: whether the text names the failure's correlation id, which is in the log and in `_meta` anyway.
     logger: where failures are written, a logger of `logging` or of structlog; "failwell.server" unless given.
+    log_level: of which level a failure is that was to be expected, by name or number; a crash is an ERROR.
     hooks: called with a `failwell.observe.CallEvent` after every call.
     telemetry: whether spans and counters of OpenTelemetry are told about failures.
     extra: what becomes of arguments the tool does not have: refused, ignored with a warning, or ignored. By default,
@@ -80,6 +82,7 @@ class Options:
     as_written: bool = False
     show_reference: bool = False
     logger: Any = None
+    log_level: int | str = "WARNING"
     hooks: Sequence[Callable[[Any], object]] = ()
     telemetry: bool = True
     extra: Extra = "auto"
@@ -99,6 +102,11 @@ class Options:
         """The name of the format."""
         return self.format.form if isinstance(self.format, Envelope) else self.format
 
+    @property
+    def level(self) -> int:
+        """The number of `log_level`."""
+        return level_of(self.log_level)
+
     def __post_init__(self) -> None:
         if not isinstance(self.format, Envelope):
             _one_of("format", self.format, FORMATS)
@@ -112,6 +120,7 @@ class Options:
             raise ValueError("idempotency is True, or a store of keys, such as KeysOnDisk('keys.db').")
         if not all(callable(hook) for hook in self.hooks):
             raise ValueError("hooks are functions of one argument, the event.")
+        level_of(self.log_level)
         _one_of("extra", self.extra, get_args(Extra))
         _one_of("unknown_tool", self.unknown_tool, get_args(UnknownTool))
         for name in ("protocol", "skip", "reads"):
@@ -133,6 +142,7 @@ class Given(TypedDict, total=False):
     as_written: bool
     show_reference: bool
     logger: Any
+    log_level: int | str
     hooks: Sequence[Callable[[Any], object]]
     telemetry: bool
     extra: Extra
@@ -146,6 +156,16 @@ class Given(TypedDict, total=False):
     show_text: bool
     guard: Guard
     wire: Mapping[str, Any]
+
+
+def level_of(level: int | str) -> int:
+    """The number of a level that is given by name or number."""
+    known = logging.getLevelNamesMapping()
+    if isinstance(level, int) and not isinstance(level, bool):
+        return level
+    if not isinstance(level, str) or level.upper() not in known:
+        raise ValueError(f"There is no log_level {level!r}; use one of: DEBUG, INFO, WARNING, ERROR.")
+    return known[level.upper()]
 
 
 def _one_of(name: str, value: object, known: Collection[str]) -> None:

@@ -71,7 +71,8 @@ class Router:
     def _do(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, object]:
         match method, path:
             case "GET", "system/resource":
-                return 200, {"version": self.version, "cpu-load": "5"}
+                memory = {"total-memory": "536870912", "free-memory": "402653184"}
+                return 200, {"version": self.version, "cpu-load": "5", "uptime": "1d", **memory}
             case "GET", "system/ntp/client":
                 return 200, {"enabled": "true", "status": "synchronized", "system-offset": "0.3ms"}
             case "GET", "interface":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import partial
 from ipaddress import ip_interface
@@ -24,6 +25,7 @@ Environment = Literal["lab", "staging", "prod"]
 Flag = Literal["allow_advanced_writes", "allow_professional_workflows"]
 Filter = Literal["allow_advanced_writes=true", "allow_professional_workflows=true"]
 Password = Annotated[str, Field(json_schema_extra={"format": "password"})]
+SPANS = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
 ADDRESS = ("INVALID_IP_ADDRESS", "INVALID_CONFIGURATION", "UNSAFE_OPERATION")
 
 
@@ -73,7 +75,10 @@ def add_tools(server: MCPServer[Any], store: Store, devices: Devices, access: Ac
         """The version and load of a device."""
         found = await devices.ask(device_id, "GET", "system/resource")
         version, load = found["version"].split()[0], float(found["cpu-load"])
-        facts = {"device_id": device_id, "routeros_version": version, "cpu_usage_percent": load}
+        memory = int(found["total-memory"])
+        facts = {"device_id": device_id, "routeros_version": version, "uptime_seconds": _seconds(found["uptime"])}
+        facts |= {"cpu_usage_percent": load, "memory_total_bytes": memory}
+        facts["memory_used_bytes"] = memory - int(found["free-memory"])
         return tool_result(f"RouterOS {version}, CPU at {load} %", meta=facts)
 
     @tool("system/get-ntp-status", "fundamental", "DEVICE_UNSUPPORTED", device=True)
@@ -117,6 +122,11 @@ def add_tools(server: MCPServer[Any], store: Store, devices: Devices, access: Ac
         look = fw.Action("ip/list-addresses", "See whether the address was added", {"device_id": device_id})
         await devices.ask(device_id, "PUT", "ip/address", {"address": address, "interface": interface}, verify=look)
         return tool_result(f"{address} added to {interface} of '{device_id}'", meta={**about, "address": address})
+
+
+def _seconds(uptime: str) -> int:
+    """The seconds of a time as RouterOS writes it: 1w2d3h4m5s."""
+    return sum(int(count) * SPANS[unit] for count, unit in re.findall(r"(\d+)([wdhms])", uptime))
 
 
 def check_address(field: str, value: str, read: Any) -> None:

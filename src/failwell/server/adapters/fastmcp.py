@@ -22,6 +22,7 @@ from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, InputRequiredResult
 from pydantic import ValidationError
+from starlette.routing import Route
 
 from failwell.formats import MODERN_ERA, render
 from failwell.model import NeedsInput, ToolError, unwrapped
@@ -39,7 +40,9 @@ from failwell.server.groups.group import group_of
 from failwell.server.options import is_untouched
 from failwell.server.served_call import EXTENSION, ServedCall, current
 
-from .lowlevel import requests, settings, wrap_handlers
+from .lowlevel import requests, settings, worded, wrap_handlers
+from .posts import CheckedPosts
+from .streams import check_streams
 
 
 def install(server: FastMCP[Any], boundary: Boundary) -> None:
@@ -52,12 +55,29 @@ def install(server: FastMCP[Any], boundary: Boundary) -> None:
     server.middleware.insert(0, _AnswersMiddleware(server, boundary))
     server._mcp_server.extensions.setdefault(EXTENSION, settings(boundary))
     wrap_handlers(server._mcp_server, {"completion/complete": requests(boundary)["completion/complete"]})
+    _check_messages(server, boundary)
     if boundary.options.publish:
 
         async def function(name: str) -> Any:
             return getattr(await server.get_tool(name), "fn", None)
 
         wrap_handlers(server._mcp_server, {"tools/list": publishing(function)})
+
+
+def _check_messages(server: FastMCP[Any], boundary: Boundary) -> None:
+    """Have what is no request answered, on streams and over HTTP, and requests that no method takes."""
+    check_streams(server._mcp_server, boundary)
+    server._mcp_server.middleware.insert(0, worded(boundary))
+    original = server.http_app
+
+    def http_app(*args: Any, **kwargs: Any) -> Any:
+        app = original(*args, **kwargs)
+        for route in app.routes:
+            if isinstance(route, Route) and route.path == app.state.path and app.state.transport_type != "sse":
+                route.app = CheckedPosts(route.app, boundary)
+        return app
+
+    server.http_app = http_app  # type: ignore[method-assign]
 
 
 def behind(server: FastMCP[Any], boundary: Boundary) -> None:
@@ -268,7 +288,9 @@ def _guarded_resource(kind: type) -> type:
             except BaseException as exc:
                 failed = taken(exc)
             uri = str(self.uri)
-            raise self.__dict__["_failwell"].boundary.request_error(failed, uri, {"uri": uri})
+            raise self.__dict__["_failwell"].boundary.request_error(
+                failed, uri, {"uri": uri}, fastmcp_request_ctx.get()
+            )
 
     return _named(GuardedResource, kind)
 
@@ -281,7 +303,9 @@ def _guarded_template(kind: type) -> type:
                 return await super()._read(uri, *args, **kwargs)
             except BaseException as exc:
                 failed = taken(exc)
-            raise self.__dict__["_failwell"].boundary.request_error(failed, uri, {"uri": uri})
+            raise self.__dict__["_failwell"].boundary.request_error(
+                failed, uri, {"uri": uri}, fastmcp_request_ctx.get()
+            )
 
     return _named(GuardedTemplate, kind)
 
@@ -296,7 +320,9 @@ def _guarded_prompt(kind: type) -> type:
                 return await super()._render(arguments, *args, **kwargs)
             except BaseException as exc:
                 failed = taken(exc)
-            raise self.__dict__["_failwell"].boundary.request_error(failed, self.name, {"name": self.name})
+            raise self.__dict__["_failwell"].boundary.request_error(
+                failed, self.name, {"name": self.name}, fastmcp_request_ctx.get()
+            )
 
     return _named(GuardedPrompt, kind)
 
@@ -362,7 +388,7 @@ class _AnswersMiddleware(Middleware):
             raise
         except BaseException as exc:
             failed = taken(exc)
-        raise self._boundary.request_error(failed, str(context.method), {})
+        raise self._boundary.request_error(failed, str(context.method), {}, fastmcp_request_ctx.get())
 
     async def _call(self, context: Any, call_next: Any) -> Any:
         request = context.fastmcp_context.request_context if context.fastmcp_context is not None else None
@@ -421,4 +447,4 @@ class _AnswersMiddleware(Middleware):
             failed: BaseException = no_such(kind, what, await self._names(kind))
         except BaseException as exc:
             failed = taken(exc)
-        raise self._boundary.request_error(failed, what, about)
+        raise self._boundary.request_error(failed, what, about, fastmcp_request_ctx.get())

@@ -26,6 +26,9 @@ from failwell.server.facts import BrokenResult, Facts, Failed, taken
 from failwell.server.groups.group import groups_of
 from failwell.server.served_call import EXTENSION, ServedCall, current
 
+from .posts import CheckedPosts
+from .streams import check_streams
+
 Handler = Callable[[Any, Any], Awaitable[Any]]
 _MOST_PAGES: Final = 100
 SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
@@ -37,6 +40,21 @@ def install(server: Server[Any], boundary: Boundary) -> None:
     server.extensions.setdefault(EXTENSION, settings(boundary))
     wrap_handlers(server, {"tools/call": tools.call, "tools/list": tools.listing, **requests(boundary)})
     add_middleware(server, boundary, tools.facts)
+    check_messages(server, boundary)
+
+
+def check_messages(server: Server[Any], boundary: Boundary) -> None:
+    """Have what is no request answered, on streams and over HTTP."""
+    check_streams(server, boundary)
+    original = server.streamable_http_app
+
+    def streamable_http_app(**options: Any) -> Any:
+        app = original(**options)
+        manager = server.session_manager
+        manager.asgi_app = CheckedPosts(manager.asgi_app, boundary)  # type: ignore[assignment]
+        return app
+
+    server.streamable_http_app = streamable_http_app  # type: ignore[method-assign]
 
 
 Wrapper = Callable[[Handler], Handler]
@@ -69,7 +87,7 @@ def requests(boundary: Boundary) -> dict[str, Wrapper]:
                     return await handler(ctx, params)
                 except BaseException as exc:
                     failed = taken(exc)
-                raise boundary.request_error(failed, *about(params))
+                raise boundary.request_error(failed, *about(params), ctx)
 
             return guarded
 
@@ -249,9 +267,9 @@ def add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str
         try:
             result = await call_next(ctx)
             return advertised(result, boundary) if ctx.method == "initialize" else result
-        except ValidationError:
+        except ValidationError as exc:
             # The request itself is malformed.
-            raise
+            raise boundary.wrong.of_params(exc, ctx.method, ctx.params, ctx.request_id) from None
         except MCPError as exc:
             # What the runner says about a request is the protocol's business; any other number is somebody's own.
             if (
@@ -261,6 +279,9 @@ def add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str
                 or not calls
             ):
                 refused = boundary.safe(exc)
+                completed = boundary.wrong.completed(refused.error, ctx.method, ctx.request_id)
+                if completed is not None:
+                    raise MCPError.from_error_data(completed) from None
                 if refused is exc:
                     raise
                 raise refused from None
@@ -268,7 +289,7 @@ def add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str
         except BaseException as exc:
             failed = taken(exc)
         if not calls:
-            raise boundary.request_error(failed, ctx.method, {})
+            raise boundary.request_error(failed, ctx.method, {}, ctx)
         params = ctx.params or {}
         tool = facts(str(params.get("name", "")))
         arguments = params.get("arguments")
@@ -280,6 +301,23 @@ def add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str
     # Inside telemetry, so that the span sees the answer; outside everybody else.
     outer = bool(middleware) and type(middleware[0]).__name__ == "OpenTelemetryMiddleware"
     middleware.insert(1 if outer else 0, failwell_middleware)
+
+
+def worded(boundary: Boundary) -> Any:
+    """Middleware that puts what the protocol says of a request into the contract's words."""
+
+    async def failwell_words(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        try:
+            return await call_next(ctx)
+        except ValidationError as exc:
+            raise boundary.wrong.of_params(exc, ctx.method, ctx.params, ctx.request_id) from None
+        except MCPError as exc:
+            completed = boundary.wrong.completed(exc.error, ctx.method, ctx.request_id)
+            if completed is None:
+                raise
+            raise MCPError.from_error_data(completed) from None
+
+    return failwell_words
 
 
 def stamped(server: Server[Any], result: dict[str, Any], era: str) -> dict[str, Any]:

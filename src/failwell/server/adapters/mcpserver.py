@@ -24,7 +24,7 @@ from failwell.server.groups.group import group_of
 from failwell.server.options import is_untouched
 from failwell.server.served_call import EXTENSION, ServedCall, current
 
-from .lowlevel import add_middleware, requests, settings, wrap_handlers
+from .lowlevel import add_middleware, check_messages, requests, settings, wrap_handlers
 
 
 def install(server: MCPServer[Any], boundary: Boundary) -> None:
@@ -34,6 +34,7 @@ def install(server: MCPServer[Any], boundary: Boundary) -> None:
     # The server's own methods turn exceptions into what a client is to see; the handlers below are for the rest.
     wrap_handlers(lowlevel, {**requests(boundary), **_published(server, boundary)})
     add_middleware(lowlevel, boundary, lambda name: _facts(server, name))
+    check_messages(lowlevel, boundary)
     server.call_tool = _call_tool(server, boundary)  # type: ignore[method-assign]
     server.read_resource = _read_resource(server, boundary)  # type: ignore[method-assign]
     server.get_prompt = _get_prompt(server, boundary)  # type: ignore[method-assign]
@@ -161,7 +162,7 @@ def _read_resource(server: MCPServer[Any], boundary: Boundary) -> Callable[..., 
         # A crash, wrapped; the server's own table is to see what crashed.
         while isinstance(failed, UnexpectedResourceError) and failed.__cause__ is not None:
             failed = failed.__cause__
-        raise boundary.request_error(failed, str(uri), {"uri": str(uri)})
+        raise boundary.request_error(failed, str(uri), {"uri": str(uri)}, context.request_context)
 
     return read_resource
 
@@ -175,9 +176,9 @@ def _get_prompt(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any
         prompt = server._prompt_manager.get_prompt(name)
         if prompt is None:
             names = [each.name for each in server._prompt_manager.list_prompts()]
-            raise boundary.attached(no_such("prompt", name, names), {"name": name})
+            raise boundary.request_error(no_such("prompt", name, names), name, {"name": name}, context.request_context)
         if missing := missing_arguments(prompt, arguments):
-            raise boundary.attached(missing, {"name": name})
+            raise boundary.request_error(missing, name, {"name": name}, context.request_context)
         try:
             return await original(name, arguments, context)
         except BaseException as exc:
@@ -185,9 +186,14 @@ def _get_prompt(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any
         # The SDK gives every exception here the same class; the cause is what happened.
         while type(failed) is ValueError and failed.__cause__ is not None and _says_the_same(failed):
             failed = failed.__cause__
-        raise boundary.request_error(failed, name, {"name": name})
+        raise boundary.request_error(failed, name, {"name": name}, context.request_context)
 
     return get_prompt
+
+
+def _id(context: Any) -> str | int | None:
+    found: str | int | None = context.request_context.request_id
+    return found
 
 
 def _says_the_same(exc: BaseException) -> bool:

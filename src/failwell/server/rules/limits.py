@@ -169,7 +169,8 @@ class _Rate(Rule):
             f"Too many calls: at most {count} in {_seconds(span)}." if message is None else fill(message, arguments),
             code="RATE_LIMITED",
             retry_after=whole(wait),
-            details={**named, "limit": f"{count} {calls} in {_seconds(span)}"},
+            # This call would be one more.
+            details={**named, "limit": f"{count} {calls} in {_seconds(span)}", "current_count": count + 1},
         )
 
     def _forget(self, before: float) -> None:

@@ -1,0 +1,203 @@
+"""Servers on streams, such as stdio: what is no request is answered before the server sees it.
+
+The SDK's transports pass on what they cannot read as an exception, and nobody answers it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from types import TracebackType
+from typing import Any, Final
+
+from mcp.server.lowlevel.server import Server
+from mcp.shared.message import SessionMessage
+from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+from mcp_types.methods import SPEC_CLIENT_METHODS
+from pydantic import ValidationError
+
+from failwell.model import ToolError
+from failwell.server.boundary import Boundary
+from failwell.server.wrong_requests import Refusal, Request, can_be_sent, is_answer, read_message, refused
+
+_READER: Final = "stdio_server.<locals>.stdin_reader"
+_NO_MESSAGE: Final = ToolError("The message is neither a request nor an answer.", code="INVALID_REQUEST")
+
+
+def check_streams(server: Server[Any], boundary: Boundary) -> None:
+    """Put a check between the server and whatever streams it is run on."""
+    original = server.run
+
+    async def run(read_stream: Any, write_stream: Any, *args: Any, **kwargs: Any) -> None:
+        writer = _Writer(write_stream, boundary)
+        await original(_Reader(read_stream, writer, boundary), writer, *args, **kwargs)
+
+    server.run = run  # type: ignore[method-assign]
+
+
+class _Refused(JSONRPCError):
+    """An answer to an id that the SDK would not take, but that can be read."""
+
+    id: Any
+
+
+class _Stream:
+    """A stream of the SDK's, with everything about it that is not looked at."""
+
+    def __init__(self, inner: Any, boundary: Boundary) -> None:
+        self._inner = inner
+        self._wrong = boundary.wrong
+
+    def close(self) -> None:
+        self._inner.close()
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> Any:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        await self.aclose()
+        return None
+
+
+class _Writer(_Stream):
+    """What leaves: knows which requests have no answer yet, and completes what the SDK says about requests."""
+
+    def __init__(self, inner: Any, boundary: Boundary) -> None:
+        super().__init__(inner, boundary)
+        self.unanswered: dict[str | int, str] = {}
+
+    async def send(self, item: SessionMessage) -> None:
+        message = item.message
+        kind = type(message)
+        if kind is JSONRPCResponse or kind is JSONRPCError:
+            method = self.unanswered.pop(message.id, "")  # type: ignore[union-attr, arg-type]
+            if isinstance(message, JSONRPCError):
+                completed = self._wrong.completed(message.error, method, message.id)
+                if completed is not None:
+                    item = SessionMessage(message.model_copy(update={"error": completed}), item.metadata)
+        await self._inner.send(item)
+
+    async def refuse(self, refusal: Refusal) -> None:
+        error = ErrorData.model_validate(self._wrong.told(refusal))
+        if refusal.is_owed:
+            await self._inner.send(SessionMessage(_Refused(jsonrpc="2.0", id=refusal.id, error=error)))
+
+
+class _Reader(_Stream):
+    """What comes in: only messages that are some."""
+
+    def __init__(self, inner: Any, writer: _Writer, boundary: Boundary) -> None:
+        super().__init__(inner, boundary)
+        self._writer = writer
+
+    @property
+    def last_context(self) -> Any:
+        return getattr(self._inner, "last_context", None)
+
+    def __aiter__(self) -> Any:
+        return self
+
+    async def __anext__(self) -> SessionMessage:
+        while True:
+            item = await self._inner.__anext__()
+            refusal = self._refusal(item)
+            if refusal is None:
+                return item  # type: ignore[no-any-return]
+            if refusal is not _NOTHING:
+                await self._writer.refuse(refusal)
+
+    async def receive(self) -> SessionMessage:
+        while True:
+            item = await self._inner.receive()
+            refusal = self._refusal(item)
+            if refusal is None:
+                return item  # type: ignore[no-any-return]
+            if refusal is not _NOTHING:
+                await self._writer.refuse(refusal)
+
+    def _refusal(self, item: SessionMessage | Exception) -> Refusal | None:
+        if isinstance(item, Exception):
+            return _unread(item)
+        message = item.message
+        if type(message) is JSONRPCRequest:
+            if message.id in self._writer.unanswered:
+                return self._wrong.again(Request(message.id, message.method))
+            self._writer.unanswered[message.id] = message.method
+        elif type(message) is JSONRPCNotification:
+            if message.method == "notifications/cancelled":
+                # Never answered, by the specification.
+                self._writer.unanswered.pop((message.params or {}).get("requestId", ""), None)
+            elif not message.method.startswith("notifications/"):
+                return self._misread(message.method)
+        return None
+
+    def _misread(self, method: str) -> Refusal | None:
+        """For what the SDK took for a notification: a request may have no id, or one that the SDK passes over."""
+        read = read_message(_last_line())
+        if isinstance(read, Refusal) and read.method == method:
+            return read
+        if method in SPEC_CLIENT_METHODS:
+            self._wrong.pass_over(method)
+        return None
+
+
+# An empty line says nothing, and gets no answer.
+_NOTHING: Final = Refusal(ToolError(""), None, "", is_owed=False)
+
+
+def _unread(exc: Exception) -> Refusal:
+    """What a transport could not read."""
+    sent: Any = None
+    if isinstance(exc, ValidationError):
+        problems = exc.errors(include_url=False, include_context=False)
+        if problems[0]["type"] == "json_invalid":
+            text = str(problems[0]["input"])
+            return _of_line(text) if text.strip() else _NOTHING
+        # pydantic quotes the whole message only where a part of it is missing.
+        sent = next((each["input"] for each in problems if len(each["loc"]) < 2 or _is_whole(each)), None)
+    if sent is None:
+        return _of_line(_last_line())
+    if is_answer(sent):
+        return Refusal(_NO_MESSAGE, None, "", is_owed=False)
+    return refused(sent) or Refusal(_NO_MESSAGE, None, "", is_owed=False)
+
+
+def _is_whole(problem: Any) -> bool:
+    return problem["type"] == "missing" and len(problem["loc"]) == 2
+
+
+def _of_line(line: str) -> Refusal:
+    read = read_message(line)
+    if isinstance(read, Refusal):
+        return read
+    if isinstance(read, Request):
+        # Python reads more than the transport does: half a character, for one.
+        id = read.id if can_be_sent(read.id) else None
+        return Refusal(ToolError("The message is not JSON.", code="PARSE_ERROR"), id, read.method)
+    return Refusal(_NO_MESSAGE, None, "", is_owed=False)
+
+
+def _last_line() -> str:
+    """The line that the SDK's reader of stdin read last; empty where it cannot be had.
+
+    The transport keeps neither the id that it passed over nor the message that it refused, so the only place to look is
+    the reader itself, which waits while its message is looked at.
+    """
+    try:
+        for task in asyncio.all_tasks():
+            part: Any = task.get_coro()
+            while isinstance(part, Coroutine):
+                frame = getattr(part, "cr_frame", None)
+                if getattr(part, "__qualname__", "") == _READER and frame is not None:
+                    line = frame.f_locals.get("line", "")
+                    return line if isinstance(line, str) else ""
+                part = getattr(part, "cr_await", None)
+    except RuntimeError:
+        # Not on asyncio.
+        pass
+    return ""
