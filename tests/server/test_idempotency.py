@@ -33,6 +33,7 @@ from failwell.formats import META_KEY
 from failwell.server import Kept, KeysInMemory, KeysOnDisk, KeyStore, Options
 from failwell.server.boundary import Boundary
 from failwell.server.facts import Facts, Failed
+from failwell.server.framework import FrameworkCall
 from failwell.server.once.repeats import REPLAYED
 from failwell.server.served_call import ServedCall
 
@@ -235,9 +236,9 @@ class Shop:
         def read(raised: BaseException) -> Failed:
             if self.knows is not None:
                 return self.boundary.no_such_tool(call, self.knows, raised)
-            return Failed(self.boundary.failure(raised, facts, call.arguments, era=LEGACY), facts, raised)
+            return self.boundary.failure(raised, facts, call.arguments, era=LEGACY)
 
-        result = await self.boundary.handle(call, work, read, lambda: facts)
+        result = await self.boundary.handle(call, FrameworkCall(work, read, lambda: facts))
         if not isinstance(result, keyed_app.CallToolResult):
             return result  # type: ignore[no-any-return]
         found: dict[str, Any] = result.model_dump(by_alias=True, mode="json", exclude_none=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,23 +16,23 @@ from failwell.formats import (
     MODERN_ERA,
     Client,
     Outcome,
+    as_result,
     find_client,
+    in_words,
     jsonrpc,
-    render,
-    to_result,
     to_wire,
     v1,
 )
 from failwell.guards import Guard, secret_paths
 from failwell.model import Effect, Json, Kind, Nature, NeedsInput, ToolError, text
 from failwell.observe import log_failure, new_id
-from failwell.readers import classify, from_error, from_pydantic, is_order, named, refusal, said
+from failwell.readers import classify, from_error, from_pydantic, named, refusal, said
 from failwell.schema import anchored, errors_of, loc_of
 
 from .aftermath import Aftermath
 from .declared_failures import UNDECLARED_KEY, is_undeclared, ruled, said_of
 from .envelopes import Envelope
-from .facts import URL_ELICITATION, BrokenResult, Facts
+from .facts import URL_ELICITATION, BrokenResult, Facts, Failed
 from .once.repeats import CODES
 from .options import Options
 from .served_call import FORMAT_KEY, ServedCall, gate_of
@@ -78,13 +77,11 @@ class Answering:
         *,
         era: str,
         rejected: bool = False,
-    ) -> Outcome:
+    ) -> Failed:
         """What `exc` means to the caller of `tool`. `rejected` says that the arguments did not pass the schema.
 
-        Raises what is no failure: an order to stop, or business between client and server.
+        Raises what is no failure: business between client and server. Orders to stop never come here: see `taken`.
         """
-        if is_order(exc):
-            raise exc
         if isinstance(exc, MCPError) and self.is_protocol(exc, era):
             raise self.safe(exc)
         if isinstance(exc, NeedsInput):
@@ -97,24 +94,15 @@ class Answering:
             outcome = self._meaning(exc, tool, arguments or {}, rejected)
         if isinstance(outcome, ToolError):
             outcome = identified(outcome)
-        guard = self._knowing(arguments, tool.schema)
-        _looked.set((self, arguments, tool.schema, guard))
-        return outcome if guard is self.options.guard else guard(outcome)
+        return self.failed(outcome, tool, exc, arguments)
 
-    def _knowing(self, arguments: Mapping[str, Any] | None, schema: Mapping[str, Any] | None) -> Guard:
-        """The guard that knows what was sent as a secret, which is one wherever it turns up."""
-        guard = self.options.guard
-        secrets = self._guard(schema).secrets.values(arguments) if arguments else ()
-        return guard.knowing(secrets) if secrets else guard
-
-    def _known(self, arguments: Mapping[str, Any] | None, schema: Mapping[str, Any] | None) -> Guard:
-        """The same guard, for a failure that has just been read: who writes it down need not look again."""
-        before = _looked.get()
-        _looked.set(None)
-        # The same objects, not equal ones: what a tool was given may be less than what was sent.
-        if before is not None and before[0] is self and before[1] is arguments and before[2] is schema:
-            return before[3]
-        return self._knowing(arguments, schema)
+    def failed(
+        self, outcome: Outcome, tool: Facts, raised: BaseException, arguments: Mapping[str, Any] | None
+    ) -> Failed:
+        """A failure with the guard that knows what was sent as a secret, which is one wherever it turns up."""
+        guard = self._guard(tool.schema)
+        secrets = guard.secrets.values(arguments) if arguments else ()
+        return Failed(outcome, tool, raised, guard.knowing(secrets) if secrets else guard)
 
     def safe(self, exc: MCPError) -> MCPError:
         """A protocol error without secrets; itself if it has none."""
@@ -172,21 +160,21 @@ class Answering:
         is_authors = is_authors or error._authored
         return error.replace(**changes, **self.aftermath.of(error, tool, is_authors=is_authors, exc=exc))
 
-    def result(self, outcome: Outcome, tool: Facts, call: ServedCall, *, as_written: bool = False) -> dict[str, Any]:
+    def result(
+        self, outcome: Outcome, tool: Facts, call: ServedCall, guard: Guard, *, as_written: bool = False
+    ) -> dict[str, Any]:
         """The answer as the result of the call, or the protocol error the options ask for, raised.
 
-        `as_written` says that the author raised just this, or read it so by a row of their own: nothing has to be said
-        that they did not say.
+        The outcome has passed its `guard`. `as_written` says that the author raised just this, or read it so by a row
+        of their own: nothing has to be said that they did not say.
         """
         options, era = self.options, call.era
-        guard = self._guard(tool.schema)
         if isinstance(outcome, ToolError):
             if outcome.code in options.protocol:
                 raise self.protocol_error(outcome, era=era)
             if tool.structured and not outcome.is_error:
                 # A result that is no error must have the promised form, and a remark alone has not.
                 outcome = outcome.replace(severity="error")
-        outcome = guard(outcome)
         asked_for = call.wanted()
         own = options.form
         name = asked_for or own
@@ -200,12 +188,16 @@ class Answering:
         with_meta = wire.pop("meta", True)
         terse = FORMATS[name].terse
         said = _referred(outcome) if options.show_reference else outcome
-        # Guarded above; a message that says everything may have to be cut, though.
-        whole = guard(_whole(said, name, as_written)) if terse else said
-        answer = to_result(
+        words = in_words(said)
+        whole = said
+        if terse and _says_too_little(said, name, as_written):
+            # It may be too long now, and has nothing else to hide.
+            whole = guard.cut(_worded(said, words))
+            words = whole.message
+        answer = as_result(
             whole,
             name,
-            guard=None,
+            words=words,
             era=era,
             # Who negotiates our extension knows what a failure looks like.
             output_schema=tool.structured and call.extension is None,
@@ -213,8 +205,6 @@ class Answering:
             meta=False,
             **wire,
         )
-        if whole.message != said.message:
-            _say_once(answer, whole)
         if options.check_declared and isinstance(outcome, ToolError) and self._is_undeclared(outcome, tool):
             answer["_meta"] = {**answer.get("_meta", {}), UNDECLARED_KEY: outcome.code}
         if with_meta:
@@ -251,11 +241,11 @@ class Answering:
         return MCPError(code=wire["code"], message=wire["message"], data=wire.get("data"))
 
     def _contract(self, error: ToolError, **options: Any) -> Any:
-        """The error object of contract 004, written as the options want that format."""
+        """The error object of contract 004, written as the options want that format. The error has been guarded."""
         own = self.options.wire if self.options.form == jsonrpc.FORMAT.name else {}
         chosen = {key: value for key, value in own.items() if key not in _OF_RESULTS}
         wanted = {"carry": True, "actionable": True, **chosen, **options}
-        return to_wire(error, jsonrpc.FORMAT.name, guard=self.options.guard, **wanted)
+        return to_wire(error, jsonrpc.FORMAT.name, guard=None, **wanted)
 
     def request_error(self, exc: BaseException, what: str, about: Mapping[str, Json]) -> MCPError:
         """A failed read, prompt or completion: the specification's number, and the whole error in the data."""
@@ -301,11 +291,6 @@ class Answering:
         return known[1]
 
 
-# Who read the failure at hand, with which arguments of which schema, and the guard that came of it.
-_Looked = tuple[Answering, Mapping[str, Any] | None, Mapping[str, Any] | None, Guard]
-_looked: ContextVar[_Looked | None] = ContextVar("_looked", default=None)
-
-
 def _debug(exc: BaseException, error: ToolError) -> str | None:
     """What the log is told. A validator's text quotes data, whole or in parts, so of that the places are enough."""
     if error.fields:
@@ -325,24 +310,20 @@ def identified(error: ToolError) -> ToolError:
     return error if error.correlation_id is not None else error.replace(correlation_id=new_id())
 
 
-def _whole(outcome: Outcome, format: str, as_written: bool) -> Outcome:
-    """The outcome with a message that says everything, for a format whose message is all that a model reads of it."""
+def _says_too_little(outcome: Outcome, format: str, as_written: bool) -> bool:
+    """Whether the message has to say everything, in a format whose message is all that a model reads of it."""
     if isinstance(outcome, NeedsInput):
-        if FORMATS[format].ask is not None:
-            return outcome
-        known = {name: getattr(outcome, name) for name in ("fields", "reason", "suggestions", "options")}
-        return NeedsInput(render(outcome, "text", guard=None), **known)
-    if as_written and outcome.effect in (None, Effect.NONE) and not any(getattr(outcome, name) for name in _NEEDED):
-        return outcome
-    return outcome.replace(message=render(outcome, "text", guard=None))
+        return FORMATS[format].ask is None
+    is_enough = as_written and outcome.effect in (None, Effect.NONE)
+    return not is_enough or any(getattr(outcome, name) for name in _NEEDED)
 
 
-def _say_once(answer: dict[str, Any], outcome: Outcome) -> None:
-    """Take out of the block for people what they would read twice, since the message says everything by itself."""
-    told = render(outcome, "text", guard=None)
-    for block in answer["content"]:
-        if block["text"].endswith(told):
-            block["text"] = block["text"].removesuffix(told) + outcome.message
+def _worded(outcome: Outcome, words: str) -> Outcome:
+    """The outcome with these words as its message."""
+    if isinstance(outcome, ToolError):
+        return outcome.replace(message=words)
+    known = {name: getattr(outcome, name) for name in ("fields", "reason", "suggestions", "options")}
+    return NeedsInput(words, **known)
 
 
 def _referred(outcome: Outcome) -> Outcome:

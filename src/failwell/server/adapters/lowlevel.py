@@ -23,6 +23,7 @@ from failwell.server.boundary import Boundary
 from failwell.server.declared_failures import Standing, published
 from failwell.server.extras import fate, note, strictly, unknown_names
 from failwell.server.facts import BrokenResult, Facts, Failed, taken
+from failwell.server.framework import FrameworkCall
 from failwell.server.groups.group import groups_of
 from failwell.server.served_call import EXTENSION, ServedCall, current
 
@@ -181,9 +182,9 @@ class Tools:
                 if tool is None and group is None and self._listed and _could_mean_unknown(raised):
                     return boundary.no_such_tool(call, self._listed, raised)
                 call.counted = name
-                return Failed(boundary.failure(raised, facts(), call.arguments, era=call.era), facts(), raised)
+                return boundary.failure(raised, facts(), call.arguments, era=call.era)
 
-            return await boundary.handle(call, run, read, facts)
+            return await boundary.handle(call, FrameworkCall(run, read, facts))
 
         return guarded
 

@@ -20,6 +20,7 @@ from failwell.server.boundary import Boundary
 from failwell.server.declared_failures import publishing
 from failwell.server.extras import fate, note, unknown_names
 from failwell.server.facts import BrokenResult, Facts, Failed, taken
+from failwell.server.framework import FrameworkCall
 from failwell.server.groups.group import group_of
 from failwell.server.options import is_untouched
 from failwell.server.served_call import EXTENSION, ServedCall, current
@@ -92,10 +93,9 @@ def _call_tool(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]
                 return boundary.no_such_tool(call, [each.name for each in server._tool_manager.list_tools()])
             facts = _facts(server, name, call.arguments)
             cause, rejected = _unwrap(raised, code_of(tool.fn) if tool is not None else None)
-            outcome = boundary.failure(cause, facts, call.arguments, era=call.era, rejected=rejected)
-            return Failed(outcome, facts, cause)
+            return boundary.failure(cause, facts, call.arguments, era=call.era, rejected=rejected)
 
-        return await boundary.handle(call, run, read, lambda: _facts(server, name, call.arguments))
+        return await boundary.handle(call, FrameworkCall(run, read, lambda: _facts(server, name, call.arguments)))
 
     return call_tool
 
