@@ -31,9 +31,8 @@ import failwell.server
 from failwell.client import IDEMPOTENCY_KEY as KEY
 from failwell.formats import META_KEY
 from failwell.server import Kept, KeysInMemory, KeysOnDisk, KeyStore, Options
-from failwell.server.boundary import Boundary
+from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.facts import Facts, Failed
-from failwell.server.framework import FrameworkCall
 from failwell.server.once.repeats import REPLAYED
 from failwell.server.served_call import ServedCall
 

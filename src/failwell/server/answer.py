@@ -59,6 +59,7 @@ class Answering:
 
     def __init__(self, options: Options) -> None:
         self.options = options
+        self.form = options.form
         self._envelope = options.format if isinstance(options.format, Envelope) else None
         self._guards: dict[int, tuple[Any, Guard]] = {}
         self.aftermath = Aftermath(options.reads)
@@ -176,7 +177,7 @@ class Answering:
                 # A result that is no error must have the promised form, and a remark alone has not.
                 outcome = outcome.replace(severity="error")
         asked_for = call.wanted()
-        own = options.form
+        own = self.form
         name = asked_for or own
         wire = {key: value for key, value in options.wire.items() if name == own or key in _GENERAL}
         if (gate := gate_of(tool.schema, call.arguments)) is not None:
@@ -229,7 +230,7 @@ class Answering:
 
     def _format(self, call: ServedCall) -> str:
         """The format of an answer to this call: what the client asked for, or the author's."""
-        return call.wanted() or self.options.form
+        return call.wanted() or self.form
 
     def _client(self, call: ServedCall) -> Client | None:
         named = self.options.client
@@ -242,7 +243,7 @@ class Answering:
 
     def _contract(self, error: ToolError, **options: Any) -> Any:
         """The error object of contract 004, written as the options want that format. The error has been guarded."""
-        own = self.options.wire if self.options.form == jsonrpc.FORMAT.name else {}
+        own = self.options.wire if self.form == jsonrpc.FORMAT.name else {}
         chosen = {key: value for key, value in own.items() if key not in _OF_RESULTS}
         wanted = {"carry": True, "actionable": True, **chosen, **options}
         return to_wire(error, jsonrpc.FORMAT.name, guard=None, **wanted)
@@ -272,7 +273,7 @@ class Answering:
         about = {name: text(value) if isinstance(value, str) else value for name, value in about.items()}
         number = -32602 if guarded.kind in (Kind.NOT_FOUND, Kind.VALIDATION) else -32603
         data: dict[str, Any] = {**about, META_KEY: guarded.to_dict()}
-        if self.options.form == jsonrpc.FORMAT.name:
+        if self.form == jsonrpc.FORMAT.name:
             # Who reads the contract looks for its keys here too; the whole error is there already.
             data = {**self._contract(guarded, carry=False)["data"], **data}
         return MCPError(code=number, message=guarded.message, data=data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -22,7 +23,6 @@ from .aftermath import tell_unmarked
 from .answer import Answering, identified
 from .extras import IGNORED
 from .facts import Facts, Failed, as_listed, taken
-from .framework import FrameworkCall
 from .once.repeats import Once, key_of
 from .options import Options, is_untouched
 from .outputs import fitted
@@ -37,6 +37,27 @@ T = TypeVar("T")
 
 async def _now(value: T | Awaitable[T]) -> T:
     return await value if isinstance(value, Awaitable) else value
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class FrameworkCall:
+    """One call of a tool, as the framework that runs it knows it. Each adapter makes one and hands it to the boundary,
+    which knows no framework."""
+
+    run: Callable[[dict[str, Any]], Awaitable[Any]]
+    """Runs the tool with these arguments."""
+    read: Callable[[BaseException], Failed | Awaitable[Failed]]
+    """Reads what the run raised; it raises what is no failure of the tool."""
+    facts: Callable[[], Facts | Awaitable[Facts]]
+    """Says what the tool is. Asked only where somebody needs to know: most calls work."""
+    opened: Callable[[Any], Any] = _same
+    """The framework's result as the SDK's; None for what is no result of a tool."""
+    closed: Callable[[Any], Any] = _same
+    """The SDK's result as the framework's."""
 
 
 class Boundary(Answering):
@@ -187,7 +208,7 @@ class Boundary(Answering):
             tool = await _now(framework.facts())
             if self.options.max_output is not None:
                 whole = fitted(call, whole, self.options.max_output, tool.schema, tool.structured)
-            if self._envelope is not None and call.wanted() in (None, self.options.form):
+            if self._envelope is not None and call.wanted() in (None, self.form):
                 whole = enveloped(call, whole, self._envelope, tool.structured)
             if call.ignored:
                 whole = whole.model_copy(update={"meta": {**(whole.meta or {}), IGNORED: self._named(call)}})

@@ -30,11 +30,10 @@ from failwell.readers import SHIPPED
 from failwell.schema import Checkers, open_ended
 from failwell.server import rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.absent import missing_arguments, no_such
-from failwell.server.boundary import Boundary
+from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
 from failwell.server.extras import fate, note, unknown_names
 from failwell.server.facts import BrokenResult, Facts, Failed, taken
-from failwell.server.framework import FrameworkCall
 from failwell.server.groups.fastmcp import GroupRefusal
 from failwell.server.groups.group import group_of
 from failwell.server.options import is_untouched

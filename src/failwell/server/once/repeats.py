@@ -33,9 +33,8 @@ from failwell.server.served_call import ServedCall
 from .stores import Kept, KeysInMemory, KeyStore
 
 if TYPE_CHECKING:
-    from failwell.server.boundary import Boundary
+    from failwell.server.boundary import Boundary, FrameworkCall
     from failwell.server.facts import Facts
-    from failwell.server.framework import FrameworkCall
 
 log = logging.getLogger("failwell.server")
 
