@@ -42,7 +42,7 @@ class Obstacle:
 
 
 @dataclass
-class Run:
+class Trial:
     """What became of one obstacle on one server."""
 
     said: str = ""
@@ -87,13 +87,13 @@ OBSTACLES: Final = (
 )
 
 
-async def compare() -> list[tuple[Obstacle, Run, Run]]:
+async def compare() -> list[tuple[Obstacle, Trial, Trial]]:
     """Every obstacle, on the plain server and on the one with Failwell."""
     plain, ours = await _runs("--plain"), await _runs()
     return list(zip(OBSTACLES, plain, ours, strict=True))
 
 
-async def _runs(*options: str) -> list[Run]:
+async def _runs(*options: str) -> list[Trial]:
     with tempfile.TemporaryDirectory(prefix="failwell-demo-") as folder:
         path = Path(folder) / "reservations.db"
         server = StdioServerParameters(
@@ -108,13 +108,13 @@ async def _runs(*options: str) -> list[Run]:
                 return [await _meet(obstacle, client, tools, path) for obstacle in OBSTACLES]
 
 
-async def _meet(obstacle: Obstacle, client: Client, tools: dict[str, Any], path: Path) -> Run:
+async def _meet(obstacle: Obstacle, client: Client, tools: dict[str, Any], path: Path) -> Trial:
     with closing(sqlite3.connect(path)) as database, database:
         for table in ("requests", "reservations", "agents"):
             database.execute(f"DELETE FROM {table}")
     store = Store(str(path), time.time)
     obstacle.before(store)
-    run, arguments = Run(), dict(obstacle.arguments)
+    run, arguments = Trial(), dict(obstacle.arguments)
     for _ in range(MOST_CALLS):
         result = await client.call_tool("reserve", arguments)
         error = parse(result)

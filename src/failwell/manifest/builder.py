@@ -13,7 +13,7 @@ from failwell.observe import CallEvent
 from failwell.server import COMMON, gate_of
 
 from .entries import HINTS, Manifest, ToolEntry, digest
-from .origins import Listed, Source
+from .origins import ListedTool, Source
 from .source import codes_in
 
 Seen = Mapping[str, Iterable[str]]
@@ -40,7 +40,7 @@ def build(source: Source, seen: Seen | None = None) -> Manifest:
     )
 
 
-def _entry(listed: Listed, source: Source, seen: tuple[str, ...], rows: set[str]) -> tuple[ToolEntry, list[str]]:
+def _entry(listed: ListedTool, source: Source, seen: tuple[str, ...], rows: set[str]) -> tuple[ToolEntry, list[str]]:
     tool, said = listed.tool, listed.said
     found = {code for function in listed.functions for code in codes_in(function, source.table)} | set(listed.ruled)
     declared = set(said.codes)

@@ -22,7 +22,7 @@ ROUTING: Final = ("INVALID_DISCRIMINATOR", "MISSING_DISCRIMINATOR", "UNKNOWN_ACT
 _INPUT_DECLINED: Final = "INPUT_DECLINED"
 
 
-class Standing:
+class ListedFunction:
     """Stands for the function of a tool that only its listing tells of."""
 
     def __init__(self, said: Declared) -> None:

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 
-from .ledger import Call, Effect, Ledger
+from .ledger import Call, Ledger, RecordedEffect
 from .script import Script
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class ScriptedServer:
         return list(self._ledger.calls.values())
 
     @property
-    def effects(self) -> list[Effect]:
+    def effects(self) -> list[RecordedEffect]:
         """Everything that was done, in order."""
         self._ledger.catch_up()
         return list(self._ledger.effects)
