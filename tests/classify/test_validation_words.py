@@ -70,8 +70,6 @@ def taking(annotation: Any) -> type[BaseModel]:
     return create_model("Taking", __config__=ConfigDict(extra="forbid"), x=(annotation, ...))
 
 
-# --- the outputs of the system behind the contract ---
-
 # There, the words are those of a validator that says other things here, or the schema does not hold the rule.
 OTHER_WORDS = ("regex", "regex_msg", "includes", "custom_message", "refine_root", "num_finite", "num_nan")
 # There, code points are split, quotes are not told apart, and objects are cut without a mark.
@@ -118,9 +116,6 @@ def test_the_contracts_own_examples() -> None:
             "(root)": "Unrecognized key(s) in object: 'hallucinated_param'. "
             "Remove or correct unrecognized fields: 'hallucinated_param'. Check for typos."
         }
-
-
-# --- one row for each rule: the type, the JSON Schema when pydantic writes another, the value, the sentence ---
 
 
 class Colour(Enum):
@@ -283,9 +278,6 @@ def test_what_only_a_schema_knows(rule: Any, value: Any, name: str, sentence: st
     assert said(by_schema(schema, {"x": value})) == {name: sentence}
 
 
-# --- the error as a whole ---
-
-
 @pytest.mark.checklist(145)
 def test_what_is_missing_is_named_with_its_type() -> None:
     model = create_model("Model", name=(str, ...), age=(int | None, ...), role=(Literal["a", "b"], ...))
@@ -378,9 +370,6 @@ def test_the_text_names_the_next_action() -> None:
         "You sent: 'Fast'. Valid options: 'fast', 'slow'. Did you mean 'fast' instead of 'Fast'? "
         'Fix the fields above and call the tool again. Call again with x="fast".'
     )
-
-
-# --- pydantic without the schema, without the arguments, and in its first version ---
 
 
 @pytest.mark.parametrize(

@@ -92,9 +92,6 @@ def fastmcp_error(message: str) -> Exception:
     return ToolError(message)
 
 
-# --- tools ----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Tool:
     fn: Callable[..., Any]
@@ -609,9 +606,6 @@ def anything(value: Any = None):
     return "ok"
 
 
-# --- resources, prompts, completion ----------------------------------------------------------------------------------
-
-
 def _read(uri: str) -> str:
     if uri == "shop://motd":
         return "Welcome."
@@ -682,9 +676,6 @@ def complete(value: str) -> list[str]:
     if value == "own":
         raise fw.Transient("The index is being built.", code="UNAVAILABLE", retry_after=5)
     return ["ann", "anton"]
-
-
-# --- the three servers ----------------------------------------------------------------------------------------------
 
 
 def tools_for(framework: str) -> list[Tool]:
@@ -846,9 +837,6 @@ def _result(value: Any) -> CallToolResult | InputRequiredResult:
 
 
 SERVERS: dict[str, Callable[[], Any]] = {"mcpserver": mcpserver, "lowlevel": lowlevel, "fastmcp": fastmcp}
-
-
-# --- running them ----------------------------------------------------------------------------------------------------
 
 
 async def run_stdio(framework: str, server: Any) -> None:

@@ -38,7 +38,6 @@ from pydantic import BaseModel, Field, SecretStr, TypeAdapter
 import failwell as fw
 import failwell.server
 
-# --- what goes wrong, each with a secret in it -------------------------------------------------------------------------
 
 SOURCES: dict[str, Callable[[Canary], Any]] = {}
 # Sources that hold the value without its name or place, where only what is recognisable by itself can be recognised.
@@ -502,8 +501,6 @@ def run(case: str, where: str, shape: str) -> Any:
     return SOURCES[case](planted(f"{where}/{case}", shape))
 
 
-# --- the tools ----------------------------------------------------------------------------------------------------------
-
 Long = Field(min_length=5_000)
 INTEGERS = {"type": "object", "additionalProperties": {"type": "integer"}}
 
@@ -572,8 +569,6 @@ TOOLS = [
     takes_argument,
 ]  # fmt: skip
 
-
-# --- the calls ---------------------------------------------------------------------------------------------------------
 
 Case = tuple[str, str, str, dict[str, Any]]  # the place and the shape of the secret, the method, the parameters
 ELSEWHERE = (
@@ -672,9 +667,6 @@ def _asked() -> Iterator[Case]:
         if shape != "private_key":
             yield one("uri", "resources/read", lambda it: {"uri": it if "://" in it else f"leak://none/{it}"})
             yield one("uri_query", "resources/read", lambda it: {"uri": f"leak://none?api_key={quote(it)}"})
-
-
-# --- the servers --------------------------------------------------------------------------------------------------------
 
 
 def _unwrapped(value: Any) -> Any:
@@ -862,9 +854,6 @@ def _schema(fn: Callable[..., Any]) -> dict[str, Any]:
 
 
 SERVERS: dict[str, Callable[[str], Any]] = {"mcpserver": mcpserver, "lowlevel": lowlevel, "fastmcp": fastmcp}
-
-
-# --- what is recorded ------------------------------------------------------------------------------------------------
 
 
 class Recording(logging.Handler):

@@ -36,8 +36,6 @@ from failwell.server.facts import Facts, Failed
 from failwell.server.once.repeats import REPLAYED
 from failwell.server.served_call import ServedCall
 
-# --- stores ----------------------------------------------------------------------------------------------------------
-
 
 class Clock:
     now = 1_000.0
@@ -189,9 +187,6 @@ def test_only_the_owner_reads_the_file(tmp_path: Path) -> None:
         "0o0"
     }
     store.close()
-
-
-# --- in process ------------------------------------------------------------------------------------------------------
 
 
 class Shop:
@@ -549,8 +544,6 @@ def test_an_effect_happens_at_most_once_with_a_file(steps: list[Any]) -> None:
         run(interleaved(Shop(store), steps, settle))
         store.close()
 
-
-# --- the wire --------------------------------------------------------------------------------------------------------
 
 PLACES: Final = list(itertools.product(SERVERS, TRANSPORTS, ERAS))
 Start = Callable[..., Client]
