@@ -99,9 +99,6 @@ def _door() -> str:
     return _known[0]
 
 
-# --- in the other process -------------------------------------------------------------------------------------------
-
-
 def _serve(door: str) -> None:
     for name in BEFOREHAND:
         importlib.import_module(name)

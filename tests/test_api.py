@@ -11,7 +11,7 @@ import pytest
 
 PAGE = (Path(__file__).parents[1] / "docs" / "api.md").read_text("utf-8")
 NAMES = re.findall(r"^::: ([\w.]+)$", PAGE, re.MULTILINE)
-MODULES = re.findall(r"^## (failwell[\w.]*)$", PAGE, re.MULTILINE)
+MODULES = re.findall(r"^##+ (failwell[\w.]*)$", PAGE, re.MULTILINE)
 # Modules with a page of their own, and a text.
 ELSEWHERE = {"failwell.classify", "failwell.catalogs", "failwell.__version__"}
 
@@ -28,6 +28,22 @@ def test_every_public_name_says_what_it_is(name: str) -> None:
     found = getattr(import_module(module), last)
     if inspect.isclass(found) or inspect.isroutine(found):
         assert (found.__doc__ or "").strip()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            f"classify.{name}"
+            for name in ("code_for", "from_error", "is_order", "partial_failure", "retry_after", "wrap")
+        ),
+        "testing.Effect",
+    ],
+)
+def test_a_name_that_was_public_works_for_one_more_version_and_says_so(name: str) -> None:
+    module, _, last = name.partition(".")
+    with pytest.warns(DeprecationWarning, match=rf"failwell\.{name} goes with the next version: "):
+        assert callable(getattr(import_module(f"failwell.{module}"), last))
 
 
 def test_no_package_has_the_name_of_a_public_function() -> None:

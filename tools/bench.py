@@ -129,7 +129,7 @@ def json_table(report: Report, label: str, error: fw.ToolError, judged: bool) ->
         plain, base = ratio(lambda name=name: fw.render(error, name, guard=None), dumps)
         guarded, _ = ratio(lambda name=name: fw.render(error, name), dumps)
         parsed, load = ratio(lambda text=text: fw.parse(text), lambda text=text: json.loads(text))
-        limits = (3, 8, 3) if judged else (1e9, 1e9, 1e9)
+        limits = (3, 8, 4) if judged else (1e9, 1e9, 1e9)
         rows.append(
             [
                 name,
@@ -143,7 +143,7 @@ def json_table(report: Report, label: str, error: fw.ToolError, judged: bool) ->
         )
     report.table(
         f"JSON formats against the standard library's json, {label}"
-        + (" (bars: 3, 8, 3)" if judged else " (for comparison)"),
+        + (" (bars: 3, 8, 4)" if judged else " (for comparison)"),
         ["format", "chars", "dumps µs", "render x", "guarded x", "loads µs", "parse x"],
         rows,
     )

@@ -1,4 +1,5 @@
-"""Whether every import from one room to another goes through the room's door, its `__init__`.
+"""Whether every import from one room to another goes through the room's door, its `__init__`, and whether a class name
+stands for one thing.
 
     python tools/doors.py
 
@@ -18,7 +19,8 @@ SOURCE = Path(__file__).parents[1] / "src"
 
 
 def main() -> int:
-    passed = [f"{file.relative_to(SOURCE)}:{line}: {what}" for file, line, what in past_the_doors()]
+    found = (*past_the_doors(), *named_twice())
+    passed = [f"{file.relative_to(SOURCE)}:{line}: {what}" for file, line, what in found]
     print("\n".join(passed) or f"{len(rooms())} rooms, every import between them through the door")
     return bool(passed)
 
@@ -56,6 +58,21 @@ def past_the_doors() -> Iterator[tuple[Path, int, str]]:
                 if room in ("", own) or (module == f"failwell.{room}" and (name is None or name in offered(room))):
                     continue
                 yield file, getattr(node, "lineno", 0), f"{module} {name or ''} is no part of the door of {room}"
+
+
+def named_twice() -> Iterator[tuple[Path, int, str]]:
+    """Classes with the name of one before. What is private to a module is searched for nowhere else, and each example
+    is a program of its own."""
+    seen: dict[str, Path] = {}
+    for file in sorted(SOURCE.rglob("*.py")):
+        if "examples" in file.parts:
+            continue
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
+                continue
+            if node.name in seen:
+                yield file, node.lineno, f"class {node.name} is in {seen[node.name].relative_to(SOURCE)} already"
+            seen[node.name] = file
 
 
 def imported(node: ast.AST, file: Path) -> Iterator[tuple[str, str | None]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from failwell.testing import Call, Effect
+from failwell.testing import Call, RecordedEffect
 from ledger_plan import AGAIN, TIMEOUT, Job, is_owed
 
 LIMIT: Final = 30 * TIMEOUT
@@ -77,11 +77,16 @@ class Tally:
 
 
 def check(
-    said: Sequence[Said], calls: Iterable[Call], effects: Iterable[Effect], *, over_http: bool, away: bool = False
+    said: Sequence[Said],
+    calls: Iterable[Call],
+    effects: Iterable[RecordedEffect],
+    *,
+    over_http: bool,
+    away: bool = False,
 ) -> Tally:
     """Everything that is wrong with what was said, one line each, and the figures."""
     tally = Tally(calls=len(said))
-    ledger: defaultdict[tuple[str, str], list[Effect]] = defaultdict(list)
+    ledger: defaultdict[tuple[str, str], list[RecordedEffect]] = defaultdict(list)
     for effect in effects:
         ledger[effect.tool, effect.call.key].append(effect)
     arrivals: defaultdict[tuple[str, str], list[Call]] = defaultdict(list)
@@ -111,7 +116,7 @@ def _deaths(
 def _look(
     tally: Tally,
     said: Said,
-    lines: list[Effect],
+    lines: list[RecordedEffect],
     arrived: list[Call],
     deaths: list[tuple[float, str, str]],
     over_http: bool,
@@ -177,7 +182,7 @@ def _gambled(job: Job, arrived: list[Call]) -> bool:
     return any(not AGAIN[strike.known][1] for strike in job.strikes[: max(0, len(arrived) - 1)])
 
 
-def _lie(said: Said, lines: list[Effect], arrived: list[Call]) -> str | None:
+def _lie(said: Said, lines: list[RecordedEffect], arrived: list[Call]) -> str | None:
     """What was said that is not so. What the server itself claimed last is the server's word."""
     whole = [line for line in lines if not line.part]
     if said.ok:
@@ -213,7 +218,7 @@ def _is_gullible(job: Job, arrived: list[Call]) -> bool:
     return any(strike.known == "claimed" and AGAIN["claimed"][_column(job)] for strike in last)
 
 
-def _unverified(tally: Tally, said: Said, lines: list[Effect]) -> list[str]:
+def _unverified(tally: Tally, said: Said, lines: list[RecordedEffect]) -> list[str]:
     check = said.job.kind.check
     if check is None:
         return [] if said.verify is None else ["names a check where there is none"]

@@ -11,17 +11,35 @@
 
 from __future__ import annotations
 
-from .readers import DEFAULT as DEFAULT
-from .readers import STATUSES, Row, Table, classify, from_http, from_text
-from .readers import body_message as body_message
-from .readers import code_for as code_for
-from .readers import from_error as from_error
-from .readers import is_order as is_order
-from .readers import operation as operation
-from .readers import partial_failure as partial_failure
-from .readers import retry_after as retry_after
-from .readers import wrap as wrap
+from typing import Any, Final
+
+from .old_names import old_name
+from .readers import DEFAULT, STATUSES, Row, Table, body_message, classify, from_http, from_text, operation
 
 maps = DEFAULT.maps
 
-__all__ = ["STATUSES", "Row", "Table", "classify", "from_http", "from_text", "maps"]
+__all__ = [
+    "DEFAULT",
+    "STATUSES",
+    "Row",
+    "Table",
+    "body_message",
+    "classify",
+    "from_http",
+    "from_text",
+    "maps",
+    "operation",
+]
+
+_OLD: Final = {
+    "from_error": "failwell.from_error",
+    "partial_failure": "failwell.partial_failure",
+    "wrap": "failwell.wrap",
+    **dict.fromkeys(("code_for", "is_order", "retry_after")),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _OLD:
+        raise AttributeError(f"module 'failwell.classify' has no attribute {name!r}")
+    return old_name("failwell.classify", name, "failwell.readers", _OLD[name])

@@ -7,6 +7,7 @@ import json
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,15 @@ import httpx
 import httpx2
 import pytest
 from mcp import Client
+from mcp.server import MCPServer
+from mcp_types import CallToolResult
 
 import failwell as fw
 from failwell import client
 from failwell.cli import build_parser
 from failwell.cli.io import Stop
 from failwell.client import Recovering
+from failwell.recovery.patience import Patience
 from failwell.testing import Fault, Script, Tool, scripted
 from recorded import DATA
 
@@ -147,6 +151,44 @@ def test_what_a_client_that_recovers_reports_is_what_is_read() -> None:
     for error, value in zip(anyio.run(reports), SAMPLE, strict=True):
         read = fw.read(value)
         assert [getattr(error, name) for name in MEANING] == [getattr(read, name) for name in MEANING], value
+
+
+def answers() -> Iterator[Any]:
+    """All of the corpus and all vectors, each as a server says it: what tells of work that was done, as a success."""
+    for name in TEXTS:
+        yield from (result(row["text"], name != "classify/successes") for row in rows(name))
+    for found in (*map(of_run, RUNS), *(of_vectors(file.stem) for file in sorted(VECTORS.glob("*.json")))):
+        yield from (value for value in found if isinstance(value, dict) and "content" in value)
+
+
+def test_all_of_the_corpus_means_the_same_in_the_report_of_a_client_that_recovers() -> None:
+    """Over one connection, of which only the sending is played: what comes back is what an SDK would hand over."""
+
+    async def reported() -> list[tuple[Any, Any]]:
+        found = []
+        async with Recovering(Client(MCPServer("corpus")), policy=fw.Policy(max_attempts=1)) as agent:
+            for value in answers():
+                # Nothing is remembered of the call before: no breaker, no loop guard, no server of envelopes.
+                agent._engine.patience, agent._envelopes = Patience(agent.policy), False
+                agent._driver.send = partial(_sent, value)
+                report = await agent.call("pay", {})
+                # What was read of the attempt; in the end it also counts that the tool may have done it.
+                found.append((value, report.attempts[0].error if report.attempts else report.error))
+        return found
+
+    for value, error in anyio.run(reported):
+        read = fw.read(value)
+        if isinstance(read, fw.ToolError) and not read.is_error:
+            # A warning is a success to whoever called.
+            read = None
+        if not isinstance(read, fw.ToolError):
+            assert error == read, value
+            continue
+        assert [getattr(error, name) for name in MEANING] == [getattr(read, name) for name in MEANING], value
+
+
+async def _sent(value: dict[str, Any], *_: Any) -> CallToolResult:
+    return CallToolResult.model_validate(value)
 
 
 PASTED = {

@@ -182,8 +182,6 @@ def test_no_name_of_an_argument_makes_it_raise() -> None:
     assert len(rendered(error)) < 60_000
 
 
-# --- secrets ---
-
 SECRET = "zebra-crossing-42"
 
 

@@ -89,9 +89,6 @@ def test_the_nearest_is_one_of_them(word: str, words: list[str]) -> None:
         assert is_certain(word, other, words) in (True, False)
 
 
-# --- tools ---
-
-
 def test_a_tool_that_does_not_exist_is_answered_with_the_one_that_was_meant() -> None:
     error = unknown_tool("list_project", TOOLS)
     assert isinstance(error, fw.NotFound)
@@ -114,8 +111,6 @@ def test_that_a_tool_exists_is_no_reason_to_call_it() -> None:
     assert fw.render(error) == "There is no tool 'frobnicate'. The tools are 'list_projects', 'get_weather'."
     assert unknown_tool("x", []).suggestion == "The server has no tools."
 
-
-# --- arguments ---
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"limit": {"type": "integer"}, "offset": {}}}
 

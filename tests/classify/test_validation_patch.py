@@ -204,8 +204,6 @@ def test_inside_a_text_nothing_is_changed() -> None:
     assert error.patch == ()
 
 
-# --- any schema, any arguments ---
-
 NAMES = st.sampled_from(["limit", "limt", "Limit", "offset", "ofset", "userId", "user_id", "x", "items", "api_key"])
 LEAVES = st.sampled_from(
     [

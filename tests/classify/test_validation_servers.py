@@ -109,9 +109,6 @@ def test_an_argument_that_the_server_decodes_is_read_as_it_was_sent() -> None:
     assert error.patch == ()
 
 
-# --- what is in a loc and is no place ---
-
-
 class Cat(BaseModel):
     kind: Literal["cat"]
     lives: int
@@ -160,9 +157,6 @@ def test_branches_of_unions_are_no_places(annotation: Any, value: Any, fields: d
         from_pydantic(caught.value, arguments=sent),
     ):
         assert {field.name: field.rule for field in error.fields} == fields
-
-
-# --- pydantic inside a tool ---
 
 
 class Order(BaseModel):

@@ -70,8 +70,6 @@ def taking(annotation: Any) -> type[BaseModel]:
     return create_model("Taking", __config__=ConfigDict(extra="forbid"), x=(annotation, ...))
 
 
-# --- the outputs of the system behind the contract ---
-
 # There, the words are those of a validator that says other things here, or the schema does not hold the rule.
 OTHER_WORDS = ("regex", "regex_msg", "includes", "custom_message", "refine_root", "num_finite", "num_nan")
 # There, code points are split, quotes are not told apart, and objects are cut without a mark.
@@ -120,9 +118,6 @@ def test_the_contracts_own_examples() -> None:
         }
 
 
-# --- one row for each rule: the type, the JSON Schema when pydantic writes another, the value, the sentence ---
-
-
 class Colour(Enum):
     RED = "red"
     BLUE = "blue"
@@ -155,7 +150,7 @@ PETS = {
 }
 
 ROWS: list[tuple[str, Any, dict[str, Any] | None, Any, str, str]] = [
-    # --- types
+    # Types.
     ("string", str, None, 5, "x", "Expected string, received number. You sent: 5. Expected type: string."),
     ("string null", str, None, None, "x", "Expected string, received null. You sent: null. Expected type: string."),
     ("string list", str, None, ["a"], "x", "Expected string, received array. You sent: array(1). Expected type: string."),
@@ -168,13 +163,13 @@ ROWS: list[tuple[str, Any, dict[str, Any] | None, Any, str, str]] = [
     ("optional", int | None, None, "many", "x", "Expected integer, received string. You sent: 'many'. Expected type: integer."),
     ("item", list[str], None, ["a", 2], "x.1", "Expected string, received number. You sent: 2. Expected type: string."),
     ("value", dict[str, int], None, {"a": "b"}, "x.a", "Expected integer, received string. You sent: 'b'. Expected type: integer."),
-    # --- options
+    # Options.
     ("enum", Colour, None, "green", "x", "Invalid enum value. Expected 'red' | 'blue', received 'green'. You sent: 'green'. Valid options: 'red', 'blue'."),
     ("enum of numbers", Literal[1, 2], None, 3, "x", "Invalid enum value. Expected 1 | 2, received 3. You sent: 3. Valid options: 1, 2."),
     ("enum number", Literal["a", "b"], None, 3, "x", "Expected 'a' | 'b', received number. You sent: 3. Expected type: 'a' | 'b'."),
     ("literal", Literal["on"], None, "off", "x", "Invalid literal value, expected \"on\". You sent: 'off'. Expected exactly: \"on\"."),
     ("literal number", Literal[3], None, 4, "x", "Invalid literal value, expected 3. You sent: 4. Expected exactly: 3."),
-    # --- lengths and bounds
+    # Lengths and bounds.
     ("min length", Annotated[str, Field(min_length=3)], None, "ab", "x", "String must contain at least 3 character(s). You sent: 'ab'. Minimum length: 3 characters."),
     ("min length 1", Annotated[str, Field(min_length=1)], None, "", "x", "String must contain at least 1 character(s). You sent: ''. Minimum length: 1 character."),
     ("max length", Annotated[str, Field(max_length=3)], None, "abcd", "x", "String must contain at most 3 character(s). You sent: 'abcd'. Maximum length: 3 characters."),
@@ -192,7 +187,7 @@ ROWS: list[tuple[str, Any, dict[str, Any] | None, Any, str, str]] = [
     ("max items 1", Annotated[list[int], Field(max_length=1)], None, [1, 2], "x", "Array must contain at most 1 element(s). You sent: array(2). Maximum 1 item."),
     ("min keys", Annotated[dict[str, int], Field(min_length=2)], None, {"a": 1}, "x", 'Object must contain at least 2 key(s). You sent: {"a":1}. Minimum 2 keys.'),
     ("pattern", Annotated[str, Field(pattern="^[A-Z]{3}$")], None, "abc", "x", "Must match the pattern ^[A-Z]{3}$. You sent: 'abc'. Value does not match the required pattern."),
-    # --- formats
+    # Formats.
     ("email", EmailStr, None, "bad-email", "x", "Invalid email. You sent: 'bad-email'. Expected: a valid email address (e.g. user@example.com)."),
     ("url", HttpUrl, {"type": "string", "format": "uri"}, "not-a-url", "x", "Invalid url. You sent: 'not-a-url'. Expected: a valid URL (e.g. https://example.com)."),
     ("uuid", UUID, None, "abc", "x", "Invalid uuid. You sent: 'abc'. Expected: a valid UUID (e.g. 123e4567-e89b-12d3-a456-426614174000)."),
@@ -203,7 +198,7 @@ ROWS: list[tuple[str, Any, dict[str, Any] | None, Any, str, str]] = [
     ("ip", IPvAnyAddress, {"anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]}, "999.1.1.1", "x", "Invalid ip. You sent: '999.1.1.1'. Expected: a valid IP address."),
     ("ipv4", IPv4Address, None, "999.1.1.1", "x", "Invalid ip. You sent: '999.1.1.1'. Expected: a valid IPv4 address (e.g. 192.0.2.1)."),
     ("ipv6", IPv6Address, None, "::g", "x", "Invalid ip. You sent: '::g'. Expected: a valid IPv6 address (e.g. 2001:db8::1)."),
-    # --- unions
+    # Unions.
     ("union", int | list[int] | Cat, None, None, "x", "Invalid input. You sent: null. Value didn't match any of the expected formats."),
     ("union in list", list[int | list[int]], None, [1, "a"], "x.1", "Invalid input. You sent: 'a'. Value didn't match any of the expected formats."),
     ("discriminator", Pet, PETS, {"kind": "cow"}, "x.kind", "Invalid discriminator value. Expected 'cat' | 'dog'. You sent: 'cow'."),
@@ -281,9 +276,6 @@ ONLY_SCHEMA: list[tuple[str, dict[str, Any], Any, str, str]] = [
 def test_what_only_a_schema_knows(rule: Any, value: Any, name: str, sentence: str) -> None:
     schema = {"type": "object", "properties": {"x": rule}, "$defs": {"small": {"maximum": 3}}}
     assert said(by_schema(schema, {"x": value})) == {name: sentence}
-
-
-# --- the error as a whole ---
 
 
 @pytest.mark.checklist(145)
@@ -378,9 +370,6 @@ def test_the_text_names_the_next_action() -> None:
         "You sent: 'Fast'. Valid options: 'fast', 'slow'. Did you mean 'fast' instead of 'Fast'? "
         'Fix the fields above and call the tool again. Call again with x="fast".'
     )
-
-
-# --- pydantic without the schema, without the arguments, and in its first version ---
 
 
 @pytest.mark.parametrize(

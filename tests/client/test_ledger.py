@@ -16,7 +16,7 @@ from failwell.client import Recovering
 from failwell.model.decision import Decision, Next, Policy
 from failwell.model.kinds import Effect as Done
 from failwell.recovery import engine
-from failwell.testing import Call, Effect, Fault, Script, Tool, scripted
+from failwell.testing import Call, Fault, RecordedEffect, Script, Tool, scripted
 
 sys.path.append(str(Path(__file__).parents[2] / "tools"))
 
@@ -86,7 +86,7 @@ def held_against(said: Said, *parts: bool, attempts: int = 1, **options: Any) ->
     when = datetime.fromtimestamp(100, UTC)
     tool = said.job.tool
     calls = [Call(str(number), tool, {"id": "1"}, "1", number, None, when) for number in range(1, attempts + 1)]
-    effects = [Effect(calls[min(number, attempts - 1)], part, when) for number, part in enumerate(parts)]
+    effects = [RecordedEffect(calls[min(number, attempts - 1)], part, when) for number, part in enumerate(parts)]
     return check([said], calls, effects, over_http=True, **options)
 
 

@@ -269,9 +269,6 @@ def test_a_token_on_stdio_and_the_whole_of_what_a_device_said(tmp_path: Path) ->
     }
 
 
-# --- what the snapshots say, which the servers have been held against ------------------------------------------------
-
-
 def failures(mode: str, era: str) -> dict[str, Any]:
     """The error objects by case: protocol errors, or those in results."""
     objects = {}

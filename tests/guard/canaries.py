@@ -82,8 +82,6 @@ def _jwt(seed: str, parts: int) -> str:
     return ".".join([header, payload, _body(seed + ".sig", URLSAFE, 43)][:parts])
 
 
-# --- Shapes that give themselves away: (name, the text they are typically met in, the secret) -----------------------
-
 _SHAPES: list[tuple[str, str, str]] = [
     (
         "aws-access-key-id",
@@ -331,8 +329,6 @@ def _shape_canaries() -> Iterator[Canary]:
         for where, surrounding in _SURROUNDINGS:
             yield Canary(f"{name}/{where}", surrounding.replace(MARK, secret), secret)
 
-
-# --- Secrets that only their surroundings give away -----------------------------------------------------------------
 
 _AWS_SECRET = _body("aws-secret", BASE64, 40)
 _AWS_SESSION = "IQoJb3JpZ2luX2Vj" + _body("aws-session", BASE64, 320) + "=="
@@ -733,7 +729,6 @@ _PARTS: list[tuple[str, str]] = [
     ("atlassian", _body("atatt2", HEX, 8).upper()),
 ]
 
-# --- Key blocks -----------------------------------------------------------------------------------------------------
 
 _PRIVATE = "PRIVATE" + " KEY"
 _DASHES = "-" * 5

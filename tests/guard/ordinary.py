@@ -520,8 +520,6 @@ HAND_WRITTEN: list[str] = [
 """The strings written by hand, all distinct."""
 
 
-# --- Generated ------------------------------------------------------------------------------------------------------
-
 _BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _NANOID = string.ascii_letters + string.digits + "_-"

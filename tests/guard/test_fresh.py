@@ -72,9 +72,6 @@ def test_under_one_in_a_hundred_fresh_texts_is_touched(
     assert rate < 0.01, touched
 
 
-# --- The first look at what is written -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("place", PLACES)
 def test_what_is_written_passes_only_when_there_is_nothing_to_do(place: str) -> None:
     """A rendered text that passes at a glance is the one that the whole guard would have let out."""
@@ -133,8 +130,6 @@ def test_a_sieve_finds_its_words_and_nothing_else() -> None:
     assert all(map(found, ["my token", "keys", "a://b", "pin", "pin=1", "pincode"]))
     assert not any(map(found, ["toke", "ke y", "a:/b", "pinned", "spine", ""]))
 
-
-# --- Holes that were there -------------------------------------------------------------------------------------------
 
 WORD = "s3cr" + "3tPw9"
 HOLES = {
@@ -258,8 +253,6 @@ def test_a_validator_s_own_report_is_masked() -> None:
     plain = {**report, "loc": ["body", "email"]}
     assert fw.guard(fw.ToolError("m", details={"errors": [plain]})).details["errors"] == [plain]
 
-
-# --- Holes that a drawing of lots found ------------------------------------------------------------------------------
 
 DRAWN = "QYxvGJyZ48f6gcq7W"
 
@@ -436,9 +429,6 @@ def test_every_mark_is_known_by_its_beginning_or_has_none() -> None:
         re.compile(shapes.head(name))
 
 
-# --- Cuts ------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("shift", range(0, 40, 3))
 @pytest.mark.parametrize(
     "unit", ["is_password=hunter2 ", "password_policy: strict ", "token: abc9x, ", 'x={"pw": "a b9"} ']
@@ -467,8 +457,6 @@ def test_a_cut_takes_no_remark_apart() -> None:
         assert len(short) <= limit
         assert short.count(" …(") == short.count(" characters cut)… ") >= 1
 
-
-# --- Time ------------------------------------------------------------------------------------------------------------
 
 HOSTILE = [
     *(

@@ -26,7 +26,6 @@ BARE: dict[str, Any] = {"guard": None}
 """Law 2 is about the formats, law 3 about the guard: without it, every character has to come back."""
 ERAS = ("2025-11-25", "2026-07-28")
 
-# ---------------------------------------------------------------------------------------------------------- texts
 
 C0_C1 = "".join(map(chr, [*range(0x20), *range(0x7F, 0xA0)]))
 HOSTILE_KEYS = (
@@ -149,8 +148,6 @@ texts = st.one_of(
     ),
 )
 keys = st.one_of(st.sampled_from(HOSTILE_KEYS), st.text(max_size=5), texts)
-
-# --------------------------------------------------------------------------------------------------------- values
 
 
 class Colour(Enum):
@@ -371,8 +368,6 @@ UNPRINTABLE = (10**5000, [10**5000], {"path": [10**5000], "op": "set", "message"
 _monster = st.integers(0, len(MONSTERS) - 1).map(MONSTERS.__getitem__)
 monsters = st.one_of(_monster, _monster.map(lambda one: {"in": [one]}), values)
 
-# ---------------------------------------------------------------------------------------------------------- codes
-
 
 class Laws(fw.Catalog, name="laws"):
     """Declared, with words on retrying that the kinds contradict, and spellings that fall together."""
@@ -452,7 +447,6 @@ codes = st.one_of(
     texts,
 )
 
-# --------------------------------------------------------------------------------------------------------- errors
 
 kinds = st.one_of(st.sampled_from(list(fw.Kind)), st.sampled_from(("TRANSIENT", "conflict", "no such", "")), values)
 paths = st.one_of(
@@ -613,7 +607,6 @@ questions = st.builds(
 )
 outcomes = st.one_of(errors, errors, errors, questions)
 
-# ------------------------------------------------------------------------------------------------------- comparing
 
 FIELDS = (
     "code",

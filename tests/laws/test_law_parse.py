@@ -53,8 +53,6 @@ def send_on(outcome: fw.ToolError | fw.NeedsInput) -> None:
     fw.decide(outcome)
 
 
-# ------------------------------------------------------------------------------------------------------ texts, bytes
-
 MARKUP = (
     *NASTY,
     *WIRE_TEXTS,
@@ -144,8 +142,6 @@ def test_any_bytes(source: bytes) -> None:
     for kind in (bytes, bytearray, memoryview):
         read(kind(source))
 
-
-# ------------------------------------------------------------------------------------------------------ wire objects
 
 KEYS = tuple(
     dict.fromkeys(
@@ -275,8 +271,6 @@ def test_each_key_with_each_word(key: str) -> None:
     assert not broken, f"{len(broken)}, such as {broken[:3]}"
 
 
-# ----------------------------------------------------------------------------------------------------------- results
-
 blocks = st.one_of(
     st.fixed_dictionaries({"type": st.just("text"), "text": st.one_of(texts, markup, st.sampled_from(WIRE_TEXTS))}),
     wire_maps,
@@ -362,9 +356,6 @@ def test_objects_that_break() -> None:
     assert not broken
 
 
-# --------------------------------------------------------------------------------------------- real texts, damaged
-
-
 @st.composite
 def damaged(draw: st.DrawFn) -> str:
     """A real wire text with slices deleted, doubled, moved, flipped, or replaced by something else."""
@@ -427,9 +418,6 @@ def damaged_objects(draw: st.DrawFn) -> Any:
 @given(damaged_objects())
 def test_damaged_objects(source: Any) -> None:
     read(source)
-
-
-# ------------------------------------------------------------------------------------------------------- linear work
 
 
 N = 200_000

@@ -24,7 +24,6 @@ import select
 import signal
 import socket
 import sys
-import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,6 +43,7 @@ from mcp_types import (
     ToolAnnotations,
 )
 from pydantic import BaseModel, Field, TypeAdapter
+from transports import run_http, run_stdio
 
 import failwell as fw
 
@@ -90,9 +90,6 @@ def fastmcp_error(message: str) -> Exception:
     from fastmcp.exceptions import ToolError
 
     return ToolError(message)
-
-
-# --- tools ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -609,9 +606,6 @@ def anything(value: Any = None):
     return "ok"
 
 
-# --- resources, prompts, completion ----------------------------------------------------------------------------------
-
-
 def _read(uri: str) -> str:
     if uri == "shop://motd":
         return "Welcome."
@@ -682,9 +676,6 @@ def complete(value: str) -> list[str]:
     if value == "own":
         raise fw.Transient("The index is being built.", code="UNAVAILABLE", retry_after=5)
     return ["ann", "anton"]
-
-
-# --- the three servers ----------------------------------------------------------------------------------------------
 
 
 def tools_for(framework: str) -> list[Tool]:
@@ -848,41 +839,6 @@ def _result(value: Any) -> CallToolResult | InputRequiredResult:
 SERVERS: dict[str, Callable[[], Any]] = {"mcpserver": mcpserver, "lowlevel": lowlevel, "fastmcp": fastmcp}
 
 
-# --- running them ----------------------------------------------------------------------------------------------------
-
-
-async def run_stdio(framework: str, server: Any) -> None:
-    if framework == "mcpserver":
-        await server.run_stdio_async()
-    elif framework == "fastmcp":
-        await server.run_stdio_async(show_banner=False)
-    else:
-        from mcp.server.stdio import stdio_server
-
-        async with stdio_server() as (read, write):
-            await server.run(read, write, server.create_initialization_options())
-
-
-def run_http(framework: str, server: Any, port: int) -> None:
-    import uvicorn
-
-    app = server.http_app(path="/mcp") if framework == "fastmcp" else server.streamable_http_app()
-    # Named in full, or asyncio does not switch off the delay of small packets.
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listening.bind(("127.0.0.1", port))
-    listening.listen()
-    # From here on connections wait until they are taken.
-    print(listening.getsockname()[1], flush=True)
-    threading.Thread(target=_end_with_stdin, daemon=True).start()
-    config = uvicorn.Config(app, log_level="warning", ws="none", timeout_keep_alive=600, timeout_graceful_shutdown=1)
-    uvicorn.Server(config).run(sockets=[listening])
-
-
-def _end_with_stdin() -> None:
-    sys.stdin.buffer.read()
-    os._exit(0)
-
-
 def serve(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("framework", choices=sorted(SERVERS))
@@ -915,7 +871,9 @@ def serve(arguments: list[str]) -> None:
     if chosen.transport == "stdio":
         asyncio.run(run_stdio(chosen.framework, server))
     else:
-        run_http(chosen.framework, server, chosen.port)
+        # A client that thinks for long keeps its connection.
+        config = {"log_level": "warning", "ws": "none", "timeout_keep_alive": 600, "timeout_graceful_shutdown": 1}
+        run_http(chosen.framework, server, chosen.port, **config)
 
 
 def nurse(path: str) -> None:

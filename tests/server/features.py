@@ -59,9 +59,6 @@ def runs():
     return json.dumps(RUNS, sort_keys=True)
 
 
-# --- failures --------------------------------------------------------------------------------------------------------
-
-
 @tool
 def find_book(isbn: str = "1"):
     raise fw.NotFound(
@@ -96,8 +93,6 @@ def reads_device(device: str = "d_1"):
 def outdated():
     raise fw.ToolError("The report is from yesterday.", code="STALE", kind="transient", severity="warning")
 
-
-# --- contract 001 ----------------------------------------------------------------------------------------------------
 
 V1: Final = {
     "network": fw.ToolError("Network error: Request timeout", code="NETWORK_ERROR"),
@@ -161,8 +156,6 @@ def get_pattern_plainly(id: str):
 def get_pattern_typed(id: str, format: Gate = "markdown") -> Pattern:
     raise WHICH
 
-
-# --- contract 003 ----------------------------------------------------------------------------------------------------
 
 NOW: Final[dict[str, Any]] = {"mode": "composer", "approval_mode": True}
 
@@ -238,8 +231,6 @@ def x_blocked():
 def x_twice():
     raise fw.ToolError("Duplicate post_tweet call detected (12ms ago).", code="validation_error")
 
-
-# --- rules -----------------------------------------------------------------------------------------------------------
 
 DEVICES: Final = {
     "dev-lab-01": Target("dev-lab-01", environment="lab"),
@@ -336,9 +327,6 @@ def ruled_reboot(device_id: str):
     return f"{device_id} reboots"
 
 
-# --- asking ----------------------------------------------------------------------------------------------------------
-
-
 @tool
 def book_table(guests: int, name: str, color: Literal["red", "green"] = "red"):
     RUNS["book_table"] += 1
@@ -396,8 +384,6 @@ def own_question(word: str = ""):
     asked = ElicitRequest(params=ElicitRequestFormParams(message="Which word?", requested_schema=form))
     return InputRequiredResult(input_requests={"mine": asked}, request_state="my own state")
 
-
-# --- options ---------------------------------------------------------------------------------------------------------
 
 _server: list[Any] = []
 

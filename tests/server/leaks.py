@@ -15,11 +15,9 @@ import json
 import linecache
 import logging
 import os
-import socket
 import sqlite3
 import subprocess
 import sys
-import threading
 import traceback
 import urllib.error
 from collections.abc import Callable, Iterator
@@ -34,11 +32,10 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, Completion, TextContent
 from planted import SHAPED, SHAPES, Canary, as_named, canary
 from pydantic import BaseModel, Field, SecretStr, TypeAdapter
+from transports import run_http, run_stdio
 
 import failwell as fw
 import failwell.server
-
-# --- what goes wrong, each with a secret in it -------------------------------------------------------------------------
 
 SOURCES: dict[str, Callable[[Canary], Any]] = {}
 # Sources that hold the value without its name or place, where only what is recognisable by itself can be recognised.
@@ -502,8 +499,6 @@ def run(case: str, where: str, shape: str) -> Any:
     return SOURCES[case](planted(f"{where}/{case}", shape))
 
 
-# --- the tools ----------------------------------------------------------------------------------------------------------
-
 Long = Field(min_length=5_000)
 INTEGERS = {"type": "object", "additionalProperties": {"type": "integer"}}
 
@@ -572,8 +567,6 @@ TOOLS = [
     takes_argument,
 ]  # fmt: skip
 
-
-# --- the calls ---------------------------------------------------------------------------------------------------------
 
 Case = tuple[str, str, str, dict[str, Any]]  # the place and the shape of the secret, the method, the parameters
 ELSEWHERE = (
@@ -672,9 +665,6 @@ def _asked() -> Iterator[Case]:
         if shape != "private_key":
             yield one("uri", "resources/read", lambda it: {"uri": it if "://" in it else f"leak://none/{it}"})
             yield one("uri_query", "resources/read", lambda it: {"uri": f"leak://none?api_key={quote(it)}"})
-
-
-# --- the servers --------------------------------------------------------------------------------------------------------
 
 
 def _unwrapped(value: Any) -> Any:
@@ -864,9 +854,6 @@ def _schema(fn: Callable[..., Any]) -> dict[str, Any]:
 SERVERS: dict[str, Callable[[str], Any]] = {"mcpserver": mcpserver, "lowlevel": lowlevel, "fastmcp": fastmcp}
 
 
-# --- what is recorded ------------------------------------------------------------------------------------------------
-
-
 class Recording(logging.Handler):
     """Keeps everything that a handler could get out of a record."""
 
@@ -935,43 +922,11 @@ def main() -> None:
 
     if chosen.transport == "stdio":
         try:
-            asyncio.run(_stdio(chosen.framework, server))
+            asyncio.run(run_stdio(chosen.framework, server))
         finally:
             save()
     else:
-        _http(chosen.framework, server, save)
-
-
-async def _stdio(framework: str, server: Any) -> None:
-    if framework == "mcpserver":
-        await server.run_stdio_async()
-    elif framework == "fastmcp":
-        await server.run_stdio_async(show_banner=False)
-    else:
-        from mcp.server.stdio import stdio_server
-
-        async with stdio_server() as (read, write):
-            await server.run(read, write, server.create_initialization_options())
-
-
-def _http(framework: str, server: Any, save: Callable[[], None]) -> None:
-    import uvicorn
-
-    app = server.http_app(path="/mcp") if framework == "fastmcp" else server.streamable_http_app()
-    # By its protocol's name, or asyncio does not turn off the delay of small packets.
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listening.bind(("127.0.0.1", 0))
-    listening.listen()
-    print(listening.getsockname()[1], flush=True)
-
-    def end_with_stdin() -> None:
-        sys.stdin.buffer.read()
-        save()
-        sys.stderr.flush()
-        os._exit(0)
-
-    threading.Thread(target=end_with_stdin, daemon=True).start()
-    uvicorn.Server(uvicorn.Config(app, log_level="info", log_config=None)).run(sockets=[listening])
+        run_http(chosen.framework, server, at_end=save, log_level="info", log_config=None)
 
 
 if __name__ == "__main__":

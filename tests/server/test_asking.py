@@ -84,9 +84,6 @@ def opened(question: Json) -> Json:
     return {**question, "requestState": json.loads(state) if state.startswith("{") else "(sealed)"}
 
 
-# --- what is asked ---------------------------------------------------------------------------------------------------
-
-
 def test_questions_on_the_wire(nursery: Nursery) -> None:
     """The whole of each question, from each server, in both eras."""
     cases = {
@@ -169,8 +166,6 @@ def test_missing_arguments_are_an_error_unless_the_author_wants_to_ask(nursery: 
     assert found["missing"]["result"]["_meta"][META_KEY]["code"] == "VALIDATION_ERROR"
 
 
-# --- what answers do -------------------------------------------------------------------------------------------------
-
 ANSWERS: Final[dict[str, tuple[User, str, dict[str, Any]]]] = {
     "accepted": (accepting(guests=4), "book_table", {"name": "Ann"}),
     "declined": (refusing("decline"), "book_table", {"name": "Ann"}),
@@ -219,9 +214,6 @@ def test_what_answers_do(nursery: Nursery) -> None:
                     problems.append(f"{case}: {place}: asked and ran {seen}, not {(ASKED.get(case, 1), RAN[case])}")
     problems += compare("asking-answers", folded(found))
     assert not problems, "\n".join(problems)
-
-
-# --- the newer era's own: questions and answers that travel with the client --------------------------------------------
 
 
 @contextmanager
@@ -322,8 +314,6 @@ def test_answers_without_a_state_are_not_ours(nursery: Nursery, server: str) -> 
         params = {"name": "book_table", "arguments": {"name": "Ann"}, "inputResponses": FOUR}
         assert client.ask("tools/call", params, id="stateless").value["result"]["resultType"] == "input_required"
 
-
-# --- real clients ----------------------------------------------------------------------------------------------------
 
 SAID: Final = [
     ("accept", {"guests": 4}),

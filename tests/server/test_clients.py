@@ -122,8 +122,6 @@ def test_openai_agents(door: Path, framework: str) -> None:
     assert problems(shown, marked=False) == []
 
 
-# --- the table of clients --------------------------------------------------------------------------------------------
-
 # Each failure comes in two blocks and as structured content; one leaves as a JSON-RPC error.
 ALL_PARTS = json.dumps({"format": "v1", "client": None, "wire": {"gate": "both"}, "protocol": ["RATE_LIMITED"]})
 

@@ -105,9 +105,6 @@ def calling(name: str, arguments: dict[str, Any] | None = None, **meta: Any) -> 
     return lambda client: client.call(name, arguments, meta=meta["meta"] if meta else None)
 
 
-# --- formats ---------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Asked:
     """What a client says about formats when it connects and with the call, and the one it gets. None: the author's."""
@@ -210,8 +207,6 @@ def test_clients_at_once_never_see_each_others_format(nursery: Nursery, server: 
     assert seen == [{name} for name in expected]
 
 
-# --- clients ---------------------------------------------------------------------------------------------------------
-
 CONNECTING: Final = (
     "claude-code/2.1.34",
     "claude-ai/0.1.0",
@@ -283,8 +278,6 @@ def test_a_server_may_be_for_one_client(nursery: Nursery, fixed: str | None) -> 
     assert {carried(value["result"]) for value in found.values()} == {carriers(fixed, "v1-both", False)}
 
 
-# --- contract 001 ----------------------------------------------------------------------------------------------------
-
 GATES: Final = ("markdown", "json", "both")
 CODES: Final = ("network", "auth", "server", "client", "notfound", "unknown")
 
@@ -339,8 +332,6 @@ def test_failures_are_the_contracts_own(nursery: Nursery, default: str) -> None:
             problems.append(f"{case}:\n    {result}\n    {without_types(vector)}")
     assert not problems, "\n".join(problems)
 
-
-# --- contract 003 ----------------------------------------------------------------------------------------------------
 
 SHAPES: Final = {
     "text": calling("echo", {"text": "hi"}),
@@ -450,9 +441,6 @@ def test_another_format_may_be_asked_for_instead_of_the_envelope(nursery: Nurser
     assert envelopes(found["success, asked for"]["result"])[0]["data"] == "hi"
 
 
-# --- rules -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.checklist(167)
 def test_rules_on_the_wire(nursery: Nursery) -> None:
     """A rule answers the same as a decorator and by the tool's name."""
@@ -516,8 +504,6 @@ def test_a_full_queue_is_busy(nursery: Nursery, server: str, how: str) -> None:
         assert (about["code"], about["retryable"]) == ("SERVER_BUSY", True)
         assert about["details"] == {"concurrency": 1, "queue": 1}
 
-
-# --- junk ------------------------------------------------------------------------------------------------------------
 
 JUNK_META: Final = {"a number": 5, "a text": "v1", "a list": [1], "nothing": None}
 JUNK_EXTENSIONS: Final = {

@@ -87,9 +87,6 @@ def refused(group: Group, arguments: dict[str, Any]) -> fw.ToolError:
     return caught.value
 
 
-# --- routing --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.checklist(155, 156, 157)
 @pytest.mark.parametrize(
     ("arguments", "example"),
@@ -248,9 +245,6 @@ def test_hostile_names_are_harmless(name: str) -> None:
     assert group.facts({"action": HOSTILE[name]}).action is None
 
 
-# --- making one -----------------------------------------------------------------------------------------------------
-
-
 def star(*ids: str) -> None: ...
 
 
@@ -344,9 +338,6 @@ def test_how_adapters_find_the_group() -> None:
     assert ours._tool_manager.get_tool("projects").fn.__failwell_group__ is group
     assert low._failwell_groups == {"projects": group}
     assert asyncio.run(fast.get_tool("projects")).fn.__failwell_group__ is group
-
-
-# --- what is listed -------------------------------------------------------------------------------------------------
 
 
 def hints(*each: ToolAnnotations | None) -> ToolAnnotations | None:
@@ -516,9 +507,6 @@ def test_a_flat_schema_requires_what_all_actions_require() -> None:
     assert "description" not in schema["properties"]["id"]
 
 
-# --- facts ----------------------------------------------------------------------------------------------------------
-
-
 def test_facts_are_those_of_the_action(framework: str) -> None:
     group = group_app.projects(CONTEXTS[framework]).add_to(MAKERS[framework]())
     reads, deletes = group.facts({"action": "list"}), group.facts({"action": "delete", "id": "7"})
@@ -539,9 +527,6 @@ def test_facts_of_the_group_where_the_action_is_unknown(arguments: Any) -> None:
     assert (facts.name, facts.action, facts.label) == ("projects", None, "projects")
     assert facts.schema is not None
     assert "oneOf" in facts.schema
-
-
-# --- calls ----------------------------------------------------------------------------------------------------------
 
 
 def checked(fn: Any) -> Any:
@@ -718,9 +703,6 @@ def test_a_crash_names_the_action(framework: str) -> None:
     assert (error["tool"], error["action"], error.get("effect")) == ("projects", "crash", "unknown")
 
 
-# --- the low-level server -------------------------------------------------------------------------------------------
-
-
 async def list_echo(ctx: Any, params: Any) -> mcp_types.ListToolsResult:
     return mcp_types.ListToolsResult(tools=[mcp_types.Tool(name="echo", input_schema={"type": "object"})])
 
@@ -808,8 +790,6 @@ def test_pages_have_the_group_once() -> None:
 
     assert asked(server, names) == ["t0", "projects", "t1", "t2"]
 
-
-# --- the wire -------------------------------------------------------------------------------------------------------
 
 FORMATS = ("text", "xml")
 ACTIONS = ["list", "create", "delete", "crash"]

@@ -31,12 +31,10 @@ import failwell.server
 from failwell.client import IDEMPOTENCY_KEY as KEY
 from failwell.formats import META_KEY
 from failwell.server import Kept, KeysInMemory, KeysOnDisk, KeyStore, Options
-from failwell.server.boundary import Boundary
+from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.facts import Facts, Failed
 from failwell.server.once.repeats import REPLAYED
 from failwell.server.served_call import ServedCall
-
-# --- stores ----------------------------------------------------------------------------------------------------------
 
 
 class Clock:
@@ -191,9 +189,6 @@ def test_only_the_owner_reads_the_file(tmp_path: Path) -> None:
     store.close()
 
 
-# --- in process ------------------------------------------------------------------------------------------------------
-
-
 class Shop:
     """A boundary, and calls of one tool on it that can be held up, made to fail, and cancelled."""
 
@@ -235,9 +230,9 @@ class Shop:
         def read(raised: BaseException) -> Failed:
             if self.knows is not None:
                 return self.boundary.no_such_tool(call, self.knows, raised)
-            return Failed(self.boundary.failure(raised, facts, call.arguments, era=LEGACY), facts, raised)
+            return self.boundary.failure(raised, facts, call.arguments, era=LEGACY)
 
-        result = await self.boundary.handle(call, work, read, lambda: facts)
+        result = await self.boundary.handle(call, FrameworkCall(work, read, lambda: facts))
         if not isinstance(result, keyed_app.CallToolResult):
             return result  # type: ignore[no-any-return]
         found: dict[str, Any] = result.model_dump(by_alias=True, mode="json", exclude_none=True)
@@ -549,8 +544,6 @@ def test_an_effect_happens_at_most_once_with_a_file(steps: list[Any]) -> None:
         run(interleaved(Shop(store), steps, settle))
         store.close()
 
-
-# --- the wire --------------------------------------------------------------------------------------------------------
 
 PLACES: Final = list(itertools.product(SERVERS, TRANSPORTS, ERAS))
 Start = Callable[..., Client]

@@ -57,8 +57,6 @@ def listening(nursery: Nursery, server: str, **wanted: Any) -> Iterator[Any]:
         process.close()
 
 
-# --- records and events ----------------------------------------------------------------------------------------------
-
 CALLS: Final[dict[str, tuple[str, Json]]] = {
     "success": ("echo", {"text": "hi"}),
     "failure": ("find_book", {}),
@@ -215,8 +213,6 @@ def test_the_text_names_the_record_if_the_author_wants_it(nursery: Nursery) -> N
     ]
 
 
-# --- counters --------------------------------------------------------------------------------------------------------
-
 COUNTED: Final = re.compile(r"^failwell_tool_(\w+?)_total\{(.*)\} (\S+)$", re.MULTILINE)
 
 
@@ -267,8 +263,6 @@ def test_prometheus_sees_what_happened(nursery: Nursery, server: str) -> None:
         ("failures", "UNKNOWN_TOOL", "not_found", "(unknown)"): 3,
     }
 
-
-# --- OpenTelemetry ---------------------------------------------------------------------------------------------------
 
 SPANS: Final = {
     "find_book": ("OK", "NOT_FOUND", "not_found"),

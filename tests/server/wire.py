@@ -53,9 +53,6 @@ class NoAnswer(Exception):
     """The server is gone, or said nothing in time."""
 
 
-# --- processes ------------------------------------------------------------------------------------------------------
-
-
 class Process:
     """A server of `app.py`: what it reads, what it writes, and what it complains about."""
 
@@ -166,9 +163,6 @@ class Nursery:
             stack.close()
         if self._parent is not None:
             self._parent.communicate()
-
-
-# --- clients --------------------------------------------------------------------------------------------------------
 
 
 Json = dict[str, Any]

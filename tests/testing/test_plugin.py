@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.testing import Call, Effect, Fault, assert_effects, assert_error
+from failwell.testing import Call, Fault, RecordedEffect, assert_effects, assert_error
 
 pytest_plugins = ["pytester"]
 
@@ -136,13 +136,13 @@ class Server:
         moment = datetime(2026, 1, 1, 12, tzinfo=UTC)
         counts: dict[str, int] = {}
         self.calls: list[Call] = []
-        self.effects: list[Effect] = []
+        self.effects: list[RecordedEffect] = []
         for number, (id, fault, part) in enumerate(happened):
             counts[id] = counts.get(id, 0) + 1
             call = Call(str(number), "pay", {"id": id}, id, counts[id], fault, moment)
             self.calls.append(call)
             if part is not None:
-                self.effects.append(Effect(call, part, moment))
+                self.effects.append(RecordedEffect(call, part, moment))
 
 
 def test_effects_that_are_as_expected_come_back() -> None:

@@ -92,7 +92,7 @@ def _list(vectors: list[conformance.Vector], as_json: bool) -> int:
     return 0
 
 
-def _show(report: conformance.Report) -> None:
+def _show(report: conformance.ConformanceReport) -> None:
     from rich.text import Text
 
     out = console()
@@ -113,12 +113,12 @@ def _show(report: conformance.Report) -> None:
     out.print(Text(f"conforms: {', '.join(claims) or 'nothing in full'}", style="bold"))
 
 
-def _lines(failure: conformance.Failure) -> list[str]:
+def _lines(failure: conformance.Mismatch) -> list[str]:
     lines = failure.differences
     return lines if len(lines) <= _SHOWN_LINES else [*lines[:_SHOWN_LINES], f"and {len(lines) - _SHOWN_LINES} more"]
 
 
-def _as_json(command: list[str], report: conformance.Report) -> dict[str, Any]:
+def _as_json(command: list[str], report: conformance.ConformanceReport) -> dict[str, Any]:
     return {
         "command": command,
         "passed": report.passed,

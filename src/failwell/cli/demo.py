@@ -16,7 +16,7 @@ from .io import Commands, console, interruptible
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from .demo_live import Obstacle, Run
+    from .demo_live import Obstacle, Trial
 
 WIDEST: Final = 100
 PIPED: Final = 80
@@ -104,10 +104,10 @@ def run(options: Namespace) -> int:
 
     from .demo_live import compare
 
-    runs: list[tuple[Obstacle, Run, Run]] = []
+    runs: list[tuple[Obstacle, Trial, Trial]] = []
     gone: list[OSError] = []
 
-    def show(obstacle: Obstacle, plain: Run, ours: Run) -> bool:
+    def show(obstacle: Obstacle, plain: Trial, ours: Trial) -> bool:
         runs.append((obstacle, plain, ours))
         try:
             _show(page, len(runs), obstacle, (plain, ours))
@@ -131,7 +131,7 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _show(page: Page, number: int, obstacle: Obstacle, both: Sequence[Run]) -> None:
+def _show(page: Page, number: int, obstacle: Obstacle, both: Sequence[Trial]) -> None:
     page.put(f"{number}. {obstacle.title}", style="bold cyan")
     for (label, style), run in zip((WITHOUT, WITH), both, strict=True):
         page.put(f"{label}, the agent reads", indent=3, style=style, after="")

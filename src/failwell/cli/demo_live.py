@@ -50,7 +50,7 @@ OBSTACLES: Final = (
 
 
 @dataclass
-class Run:
+class Trial:
     """What became of one obstacle on one server: what the agent read and did, in order."""
 
     read: list[str] = field(default_factory=list)
@@ -68,9 +68,9 @@ class Shop:
     tools: dict[str, Any]
     path: Path
 
-    async def meet(self, obstacle: Obstacle) -> Run:
+    async def meet(self, obstacle: Obstacle) -> Trial:
         """Let the agent meet an obstacle, and look into the books when it has ended."""
-        run = Run()
+        run = Trial()
         with closing(sqlite3.connect(self.path, isolation_level=None)) as books, ExitStack() as lock:
             if obstacle.is_locked:
                 books.execute("BEGIN EXCLUSIVE")
@@ -81,7 +81,7 @@ class Shop:
                 (run.made,) = books.execute(f"SELECT count(*) FROM {obstacle.thing}s").fetchone()
         return run
 
-    async def _try(self, obstacle: Obstacle, run: Run, unlock: Callable[[], None]) -> None:
+    async def _try(self, obstacle: Obstacle, run: Trial, unlock: Callable[[], None]) -> None:
         arguments = dict(obstacle.arguments)
         for attempt in range(MOST_CALLS):
             text, error = await self._call(obstacle.tool, arguments)
@@ -142,7 +142,7 @@ async def shop(*options: str) -> AsyncIterator[Shop]:
                 yield Shop(client, tools, path)
 
 
-async def compare(show: Callable[[Obstacle, Run, Run], bool]) -> None:
+async def compare(show: Callable[[Obstacle, Trial, Trial], bool]) -> None:
     """Meet every obstacle on the plain server and on the one with Failwell, for as long as `show` wants more."""
 
     async def meet_all(met: Any, *options: str) -> None:
@@ -151,8 +151,8 @@ async def compare(show: Callable[[Obstacle, Run, Run], bool]) -> None:
                 await met.send(await server.meet(obstacle))
 
     async with anyio.create_task_group() as tasks:
-        plain_side, plain = anyio.create_memory_object_stream[Run](len(OBSTACLES))
-        our_side, ours = anyio.create_memory_object_stream[Run](len(OBSTACLES))
+        plain_side, plain = anyio.create_memory_object_stream[Trial](len(OBSTACLES))
+        our_side, ours = anyio.create_memory_object_stream[Trial](len(OBSTACLES))
         with plain, ours:
             tasks.start_soon(meet_all, plain_side, "--plain")
             tasks.start_soon(meet_all, our_side)

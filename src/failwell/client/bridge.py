@@ -15,8 +15,7 @@ from typing import Any, TypeVar
 from failwell.formats import Outcome, render
 from failwell.model import ADVICE, IN_DOUBT, Decision, Policy, ToolError, Traits, marked_effect, marking
 from failwell.readers import read, refusal
-from failwell.recovery import Clock as Watch
-from failwell.recovery import Ending, Engine, KeyForgotten, Run, Tools, has_escaped
+from failwell.recovery import Ending, Engine, KeyForgotten, Run, Tools, Watch, has_escaped
 
 from .logbook import write_down
 from .system_clock import SYSTEM, Clock

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from failwell import recovery
 
 
-class Clock(recovery.Clock, Protocol):
+class Clock(recovery.Watch, Protocol):
     """A clock, on which one can also wait. `failwell.testing.FakeClock` is one that moves when it is told to."""
 
     async def sleep(self, seconds: float, /) -> None:

@@ -11,7 +11,17 @@ from .doubt import effect_in, next_step, reason_of
 from .envelope import MODES, build_meta, success
 from .json_schema import SCHEMAS, schema
 from .jsonrpc import MODERN_ERA, is_structured
-from .results import GATES, losses, render, to_jsonrpc, to_result, to_wire, unplaced_details
+from .results import (
+    GATES,
+    as_result,
+    in_words,
+    losses,
+    render,
+    to_jsonrpc,
+    to_result,
+    to_wire,
+    unplaced_details,
+)
 from .table import FORMATS
 from .text import USUAL_WAIT, mends_all, next_action, usual_action
 from .wire import Format, Outcome, is_number, pretty, read_json, whole
@@ -29,12 +39,14 @@ __all__ = [
     "SCHEMAS",
     "UNKNOWN",
     "USUAL_WAIT",
+    "as_result",
     "build_meta",
     "canonical",
     "default_code",
     "effect_in",
     "envelope",
     "find_client",
+    "in_words",
     "is_number",
     "is_prose",
     "is_structured",

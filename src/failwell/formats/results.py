@@ -105,13 +105,54 @@ def to_result(
         raise ValueError(f"There is no gate {gate!r}; use 'markdown', 'json' or 'both'.")
     if not ERA.fullmatch(era):
         raise ValueError(f"{era!r} is not a protocol version; it looks like '2025-11-25'.")
+    return as_result(
+        _guarded(outcome, guard),
+        format,
+        gate=gate,
+        era=era,
+        carry=carry,
+        client=client,
+        output_schema=output_schema,
+        meta=meta,
+        prefix=prefix,
+        denial=denial,
+        **options,
+    )
+
+
+def in_words(outcome: Outcome) -> str:
+    """What people read of it, and models where they read nothing else. It has been guarded, or stays at home."""
+    return text.ask(outcome) if isinstance(outcome, NeedsInput) else text.dump(outcome)
+
+
+def as_result(
+    outcome: Outcome,
+    format: str,
+    *,
+    words: str | None = None,
+    gate: Gate | None = None,
+    era: str,
+    carry: bool = False,
+    client: str | Client | None = None,
+    output_schema: bool = False,
+    meta: bool = True,
+    prefix: str = "",
+    denial: bool = False,
+    **options: Any,
+) -> dict[str, Json]:
+    """`to_result` for an outcome that has been guarded; `words` is what people read, where it is known by now."""
     spec = _spec(format, options)
     if "era" in spec.options:
         options.setdefault("era", era)
-    outcome = _guarded(outcome, guard)
-    wire = _wire(outcome, spec, carry, options)
+    if spec.prose and words is not None:
+        wire: Json = words
+    else:
+        wire = _wire(outcome, spec, carry, options)
+    if words is None:
+        # The form is the words, or they are put beside it.
+        words = wire if spec.prose and isinstance(wire, str) else in_words(outcome)
     known = find_client(client)
-    result: dict[str, Json] = {"content": _blocks(outcome, spec, wire, gate, prefix, known)}
+    result: dict[str, Json] = {"content": _blocks(outcome, spec, wire, words, gate, prefix, known)}
     if isinstance(wire, dict) and spec.meta_key is None and _structured_fits(spec, known, output_schema):
         result["structuredContent"] = wire
     if isinstance(outcome, ToolError):
@@ -140,12 +181,11 @@ def _structured_fits(spec: Format, client: Client | None, output_schema: bool) -
 
 
 def _blocks(
-    outcome: Outcome, spec: Format, wire: Json, gate: Gate | None, prefix: str, client: Client | None
+    outcome: Outcome, spec: Format, wire: Json, words: str, gate: Gate | None, prefix: str, client: Client | None
 ) -> list[Json]:
-    told = text.ask(outcome) if isinstance(outcome, NeedsInput) else text.dump(outcome)
     if client is not None and not client.marks_errors and isinstance(outcome, ToolError) and outcome.is_error:
         prefix = prefix or "Error: "
-    people: dict[str, Json] = {"type": "text", "text": prefix + told}
+    people: dict[str, Json] = {"type": "text", "text": prefix + words}
     programs: dict[str, Json] = {"type": "text", "text": spec.encode(wire)}
     if spec.dress is not None:
         spec.dress(outcome, people, programs, prefix if client is None else None)
@@ -231,6 +271,8 @@ __all__ = [
     "Client",
     "Format",
     "Outcome",
+    "as_result",
+    "in_words",
     "losses",
     "parse",
     "pretty",

@@ -78,9 +78,15 @@ class Guard:
             return cast(Outcome, self._question(outcome))
         if not self._needed(outcome):
             return outcome
-        return cast(Outcome, self._cut(self._cleaned(outcome)))
+        return cast(Outcome, self._within(self._cleaned(outcome)))
 
-    def _cut(self, error: ToolError) -> ToolError:
+    def cut(self, outcome: Outcome) -> Outcome:
+        """An outcome that has passed this guard and grown since, of its own words alone, within the budget again."""
+        if isinstance(outcome, NeedsInput):
+            return cast(Outcome, question_within(outcome, self.max_chars, self.max_tokens))
+        return cast(Outcome, self._within(outcome))
+
+    def _within(self, error: ToolError) -> ToolError:
         """The error within the budget. A cut can make a name of the rest of one, so what was cut is looked at again."""
         for _ in range(_ROUNDS):
             short = within(error, self.max_chars, self.max_tokens)

@@ -14,7 +14,7 @@ from failwell.server import COMMON, gate_of
 
 from .audit import NEEDED, is_social
 from .entries import HINTS, Manifest, ToolEntry, digest
-from .origins import Listed, Source
+from .origins import ListedTool, Source
 from .source import codes_in
 
 Seen = Mapping[str, Iterable[str]]
@@ -47,7 +47,9 @@ def build(sources: Source | list[Source], seen: Seen | None = None) -> Manifest:
     )
 
 
-def _entry(listed: Listed, source: Source, seen: Iterable[str] | None, rows: set[str]) -> tuple[ToolEntry, list[str]]:
+def _entry(
+    listed: ListedTool, source: Source, seen: Iterable[str] | None, rows: set[str]
+) -> tuple[ToolEntry, list[str]]:
     tool, said = listed.tool, listed.said
     found = {code for function in listed.functions for code in codes_in(function, source.table)} | set(listed.ruled)
     declared = set(said.codes)

@@ -15,7 +15,7 @@ from failwell.server import ROUTING, functions_of, group_of, groups_of, installe
 _MOST_PAGES: Final = 100
 
 
-class Listed(NamedTuple):
+class ListedTool(NamedTuple):
     """A tool as a server lists it, and what is known of what stands behind it."""
 
     tool: Any
@@ -28,7 +28,7 @@ class Listed(NamedTuple):
 class Source(NamedTuple):
     """A server's tools, and how its failures leave it."""
 
-    tools: tuple[Listed, ...]
+    tools: tuple[ListedTool, ...]
     table: Table = DEFAULT
     format: str | None = None
     common: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ async def of_server(server: Any) -> Source:
         named = {code for rule in (*rules.get("*", ()), *rules.get(tool.name, ())) for code in rule.codes}
         refusals = named.union(ruled(functions), ROUTING if group is not None else ())
         said = said_of(function) if function is not None else published(tool)
-        found.append(Listed(tool, said, functions, tuple(sorted(refusals))))
+        found.append(ListedTool(tool, said, functions, tuple(sorted(refusals))))
     if boundary is None or options is None:
         return Source(tuple(found))
     return Source(tuple(found), options.table, options.form, boundary.common_codes())
@@ -60,13 +60,13 @@ async def of_server(server: Any) -> Source:
 async def of_command(command: Sequence[str]) -> Source:
     """The tools of a server that a command starts on stdio."""
     async with Client(stdio_client(StdioServerParameters(command=command[0], args=list(command[1:])))) as client:
-        return Source(tuple([Listed(tool, published(tool)) async for tool in _tools(client)]))
+        return Source(tuple([ListedTool(tool, published(tool)) async for tool in _tools(client)]))
 
 
 async def of_url(url: str) -> Source:
     """The tools of a server over HTTP."""
     async with Client(url) as client:
-        return Source(tuple([Listed(tool, published(tool)) async for tool in _tools(client)]))
+        return Source(tuple([ListedTool(tool, published(tool)) async for tool in _tools(client)]))
 
 
 async def _tools(client: Client) -> AsyncIterator[Any]:

@@ -50,3 +50,6 @@ class Collector(_Collector):
 
 def _le(bound: float) -> str:
     return "+Inf" if bound == inf else str(bound)
+
+
+__all__ = ["Collector"]

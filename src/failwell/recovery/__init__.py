@@ -7,7 +7,7 @@ event loop and no clock of its own.
 from __future__ import annotations
 
 from .attempts import has_escaped
-from .clock import Clock
+from .clock import Watch
 from .engine import Ending, Engine, Run, Verdict
 from .keys import IDEMPOTENCY_KEY, IDEMPOTENCY_STORE, KeyForgotten, store_of
 from .patience import LOST
@@ -22,7 +22,7 @@ __all__ = [
     "Tools",
     "Verdict",
     "Ending",
-    "Clock",
+    "Watch",
     # What was tried for one call.
     "Report",
     "Attempt",

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 
-class Clock(Protocol):
+class Watch(Protocol):
     """A clock that is only looked at. Whoever drives the engine waits by means of their own."""
 
     def monotonic(self) -> float:

@@ -23,7 +23,7 @@ from failwell.formats import Outcome, render, usual_action
 from failwell.model import IN_DOUBT, Decision, Effect, NeedsInput, Next, Policy, ToolError, Traits, decide
 
 from .attempts import effect_of, in_all, of_this_call, spread, with_effect
-from .clock import Clock
+from .clock import Watch
 from .keys import Key, KeyForgotten
 from .patience import Patience
 from .refusals import sharper, times_of
@@ -75,7 +75,7 @@ class Engine:
     jitter: gives a number from 0 to 1, by which waits are spread.
     """
 
-    def __init__(self, policy: Policy | None, clock: Clock, jitter: Callable[[], float]) -> None:
+    def __init__(self, policy: Policy | None, clock: Watch, jitter: Callable[[], float]) -> None:
         self.policy = policy or Policy()
         self.clock = clock
         self.patience = Patience(self.policy)

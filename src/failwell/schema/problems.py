@@ -27,7 +27,7 @@ from . import fixes
 from .certainty import fits
 from .nodes import at, branches_of, options_of, properties_of, step_into, type_of, types_of
 from .refs import NOTHING, Schema
-from .rule_table import RULES, Rule
+from .rule_table import RULES, RuleText
 from .spelling import is_certain, nearest
 
 MOST_PROBLEMS: Final = 20
@@ -211,7 +211,7 @@ def _field(broken: BrokenRule, call: CheckedCall) -> FieldError:
     return FieldError(path, message, sent, expected, options, rule)
 
 
-def _row(broken: BrokenRule, call: CheckedCall) -> tuple[str, Rule, str | None, list[Json]]:
+def _row(broken: BrokenRule, call: CheckedCall) -> tuple[str, RuleText, str | None, list[Json]]:
     """The row that speaks of it: its name on the error, the row, the limit in words, and the options there are."""
     row = RULES[broken.rule]
     limit = broken.limit

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RuleText:
     """What is said when a rule is broken.
 
     `{limit}` is what the rule asks for, `{s}` its plural, `{received}` the type that was sent, `{shown}` the value.
@@ -23,39 +23,39 @@ class Rule:
     name: str | None = None
 
 
-def _format(called: str, expected: str) -> Rule:
-    return Rule(f"Invalid {called}", expected, "format")
+def _format(called: str, expected: str) -> RuleText:
+    return RuleText(f"Invalid {called}", expected, "format")
 
 
-RULES: Final[Mapping[str, Rule]] = {
-    "required": Rule("Required", "Expected type: {limit}."),
-    "type": Rule("Expected {limit}, received {received}", "Expected type: {limit}."),
-    "enum": Rule("Invalid enum value. Expected {limit}, received {shown}"),
-    "const": Rule("Invalid literal value, expected {limit}", "Expected exactly: {limit}."),
-    "discriminator": Rule("Invalid discriminator value. Expected {limit}"),
-    "minLength": Rule("String must contain at least {limit} character(s)", "Minimum length: {limit} character{s}."),
-    "maxLength": Rule("String must contain at most {limit} character(s)", "Maximum length: {limit} character{s}."),
-    "minimum": Rule("Number must be greater than or equal to {limit}", "Must be >= {limit}."),
-    "maximum": Rule("Number must be less than or equal to {limit}", "Must be <= {limit}."),
-    "exclusiveMinimum": Rule("Number must be greater than {limit}", "Must be > {limit}."),
-    "exclusiveMaximum": Rule("Number must be less than {limit}", "Must be < {limit}."),
-    "multipleOf": Rule("Number must be a multiple of {limit}", "Must be a multiple of {limit}."),
-    "finite": Rule("Number must be finite", "Must be a finite number."),
-    "minItems": Rule("Array must contain at least {limit} element(s)", "Minimum {limit} item{s}."),
-    "maxItems": Rule("Array must contain at most {limit} element(s)", "Maximum {limit} item{s}."),
-    "uniqueItems": Rule("Array must not contain an element twice", "Each item must be unique."),
-    "contains": Rule("Array lacks an element that it must contain"),
-    "minProperties": Rule("Object must contain at least {limit} key(s)", "Minimum {limit} key{s}."),
-    "maxProperties": Rule("Object must contain at most {limit} key(s)", "Maximum {limit} key{s}."),
-    "propertyNames": Rule("Invalid key in object"),
-    "additionalProperties": Rule(
+RULES: Final[Mapping[str, RuleText]] = {
+    "required": RuleText("Required", "Expected type: {limit}."),
+    "type": RuleText("Expected {limit}, received {received}", "Expected type: {limit}."),
+    "enum": RuleText("Invalid enum value. Expected {limit}, received {shown}"),
+    "const": RuleText("Invalid literal value, expected {limit}", "Expected exactly: {limit}."),
+    "discriminator": RuleText("Invalid discriminator value. Expected {limit}"),
+    "minLength": RuleText("String must contain at least {limit} character(s)", "Minimum length: {limit} character{s}."),
+    "maxLength": RuleText("String must contain at most {limit} character(s)", "Maximum length: {limit} character{s}."),
+    "minimum": RuleText("Number must be greater than or equal to {limit}", "Must be >= {limit}."),
+    "maximum": RuleText("Number must be less than or equal to {limit}", "Must be <= {limit}."),
+    "exclusiveMinimum": RuleText("Number must be greater than {limit}", "Must be > {limit}."),
+    "exclusiveMaximum": RuleText("Number must be less than {limit}", "Must be < {limit}."),
+    "multipleOf": RuleText("Number must be a multiple of {limit}", "Must be a multiple of {limit}."),
+    "finite": RuleText("Number must be finite", "Must be a finite number."),
+    "minItems": RuleText("Array must contain at least {limit} element(s)", "Minimum {limit} item{s}."),
+    "maxItems": RuleText("Array must contain at most {limit} element(s)", "Maximum {limit} item{s}."),
+    "uniqueItems": RuleText("Array must not contain an element twice", "Each item must be unique."),
+    "contains": RuleText("Array lacks an element that it must contain"),
+    "minProperties": RuleText("Object must contain at least {limit} key(s)", "Minimum {limit} key{s}."),
+    "maxProperties": RuleText("Object must contain at most {limit} key(s)", "Maximum {limit} key{s}."),
+    "propertyNames": RuleText("Invalid key in object"),
+    "additionalProperties": RuleText(
         "Unrecognized key(s) in object: {limit}", "Remove or correct unrecognized fields: {limit}. Check for typos."
     ),
-    "pattern": Rule("Must match the pattern {limit}", "Value does not match the required pattern."),
-    "anyOf": Rule("Invalid input", "Value didn't match any of the expected formats."),
-    "not": Rule("Invalid input"),
+    "pattern": RuleText("Must match the pattern {limit}", "Value does not match the required pattern."),
+    "anyOf": RuleText("Invalid input", "Value didn't match any of the expected formats."),
+    "not": RuleText("Invalid input"),
     # The author of the tool, or the validator, says it in words of their own.
-    "custom": Rule("{limit}"),
+    "custom": RuleText("{limit}"),
     "email": _format("email", "a valid email address (e.g. user@example.com)"),
     "uri": _format("url", "a valid URL (e.g. https://example.com)"),
     "scheme": _format("url", "a URL that begins with {limit}"),
@@ -77,7 +77,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "past": _format("date", "a moment in the past"),
     "future": _format("date", "a moment in the future"),
     "size": _format("size", "a size in bytes (e.g. 10MB)"),
-    "format": Rule("Invalid {limit}", "a valid {limit}"),
+    "format": RuleText("Invalid {limit}", "a valid {limit}"),
 }
 
 FORMATS: Final[Mapping[str, str]] = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,10 +16,10 @@ from failwell.formats import (
     MODERN_ERA,
     Client,
     Outcome,
+    as_result,
     find_client,
+    in_words,
     jsonrpc,
-    render,
-    to_result,
     to_wire,
     unplaced_details,
     v1,
@@ -28,13 +27,13 @@ from failwell.formats import (
 from failwell.guards import Guard, secret_paths
 from failwell.model import Effect, Json, Kind, Nature, NeedsInput, Strategy, ToolError, text
 from failwell.observe import log_failure, new_id
-from failwell.readers import classify, from_error, from_pydantic, is_order, named, refusal, said
+from failwell.readers import classify, from_error, from_pydantic, named, refusal, said
 from failwell.schema import Checkers, anchored, errors_of, loc_of
 
 from .aftermath import Aftermath
 from .declared_failures import COMMON, INPUT_DECLINED, UNDECLARED_KEY, is_undeclared, ruled, said_of
 from .envelopes import Envelope
-from .facts import URL_ELICITATION, BrokenResult, Facts
+from .facts import URL_ELICITATION, BrokenResult, Facts, Failed
 from .once.repeats import CODES, Once
 from .options import Options
 from .outputs import worded
@@ -65,6 +64,7 @@ class Answering:
 
     def __init__(self, options: Options) -> None:
         self.options = options
+        self.form = options.form
         self._envelope = options.format if isinstance(options.format, Envelope) else None
         self.once = Once.of(options.idempotency)
         self._checkers = Checkers()
@@ -86,13 +86,11 @@ class Answering:
         *,
         era: str,
         rejected: bool = False,
-    ) -> Outcome:
+    ) -> Failed:
         """What `exc` means to the caller of `tool`. `rejected` says that the arguments did not pass the schema.
 
-        Raises what is no failure: an order to stop, or business between client and server.
+        Raises what is no failure: business between client and server. Orders to stop never come here: see `taken`.
         """
-        if is_order(exc):
-            raise exc
         if isinstance(exc, MCPError) and self.is_protocol(exc, era):
             raise self.safe(exc)
         if isinstance(exc, NeedsInput):
@@ -105,24 +103,15 @@ class Answering:
             outcome = self._meaning(exc, tool, arguments or {}, rejected)
         if isinstance(outcome, ToolError):
             outcome = identified(outcome)
-        guard = self._knowing(arguments, tool.schema)
-        _looked.set((self, arguments, tool.schema, guard))
-        return outcome if guard is self.options.guard else guard(outcome)
+        return self.failed(outcome, tool, exc, arguments)
 
-    def _knowing(self, arguments: Mapping[str, Any] | None, schema: Mapping[str, Any] | None) -> Guard:
-        """The guard that knows what was sent as a secret, which is one wherever it turns up."""
-        guard = self.options.guard
-        secrets = self._guard(schema).secrets.values(arguments) if arguments else ()
-        return guard.knowing(secrets) if secrets else guard
-
-    def _known(self, arguments: Mapping[str, Any] | None, schema: Mapping[str, Any] | None) -> Guard:
-        """The same guard, for a failure that has just been read: who writes it down need not look again."""
-        before = _looked.get()
-        _looked.set(None)
-        # The same objects, not equal ones: what a tool was given may be less than what was sent.
-        if before is not None and before[0] is self and before[1] is arguments and before[2] is schema:
-            return before[3]
-        return self._knowing(arguments, schema)
+    def failed(
+        self, outcome: Outcome, tool: Facts, raised: BaseException, arguments: Mapping[str, Any] | None
+    ) -> Failed:
+        """A failure with the guard that knows what was sent as a secret, which is one wherever it turns up."""
+        guard = self._guard(tool.schema)
+        secrets = guard.secrets.values(arguments) if arguments else ()
+        return Failed(outcome, tool, raised, guard.knowing(secrets) if secrets else guard)
 
     def safe(self, exc: MCPError) -> MCPError:
         """A protocol error without secrets; itself if it has none."""
@@ -180,19 +169,19 @@ class Answering:
         is_authors = is_authors or error._authored
         return error.replace(**changes, **self.aftermath.of(error, tool, is_authors=is_authors, exc=exc))
 
-    def result(self, outcome: Outcome, tool: Facts, call: ServedCall, *, as_written: bool = False) -> dict[str, Any]:
+    def result(
+        self, outcome: Outcome, tool: Facts, call: ServedCall, guard: Guard, *, as_written: bool = False
+    ) -> dict[str, Any]:
         """The answer as the result of the call, or the protocol error the options ask for, raised.
 
-        `as_written` says that the author raised just this, or read it so by a row of their own: nothing has to be said
-        that they did not say.
+        The outcome has passed its `guard`. `as_written` says that the author raised just this, or read it so by a row
+        of their own: nothing has to be said that they did not say.
         """
         options, era = self.options, call.era
-        guard = self._guard(tool.schema)
         if isinstance(outcome, ToolError) and outcome.code in options.protocol:
             raise self.protocol_error(outcome, era=era)
-        outcome = guard(outcome)
         asked_for = call.wanted()
-        own = options.form
+        own = self.form
         name = asked_for or own
         wire = {key: value for key, value in options.wire.items() if name == own or key in _GENERAL}
         if (gate := gate_of(tool.schema, call.arguments)) is not None:
@@ -210,12 +199,16 @@ class Answering:
         said = _referred(outcome) if options.show_reference else outcome
         if isinstance(said, ToolError) and self._is_guess(said, tool) and not FORMATS[name].again.relayed:
             said = said.replace(kind=Kind.INTERNAL, **dict.fromkeys(_GUESSED), effect=None, standing="quoted")
-        # Guarded above; a message that says everything may have to be cut, though.
-        whole = guard(self._whole(said, name, as_written)) if terse else said
-        answer = to_result(
+        words = in_words(said)
+        whole = said
+        if terse and self._says_too_little(said, name, as_written):
+            # It may be too long now, and has nothing else to hide.
+            whole = guard.cut(_worded(said, words))
+            words = whole.message
+        answer = as_result(
             whole,
             name,
-            guard=None,
+            words=words,
             era=era,
             # Who negotiates our extension knows what a failure looks like.
             output_schema=tool.structured and call.extension is None,
@@ -223,13 +216,11 @@ class Answering:
             meta=False,
             **wire,
         )
-        if whole.message != said.message:
-            _say_once(answer, whole)
         if tool.output is not None and answer.get("isError") is False and isinstance(outcome, ToolError):
             # A result that is no error must have the promised form.
             content = worded(answer["content"][0]["text"], self._checkers(tool.output))
             if content is None:
-                return self.result(outcome.replace(severity="error"), tool, call, as_written=as_written)
+                return self.result(outcome.replace(severity="error"), tool, call, guard, as_written=as_written)
             answer["structuredContent"] = content
         elif tool.structured:
             # A question has no such form.
@@ -252,17 +243,12 @@ class Answering:
         is_guess = error.standing == "quoted" and error.effect is None and error.retryable
         return is_guess and self.aftermath.nature(tool) in (Nature.WRITE, Nature.UNMARKED)
 
-    def _whole(self, outcome: Outcome, format: str, as_written: bool) -> Outcome:
-        """The outcome with a message that says everything, for a format whose message is all that a model reads."""
+    def _says_too_little(self, outcome: Outcome, format: str, as_written: bool) -> bool:
+        """Whether the message has to say everything, in a format whose message is all that a model reads of it."""
         if isinstance(outcome, NeedsInput):
-            if FORMATS[format].ask is not None:
-                return outcome
-            known = {name: getattr(outcome, name) for name in ("fields", "reason", "suggestions", "options")}
-            return NeedsInput(render(outcome, "text", guard=None), **known)
+            return FORMATS[format].ask is None
         is_enough = self.options.as_written or not any(getattr(outcome, name) for name in _NEEDED)
-        if as_written and is_enough and outcome.effect in (None, Effect.NONE):
-            return outcome
-        return outcome.replace(message=render(outcome, "text", guard=None))
+        return not (as_written and is_enough and outcome.effect in (None, Effect.NONE))
 
     def _tell_unplaced(self, error: ToolError, tool: Facts, format: str) -> None:
         """Say, once for each tool, which details the form of a contract has no place for: they are in `_meta` alone."""
@@ -299,7 +285,7 @@ class Answering:
 
     def _format(self, call: ServedCall) -> str:
         """The format of an answer to this call: what the client asked for, or the author's."""
-        return call.wanted() or self.options.form
+        return call.wanted() or self.form
 
     def _client(self, call: ServedCall) -> Client | None:
         named = self.options.client
@@ -311,11 +297,11 @@ class Answering:
         return MCPError(code=wire["code"], message=wire["message"], data=wire.get("data"))
 
     def _contract(self, error: ToolError, **options: Any) -> Any:
-        """The error object of contract 004, written as the options want that format."""
-        own = self.options.wire if self.options.form == jsonrpc.FORMAT.name else {}
+        """The error object of contract 004, written as the options want that format. The error has been guarded."""
+        own = self.options.wire if self.form == jsonrpc.FORMAT.name else {}
         chosen = {key: value for key, value in own.items() if key not in _OF_RESULTS}
         wanted = {"carry": True, "actionable": True, **chosen, **options}
-        return to_wire(error, jsonrpc.FORMAT.name, guard=self.options.guard, **wanted)
+        return to_wire(error, jsonrpc.FORMAT.name, guard=None, **wanted)
 
     def log(
         self,
@@ -373,7 +359,7 @@ class Answering:
         text = self.options.guard.redact
         about = {name: text(value) if isinstance(value, str) else value for name, value in about.items()}
         data: dict[str, Any] = {**about, META_KEY: guarded.to_dict()}
-        if self.options.form == jsonrpc.FORMAT.name:
+        if self.form == jsonrpc.FORMAT.name:
             # Who reads the contract looks for its numbers and keys here too; the whole error is there already.
             wire = self._contract(guarded, carry=False, era=era)
             data = {**wire["data"], **data}
@@ -397,11 +383,6 @@ class Answering:
         return known[1]
 
 
-# Who read the failure at hand, with which arguments of which schema, and the guard that came of it.
-_Looked = tuple[Answering, Mapping[str, Any] | None, Mapping[str, Any] | None, Guard]
-_looked: ContextVar[_Looked | None] = ContextVar("_looked", default=None)
-
-
 def _debug(exc: BaseException, error: ToolError) -> str | None:
     """What the log is told. A validator's text quotes data, whole or in parts, so of that the places are enough."""
     if error.fields:
@@ -421,12 +402,12 @@ def identified(error: ToolError) -> ToolError:
     return error if error.correlation_id is not None else error.replace(correlation_id=new_id())
 
 
-def _say_once(answer: dict[str, Any], outcome: Outcome) -> None:
-    """Take out of the block for people what they would read twice, since the message says everything by itself."""
-    told = render(outcome, "text", guard=None)
-    for block in answer["content"]:
-        if block["text"].endswith(told):
-            block["text"] = block["text"].removesuffix(told) + outcome.message
+def _worded(outcome: Outcome, words: str) -> Outcome:
+    """The outcome with these words as its message."""
+    if isinstance(outcome, ToolError):
+        return outcome.replace(message=words)
+    known = {name: getattr(outcome, name) for name in ("fields", "reason", "suggestions", "options")}
+    return NeedsInput(words, **known)
 
 
 def _timed(outcome: Outcome, format: str) -> Outcome:

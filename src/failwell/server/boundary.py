@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -35,12 +36,29 @@ log = logging.getLogger("failwell.server")
 T = TypeVar("T")
 
 
+async def _now(value: T | Awaitable[T]) -> T:
+    return await value if isinstance(value, Awaitable) else value
+
+
 def _same(value: Any) -> Any:
     return value
 
 
-async def _now(value: T | Awaitable[T]) -> T:
-    return await value if isinstance(value, Awaitable) else value
+@dataclass(frozen=True, slots=True)
+class FrameworkCall:
+    """One call of a tool, as the framework that runs it knows it. Each adapter makes one and hands it to the boundary,
+    which knows no framework."""
+
+    run: Callable[[dict[str, Any]], Awaitable[Any]]
+    """Runs the tool with these arguments."""
+    read: Callable[[BaseException], Failed | Awaitable[Failed]]
+    """Reads what the run raised; it raises what is no failure of the tool."""
+    facts: Callable[[], Facts | Awaitable[Facts]]
+    """Says what the tool is. Asked only where somebody needs to know: most calls work."""
+    opened: Callable[[Any], Any] = _same
+    """The framework's result as the SDK's; None for what is no result of a tool."""
+    closed: Callable[[Any], Any] = _same
+    """The SDK's result as the framework's."""
 
 
 class Boundary(Answering):
@@ -55,46 +73,22 @@ class Boundary(Answering):
         self._has_told = False
         self._dresses = self._envelope is not None or options.max_output is not None
 
-    async def handle(
-        self,
-        call: ServedCall,
-        run: Callable[[dict[str, Any]], Awaitable[Any]],
-        read: Callable[[BaseException], Failed | Awaitable[Failed]],
-        facts: Callable[[], Facts | Awaitable[Facts]],
-        *,
-        opened: Callable[[Any], Any] = _same,
-        closed: Callable[[Any], Any] = _same,
-        in_span: bool = True,
-    ) -> Any:
-        """Answer a call: run it, ask the user where it needs an answer, and make what is left of a failure a result.
-
-        `run` and `read` are the framework's part: to run the tool, and to read what it raised. `opened` and `closed`
-        turn its results into the SDK's, and back. `in_span` says that the framework's span is still open out here.
-        """
+    async def handle(self, call: ServedCall, framework: FrameworkCall) -> Any:
+        """Answer a call: run it, ask the user where it needs an answer, and make what is left of a failure a result."""
         if not self._has_told:
             self._has_told = True
             tell_unmarked(self.options.logger or log, await self._tools(), self.aftermath)
         if self.once is not None and (key := key_of(call)) is not None:
-            tool = await _now(facts())
+            tool = await _now(framework.facts())
             if not (
                 self.aftermath.nature(tool) is Nature.READ
                 or call.tool in self.options.skip
                 or is_untouched(tool.function)
             ):
-                work = partial(self._handle, call, run, read, facts, opened, closed, in_span)
-                return await self.once.answer(self, call, key, tool, work, opened, closed, in_span)
-        return await self._handle(call, run, read, facts, opened, closed, in_span)
+                return await self.once.answer(self, call, key, tool, partial(self._handle, call, framework), framework)
+        return await self._handle(call, framework)
 
-    async def _handle(
-        self,
-        call: ServedCall,
-        run: Callable[[dict[str, Any]], Awaitable[Any]],
-        read: Callable[[BaseException], Failed | Awaitable[Failed]],
-        facts: Callable[[], Facts | Awaitable[Facts]],
-        opened: Callable[[Any], Any],
-        closed: Callable[[Any], Any],
-        in_span: bool,
-    ) -> Any:
+    async def _handle(self, call: ServedCall, framework: FrameworkCall) -> Any:
         token, marked = current.set(call), marks.set(Marks())
         try:
             sent = call.arguments
@@ -103,7 +97,8 @@ class Boundary(Answering):
                 before = resumed(call)
                 if isinstance(before, ToolError):
                     # The question was declined, and that is final.
-                    return self._answer(call, Failed(before, await _now(facts()), before), closed, in_span)
+                    declined = self.failed(before, await _now(framework.facts()), before, sent)
+                    return framework.closed(self._answer(call, declined))
                 answers = before
             while True:
                 if answers is not None:
@@ -111,76 +106,68 @@ class Boundary(Answering):
                     call.remarks.clear()
                     call.ignored = []
                 try:
-                    result = await (self._ruled(call, run, facts) if self.options.rules else run(call.arguments))
+                    result = await (
+                        self._ruled(call, framework) if self.options.rules else framework.run(call.arguments)
+                    )
                 except BaseException as exc:
                     raised = taken(exc)
                 else:
                     # Out here, where nothing that goes wrong could be taken for a failure of the tool.
                     if getattr(result, "is_error", False) is True:
-                        return await self._returned(call, result, facts, opened, closed, in_span)
+                        return await self._returned(call, result, framework)
                     self.stats.add(call.counted, call.seconds)
                     if self.options.hooks:
                         self._emit(call, None, ok=True)
                     if self._dresses or call.remarks or call.ignored:
-                        return await self._dressed(call, result, facts, opened, closed)
+                        return await self._dressed(call, result, framework)
                     return result
                 try:
-                    failed = await _now(read(raised))
+                    failed = await _now(framework.read(raised))
                 except BaseException:
-                    self._told(call, Facts(call.tool), None, in_span=in_span)
+                    self._told(call, Facts(call.tool), None)
                     raise
                 outcome = await self._asked(call, await self._checked(call, failed), answers)
                 if isinstance(outcome, InputRequiredResult):
-                    self._told(call, failed.tool, None, asked=True, in_span=in_span)
-                    return closed(outcome)
+                    self._told(call, failed.tool, None, asked=True)
+                    return framework.closed(outcome)
                 if not isinstance(outcome, Answers):
-                    return self._answer(call, failed._replace(outcome=outcome), closed, in_span)
+                    return framework.closed(self._answer(call, failed._replace(outcome=outcome)))
                 answers = outcome
         finally:
             marks.reset(marked)
             current.reset(token)
 
-    async def _returned(
-        self,
-        call: ServedCall,
-        result: Any,
-        facts: Callable[[], Facts | Awaitable[Facts]],
-        opened: Callable[[Any], Any],
-        closed: Callable[[Any], Any],
-        in_span: bool,
-    ) -> Any:
+    async def _returned(self, call: ServedCall, result: Any, framework: FrameworkCall) -> Any:
         """An error that a tool returned: as it is, or with what is known of the call and it does not say."""
-        whole = opened(result)
-        failed = await self._restated(call, whole, facts) if isinstance(whole, CallToolResult) else None
+        whole = framework.opened(result)
+        failed = await self._restated(call, whole, framework) if isinstance(whole, CallToolResult) else None
         if failed is None:
-            self._told(call, Facts(call.tool), None, in_span=in_span)
+            self._told(call, Facts(call.tool), None)
             return result
-        answer = self._answer(call, await self._checked(call, failed), _same, in_span)
+        answer = self._answer(call, await self._checked(call, failed))
         rest = [block for block in whole.content if not isinstance(block, TextContent)]
-        return closed(answer.model_copy(update={"content": [*answer.content, *rest]}))
+        return framework.closed(answer.model_copy(update={"content": [*answer.content, *rest]}))
 
-    async def _restated(
-        self, call: ServedCall, whole: CallToolResult, facts: Callable[[], Facts | Awaitable[Facts]]
-    ) -> Failed | None:
+    async def _restated(self, call: ServedCall, whole: CallToolResult, framework: FrameworkCall) -> Failed | None:
         """What is to be said in place of an error that a tool returned: its marks say that something was done, and it
         does not; or it is another server's word about another tool. None if it stands."""
         stated = (whole.meta or {}).get(META_KEY)
         about = load(stated) if isinstance(stated, Mapping) else None
         place = self.aftermath.passed()
         if isinstance(about, ToolError) and about.tool is not None and not is_same_tool(call.tool, about.tool):
-            tool = await _now(facts())
+            tool = await _now(framework.facts())
             changes = self.aftermath.passed_on(about, tool)
             if changes["effect"] not in IN_DOUBT:
                 return None
             error = ToolError(about.message, code="UPSTREAM_ERROR", **changes)
         elif stated is None and place is not None:
-            tool = await _now(facts())
+            tool = await _now(framework.facts())
             text = "\n".join(block.text for block in whole.content if isinstance(block, TextContent))
             error = ToolError(text or f"{call.tool} failed.", effect=place)
         else:
             return None
         error = error.replace(tool=tool.name, action=tool.action)
-        return Failed(error, tool, error)
+        return self.failed(error, tool, error, call.arguments)
 
     async def _checked(self, call: ServedCall, failed: Failed) -> Failed:
         """The failure of a call that may have been done, with the read call that tells."""
@@ -202,12 +189,7 @@ class Boundary(Answering):
         except Exception:
             return []
 
-    async def _ruled(
-        self,
-        call: ServedCall,
-        run: Callable[[dict[str, Any]], Awaitable[Any]],
-        facts: Callable[[], Facts | Awaitable[Facts]],
-    ) -> Any:
+    async def _ruled(self, call: ServedCall, framework: FrameworkCall) -> Any:
         rules = self.options.rules
         async with AsyncExitStack() as held:
             for rule in (*rules.get("*", ()), *rules.get(call.tool, ())):
@@ -215,51 +197,43 @@ class Boundary(Answering):
                     await held.enter_async_context(rule.held(call.arguments))
                 except Exception as exc:
                     # The rule may have stumbled over arguments that the tool does not take either.
-                    schema = None if isinstance(exc, ToolError) else (await _now(facts())).schema
+                    schema = None if isinstance(exc, ToolError) else (await _now(framework.facts())).schema
                     problem = None if schema is None else from_schema(schema, call.arguments, tool=call.tool)
                     if problem is None:
                         raise
                     raise problem from None
-            return await run(call.arguments)
+            return await framework.run(call.arguments)
 
     async def _asked(
         self, call: ServedCall, failed: Failed, before: Answers | None
     ) -> Answers | Outcome | InputRequiredResult:
         """What asking the user leads to, where there is something to ask: answers, or how the call ends."""
-        outcome, tool = failed.outcome, failed.tool
+        outcome = failed.outcome
         question = outcome if isinstance(outcome, NeedsInput) else None
-        guard = self._guard(tool.schema)
         if question is None and self.options.on_missing == "ask":
             question = missing(outcome)
         if question is None or not can_ask(call):
             return outcome
-        found = await ask(call, question, before or Answers({}, 0), tool.schema, guard)
+        found = await ask(call, question, before or Answers({}, 0), failed.tool.schema, failed.guard)
         # A question that could not be asked is answered as what it was.
         return outcome if found is question else found
 
-    async def _dressed(
-        self,
-        call: ServedCall,
-        result: Any,
-        facts: Callable[[], Facts | Awaitable[Facts]],
-        opened: Callable[[Any], Any],
-        closed: Callable[[Any], Any],
-    ) -> Any:
+    async def _dressed(self, call: ServedCall, result: Any, framework: FrameworkCall) -> Any:
         """A success in the server's envelope, not too long, and with what there is to say beside it."""
         try:
-            whole = opened(result)
+            whole = framework.opened(result)
             if not isinstance(whole, CallToolResult):
                 return result
-            tool = await _now(facts())
+            tool = await _now(framework.facts())
             if self.options.max_output is not None:
                 whole = fitted(call, whole, self.options.max_output, tool.schema, tool.structured)
-            if self._envelope is not None and call.wanted() in (None, self.options.form):
+            if self._envelope is not None and call.wanted() in (None, self.form):
                 whole = enveloped(call, whole, self._envelope, tool.structured)
             if call.ignored:
                 whole = whole.model_copy(update={"meta": {**(whole.meta or {}), IGNORED: self._named(call)}})
             if call.remarks:
                 whole = remarked(call, whole, self.options.guard, self._format(call))
-            return closed(whole)
+            return framework.closed(whole)
         except Exception as exc:
             # The tool did its work, and whoever called it must know; how it looks comes second.
             log.error("A result of %s was sent as it was: %s.", call.tool[:200], type(exc).__name__)
@@ -270,47 +244,44 @@ class Boundary(Answering):
         held = self.options.guard(ToolError("", details={"names": call.ignored}))
         return [name for name in held.details.get("names", ()) if isinstance(name, str)]
 
-    def refused(self, call: ServedCall, raised: BaseException, tool: Facts, *, in_span: bool = True) -> CallToolResult:
+    def refused(self, call: ServedCall, raised: BaseException, tool: Facts) -> CallToolResult:
         """The answer to a call that never reached its tool."""
-        outcome = self.failure(raised, tool, call.arguments, era=call.era)
-        answer: CallToolResult = self._answer(call, Failed(outcome, tool, raised), _same, in_span)
-        return answer
+        return self._answer(call, self.failure(raised, tool, call.arguments, era=call.era))
 
-    def replayed(self, call: ServedCall, tool: Facts, error: ToolError | None, *, failed: bool, in_span: bool) -> None:
+    def replayed(self, call: ServedCall, tool: Facts, error: ToolError | None, *, failed: bool) -> None:
         """Tell everybody who watches that a call was answered as it had been before."""
         if failed:
-            self._told(call, tool, error, in_span=in_span)
+            self._told(call, tool, error)
             return
         self.stats.add(call.counted, call.seconds)
         if self.options.hooks:
             self._emit(call, None, ok=True)
 
-    def _answer(self, call: ServedCall, failed: Failed, closed: Callable[[Any], Any], in_span: bool) -> Any:
-        """A failure as the result of the call, counted and written down."""
-        outcome = call.outcome = self.write_down(failed, call.arguments, call.request_id)
+    def _answer(self, call: ServedCall, failed: Failed) -> CallToolResult:
+        """A failure as the result of the call, counted and written down. Here, and only here, it passes the guard."""
+        failed = self.write_down(failed, call.request_id)
+        outcome = call.outcome = failed.guarded()
         error = outcome if isinstance(outcome, ToolError) else None
-        self._told(call, failed.tool, error, asked=error is None, in_span=in_span)
+        self._told(call, failed.tool, error, asked=error is None)
         as_written = isinstance(failed.raised, ToolError) or (error is not None and error._authored)
-        return closed(CallToolResult.model_validate(self.result(outcome, failed.tool, call, as_written=as_written)))
+        result = self.result(outcome, failed.tool, call, failed.guard, as_written=as_written)
+        return CallToolResult.model_validate(result)
 
-    def write_down(
-        self, failed: Failed, arguments: Mapping[str, Any] | None = None, request_id: str | int | None = None
-    ) -> Outcome:
-        """The failure with the id by which the log knows it."""
-        outcome, tool = failed.outcome, failed.tool
-        if isinstance(outcome, ToolError):
-            outcome = identified(outcome if outcome.tool else outcome.replace(tool=tool.name, action=tool.action))
-            guard = self._known(arguments, tool.schema)
-            self.log(outcome, tool.name, failed.raised, request_id, guard=guard, action=tool.action)
-        return outcome
+    def write_down(self, failed: Failed, request_id: str | int | None = None) -> Failed:
+        """The failure with the id by which the log knows it. The log is told more than the caller, and masks what it
+        writes by itself."""
+        outcome, tool, raised, guard = failed
+        if not isinstance(outcome, ToolError):
+            return failed
+        outcome = identified(outcome if outcome.tool else outcome.replace(tool=tool.name, action=tool.action))
+        self.log(outcome, tool.name, raised, request_id, guard=guard, action=tool.action)
+        return failed._replace(outcome=outcome)
 
-    def _told(
-        self, call: ServedCall, tool: Facts, error: ToolError | None, *, asked: bool = False, in_span: bool = True
-    ) -> None:
-        """Tell everybody who watches how a call ended that was no success."""
+    def _told(self, call: ServedCall, tool: Facts, error: ToolError | None, *, asked: bool = False) -> None:
+        """Tell everybody who watches how a call ended that was no success. The error has been guarded."""
         self.stats.add(call.counted, call.seconds, not asked, error, asked)
         if self.options.telemetry:
-            if in_span:
+            if call.in_span:
                 mark_failure(error, tool=call.counted, action=tool.action, asked=asked)
             elif not asked:
                 count_failure(error, tool=call.counted)
@@ -327,7 +298,7 @@ class Boundary(Answering):
             asked=asked,
             seconds=call.seconds,
             at=datetime.now(UTC),
-            error=None if error is None else self.options.guard(error),
+            error=error,
             request_id=call.request_id,
             correlation_id=None if error is None else error.correlation_id,
             client=call.client_name,
@@ -341,6 +312,6 @@ class Boundary(Answering):
         name, call.counted = call.tool, UNKNOWN
         error = identified(unknown_tool(name, list(names)))
         if self.options.unknown_tool == "protocol":
-            self.write_down(Failed(error, Facts(name), error), call.arguments, call.request_id)
+            self.write_down(self.failed(error, Facts(name), error, call.arguments), call.request_id)
             raise self.attached(error, {"name": name[:100]}, era=call.era, number=-32602)
-        return Failed(error, Facts(name), raised or error)
+        return self.failed(error, Facts(name), raised or error, call.arguments)

@@ -23,7 +23,7 @@ INPUT_DECLINED: Final = "INPUT_DECLINED"
 """What it may answer where it asks the user."""
 
 
-class Standing:
+class ListedFunction:
     """Stands for the function of a tool that only its listing tells of."""
 
     def __init__(self, said: Declared) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from failwell.formats import Outcome
+from failwell.guards import Guard
 from failwell.model import Traits, declared, marks_effects
 from failwell.readers import code_of, is_order, plain_function
 
@@ -100,8 +101,14 @@ class BrokenResult(Exception):
 
 
 class Failed(NamedTuple):
-    """A failure that has been read: what it means, which tool it is of, and what was raised."""
+    """A failure that has been read: what it means, which tool it is of, what was raised, and what must not leave."""
 
     outcome: Outcome
     tool: Facts
     raised: BaseException
+    guard: Guard
+    """It knows which arguments of the tool are secret, and what this call was sent for them."""
+
+    def guarded(self) -> Outcome:
+        """What it means, as it may leave."""
+        return self.guard(self.outcome)

@@ -20,13 +20,18 @@ FORMAT_KEY: Final = keys.FORMAT
 class ServedCall:
     """What is known of a call while it is answered. Nothing is read of the request before somebody needs it."""
 
-    __slots__ = ("arguments", "counted", "data", "ignored", "meta", "outcome", "remarks", "request", "started", "tool")
+    __slots__ = (
+        *("arguments", "counted", "data", "ignored", "in_span", "meta"),
+        *("outcome", "remarks", "request", "started", "tool"),
+    )
 
-    def __init__(self, tool: str, arguments: dict[str, Any], request: Any) -> None:
+    def __init__(self, tool: str, arguments: dict[str, Any], request: Any, *, in_span: bool = True) -> None:
         self.tool = self.counted = tool
         self.arguments = arguments
         self.request = request
         """The SDK's ServerRequestContext."""
+        self.in_span = in_span
+        """Whether the framework's span is still open where the call is answered."""
         self.started = perf_counter()
         self.remarks: list[ToolError] = []
         self.ignored: list[str] = []

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from .fake_clock import FakeClock
     from .host import ScriptedServer, scripted
     from .ledger import Call as Call
-    from .ledger import Effect as Effect
+    from .ledger import RecordedEffect as RecordedEffect
     from .script import Fault, Script, Tool
 
 # The conformance runner and the pytest plugin import this package too, and need none of it.
 _LATER = {
     **dict.fromkeys(("Fault", "Script", "Tool"), ".script"),
-    **dict.fromkeys(("Call", "Effect"), ".ledger"),
+    **dict.fromkeys(("Call", "RecordedEffect"), ".ledger"),
     **dict.fromkeys(("ScriptedServer", "scripted"), ".host"),
     **dict.fromkeys(("assert_effects", "assert_error"), ".assertions"),
     "FakeClock": ".fake_clock",
@@ -31,6 +31,10 @@ _HOUSE = {"conformance": ".conformance"}
 
 
 def __getattr__(name: str) -> Any:
+    if name == "Effect":
+        from failwell.old_names import old_name
+
+        return old_name(__name__, name, "failwell.testing.ledger", "failwell.testing.RecordedEffect")
     if name not in _LATER:
         raise AttributeError(f"module 'failwell.testing' has no attribute {name!r}")
     from importlib import import_module

@@ -11,7 +11,7 @@ from failwell.formats import Outcome
 from failwell.model import NeedsInput, ToolError
 from failwell.recovery import Report
 
-from .ledger import Call, Effect
+from .ledger import Call, RecordedEffect
 
 
 def assert_error(
@@ -73,7 +73,7 @@ class _Watched(Protocol):
     @property
     def calls(self) -> list[Call]: ...
     @property
-    def effects(self) -> list[Effect]: ...
+    def effects(self) -> list[RecordedEffect]: ...
 
 
 def assert_effects(
@@ -83,7 +83,7 @@ def assert_effects(
     times: int | None = None,
     at_most_once_by: str | None = None,
     once_for: Mapping[str, Iterable[Any]] | None = None,
-) -> list[Effect]:
+) -> list[RecordedEffect]:
     """The effects that a tool of a scripted server had, which must be as given.
 
     `at_most_once_by` names the argument for each value of which there may be one effect. `once_for` also says for which
@@ -96,7 +96,7 @@ def assert_effects(
         wrong.append(f"{tool} took effect {_times(len(effects))}, not {_times(times)}")
     expected = {name: list(values) for name, values in (once_for or {}).items()}
     for argument in dict.fromkeys([*([at_most_once_by] if at_most_once_by else []), *expected]):
-        done: defaultdict[Any, list[Effect]] = defaultdict(list)
+        done: defaultdict[Any, list[RecordedEffect]] = defaultdict(list)
         for effect in effects:
             done[effect.arguments.get(argument)].append(effect)
         wrong += [
@@ -112,7 +112,7 @@ def assert_effects(
     return effects
 
 
-def _story(server: _Watched, effects: list[Effect]) -> str:
+def _story(server: _Watched, effects: list[RecordedEffect]) -> str:
     """Each call that was counted with these, what it met and what it did."""
     done = {effect.call.id: "a part of the effect" if effect.part else "the effect" for effect in effects}
     lines = [

@@ -95,7 +95,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class Mismatch:
     """A vector that was answered wrongly, and how."""
 
     vector: Vector
@@ -103,11 +103,11 @@ class Failure:
 
 
 @dataclass(slots=True)
-class Report:
+class ConformanceReport:
     """How a run went. `problem` is why it ended before all vectors were answered."""
 
     levels: dict[str, Tally]
-    failures: list[Failure] = field(default_factory=list)
+    failures: list[Mismatch] = field(default_factory=list)
     problem: str | None = None
 
     @property
@@ -119,9 +119,9 @@ class Misbehaved(Exception):
     """The command did not keep to the protocol, so there is no point in going on."""
 
 
-def run(command: Sequence[str], vectors: Sequence[Vector], timeout: float = TIMEOUT) -> Report:
+def run(command: Sequence[str], vectors: Sequence[Vector], timeout: float = TIMEOUT) -> ConformanceReport:
     """Start `command` once and ask it everything. Raises OSError or ValueError when it cannot be started."""
-    report = Report({level: Tally() for level in dict.fromkeys(vector.format for vector in vectors)})
+    report = ConformanceReport({level: Tally() for level in dict.fromkeys(vector.format for vector in vectors)})
     pending = {vector.id: vector for vector in vectors}
     with _Running(command, vectors, timeout) as running:
         try:
@@ -139,7 +139,7 @@ def run(command: Sequence[str], vectors: Sequence[Vector], timeout: float = TIME
     return report
 
 
-def _judge(report: Report, vector: Vector, answer: Mapping[str, Json]) -> None:
+def _judge(report: ConformanceReport, vector: Vector, answer: Mapping[str, Json]) -> None:
     tally = report.levels[vector.format]
     if answer.get("unsupported") is True:
         tally.unsupported += 1
@@ -152,7 +152,7 @@ def _judge(report: Report, vector: Vector, answer: Mapping[str, Json]) -> None:
         raise Misbehaved(f"the answer to {vector.id} has neither output nor unsupported nor error")
     if wrong:
         tally.failed += 1
-        report.failures.append(Failure(vector, wrong))
+        report.failures.append(Mismatch(vector, wrong))
     else:
         tally.passed += 1
 

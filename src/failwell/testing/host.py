@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 
 from failwell.packages import bring
 
-from .ledger import Call, Effect, Ledger
+from .ledger import Call, Ledger, RecordedEffect
 from .script import Script
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class ScriptedServer:
         return list(self._ledger.calls.values())
 
     @property
-    def effects(self) -> list[Effect]:
+    def effects(self) -> list[RecordedEffect]:
         """Everything that was done, in order."""
         self._ledger.catch_up()
         return list(self._ledger.effects)

@@ -35,7 +35,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class RecordedEffect:
     """An effect that a call had: all of it, or only a part."""
 
     call: Call
@@ -61,7 +61,7 @@ class Ledger:
     def __init__(self, directory: Path, script: Script) -> None:
         self.script = script
         self.calls: dict[str, Call] = {}
-        self.effects: list[Effect] = []
+        self.effects: list[RecordedEffect] = []
         self._attempts: Counter[tuple[str, str]] = Counter()
         self._done: Counter[tuple[str, str]] = Counter()
         self._read = 0
@@ -112,7 +112,7 @@ class Ledger:
                 self._called(event, when)
             else:
                 call = self.calls[event["call"]]
-                self.effects.append(Effect(call, event["part"], when))
+                self.effects.append(RecordedEffect(call, event["part"], when))
                 self._done[call.tool, call.key] += 1
 
     def _called(self, event: Mapping[str, Any], when: datetime) -> None:

@@ -36,9 +36,6 @@ def _joined(blocks: Sequence[Any]) -> str:
     return "\n".join(block.text if hasattr(block, "text") else block["text"] for block in blocks)
 
 
-# --- the official clients --------------------------------------------------------------------------------------------
-
-
 async def python_sdk(target: Target, calls: Sequence[Call], mode: str = "auto") -> list[Shown]:
     import mcp
     from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -88,9 +85,6 @@ def _typescript_shown(result: dict[str, Any] | None = None, thrown: dict[str, An
     return Shown(_joined(result["content"]), result.get("isError", False), "structuredContent" in result)
 
 
-# --- FastMCP ---------------------------------------------------------------------------------------------------------
-
-
 def _fastmcp_transport(target: Target) -> Any:
     from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 
@@ -118,9 +112,6 @@ async def fastmcp(target: Target, calls: Sequence[Call], *, raises: bool = True)
             else:
                 shown.append(Shown(_joined(result.content), result.is_error, result.structured_content is not None))
     return shown
-
-
-# --- agents ----------------------------------------------------------------------------------------------------------
 
 
 async def pydantic_ai(target: Target, calls: Sequence[Call], behaviour: Any = "retry") -> list[Shown]:

@@ -24,14 +24,14 @@ from mcp_types import CallToolResult, InputRequiredResult
 from pydantic import ValidationError
 from starlette.routing import Route
 
-from failwell.formats import MODERN_ERA, render
+from failwell.formats import MODERN_ERA, in_words
 from failwell.model import NeedsInput, ToolError, unwrapped
 from failwell.observe import mark_span
 from failwell.readers import SHIPPED
 from failwell.schema import Checkers, open_ended
 from failwell.server import rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.absent import missing_arguments, no_such
-from failwell.server.boundary import Boundary
+from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
 from failwell.server.extras import fate, note, unknown_names
 from failwell.server.facts import BrokenResult, Facts, Failed, taken
@@ -86,7 +86,7 @@ def behind(server: FastMCP[Any], boundary: Boundary) -> None:
         server.add_transform(_Behind(boundary))
 
 
-class Stop(FastMCPError):
+class CarriedProtocolError(FastMCPError):
     """Carries a protocol error through code that would make any MCPError into something else."""
 
     def __init__(self, error: MCPError) -> None:
@@ -94,29 +94,33 @@ class Stop(FastMCPError):
         self.error = error
 
 
-class Failure(FastMCPToolError):
+class CarriedFailure(FastMCPToolError):
     """What a tool's failure looks like to FastMCP and to other middleware: nothing but what may leave."""
 
-    def __init__(self, failed: Failed, text: str) -> None:
-        super().__init__(text, log_level=logging.INFO)
+    def __init__(self, failed: Failed) -> None:
+        super().__init__(log_level=logging.INFO)
         self.failed = failed
+
+    def __str__(self) -> str:
+        # The answer is made further out, where more is known; here it is put into words only for who looks.
+        return in_words(self.failed.guarded())
 
 
 # Middleware that retries looks for these, so the failure stays one.
-class _Unreachable(Failure, ConnectionError):
+class _Unreachable(CarriedFailure, ConnectionError):
     pass
 
 
-class _TimedOut(Failure, TimeoutError):
+class _TimedOut(CarriedFailure, TimeoutError):
     pass
 
 
 _ALIKE: Final = ((TimeoutError, _TimedOut), (ConnectionError, _Unreachable))
 
 
-@SHIPPED.maps(Failure)
-def _carried(exc: Failure) -> ToolError:
-    outcome = exc.failed.outcome
+@SHIPPED.maps(CarriedFailure)
+def _carried(exc: CarriedFailure) -> ToolError:
+    outcome = exc.failed.guarded()
     return outcome.to_error() if isinstance(outcome, NeedsInput) else outcome
 
 
@@ -195,11 +199,11 @@ def _guarded_tool(kind: type) -> type:
                 failed, rejected = exc, True
             except BaseException as exc:
                 failed = taken(exc)
-            if isinstance(failed, Stop):
+            if isinstance(failed, CarriedProtocolError):
                 raise failed
             if isinstance(failed, GroupRefusal) and failed.__cause__ is not None:
                 failed = failed.__cause__
-            if isinstance(failed, Failure):
+            if isinstance(failed, CarriedFailure):
                 raise _passed_on(boundary, failed, self, arguments)
             if type(failed).__name__ == "_ToolBodyError" and failed.__cause__ is not None:
                 # FastMCP's mark on a pydantic error that is not about the arguments.
@@ -246,31 +250,29 @@ def _carrier(
 ) -> BaseException:
     """What goes on from inside a tool's run: nothing of the exception but what it means."""
     try:
-        outcome = boundary.failure(failed, tool, arguments, era=_era(), rejected=rejected)
+        read = boundary.failure(failed, tool, arguments, era=_era(), rejected=rejected)
     except MCPError as protocol:
-        return Stop(protocol)
-    read = Failed(outcome, tool, failed)
+        return CarriedProtocolError(protocol)
     if current.get() is None:
         # Nobody answers a caller in Python, so nobody else writes it down.
-        boundary.write_down(read, arguments)
+        boundary.write_down(read)
     elif boundary.options.telemetry:
         # FastMCP's span ends before the answer is made.
-        error = outcome if isinstance(outcome, ToolError) else None
+        error = read.outcome if isinstance(read.outcome, ToolError) else None
         mark_span(error, tool=tool.name, action=tool.action, asked=error is None)
-    kind = next((made for alike, made in _ALIKE if isinstance(failed, alike)), Failure)
-    return kind(read, render(outcome, "text", guard=boundary.options.guard))
+    kind = next((made for alike, made in _ALIKE if isinstance(failed, alike)), CarriedFailure)
+    return kind(read)
 
 
-def _passed_on(boundary: Boundary, failure: Failure, tool: Any, arguments: dict[str, Any]) -> Failure:
+def _passed_on(boundary: Boundary, failure: CarriedFailure, tool: Any, arguments: dict[str, Any]) -> CarriedFailure:
     """The failure of another tool, which this one called, and which says nothing about what this one did before."""
-    outcome, facts = failure.failed.outcome, _facts(tool, arguments)
+    outcome, facts = failure.failed.guarded(), _facts(tool, arguments)
     is_same = isinstance(getattr(tool, "_server", None), FastMCP) or _is_group(tool)
     if is_same or not isinstance(outcome, ToolError):
         # The same tool: on the server that it is mounted from, or the action that a group has chosen.
         return failure
     outcome = outcome.replace(**boundary.aftermath.of(outcome, facts, is_authors=False, exc=failure))
-    read = Failed(outcome, facts, failure.failed.raised)
-    return type(failure)(read, render(outcome, "text", guard=boundary.options.guard))
+    return type(failure)(boundary.failed(outcome, facts, failure.failed.raised, arguments))
 
 
 def _era() -> str:
@@ -397,7 +399,8 @@ class _AnswersMiddleware(Middleware):
             return await call_next(context)
         boundary, message = self._boundary, context.message
         name = message.name
-        call = ServedCall(name, message.arguments or {}, request._srctx)
+        # FastMCP has ended its span by the time that the call is answered here.
+        call = ServedCall(name, message.arguments or {}, request._srctx, in_span=False)
 
         def run(arguments: dict[str, Any]) -> Any:
             if arguments is message.arguments or not arguments:
@@ -405,9 +408,9 @@ class _AnswersMiddleware(Middleware):
             return call_next(context.copy(message=message.model_copy(update={"arguments": arguments})))
 
         async def read(raised: BaseException) -> Failed:
-            if isinstance(raised, Stop):
+            if isinstance(raised, CarriedProtocolError):
                 raise raised.error
-            if isinstance(raised, Failure):
+            if isinstance(raised, CarriedFailure):
                 return raised.failed
             if name in boundary.options.skip or is_untouched(await self._function(name)):
                 raise raised
@@ -416,13 +419,13 @@ class _AnswersMiddleware(Middleware):
                 return boundary.no_such_tool(call, [each.name for each in tools], raised)
             # Of other middleware, before the tool ran or after it.
             tool = await facts()
-            return Failed(boundary.failure(raised, tool, call.arguments, era=call.era), tool, raised)
+            return boundary.failure(raised, tool, call.arguments, era=call.era)
 
         async def facts() -> Facts:
             tool = await self._server.get_tool(name)
             return Facts(name) if tool is None else _facts(tool, call.arguments)
 
-        return await boundary.handle(call, run, read, facts, opened=_opened, closed=_closed, in_span=False)
+        return await boundary.handle(call, FrameworkCall(run, read, facts, _opened, _closed))
 
     async def _function(self, name: str) -> object:
         try:

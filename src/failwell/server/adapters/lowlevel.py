@@ -19,8 +19,8 @@ from failwell.observe import UNKNOWN
 from failwell.readers import from_schema
 from failwell.schema import Checker, open_ended
 from failwell.server import rows  # noqa: F401  (the frameworks' own exceptions)
-from failwell.server.boundary import Boundary
-from failwell.server.declared_failures import Standing, published
+from failwell.server.boundary import Boundary, FrameworkCall
+from failwell.server.declared_failures import ListedFunction, published
 from failwell.server.extras import fate, note, strictly, unknown_names
 from failwell.server.facts import BrokenResult, Facts, Failed, taken
 from failwell.server.groups.group import groups_of
@@ -35,7 +35,7 @@ SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 
 
 def install(server: Server[Any], boundary: Boundary) -> None:
-    tools = Tools(server, boundary)
+    tools = ServedTools(server, boundary)
     boundary.listed = tools.all
     server.extensions.setdefault(EXTENSION, settings(boundary))
     wrap_handlers(server, {"tools/call": tools.call, "tools/list": tools.listing, **requests(boundary)})
@@ -117,7 +117,7 @@ def advertised(result: Any, boundary: Boundary) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class CheckedTool:
     """A tool as the server lists it, ready to be checked."""
 
     facts: Facts
@@ -126,27 +126,27 @@ class Listed:
     output: Checker | None
 
     @classmethod
-    def of(cls, tool: Any, boundary: Boundary) -> Listed:
+    def of(cls, tool: Any, boundary: Boundary) -> CheckedTool:
         schema, output = tool.input_schema, tool.output_schema
         options = boundary.options
         known = None if open_ended(schema) else frozenset(schema["properties"])
         checked = options.validate and isinstance(schema, Mapping)
         return cls(
-            Facts.of(tool.name, schema, output, tool.annotations, function=Standing(published(tool))),
+            Facts.of(tool.name, schema, output, tool.annotations, function=ListedFunction(published(tool))),
             known,
             Checker(strictly(schema, options.extra)) if checked else None,
             Checker(output) if options.validate and output is not None else None,
         )
 
 
-class Tools:
+class ServedTools:
     """What a low-level server lists, and the calls that are held against it."""
 
     def __init__(self, server: Server[Any], boundary: Boundary) -> None:
         self._server = server
         self._boundary = boundary
         self._list: Handler | None = None
-        self._listed: dict[str, tuple[Any, Listed]] = {}
+        self._listed: dict[str, tuple[Any, CheckedTool]] = {}
 
     def facts(self, name: str) -> Facts:
         known = self._listed.get(name)
@@ -199,9 +199,9 @@ class Tools:
                 if tool is None and group is None and self._listed and _could_mean_unknown(raised):
                     return boundary.no_such_tool(call, self._listed, raised)
                 call.counted = name
-                return Failed(boundary.failure(raised, facts(), call.arguments, era=call.era), facts(), raised)
+                return boundary.failure(raised, facts(), call.arguments, era=call.era)
 
-            return await boundary.handle(call, run, read, facts)
+            return await boundary.handle(call, FrameworkCall(run, read, facts))
 
         return guarded
 
@@ -215,7 +215,7 @@ class Tools:
 
         return observed
 
-    async def _look_up(self, ctx: ServerRequestContext[Any, Any], name: str) -> Listed | None:
+    async def _look_up(self, ctx: ServerRequestContext[Any, Any], name: str) -> CheckedTool | None:
         entry = self._server.get_request_handler("tools/list")
         if entry is None:
             return None
@@ -237,7 +237,7 @@ class Tools:
         for tool in getattr(result, "tools", None) or ():
             known = self._listed.get(tool.name)
             if known is None or known[0] != tool:
-                self._listed[tool.name] = (tool, Listed.of(tool, self._boundary))
+                self._listed[tool.name] = (tool, CheckedTool.of(tool, self._boundary))
 
 
 def _refuse(schema: Mapping[str, Any], arguments: Mapping[str, Any], tool: str) -> None:

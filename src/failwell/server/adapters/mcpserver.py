@@ -16,7 +16,7 @@ from failwell.model import ToolError, frames, unwrapped
 from failwell.readers import call_of, check_names, code_of, said
 from failwell.schema import Problems, invalid, open_ended, properties_of, pydantic_problems
 from failwell.server.absent import missing_arguments, no_such
-from failwell.server.boundary import Boundary
+from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
 from failwell.server.extras import fate, note, unknown_names
 from failwell.server.facts import BrokenResult, Facts, Failed, taken
@@ -93,10 +93,9 @@ def _call_tool(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]
                 return boundary.no_such_tool(call, [each.name for each in server._tool_manager.list_tools()])
             facts = _facts(server, name, call.arguments)
             cause, rejected = _unwrap(raised, code_of(tool.fn) if tool is not None else None)
-            outcome = boundary.failure(cause, facts, call.arguments, era=call.era, rejected=rejected)
-            return Failed(outcome, facts, cause)
+            return boundary.failure(cause, facts, call.arguments, era=call.era, rejected=rejected)
 
-        return await boundary.handle(call, run, read, lambda: _facts(server, name, call.arguments))
+        return await boundary.handle(call, FrameworkCall(run, read, lambda: _facts(server, name, call.arguments)))
 
     return call_tool
 

@@ -25,7 +25,7 @@ def bind(group: Group, server: FastMCP[Any]) -> None:
     tools = {name: _ActionTool.from_function(each.fn, name=group.name) for name, each in group.actions.items()}
     bound = group.bound({name: tool.parameters for name, tool in tools.items()})
     server.add_tool(
-        GroupTool(
+        FastMCPGroupTool(
             fn=entry(group),
             name=group.name,
             title=group.title,
@@ -43,7 +43,7 @@ class _ActionTool(FunctionTool):
         return super().convert_result(unwrapped(raw_value))
 
 
-class GroupTool(FunctionTool):
+class FastMCPGroupTool(FunctionTool):
     """Finds the action, and has its tool do the rest."""
 
     bound: Any = Field(exclude=True)

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
-from failwell.model import UNSET, FieldError, Patch, ToolError, shown
-from failwell.model import Action as Suggested
+from failwell.model import UNSET, Action, FieldError, Patch, ToolError, shown
 from failwell.readers import call_of, check_names
 from failwell.schema import (
     LONGEST_NAME,
@@ -86,7 +85,7 @@ _RULES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class GroupAction:
     """One action of a group."""
 
     name: str
@@ -122,7 +121,7 @@ class Group:
         self.name = name
         self.discriminator = discriminator
         self.title = title
-        self.actions: dict[str, Action] = {}
+        self.actions: dict[str, GroupAction] = {}
         self._description = description
         self._shape = schema
         self._facts: dict[str | None, Facts] = {}
@@ -144,7 +143,7 @@ class Group:
 
         return register
 
-    def _made(self, fn: Any, name: str | None, description: str | None, annotations: Any) -> Action:
+    def _made(self, fn: Any, name: str | None, description: str | None, annotations: Any) -> GroupAction:
         if isinstance(fn, Group):
             raise TypeError(_nested(fn))
         if not callable(fn):
@@ -168,7 +167,7 @@ class Group:
                     f"with named arguments; name each parameter."
                 )
         told = inspect.getdoc(fn) or "" if description is None else description
-        return Action(called, _awaitable(fn), told.strip(), annotations)
+        return GroupAction(called, _awaitable(fn), told.strip(), annotations)
 
     def add_to(self, server: Any) -> Self:
         """List the group as one tool of an MCPServer, a low-level `mcp` Server or a FastMCP; gives the group back."""
@@ -269,7 +268,7 @@ class Group:
             code=code,
             tool=self.name,
             suggestion=f"{hint} {recovery}" if hint else recovery,
-            actions=[Suggested(self.name, arguments={field: name}) for name in self.actions],
+            actions=[Action(self.name, arguments={field: name}) for name in self.actions],
             fields=[FieldError((field,), words.format(sent=sent), options=[*self.actions][:_MOST_OPTIONS], rule=rule)],
             patch=[patch] if patch else [],
         )

@@ -32,7 +32,7 @@ from failwell.formats import render
 from failwell.model import ToolError, unwrapped
 from failwell.server.served_call import current
 
-from .group import GROUPS, Action, Bound, Group, taken
+from .group import GROUPS, Bound, Group, GroupAction, taken
 from .mcpserver import rejection
 
 Handler = Callable[[Any, Any], Awaitable[Any]]
@@ -53,7 +53,7 @@ class Host:
         self._params: dict[str, Any] = {"tools/list": PaginatedRequestParams, "tools/call": CallToolRequestParams}
         self._theirs: dict[str, Handler] = {}
         self._groups: dict[str, Group] = {}
-        self._tools: dict[str, GroupTool] = {}
+        self._tools: dict[str, LowlevelGroupTool] = {}
         register = server.add_request_handler
         known = {method: server._request_handlers.get(method) for method in self._ours}
 
@@ -75,7 +75,7 @@ class Host:
     def add(self, group: Group) -> None:
         if group.name in self._groups:
             raise taken(group)
-        self._tools[group.name] = GroupTool(group)
+        self._tools[group.name] = LowlevelGroupTool(group)
         self._groups[group.name] = group
 
     async def list_tools(self, ctx: Any, params: Any) -> Any:
@@ -101,12 +101,12 @@ class Host:
         return await theirs(ctx, params)
 
 
-class GroupTool:
+class LowlevelGroupTool:
     """What is listed for a group, and how it is called."""
 
     def __init__(self, group: Group) -> None:
         contexts = {name: _context_parameter(each.fn) for name, each in group.actions.items()}
-        self._actions: dict[str, tuple[Action, FuncMetadata, str | None]] = {
+        self._actions: dict[str, tuple[GroupAction, FuncMetadata, str | None]] = {
             name: (each, func_metadata(each.fn, [*filter(None, [contexts[name]])], False), contexts[name])
             for name, each in group.actions.items()
         }
@@ -135,7 +135,7 @@ class GroupTool:
         given = {} if context is None else {context: ctx}
         return result_of(await metadata.call_fn(action.fn, _is_async(action.fn), values, given))
 
-    def _understood(self, arguments: dict[str, Any]) -> tuple[Action, FuncMetadata, str | None, dict[str, Any]]:
+    def _understood(self, arguments: dict[str, Any]) -> tuple[GroupAction, FuncMetadata, str | None, dict[str, Any]]:
         name, own = self._bound.split(arguments)
         action, metadata, context = self._actions[name]
         if not self._bound.has(name, own):

@@ -24,7 +24,7 @@ def bind(group: Group, server: MCPServer[Any]) -> None:
     for tool in tools.values():
         object.__setattr__(tool.fn_metadata, "__class__", _Results)
     bound = group.bound({name: tool.parameters for name, tool in tools.items()})
-    server._tool_manager._tools[group.name] = GroupTool(
+    server._tool_manager._tools[group.name] = MCPServerGroupTool(
         fn=entry(group),
         name=group.name,
         title=group.title,
@@ -39,7 +39,7 @@ def bind(group: Group, server: MCPServer[Any]) -> None:
     )
 
 
-class GroupTool(Tool):
+class MCPServerGroupTool(Tool):
     """Finds the action, and has its tool do the rest."""
 
     bound: Any = Field(exclude=True)

@@ -33,7 +33,7 @@ from failwell.server.served_call import ServedCall
 from .stores import Kept, KeysInMemory, KeyStore
 
 if TYPE_CHECKING:
-    from failwell.server.boundary import Boundary
+    from failwell.server.boundary import Boundary, FrameworkCall
     from failwell.server.facts import Facts
 
 log = logging.getLogger("failwell.server")
@@ -158,14 +158,12 @@ class Once:
         key: object,
         tool: Facts,
         work: Callable[[], Awaitable[Any]],
-        opened: Callable[[Any], Any],
-        closed: Callable[[Any], Any],
-        in_span: bool,
+        framework: FrameworkCall,
     ) -> Any:
         """The answer to a call with a key: `work` is done, or has been."""
 
         def refused(error: ToolError) -> Any:
-            return closed(boundary.refused(call, error, tool, in_span=in_span))
+            return framework.closed(boundary.refused(call, error, tool))
 
         if (problem := _problem(key)) is not None:
             return refused(problem)
@@ -178,15 +176,15 @@ class Once:
             log.error("The key of a call of %s could not be looked up: %s.", call.tool[:200], type(exc).__name__)
             return refused(_unavailable())
         if kept is None:
-            return await self._done(call, claim, tool, work, opened)
+            return await self._done(call, claim, tool, work, framework)
         if kept.call != claim.call:
             return refused(_reused())
         if kept.answer is None:
             # Nobody knows how it ended, and for a tool that may be called twice it does not matter.
             return await work() if tool.traits.repeatable else refused(_unfinished())
         answer = json.loads(kept.answer)
-        boundary.replayed(call, tool, _failure(answer), failed=_failed(answer), in_span=in_span)
-        return _again(answer, closed)
+        boundary.replayed(call, tool, _failure(answer), failed=_failed(answer))
+        return framework.closed(_again(answer))
 
     async def _claimed(self, claim: Claim) -> Kept | None:
         """None once the key is this call's; or how the call that has it ended."""
@@ -232,7 +230,7 @@ class Once:
         claim: Claim,
         tool: Facts,
         work: Callable[[], Awaitable[Any]],
-        opened: Callable[[Any], Any],
+        framework: FrameworkCall,
     ) -> Any:
         try:
             result = await work()
@@ -242,7 +240,7 @@ class Once:
             if isinstance(exc, Exception):
                 await asyncio.shield(ending)
             raise
-        ending = self._start(self._over(claim, lambda: self._returned(claim, call, tool, result, opened)))
+        ending = self._start(self._over(claim, lambda: self._returned(claim, call, tool, framework.opened(result))))
         await asyncio.shield(ending)
         return result
 
@@ -264,10 +262,7 @@ class Once:
         finally:
             self._under_way.pop(claim.key).set_result(None)
 
-    async def _returned(
-        self, claim: Claim, call: ServedCall, tool: Facts, result: Any, opened: Callable[[Any], Any]
-    ) -> None:
-        whole = opened(result)
+    async def _returned(self, claim: Claim, call: ServedCall, tool: Facts, whole: Any) -> None:
         wire = (
             whole.model_dump(by_alias=True, mode="json", exclude_none=True) if isinstance(whole, BaseModel) else whole
         )
@@ -310,7 +305,7 @@ def _failure(answer: Mapping[str, Any]) -> ToolError | None:
     return read if isinstance(read, ToolError) and _failed(answer) else None
 
 
-def _again(answer: dict[str, Any], closed: Callable[[Any], Any]) -> Any:
+def _again(answer: dict[str, Any]) -> CallToolResult:
     """The answer once more, marked as what it is."""
     if "error" in answer:
         error = answer["error"]
@@ -318,4 +313,4 @@ def _again(answer: dict[str, Any], closed: Callable[[Any], Any]) -> Any:
         marked = {**(data or {}), REPLAYED: True} if data is None or isinstance(data, dict) else data
         raise MCPError(code=error["code"], message=error["message"], data=marked)
     result = answer["result"]
-    return closed(CallToolResult.model_validate({**result, "_meta": {**(result.get("_meta") or {}), REPLAYED: True}}))
+    return CallToolResult.model_validate({**result, "_meta": {**(result.get("_meta") or {}), REPLAYED: True}})

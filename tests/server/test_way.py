@@ -1,0 +1,31 @@
+"""The way of a failure from the exception to the answer: guarded once, put into words once, and short."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import failwell as fw
+
+sys.path.append(str(Path(__file__).parents[2] / "tools"))
+
+from way import walk
+
+GUARD = ("guards/outlet.py", "Guard.__call__")
+WORDS = ("formats/text.py", "dump")
+READER = ("readers/exceptions/classification.py", "classify")
+
+
+@pytest.mark.parametrize("framework", ["mcpserver", "lowlevel", "fastmcp"])
+def test_the_way_has_twenty_stations_at_most(framework: str) -> None:
+    way = walk(framework)
+    assert [way.times(*step) for step in (READER, GUARD, WORDS)] == [1, 1, 1]
+    assert len(way.stations) <= 20, way.stations
+
+
+@pytest.mark.parametrize("format", [name for name in fw.FORMATS if name != "text"])
+def test_in_every_format_a_failure_is_read_guarded_and_put_into_words_once(format: str) -> None:
+    way = walk("mcpserver", format)
+    assert [way.times(*step) for step in (READER, GUARD, WORDS)] == [1, 1, 1]
