@@ -14,7 +14,6 @@ from failwell.model import Json, Kind, Severity, ToolError, pattern, plain_map, 
 
 EVENT: Final = "tool_error"
 _METHODS: Final = {logging.ERROR: "error", logging.WARNING: "warning", logging.INFO: "info"}
-_LONGEST_NAME: Final = 200
 _MOST_FIELDS: Final = 10
 _DEEPEST_TRACEBACK: Final = 20
 _FRAMEWORK: Final = pattern(r"[/\\](?:mcp|fastmcp|anyio|pydantic|failwell|asyncio)[/\\]")
@@ -62,7 +61,7 @@ def log_failure(
             "strategy": error.strategy.value,
             "context": _context(error, context, guard),
         }
-        led = guard.redact(way(exc)) if crash and exc is not None else None
+        led = guard.plain(way(exc)) if crash and exc is not None else None
         if standard:
             _write(logger, level, fields, led)
         else:
@@ -101,11 +100,9 @@ def _told(error: ToolError) -> str:
 
 def _guarded(names: dict[str, Any], details: str, error: ToolError, guard: Guard) -> dict[str, Json]:
     """What is printed of a failure: the names on one line each, and no secret in any of it."""
-    lines = {name: _line(text(value)[:_LONGEST_NAME]) for name, value in names.items() if isinstance(value, str)}
-    # One look at everything together; most often there is nothing to mask.
-    if guard.passes(error, " ".join((*lines.values(), details))):
-        return {**names, **lines, "details": details}
-    return {**names, **{name: guard.redact(line) for name, line in lines.items()}, "details": guard.text(details)}
+    lines = {name: guard.label(text(value)) for name, value in names.items() if isinstance(value, str)}
+    # One look first; most often there is nothing to mask.
+    return {**names, **lines, "details": details if guard.passes(error, details) else guard.text(details)}
 
 
 def _line(told: str) -> str:

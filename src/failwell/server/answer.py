@@ -278,7 +278,7 @@ class Answering:
 
     def attached(self, error: ToolError, about: Mapping[str, Json]) -> MCPError:
         guarded = self.options.guard(error)
-        text = self.options.guard.redact
+        text = self.options.guard.plain
         about = {name: text(value) if isinstance(value, str) else value for name, value in about.items()}
         number = -32602 if guarded.kind in (Kind.NOT_FOUND, Kind.VALIDATION) else -32603
         data: dict[str, Any] = {**about, META_KEY: guarded.to_dict()}
