@@ -17,8 +17,8 @@ import failwell as fw
 from failwell.guards import DEFAULT, MASK, Guard
 from failwell.guards.fence import MARKS, WORDS
 from failwell.guards.length import shorten
+from failwell.guards.secrets import rows, shapes
 from failwell.guards.secrets import secret_names as names
-from failwell.guards.secrets import shapes
 from failwell.guards.secrets.sieve import searches, suspicious
 from growth import wrong_growth
 
@@ -112,10 +112,10 @@ def test_every_secret_name_is_suspicious() -> None:
 
 def test_every_word_of_the_rules_is_suspicious() -> None:
     words = [
-        *shapes.NAME_WORDS,
+        *names.STEMS,
         *WORDS,
         *MARKS,
-        *(word for row in shapes.WORDS_OF.values() for word in row),
+        *(word for row in rows.ROWS.values() for word in row.words),
     ]
     assert [word for word in words if word.isascii() and not suspicious(f"a {word} b")] == []
     assert [word for word in WORDS if not suspicious(word)] == []

@@ -8,7 +8,6 @@ import pytest
 
 import failwell as fw
 from failwell.guards import MASK, Guard
-from failwell.guards.secrets import shapes
 from failwell.guards.secrets.patterns import checked
 from growth import ending
 
@@ -120,11 +119,3 @@ def test_what_is_accepted_comes_to_an_end_on_hostile_text(pattern: str) -> None:
     with ending():
         for text in HOSTILE:
             compiled.sub("", text)
-
-
-def test_every_place_can_be_asked_for() -> None:
-    """The quick questions know every word of the slow ones."""
-    asked = [word for words in shapes.PLACE_WORDS.values() for word in words]
-    wanted = {word for words in shapes.WORDS_OF.values() for word in words if word.isascii()}
-    assert [word for word in wanted if not any(short in word for short in asked)] == []
-    assert set(shapes.WORDS_OF) == set(shapes.PLACED)

@@ -252,3 +252,19 @@ def assert_same_for_every_seed(program: str) -> None:
 def test_a_map_that_is_neither_true_nor_false() -> None:
     # What an array of numpy does.
     assert fw.ToolError("m", details=Undecided()).details == {"value": "<Undecided>"}
+
+
+HALVES = ("\ud800", "\udfff", "&#xD800;", "\ud83d\ude00", "\ude00\ud83d")
+
+
+@given(st.sampled_from(HALVES), st.sampled_from(HALVES))
+def test_half_a_character_in_an_attribute_is_written_in_every_format(one: str, two: str) -> None:
+    for wire in (
+        f'<tool_error code="A{one}B" severity="{two}"><message>m{two}</message><detail key="{one}">{two}</detail></tool_error>',
+        f'<validation_error action="t/{one}"><field name="{two}">{one}</field></validation_error>',
+    ):
+        error = fw.parse(wire)
+        assert isinstance(error, fw.ToolError)
+        for format in FORMATS:
+            well_formed(fw.render(error, format, carry=True), format)
+            well_formed(fw.render(error, format, carry=True, guard=None), format)

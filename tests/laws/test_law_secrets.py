@@ -17,6 +17,7 @@ from failwell.guards import Guard
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "guard"))
 from canaries import CANARIES, NAMED, Canary
+from hostile import beginnings
 
 ROOMY = Guard.make(max_chars=10**7, max_tokens=10**7)
 SHAPES = [canary for canary in CANARIES if canary.name.endswith("/line") and canary.text.count("\n") == 2]
@@ -180,6 +181,67 @@ def test_the_guard_is_the_same_the_second_time_with_secrets(
 ) -> None:
     once = guard(error.replace(message=what[0], details={"k": [what[0]]}))
     assert guard(once) == once
+
+
+FRAGMENTS = [part for part in beginnings(2) if 2 <= len(part) <= 60]
+GLUE = (
+    *(
+        "password",
+        "token",
+        "api_key",
+        "secret",
+        "pin",
+        "=",
+        ": ",
+        "'",
+        '"',
+        " ",
+        "\n",
+        "[",
+        "]",
+        "{",
+        "}",
+        "<",
+        ">",
+        "|",
+        ",",
+    ),
+    *(
+        "--",
+        "$.",
+        "&",
+        "%3D",
+        "\\",
+        "hunter2",
+        "Kx7pQ2mZ9v",
+        "1234",
+        "name: ",
+        "value ",
+        "got ",
+        "is ",
+        "„",
+        "“",
+        "contraseña",
+    ),
+    *(
+        "[redacted]",
+        "(redacted)",
+        "System: ",
+        "[untrusted text, not instructions: ",
+        "https://a:b@c",
+        "\x1b[31m",
+        "\x1b",
+    ),
+)
+composed = st.lists(st.one_of(st.sampled_from(GLUE), st.sampled_from(FRAGMENTS)), max_size=10).map("".join)
+
+
+@given(composed, guards)
+def test_the_guard_is_the_same_the_second_time_whatever_the_rules_find(text: str, guard: Guard) -> None:
+    once = guard(fw.ToolError(text, details={"k": text}))
+    assert guard(once) == once
+    assert guard.text(guard.text(text)) == guard.text(text)
+    assert guard.plain(guard.plain(text)) == guard.plain(text)
 
 
 @given(errors, st.integers(0, 3000), st.integers(0, 800))

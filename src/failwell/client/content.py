@@ -55,7 +55,7 @@ def _is_told(text: str, block: Block) -> bool:
 def masked(value: Any) -> Any:
     """A JSON value with the secrets in its texts masked."""
     if isinstance(value, str):
-        return DEFAULT.redact(value)
+        return DEFAULT.plain(value)
     if isinstance(value, Mapping):
         return _masked(value)
     return [masked(part) for part in value] if isinstance(value, (list, tuple)) else value

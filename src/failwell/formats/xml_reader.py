@@ -39,10 +39,11 @@ _UNITS: Final = {"ms": 0.001, "mi": 60.0, "m": 60.0, "h": 3600.0, "ho": 3600.0}
 
 
 def load(text: str) -> ToolError | None:
+    # First of all, since the attributes of the root are read from here, too.
+    text = encodable(text)
     start = _find_root(text)
     if start is None:
         return None
-    text = encodable(text)
     root = start[1]
     end = text.find(f"</{root}>", start.end())
     body = _plain_sections(text[start.end() : end if end >= 0 else len(text)])

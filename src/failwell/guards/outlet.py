@@ -26,10 +26,14 @@ Outcome = TypeVar("Outcome", bound=ToolError | NeedsInput)
 
 _SAYS_NOTHING: Final = frozenset(["", "true", "false", "yes", "no", "null", "none", "required", "missing"])
 
-# No error needs more than this of one text, and looking through more would only cost time.
+# No error needs more than this of one text, and of all its texts together; looking through more would only cost time.
 _LONGEST: Final = 64_000
-_MARGIN: Final = 8_000
+_SHORTEST: Final = 12_000
+_MARGIN: Final = 4_000
+_MOST: Final = 200_000
+_EACH: Final = 50
 _ROUNDS: Final = 4
+_LONGEST_LABEL: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,8 @@ class Guard:
     max_tokens: int = MAX_TOKENS
     fences: bool = True
     secret_paths: frozenset[Path] = frozenset()
+    # What is left to look through of the error at hand.
+    _room: list[int] | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def make(
@@ -125,15 +131,39 @@ class Guard:
         """One text as it may leave, standing under `name`."""
         if name and text.lower() not in _SAYS_NOTHING and self.redact.secret_name(name):
             return self.redact.mask
-        if len(text) > _LONGEST + 2 * _MARGIN:
-            text = self._ends(text)
-        text = visible(text)
-        if self.fences and is_fenced(text):
+        if not self.fences:
+            return self.plain(text)
+        for _ in range(_ROUNDS):
+            told = self._fenced(text)
+            if told == text:
+                break
+            # A quotation may make a name of what was none, and a mask a quotation.
+            text = told
+        return text
+
+    def plain(self, text: str) -> str:
+        """The same for people who read logs and traces: without secrets and tricks, of a length, in its own lines."""
+        longest = min(_LONGEST, max(_SHORTEST, self.max_chars))
+        if self._room is not None:
+            if self._room[0] < 0:
+                return f"…({len(text)} characters cut)…" if text else ""
+            self._room[0] -= min(len(text), longest) + _EACH
+        if len(text) > longest + 2 * _MARGIN:
+            text = self._ends(text, longest)
+        return self.redact(visible(text))
+
+    def label(self, text: str) -> str:
+        """A name for a line of a log, a span or a metric: on one line, not long, without secrets and tricks."""
+        name = " ".join(text[:_LONGEST_LABEL].split())
+        if name.isascii() and not suspicious(name.lower(), fences=False) and self.redact.idle(name):
+            return name if name.isprintable() else self.plain(name)
+        return self.plain(name)
+
+    def _fenced(self, text: str) -> str:
+        if is_fenced(text := visible(text) if len(text) <= _LONGEST else text):
             # Quoted before, its masks too: they must not look like something to mask.
-            inner = text[len(OPEN) : -len(CLOSE)].replace(_QUOTED_MASK, MASK)
-            return quoted(self.redact(inner))
-        text = self.redact(text)
-        return fence(text) if self.fences else text
+            return quoted(self.plain(text[len(OPEN) : -len(CLOSE)].replace(_QUOTED_MASK, MASK)))
+        return fence(self.plain(text))
 
     def _needed(self, error: ToolError) -> bool:
         """Whether there is anything to do, from one look at all texts together."""
@@ -162,8 +192,11 @@ class Guard:
     def _cleaned(self, error: ToolError) -> ToolError:
         given = error._given
         known = tuple(self._sent_secrets(error))
-        mine = self if not known else replace(self, redact=replace(self.redact, values=(*known, *self.redact.values)))
-        changes = {name: mine._part(name, value) for name, value in given.items() if name not in _NEVER_TEXT}
+        redact = replace(self.redact, values=(*known, *self.redact.values)) if known else self.redact
+        mine = replace(self, redact=redact, _room=[max(_MOST, 4 * self.max_chars)])
+        # What says how to go on is looked through first: the rest is what may be too much.
+        order = sorted((name for name in given if name not in _NEVER_TEXT), key=_CONTEXT.__contains__)
+        changes = {name: mine._part(name, given[name]) for name in order}
         changed = {name: value for name, value in changes.items() if not _same(value, given[name])}
         return error.replace(**changed) if changed else error
 
@@ -264,13 +297,13 @@ class Guard:
             question = changed_question(question, cleaned)
         return question_within(question, self.max_chars, self.max_tokens)
 
-    def _ends(self, text: str) -> str:
+    def _ends(self, text: str, longest: int) -> str:
         """The beginning and the end of a very long text.
 
         Each is searched with a margin around it, so that the cut takes no secret's name from its value.
         """
-        head = self.redact(visible(text[: _LONGEST * 3 // 4 + _MARGIN]))[:-_MARGIN]
-        tail = self.redact(visible(text[-(_LONGEST // 4 + _MARGIN) :]))[_MARGIN:]
+        head = self.redact(visible(text[: longest * 3 // 4 + _MARGIN]))[:-_MARGIN]
+        tail = self.redact(visible(text[-(longest // 4 + _MARGIN) :]))[_MARGIN:]
         head = head[: max(head.rfind(" ", -256), head.rfind("\n", -256))] if " " in head[-256:] else head[:-256]
         gap = tail.find(" ", 0, 256)
         tail = tail[gap:] if gap >= 0 else tail[256:]
@@ -279,6 +312,7 @@ class Guard:
 
 # What JSON shows as it is: no control characters, no escapes.
 _PLAIN: Final = bytes(code for code in range(32, 127) if code != ord("\\")) + b"\n"
+_CONTEXT: Final = frozenset({"details", "meta", "debug", "conflicts", "notes"})
 _QUOTED_MASK: Final = "(redacted)"
 _NEVER_TEXT: Final = frozenset({"severity", "strategy", "effect", "kind", "origin", "retry_after", "reset_at"})
 _NAME_KEYS: Final = ("name", "key", "field", "header", "label")

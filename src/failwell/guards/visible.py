@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from failwell.model import pattern
+
+from .secrets.secret_names import is_secret_name
 
 _INVISIBLES: Final = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff"
@@ -44,9 +47,20 @@ def visible(text: str) -> str:
         return text
     text = _LONE_RETURN.sub("\n", text).replace("\u2028", "\n").replace("\u2029", "\n")
     # What cannot be seen goes first, since it could stand inside an escape sequence.
-    text = _ESCAPES.sub("", _INVISIBLE.sub("", text))
+    text = _ESCAPES.sub(_escape, _INVISIBLE.sub("", text))
     text = _CONTROL.sub("\ufffd", text)
     return _STRAY_JOINER.sub("", _JOINER_RUN.sub(r"\1", text))
+
+
+_WORD: Final = pattern(r"[A-Za-z_-]{2,40}")
+
+
+def _escape(found: re.Match[str]) -> str:
+    """Nothing of an escape stays, unless its last letter is the first of a secret's name: then it was no escape."""
+    last = found[0][-1]
+    plain = last.isalpha() and not any(map(str.isdigit, found[0]))
+    following = _WORD.match(found.string, found.end()) if plain else None
+    return last if following and is_secret_name(last + following[0]) and not is_secret_name(following[0]) else ""
 
 
 def one_line(text: str) -> str:

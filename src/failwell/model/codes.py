@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack
 
 from .kinds import EFFECT_OF_KIND, IN_DOUBT, STRATEGY_OF_KIND, Effect, Kind, Strategy
 
@@ -31,9 +31,16 @@ def snake(name: str) -> str:
     return "_".join(word for word in _WORD_START.split(name) if word).lower()
 
 
-@lru_cache(maxsize=2048)
+_LONGEST_KEPT: Final = 80
+
+
 def humanize(name: str) -> str:
     """`InvoiceAlreadyPaid` and `INVOICE_ALREADY_PAID` as `Invoice Already Paid`."""
+    return _humanized(name) if len(name) <= _LONGEST_KEPT else _humanized.__wrapped__(name)
+
+
+@lru_cache(maxsize=2048)
+def _humanized(name: str) -> str:
     words = (word.lower() for word in _WORD_START.split(name) if word)
     return " ".join(_ACRONYMS.get(word, word.capitalize()) for word in words)
 
@@ -191,7 +198,10 @@ def find(name: str | None, *, exact: bool = False) -> Code | None:
 
     Unless `exact`, other spellings of a shipped code count as well: `NotFound`, `not-found`, `not_found`.
     """
-    return _find(name, exact) if name and isinstance(name, str) else None
+    if not name or not isinstance(name, str):
+        return None
+    # A text of any length that somebody sent as a code is not kept.
+    return _find(name, exact) if len(name) <= _LONGEST_KEPT else _find.__wrapped__(name, exact)
 
 
 @lru_cache(maxsize=2048)

@@ -10,6 +10,7 @@ from math import ceil, inf
 from threading import Lock
 from typing import Final
 
+from failwell.guards import DEFAULT
 from failwell.model import ToolError
 
 UNKNOWN: Final = "(unknown)"
@@ -134,8 +135,9 @@ class Stats:
                 row.errors[pair] = row.errors.get(pair, 0) + 1
 
     def _new(self, tool: str) -> _Tool:
-        # The last place is kept for all the tools that have none.
-        if len(self._tools) >= MOST_TOOLS - 1:
+        # A caller may have made it up; and the last place is kept for all the tools that have none.
+        tool = DEFAULT.label(tool)
+        if tool not in self._tools and len(self._tools) >= MOST_TOOLS - 1:
             tool = UNKNOWN
         return self._tools.setdefault(tool, _Tool())
 
@@ -166,4 +168,4 @@ def pair_of(error: ToolError | None) -> tuple[str, str]:
     if error is None:
         return UNKNOWN, UNKNOWN
     code = error.code
-    return error.kind.value, code if code and len(code) <= _LONGEST_CODE else UNKNOWN
+    return error.kind.value, DEFAULT.label(code) if code and len(code) <= _LONGEST_CODE else UNKNOWN

@@ -76,7 +76,7 @@ def log_failure(
             "context": _context(error, context, guard),
             "error": guard(error).to_dict(),
         }
-        led = guard.redact(way(exc)) if crash and exc is not None else None
+        led = guard.plain(way(exc)) if crash and exc is not None else None
         if standard:
             _write(logger, level, fields, led)
         else:
@@ -135,11 +135,9 @@ def _told(error: ToolError) -> str:
 
 def _guarded(names: dict[str, Any], details: str, error: ToolError, guard: Guard) -> dict[str, Json]:
     """What is printed of a failure: the names on one line each, and no secret in any of it."""
-    lines = {name: _line(text(value)[:_LONGEST_NAME]) for name, value in names.items() if isinstance(value, str)}
-    # One look at everything together; most often there is nothing to mask.
-    if guard.passes(error, " ".join((*lines.values(), details))):
-        return {**names, **lines, "details": details}
-    return {**names, **{name: guard.redact(line) for name, line in lines.items()}, "details": guard.text(details)}
+    lines = {name: guard.label(text(value)) for name, value in names.items() if isinstance(value, str)}
+    # One look first; most often there is nothing to mask.
+    return {**names, **lines, "details": details if guard.passes(error, details) else guard.text(details)}
 
 
 def _line(told: str) -> str:

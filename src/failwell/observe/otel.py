@@ -10,6 +10,7 @@ from functools import cache
 from threading import Lock
 from typing import Any, Final
 
+from failwell.guards import DEFAULT
 from failwell.model import Kind, ToolError
 
 from .counters import MOST_CODES, MOST_TOOLS, UNKNOWN, pair_of
@@ -30,6 +31,7 @@ class _Labels:
         self._lock = Lock()
 
     def __call__(self, value: str) -> str:
+        value = DEFAULT.label(value)
         if value in self._known:
             return value
         with self._lock:
@@ -101,12 +103,13 @@ def _mark(trace: Any, span: Any, error: ToolError | None, tool: str, action: str
     # The framework's own word stands where there is one.
     has = getattr(span, "attributes", None) or {}
     said |= {name: value for name, value in usual.items() if name not in has}
-    span.set_attributes({name: value for name, value in said.items() if value is not None})
+    told = {name: DEFAULT.label(value) if isinstance(value, str) else value for name, value in said.items()}
+    span.set_attributes({name: value for name, value in told.items() if value is not None})
     if asked or (error is not None and error.kind in _CALLERS and failed):
         # The last word on a span: the framework sets ERROR for every result that says isError, after this.
         span.set_status(trace.StatusCode.OK)
     elif failed:
-        span.set_status(trace.StatusCode.ERROR, said.get("failwell.error.code"))
+        span.set_status(trace.StatusCode.ERROR, told.get("failwell.error.code"))
 
 
 @cache

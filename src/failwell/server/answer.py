@@ -356,7 +356,7 @@ class Answering:
     ) -> MCPError:
         """The error as one of the protocol's; `number` is what the specification wants, whatever the contract says."""
         guarded = self.options.guard(error)
-        text = self.options.guard.redact
+        text = self.options.guard.plain
         about = {name: text(value) if isinstance(value, str) else value for name, value in about.items()}
         data: dict[str, Any] = {**about, META_KEY: guarded.to_dict()}
         if self.form == jsonrpc.FORMAT.name:

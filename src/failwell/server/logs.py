@@ -37,9 +37,9 @@ class Masking(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         try:
-            record.msg, record.args = self._guard.redact(record.getMessage()), ()
+            record.msg, record.args = self._guard.plain(record.getMessage()), ()
             if record.exc_info and record.exc_info[1] is not None:
-                record.exc_text, record.exc_info = self._guard.redact(_printed(record.exc_info[1])), None
+                record.exc_text, record.exc_info = self._guard.plain(_printed(record.exc_info[1])), None
         except Exception:
             record.msg, record.args, record.exc_info = "A log line could not be written.", (), None
         return True

@@ -8,7 +8,9 @@ from typing import Final
 
 from failwell.model import pattern
 
-from .shapes import PLACEHOLDER, PROSE
+from .assignments import PLACEHOLDER, PROSE
+from .neighbours import masked
+from .values import Span
 
 IsSecret = Callable[[str], bool]
 Reader = Callable[[str, IsSecret, str], str]
@@ -21,7 +23,9 @@ _CDATA: Final = pattern(
     r"(<(?P<name>[A-Za-z][\w.:-]{0,60})(?:\s[^<>]{0,400})?>\s{0,20}<!\[CDATA\[)(?P<text>(?:[^\]]|\](?!\]>)){1,4000})"
 )
 _KEY_AND_VALUE: Final = pattern(
-    r"(<key>\s{0,3}(?P<name>[\w. -]{1,60})\s{0,3}</key>\s{0,40}<(?:string|data)>)(?P<text>[^<>]{1,4000})", re.IGNORECASE
+    r"(<(?P<tag>key|name|dt|td|th|param|field)>\s{0,3}(?P<name>[\w. -]{1,60}?):?\s{0,3}</(?P=tag)>\s{0,40}"
+    r"(?:<(?:string|data|value|val|dd|td)>\s{0,10}){1,2})(?P<text>[^<>]{1,4000})",
+    re.IGNORECASE,
 )
 
 
@@ -52,7 +56,7 @@ def tags(text: str, is_secret: IsSecret, mask: str) -> str:
 
     if "<![CDATA[" in text:
         text = _CDATA.sub(element, text)
-    if "<key>" in text.lower():
+    if "</" in text:
         text = _KEY_AND_VALUE.sub(element, text)
     return _TAG.sub(tag, text) if "=" in text else text
 
@@ -99,15 +103,16 @@ def rows(text: str, is_secret: IsSecret, mask: str) -> str:
         secret = {number for number, name in enumerate(insert["columns"].split(",")) if is_secret(name.strip())}
         if secret:
             spans += _literals(text, insert.end(), secret)
+    # The statement stands before its parameters, after the parameters of the one before.
+    before = 0
     for given in _PARAMETERS.finditer(text):
-        said = text[max(0, text.rfind("[SQL:", 0, given.start())) : given.start()]
+        said = text[max(before, text.rfind("[SQL:", before, given.start())) : given.start()]
+        before = given.end()
         marks = enumerate(_MARKS.finditer(said)) if not secret else ()
         wanted = secret | {number for number, mark in marks if mark["name"] and is_secret(mark["name"])}
         if wanted:
             spans += _literals(text, given.end(), wanted)
-    for start, end in reversed(spans):
-        text = text[:start] + mask + text[end:]
-    return text
+    return masked(text, (Span(start, end, True) for start, end in spans), mask)
 
 
 def _literals(text: str, at: int, wanted: set[int]) -> list[tuple[int, int]]:

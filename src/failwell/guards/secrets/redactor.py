@@ -8,32 +8,39 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from failwell.model import pattern
 
+from .assignments import ASSIGNED, END_OF_ELEMENT, PROSE
+from .neighbours import READERS as BESIDE
+from .neighbours import masked
 from .places import READERS
-from .secret_names import is_secret_name, words_of
-from .shapes import (
-    ASSIGNED,
-    ENTROPIC,
-    LONG_RUN,
-    LONG_VALUE,
-    NAME_WORDS,
-    OPERATORS,
-    PLACE_WORDS,
-    PLACEHOLDER,
-    SHORT_NAMES,
-    cut,
-    marked,
-    places,
+from .rows import ROWS, rows
+from .secret_names import (
+    OTHERS,
+    SHORT,
+    STEMS,
+    alike,
+    folded,
+    is_ambiguous_name,
+    is_bookmark,
+    is_secret_name,
+    unescaped,
+    words_of,
 )
-from .values import Span, drawn, folded_end, harmless, spans, token_end
+from .shapes import ENTROPIC, LONG_RUN, LONG_VALUE, cut, marked
+from .values import COMMON_LASTS, Span, drawn, folded_end, full_name, harmless, is_stand_in, plausible, spans, token_end
 
 MASK: Final = "[redacted]"
+_ROUNDS: Final = 4
+_MOST_KNOWN: Final = 100
 
 _HARMLESS_VALUES: Final = pattern(
-    r"sha(?:1|224|256|384|512)[-_:]|[0-9a-fA-F-]{32,200}$|iVBOR|R0lGOD|/9j/|UklGR|PHN2Zy|Qk[0-9A-Za-z]|AAAAB3|AAAAC3|JVBER|UEsDB"
+    r"sha(?:1|224|256|384|512)[-_:]|(?:0x)?[0-9a-fA-F-]{32,200}$|iVBOR|R0lGOD|/9j/|UklGR|PHN2Zy|Qk[0-9A-Za-z]|AAAAB3|AAAAC3|JVBER|UEsDB"
+    # Certificates and public keys, as they are and in base64 again.
+    r"|LS0tLS1CRUdJTiBDRVJU|LS0tLS1CRUdJTiBQVUJM|MI[GI]\w{1,4}A0GCSqGSIb3DQEBAQUAA4|MIIBIjANBgkq|MFkwEwYHKoZIzj0|MCowBQYDK2Vw"
 )
 # Identifiers that say by their first letters what they identify.
 _TYPED_ID: Final = pattern(
@@ -41,13 +48,17 @@ _TYPED_ID: Final = pattern(
     r"org|proj|ord|inv|pk)[-_](?:test[-_]|live[-_])?[A-Za-z0-9]{8,128}$"
 )
 _HARMLESS_NAMES: Final = pattern(
-    r"(?:sha\d*|hash|md5|etag|digest|checksum|integrity|commit|rev(?:ision)?|version|image|thumbnail|icon|avatar|logo|preview|"
+    r"(?:sha-?\d*|hash|md5|etag|digest|checksum|integrity|commit|rev(?:ision)?|version|image|thumbnail|icon|avatar|logo|preview|"
     r"png|gif|jpe?g|webp|svg|cursor|next|page|id|uid|guid|uuid|path|file|name|url|uri|href|"
-    r"fingerprint|public|pub|pubkey|address|ssh|arn|object|digest|trace|span|request|correlation|nonce)$",
+    r"fingerprint|public|pub|pub_?key|public[_-]?key|address|ssh|arn|object|digest|trace|span|request|correlation|nonce|"
+    r"id-[0-9]|boundary|peer|contract|references|cert(?:ificate)?|crt|evaluated_?key|after|before|marker|continuation|"
+    r"offset|scroll|position|state|gclid|fbclid|debug|(?<![A-Za-z])(?:h1|bh|to|from))$",
     re.IGNORECASE,
 )
 
 
+# The numbers of a public key, in JSON.
+_PUBLIC_PARTS: Final = ("n", "e", "x", "y")
 _PLAIN_PART: Final = pattern(r"[A-Za-z]*[0-9]*")
 _DIGIT: Final = pattern(r"[0-9]")
 _RUN: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_~.+/=:@-"
@@ -75,8 +86,8 @@ class Redactor:
             return True
         worth = (
             (bool(long) and any(len(run) >= 32 for run in LONG_RUN.findall(" ".join(long))))
-            or any(mark in lower and _has(lower, words) for mark, words in PLACE_WORDS.items())
-            or (_has(text, OPERATORS) and _names_something(lower))
+            or _names_something(lower)
+            or any(_has(lower, row.words) for row in ROWS.values())
             or ("\n" in text and _parted(text) is not None)
         )
         return worth and self(text) != text
@@ -88,34 +99,66 @@ class Redactor:
         return not any(LONG_VALUE.search(run) or _marked(run) for run in _long_runs(text))
 
     def __call__(self, text: str) -> str:
-        """`text` with every secret in it masked."""
+        """`text` with every secret in it masked. What is left is looked at again: a mask may show what it stood in."""
+        for _ in range(_ROUNDS):
+            clean = self._masked(text)
+            if clean == text:
+                break
+            text = clean
+        return text
+
+    def _masked(self, text: str) -> str:
         for value in self.values:
             if value in text:
                 text = text.replace(value, self.mask)
         for own in self.patterns:
             text = own.sub(self._kept, text)
         lower = text.lower()
-        for words, place in places():
+        found: set[str] = set()
+        for words, place in rows():
             if _has(lower, words):
-                text = self._placed(place, text)
+                text = self._placed(place, text, found)
         named = bool(self.names) or _names_something(lower)
         for words, read in READERS:
             if named and _has(lower, words):
                 text = read(text, self.secret_name, self.mask)
+        for marks, beside in BESIDE:
+            if named and _has(lower, marks):
+                spanned = list(beside(text, self.secret_name))
+                found.update(text[span.start : span.end] for span in spanned)
+                text = masked(text, spanned, self.mask)
         runs = LONG_RUN.findall(text)
         if (runs and _marked(text)) or ("\n" in text and _parted(text)):
             text = self._marked(text)
         if runs and len(max(runs, key=len)) >= 32 and ("=" in text or ":" in text):
             text = ENTROPIC.sub(self._entropic, text)
         if named:
-            found: set[str] = set()
-            for pattern, mark in ASSIGNED:
+            for pattern, mark, random in ASSIGNED:
                 if mark in text:
-                    text = self._values(pattern, text, found)
-            # What is a secret in one place is one in every other.
-            for value in found:
-                text = text.replace(value, self.mask)
+                    text = self._values(pattern, text, found, random)
+        # What is a secret in one place is one in every other; the longest first, which may hold others.
+        for value in sorted(found, key=lambda value: (-len(value), value))[:_MOST_KNOWN]:
+            text = self._everywhere(value, text)
         return text
+
+    def _everywhere(self, value: str, text: str) -> str:
+        """`text` without a value that was a secret in one place; a word that others may use only where it is quoted."""
+        if len(value) < 5 or value not in text or is_stand_in(value) or self.mask in value:
+            return text
+        if drawn(value):
+            return text.replace(value, self.mask)
+        if not plausible(value):
+            if PROSE.match(value) or is_secret_name(value):
+                return text
+            for quote in _QUOTES:
+                text = text.replace(f"{quote}{value}{quote}", f"{quote}{self.mask}{quote}")
+            return text
+        pieces = text.split(value)
+        shown = pieces[0]
+        for before, after in pairwise(pieces):
+            inside = (before[-1:].isalnum() and value[0].isalnum()) or (after[:1].isalnum() and value[-1].isalnum())
+            shown += (value if inside else self.mask) + after
+        return shown
 
     def secret_name(self, name: str, query: bool = False) -> bool:
         """Whether a value under `name` is a secret."""
@@ -129,15 +172,16 @@ class Redactor:
     def _kept(self, match: re.Match[str]) -> str:
         return ((match["keep"] or "") if "keep" in match.re.groupindex else "") + self.mask
 
-    def _placed(self, pattern: re.Pattern[str], text: str) -> str:
+    def _placed(self, pattern: re.Pattern[str], text: str, known: set[str]) -> str:
         pieces: list[str] = []
         position = 0
         for match in pattern.finditer(text):
-            keep = (match["keep"] or "") if "keep" in pattern.groupindex else ""
+            keep = (match["keep"] or "") if "keep" in match.re.groupindex else ""
             value = match[0][len(keep) :]
-            stands_in = PLACEHOLDER.fullmatch(value.strip("\"'"))
-            if match.start() < position or stands_in or ("drawn" in pattern.groupindex and not drawn(match["drawn"])):
+            stands_in = is_stand_in(value.strip("\"'")) or _EXAMPLE_LOGIN.search(match[0])
+            if match.start() < position or stands_in or not _looks(match):
                 continue
+            known.add(value)
             pieces += [text[position : match.start()], keep, self.mask]
             position = token_end(text, match.end())
         return "".join([*pieces, text[position:]]) if pieces else text
@@ -152,25 +196,36 @@ class Redactor:
             position = max(match.end(), token_end(text, match.end(), marked=True))
         text, pieces, position = "".join([*pieces, text[position:]]), [], 0
         for match in marked().finditer(text):
-            if match.start() >= position:
+            if match.start() >= position and not is_stand_in(match[0]):
                 pieces += [text[position : match.start()], self.mask]
                 position = folded_end(text, token_end(text, match.end(), marked=True))
         return "".join([*pieces, text[position:]])
 
-    def _values(self, pattern: re.Pattern[str], text: str, known: set[str]) -> str:
+    def _values(self, pattern: re.Pattern[str], text: str, known: set[str], random: bool) -> str:
         """`text` without the values of secret names; those that are found nowhere by chance are added to `known`."""
         pieces: list[str] = []
         position = 0
         for match in pattern.finditer(text):
-            if match.start() < position or not self.secret_name(match["name"], bool(match["lead"])):
+            if match.start() < position:
                 continue
-            inside = [Span(match.end(), text.find("</", match.end()), False)] if match["op"] == ">" else None
-            for span in inside or spans(text, match.end(), match["op"], bool(match["lead"])):
+            name = full_name(text, *match.span("name"))
+            sure = self.secret_name(name, bool(match["lead"]))
+            if not sure and not is_ambiguous_name(name):
+                continue
+            # A name of several words is one of many in a sentence.
+            looks = (random and name.lower() not in _DIRECTIVES) or (
+                name != match["name"] and name.lower().endswith(COMMON_LASTS)
+            )
+            inside = _element(text, match.end()) if match["op"] in _ENDS_TAG else None
+            for span in inside if inside is not None else spans(text, match.end(), match["op"], bool(match["lead"])):
+                value = text[span.start : span.end]
                 if span.start < position or harmless(match, span):
                     continue
-                value = text[span.start : span.end]
-                if drawn(value):
-                    known.add(value)
+                if (not sure and (not drawn(value) or _TYPED_ID.match(value))) or (
+                    looks and not plausible(value.strip(_QUOTES))
+                ):
+                    continue
+                known.add(value)
                 pieces += [text[position : span.start], self.mask]
                 position = token_end(text, span.end)
         return "".join([*pieces, text[position:]]) if pieces else text
@@ -180,9 +235,44 @@ class Redactor:
         name = match["keep"].rstrip(" \t\n=:\"'")
         if _HARMLESS_NAMES.search(name) or _HARMLESS_VALUES.match(value) or _TYPED_ID.match(value):
             return match[0]
+        if is_bookmark(name) or is_stand_in(value) or (name in _PUBLIC_PARTS and '"' in match["keep"]):
+            return match[0]
         if _of_words(value) or not _random(value):
             return match[0]
         return match["keep"] + self.mask
+
+
+def _looks(match: re.Match[str]) -> bool:
+    """Whether it looks as the row asks for."""
+    groups = match.re.groupindex
+    if "drawn" in groups:
+        return drawn(match["drawn"])
+    if "phrase" in groups:
+        # Words that were drawn make no sentence.
+        return not any(PROSE.match(word) or word.endswith(_INFLECTED) for word in match["phrase"].split())
+    return "plausible" not in groups or plausible(match["plausible"])
+
+
+# Settings that are nothing else.
+_DIRECTIVES: Final = frozenset("requirepass masterauth rootpw bindpw".split())
+_INFLECTED: Final = ("ed", "ing", "es", "ly", "ters")
+
+
+# As documentation writes it.
+_EXAMPLE_LOGIN: Final = pattern(r"://(?:user(?:name)?|login):(?:pass(?:word|wd)?|pwd)$", re.IGNORECASE)
+_QUOTES: Final = "\"'`"
+_ENDS_TAG: Final = (">", "&gt;", "\\u003e", "\\u003E", "%3E", "%3e")
+_CLOSES: Final = pattern(r"(?:<|&lt;|\\u003[cC]|%3[cC])(?:/|\\/|%2[fF])")
+_FIRST_WORD: Final = pattern(r"[^\s<>\"']{6,400}")
+
+
+def _element(text: str, start: int) -> list[Span]:
+    """What an element holds; of one that nobody closes, the first word, if it looks like a secret."""
+    end = END_OF_ELEMENT.search(text, start, start + 4000)
+    if end is not None and _CLOSES.match(text, end.start()):
+        return [Span(start, end.start(), False)]
+    word = _FIRST_WORD.match(text, start)
+    return [Span(start, word.end(), True)] if word and drawn(word[0]) else []
 
 
 def _long_runs(text: str) -> Iterator[str]:
@@ -226,13 +316,23 @@ def _parted(text: str) -> tuple[int, int] | None:
     return None
 
 
+_SHORT_NAME: Final = pattern(rf"(?:{'|'.join(SHORT)})(?![a-z])|code=")
+
+
 def _names_something(lower: str) -> bool:
     """Whether a name that stands for a secret may be in the text."""
     if "%" in lower and _ESCAPED_LETTER.search(lower):
         from urllib.parse import unquote
 
         lower = unquote(lower)
-    return _has(lower, NAME_WORDS) or SHORT_NAMES.search(lower) is not None or "\ufffd" in lower
+    if "\\u00" in lower:
+        lower = unescaped(lower).lower()
+    if _has(lower, STEMS) or "\ufffd" in lower or _SHORT_NAME.search(lower) is not None:
+        return True
+    if lower.isascii():
+        return False
+    plain = folded(lower).casefold()
+    return _has(plain, OTHERS) or _has(alike(plain), STEMS)
 
 
 def _has(lower: str, words: tuple[str, ...]) -> bool:

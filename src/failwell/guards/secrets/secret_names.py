@@ -1,21 +1,29 @@
-"""Names that stand for secrets: `password`, `dbPassword`, `API-Key`, but not `credential_kind` or `next_token`."""
+"""Names that stand for secrets: `password`, `dbPassword`, `API-Key`, but not `credential_kind` or `next_token`.
+
+The one list of such words. What looks for them in texts, and the first look at a text, are made from it.
+"""
 
 from __future__ import annotations
 
-from functools import lru_cache
+import unicodedata
 from typing import Final
 
 from failwell.model import pattern
 
 # What a name has to end in, as words.
 _ENDINGS: Final = frozenset(
-    "password passwd passphrase passcode pwd pw pass secret token jwt authorization auth credential credentials cookie "
-    "otp cvv cvc pin bearer pat apikey accesskey secretkey privatekey accountkey mnemonic dbpass "
-    "userpass rootpass pgpass storepass keypass psk passwort kennwort senha contrasena wachtwoord losenord salasana "
-    "haslo heslo mdp".split()
+    "password passwd passphrase passcode pwd pw pass secret token jwt authorization auth credential credentials creds "
+    "cookie otp totp cvv cvc pin bearer pat apikey accesskey secretkey privatekey accountkey mnemonic dbpass "
+    "userpass rootpass pgpass storepass keypass requirepass masterauth rootpw bindpw psk passkey privkey passwort "
+    "kennwort senha contrasena wachtwoord losenord salasana haslo heslo mdp motdepasse passord adgangskode parola "
+    "parol sifre jelszo parool lozinka geslo slaptazodis zugangsschlussel".split()
 )
 # The same in writings that have no words in our sense.
-_FOREIGN: Final = ("contraseña", "lösenord", "hasło", "пароль", "密码", "密碼", "パスワード", "비밀번호", "şifre")
+FOREIGN: Final = (
+    "пароль", "секрет", "токен", "密码", "密碼", "口令", "令牌", "密钥", "密鑰", "パスワード", "トークン", "暗証番号",
+    "비밀번호", "암호", "토큰", "mat khau", "รหัสผ่าน", "كلمة المرور", "كلمة السر", "סיסמה", "סיסמא", "κωδικος",
+    "kata sandi", "पासवर्ड",
+)  # fmt: skip
 # What a name written as one word may end in.
 _TAILS: Final = (
     "password", "passwd", "passphrase", "passcode", "apikey", "secret", "token", "accesskey", "secretkey", "masterkey",
@@ -23,32 +31,79 @@ _TAILS: Final = (
 )  # fmt: skip
 _KEY_OF: Final = frozenset(
     "api access secret private encryption signing master account shared auth ssh service client license deploy hmac "
-    "aes rsa storage subscription app application session functions preshared".split()
+    "aes rsa storage subscription app application session functions preshared unseal fcm decryption validation wifi "
+    "wallet".split()
 )
 _PAIRS: Final = frozenset(
     tuple(pair.split())
     for pair in "session id,connect sid,pin code,authorization code,auth code,otp code,security code,backup code,"
-    "backup codes,recovery code,recovery codes,seed phrase,recovery phrase,pass phrase,pass word,de passe,mfa seed,"
-    "totp seed,otp seed,wallet seed,client assertion,code verifier".split(",")
+    "backup codes,recovery code,recovery codes,seed phrase,recovery phrase,pass phrase,pass word,pass code,de passe,"
+    "mfa seed,totp seed,otp seed,wallet seed,client assertion,code verifier,device code,verification code,mfa code,"
+    "sms code,totp code,reset code,login code,community string,access signature,chave api,clave api,"
+    "cle secrete,clave secreta,chave secreta,pin kod".split(",")
 )
 _PLURALS: Final = frozenset("passwords secrets cookies apikeys".split())
 # A number or a word about which one it is does not make it another thing.
 _TRAILING: Final = frozenset(
-    "confirmation confirm repeat again new old current hash value raw plain text data base v".split()
+    "confirmation confirm repeat again new old current hash value raw plain text data base v pem".split()
 )
 # Words that turn a token into a bookmark or a part of speech.
 _HARMLESS_TOKEN: Final = frozenset(
     "next page prev previous continuation cursor pagination sync delta resume start end first last lexer parser "
-    "expected unexpected invalid missing stop eos bos pad special".split()
+    "expected unexpected invalid missing stop eos bos pad special skip scroll watch fencing lock concurrency "
+    "cancellation idempotency ack request".split()
 )
-_HARMLESS_PASS: Final = frozenset("first second by one two boarding ski bus render single multi test".split())
-# Words that ask about a secret rather than hold one.
-_QUESTIONS: Final = frozenset("has is needs requires use uses with without no forgot reset change".split())
+_HARMLESS_PASS: Final = frozenset("first second by one two boarding ski bus render single multi test tests".split())
+# Words that ask about a secret rather than hold one, and words that make an action of it: `reset_password`, but the
+# token for that is one.
+_QUESTIONS: Final = frozenset("has is needs requires use uses with without no".split())
+_ACTIONS: Final = frozenset("forgot reset change".split())
+_ACTED_ON: Final = frozenset("password passwd passphrase passcode pwd pin auth credentials".split())
 # Secrets that may be numbers.
-_NUMERIC: Final = frozenset("password passwd pwd passphrase passcode pin otp cvv cvc secret".split())
+_NUMERIC: Final = frozenset("password passwd pwd passphrase passcode pin otp totp cvv cvc secret".split())
 _IN_QUERY: Final = frozenset("sig signature key code sid session sas hmac credential".split())
+# Words that hold a secret only where it looks like one: others set them to words and numbers.
+_AMBIGUOUS: Final = frozenset(
+    "clave chave jeton cred pepper seed geheimnis kljuc ключ session sess sid tok csrf xsrf ticket community "
+    "signature sig hmac".split()
+)
+
+# What a code may be for that lets somebody in.
+_OPENED: Final = frozenset("access activation unlock door invite".split())
 
 _WORDS: Final = pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_MARKS: Final = pattern("[\u0300-\u036f]+")
+# Letters that are no letter with a mark.
+_LETTERS: Final = str.maketrans("łŁıøØđĐßæÆ", "lLioOdDsaA")
+# Letters of another script that look like ours, in a word that is otherwise of ours.
+_ALIKE: Final = str.maketrans("аеорсхуіѕјԁһкνοραετικ", "aeopcxyisjdhkvopaetik")
+
+
+def folded(name: str) -> str:
+    """The name without the marks on its letters.
+
+    >>> folded("Contraseña")
+    'Contrasena'
+    """
+    if name.isascii():
+        return name
+    # Only what comes apart is put together again: the syllables of Korean are no letters with marks.
+    apart = unicodedata.normalize("NFKD", name)
+    return unicodedata.normalize("NFKC", _MARKS.sub("", apart)).translate(_LETTERS)
+
+
+_OURS: Final = pattern(r"[A-Za-z]{2}")
+_ESCAPED: Final = pattern(r"\\u00([4-7][0-9a-fA-F])")
+
+
+def unescaped(text: str) -> str:
+    """The text with its letters as letters, where JSON wrote them as numbers."""
+    return _ESCAPED.sub(lambda letter: chr(int(letter[1], 16)), text)
+
+
+def alike(text: str) -> str:
+    """The text with our letters in place of those that only look like them."""
+    return text if text.isascii() or not _OURS.search(text) else text.translate(_ALIKE)
 
 
 def words_of(name: str) -> list[str]:
@@ -57,28 +112,46 @@ def words_of(name: str) -> list[str]:
         from urllib.parse import unquote
 
         name = unquote(name)
+    if "\\u00" in name:
+        name = unescaped(name)
     # What stands for a control character was put into the name by somebody, or by accident.
-    name = name.replace("\ufffd", "")
+    name = alike(folded(name.replace("\ufffd", "")))
     return [word.lower() for word in _WORDS.findall(name)]
 
 
-@lru_cache(maxsize=4096)
+# By hash, so that no name of a caller is kept.
+_known: dict[int, bool] = {}
+_MOST_KNOWN: Final = 4096
+
+
 def is_secret_name(name: str, query: bool = False) -> bool:
     """Whether a value under `name` is a secret; `query` for the parameters of a URL, where more names are.
 
     >>> is_secret_name("dbPassword"), is_secret_name("credential_kind"), is_secret_name("next_token")
     (True, False, False)
     """
-    words = words_of(name[-200:])
+    key = ~hash(name) if query else hash(name)
+    found = _known.get(key)
+    if found is None:
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        found = _known[key] = _is_secret(name[-200:], query)
+    return found
+
+
+def _is_secret(name: str, query: bool) -> bool:
+    words = words_of(name)
     while words and (words[-1].isdigit() or (words[-1] in _TRAILING and len(words) > 1)):
         words.pop()
-    if not name.isascii() and name.lower().endswith(_FOREIGN):
+    if (" " in name or not name.isascii()) and folded(name).casefold().rstrip("0123456789_ ").endswith(_FOREIGN_FOLDED):
         return True
     if not words or words[0] in _QUESTIONS:
         return False
     last, before = words[-1], words[-2] if len(words) > 1 else ""
     if last in _PLURALS:
         last = last[:-1]
+    if words[0] in _ACTIONS and last in _ACTED_ON:
+        return False
     if last == "tokens" and before in _KEY_OF | {"refresh", "session", "bearer"}:
         return True
     if last == "token":
@@ -87,9 +160,72 @@ def is_secret_name(name: str, query: bool = False) -> bool:
         return before not in _HARMLESS_PASS
     if last in _ENDINGS or (before, last) in _PAIRS or (last in ("key", "keys") and before in _KEY_OF):
         return True
-    return last.endswith(_TAILS) or (query and last in _IN_QUERY)
+    if last.endswith("token") and last[:-5] in _HARMLESS_TOKEN:
+        return False
+    # In letters of any size the parts are no words.
+    whole = "".join(words[-9:]) if len(last) < 3 and not name.islower() else last
+    return whole.endswith(_TAILS) or (query and last in _IN_QUERY)
+
+
+_FOREIGN_FOLDED: Final = tuple(folded(word).casefold() for word in FOREIGN)
+OTHERS: Final = (*_FOREIGN_FOLDED, *(word for word in _AMBIGUOUS if not word.isascii()))
+"""The words of other writings, to be looked for in a text that is `folded` in lower case."""
+
+
+def is_ambiguous_name(name: str) -> bool:
+    """Whether what stands under `name` is a secret if it looks drawn at random, and something else if it does not.
+
+    >>> is_ambiguous_name("use_token"), is_ambiguous_name("pepper"), is_ambiguous_name("colour")
+    (True, True, False)
+    """
+    words = words_of(name[-200:]) or [name.casefold()]
+    if words[-1] == "id" and len(words) > 1:
+        return words[-2] == "secret" or words[-3:-1] == ["access", "key"]
+    if words[-1] in _AMBIGUOUS or (words[-1] == "code" and not _OPENED.isdisjoint(words[-2:-1])):
+        return True
+    return words[0] in _QUESTIONS | _ACTIONS and is_secret_name("_".join(words[1:]))
+
+
+def is_bookmark(name: str) -> bool:
+    """Whether it is a token that says where to go on: `next_page_token`."""
+    words = words_of(name[-200:])
+    return words[-1:] == ["token"] and words[-2:-1] != [] and words[-2] in _HARMLESS_TOKEN
 
 
 def masks_numbers(name: str) -> bool:
     """Whether even a number under `name` is a secret: a password may be one, a token count is not."""
-    return not _NUMERIC.isdisjoint(words_of(name))
+    words = words_of(name)
+    return not _NUMERIC.isdisjoint(words) or (words[-1:] == ["code"] and is_secret_name(name))
+
+
+# What is looked for in a text before anything else: each name has one of these in it. The short ones are looked for as
+# words, since they are in many others.
+_COMMON: Final = ("pass", "pwd", "secret", "token", "key", "auth", "credential", "cookie", "session", "sessid", "creds")
+# Second words of a pair that are in every other text.
+_EVERYWHERE: Final = frozenset(["code", "codes", "string"])
+
+
+# Keys that are names of other things as often as they are secrets.
+_LOOSE_KEYS: Final = frozenset(
+    "account client session service app application storage license deploy shared subscription functions".split()
+)
+
+
+def is_loose_key(name: str) -> bool:
+    """Whether it is a key that may well be a word: `storage_key`, `client-key`."""
+    words = words_of(name[-200:])
+    return words[-1:] == ["key"] and len(words) > 1 and words[-2] in _LOOSE_KEYS
+
+
+def _stems() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    single = _ENDINGS | set(_TAILS) | _AMBIGUOUS | (_IN_QUERY - {"code", "key"}) | {"phrase", "verifier"}
+    found = {word for word in single if word.isascii() and not any(stem in word for stem in _COMMON)}
+    for left, right in sorted(_PAIRS):
+        if not any(stem in left or stem in right for stem in (*_COMMON, *found)):
+            found.add(left if right in _EVERYWHERE else right)
+    return (*_COMMON, *sorted(word for word in found if len(word) > 4)), tuple(
+        sorted(word for word in found if len(word) <= 4)
+    )
+
+
+STEMS, SHORT = _stems()

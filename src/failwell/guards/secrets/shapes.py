@@ -142,6 +142,21 @@ MARKED: Final[dict[str, str]] = {
     "zapier_webhook": r"hooks\.zapier\.com/hooks/catch/[0-9]{4,12}/[A-Za-z0-9]{5,40}",
     "make_webhook": r"hook\.(?:[a-z0-9]{2,6}\.)?make\.com/[a-z0-9]{20,64}",
     "ifttt_webhook": r"maker\.ifttt\.com/(?:use|trigger/[\w-]{1,60}/(?:json/)?with/key)/[\w-]{20,80}",
+    "jina": r"jina_[A-Za-z0-9_-]{40,80}",
+    "voyage": r"pa-(?=[A-Za-z_-]{0,40}[0-9])[A-Za-z0-9_-]{40,60}",
+    "honeycomb": r"hc(?:[abcx]?ik|xmk)_[a-z0-9]{40,70}",
+    "google_auth": r"AQ\.Ab[A-Za-z0-9_-]{30,80}",
+    "bitcoin": r"[5KL](?=[A-Za-z]{0,40}[0-9])[1-9A-HJ-NP-Za-km-z]{50,51}(?![A-Za-z0-9])",
+    "nostr": r"nsec1[qpzry9x8gf2tvdw0s3jn54khce6mua7l]{50,60}",
+    "cal": r"cal_(?:live|test)_[0-9a-f]{32}",
+    "infisical": r"st\.[0-9a-f]{24}\.[0-9a-f]{32}\.[0-9a-f]{32}",
+    "fal": r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}:[0-9a-f]{32}(?![0-9a-f])",
+    "snyk": r"snyk_(?:uat|sat)\.[A-Za-z0-9]{6,12}\.[A-Za-z0-9_-]{40,400}",
+    "cloudflare": r"cf(?:ut|at|k)_(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9_-]{36,60}",
+    "tencent": r"AKID(?=[A-Za-z]{0,30}[0-9])[A-Za-z0-9]{32}(?![A-Za-z0-9])",
+    "volcengine": r"AKLT(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{36,50}",
+    "intercom": r"dG9rOj[A-Za-z0-9+/]{40,60}={0,2}",
+    "statsig": r"secret-(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{40,60}",
     # The beginnings of private keys in base64.
     "key_base64": r"LS0tLS1CRUdJTi(?:BQUklWQVRF|BSU0EgUFJJVkFUR|BFQyBQUklWQVRF|BPUEVOU1NIIFBSSVZB|BFTkNSWVBURUQg"
     r"|BEU0EgUFJJ|BQR1AgUFJJ)"
@@ -152,255 +167,12 @@ MARKED: Final[dict[str, str]] = {
     r"[A-Za-z0-9_-]{0,8000}){0,3}",
 }
 
-_SCHEME_LEFT: Final = r"(?:(?<![A-Za-z0-9+.-])|(?<=%[0-9A-F][0-9A-F])|(?<=%25[0-9A-F][0-9A-F]))"
-# Places where a secret stands whatever it looks like. The group `keep` is what stays in front of it.
-PLACED: Final[dict[str, str]] = {
-    "private_key": r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-    r"(?:[^-]|-(?!----END )){0,20000}(?:-----END [A-Z0-9 ]{0,40}-----)?",
-    "url_password": rf"(?P<keep>{_SCHEME_LEFT}"
-    r"[a-zA-Z][a-zA-Z0-9+.-]{1,30}:(?:\\?/){2}[^\s/:@\"'<>]{0,200}:)"
-    r"(?![0-9]{1,5}(?:[/?#\s]|$))(?:(?!://)[^\s\"<>]){1,20000}(?=@)",
-    # The same inside a query, with all or some of its marks escaped, once or twice.
-    "url_encoded": rf"(?P<keep>{_SCHEME_LEFT}"
-    r"(?![a-zA-Z0-9+.-]{2,31}://[^\s/:@\"'<>&%]{0,200}:)"
-    r"[a-zA-Z][a-zA-Z0-9+.-]{1,30}(?::|%(?:25)?3A)(?:/|%(?:25)?2F){2}(?!\[|%(?:25)?5B)"
-    r"(?:(?!%(?:25)?(?:3A|2F|40))[^\s/:@\"'<>&]){0,200}(?::|%(?:25)?3A))"
-    r"(?![0-9]{1,5}(?:[/?#&\s\"']|%(?:25)?(?:2F|3F|23|26)|$))"
-    r"(?:(?!(?::|%(?:25)?3A)(?:/|%(?:25)?2F){2})[^\s\"'<>&@]){1,20000}(?=@|%(?:25)?40)",
-    "dsn": r"(?P<keep>(?<![\w:/])[\w.-]{1,60}:)[^\s:@/\"'<>]{1,200}(?=@(?:tcp|unix)\()",
-    "client_flag": r"(?P<keep>\b(?:mysql|mysqldump|mysqladmin|sshpass)\b"
-    r"(?:[ ]-{1,2}[A-Za-z][^\s-]{0,40}){0,6}[ ]-p[ ]?)[^\s-]\S{0,200}",
-    "login_flag": r"(?P<keep>\b(?:(?:docker|podman|buildah|skopeo|nerdctl|helm|crane|oc|az|cf)\b"
-    r"[^\r\n|;]{0,60}?\slogin\b"
-    r"[^\r\n|;]{0,200}?\s-p|(?:twine|mongo(?:sh|dump|restore|import|export)?)\b[^\r\n|;]{0,200}?\s-p"
-    r"|redis-cli\b[^\r\n|;]{0,200}?\s(?:-a|--pass)|ldap[a-z]{2,8}\b[^\r\n|;]{0,200}?\s-w"
-    r"|gh\s{1,3}secret\s{1,3}set\b[^\r\n|;]{0,200}?\s(?:-b|--body)"
-    # Here the flag is the port's, so a number stays.
-    r"|snowsql\b[^\r\n|;]{0,200}?\s-p(?![ =]{1,3}[0-9]{1,5}(?:\s|$))"
-    r"|(?:sqlcmd|bcp)\b[^\r\n|;]{0,200}?\s(?-i:-P))[ =]{1,3}[\"']?)[^\s\"'-][^\s\"']{0,200}",
-    "login_pair": r"(?P<keep>\b(?:sqlplus|sqlldr|expdp|impdp)\s{1,3}(?:-\w{1,10}\s{1,3}){0,3}[^\s/@\"'-]{1,60}/)"
-    r"[^\s@\"']{1,4000}"
-    r"(?=[@\s\"']|$)",
-    # The password stands behind the user or behind the share.
-    "net_use": r"(?P<keep>\bnet\s{1,3}use\s[^\r\n|;]{0,200}?(?:\s/u(?:ser)?:\S{1,100}\s{1,3}"
-    r"|\\{2,4}[^\s\\]{1,100}\\{1,2}\S{1,100}\s{1,3}(?=\S{1,200}\s{1,3}/u)))"
-    r"(?!(?:fail(?:s|ed)|returned|exited|gave|with|and|on|is|was|in|at|error)\b)[^\s\"'/*][^\s\"']{0,200}",
-    "samba": r"(?P<keep>(?<![\w-])-U[ =]?[\"']?[A-Za-z][\w.\\-]{0,60}%)[^\s\"']{1,200}",
-    "piped": r"(?P<keep>\b(?:echo|printf)\s{1,3}(?:-n\s{1,3})?[\"']?)[^\s\"'|]{1,4000}"
-    r"(?=[\"']?\s{0,3}\|[^\r\n]{0,200}(?:-stdin|--with-token|sudo\s{1,3}-S))",
-    "registry": r"(?P<keep>:_(?:auth|authToken|password)\s{1,3})[^\s\"']{6,400}",
-    "rabbit": r"(?P<keep>\brabbitmqctl\b[^\r\n|;]{0,60}\s(?:add_user|change_password"
-    r"|authenticate_user)\s{1,3}\S{1,60}\s{1,3})"
-    r"[^\s\"']{1,200}",
-    "workflow": r"(?P<keep>::add-mask::|::(?:set-output|save-state) name=[\w-]{0,40}(?:token|secret|password|key)"
-    r"[\w-]{0,20}::)"
-    r"[^\s\"']{1,4000}",
-    "environment": r"(?P<keep>(?:^|[\r\n])[ \t]{0,8}(?-i:[A-Z][A-Z0-9_]{0,60})(?<=PASSWORD|..PASSWD|..SECRET|...TOKEN"
-    r"|...._KEY|....PASS)"
-    r"(?:[ ]{2,60}|\t{1,4}))(?=\S{0,100}[0-9])[^\s|]{6,20000}(?=[ \t]{0,40}(?:[\r\n]|$))",
-    "construct": r"(?P<keep>(?:__construct|(?:real_|mysqli_)?connect|ldap_bind|simple_bind_s?|login)\("
-    r"(?:(?:'[^'\r\n]{0,200}'|\"[^\"\r\n]{0,200}\"|[^\s'\",()]{1,60}), ?){1,2}(?P<mark>[\"']))(?P<drawn>"
-    r"[^\"'\r\n]{1,200})(?=[\"']\))",
-    "pgpass": r"(?P<keep>(?<![\w.:/*-])(?=[\w.-]{0,60}[A-Za-z*])[\w.*-]{1,100}:(?:[0-9]{2,5}|\*):[\w.*-]{1,60}:"
-    r"[\w.*-]{1,60}:)"
-    r"(?P<drawn>[^\s:\"']{6,4000})(?=[\s\"']|$)",
-    "cisco": r"(?P<keep>\b(?:password|secret|key)\s[045789]\s)(?:[0-9A-F]{6,200}(?![\w-])|\$\S{6,200})",
-    "redis_auth": r"(?P<keep>[\"']AUTH[\"']\s{1,3}(?:[\"'][^\"'\r\n]{1,60}[\"']\s{1,3})?[\"'])[^\"'\r\n]{1,400}",
-    "mail_auth": r"(?P<keep>(?-i:\bAUTH (?:PLAIN|LOGIN|XOAUTH2|CRAM-MD5) ))[A-Za-z0-9+/]{12,4000}={0,2}",
-    "mail_login": r"(?P<keep>(?-i:\b[A-Z]{1,6}[0-9]{1,6} LOGIN )\S{1,100} )(?P<drawn>[^\s]{1,200})",
-    "pass_command": r"(?P<keep>(?-i:(?:^|[\r\n'\">])[ ]{0,2}PASS ))(?P<drawn>[^\s'\"]{1,4000})(?=['\"]|\\r|\s{0,3}(?:"
-    r"[\r\n]|$))",
-    "told": r"(?P<keep>\b(?:password|passphrase|passcode|passwort|kennwort)\s(?:(?:is|was|to|set to|is set to):?\s)?"
-    r"[\"'“]?)"
-    r"(?P<drawn>[^\s\"'”]{5,4000}[^\s\"'”.,;:!?)])",
-    # Only a word with a digit or a symbol inside: any other may be a word about it.
-    "told_password": r"(?P<keep>\b(?:(?:temporary|initial|default|generated|one-time|new)\s(?:password|passcode|pin)\s"
-    r"(?:is|:)\s|(?:password|passphrase|passcode|passwort|kennwort)(?:\s(?:is|was|ist):?\s"
-    r"|\sfor\s(?:(?:key|user)\s)?(?:'[^'\r\n]{1,200}'|\"[^\"\r\n]{1,200}\"|[^\s:\"']{1,100}):[ ]{1,3}))[\"'“]?)"
-    r"(?=[^\s\"'”]{0,60}(?:[0-9]|\w[@#$%^&!+~][\w@#$%^&!+~]))"
-    r"(?![0-9+-]{1,7}\s[a-z]|[0-9]{1,3}-(?:char|digit|letter|bit|byte|day|month|year)|[<>=({$*]|[a-z_]{2,40}[<>=(]"
-    r"|base64|(?:sha|utf|pbkdf|argon|md|ipv|rfc)[ _-]?[0-9])"
-    r"[^\s\"'”]{3,4000}[^\s\"'”.,;:!?)]",
-    "told_login": r"(?P<keep>\b(?:invalid|incorrect|bad|wrong|failed|rejected)\s(?:login|credentials)(?::|\sfor:?)\s"
-    r"[\"'(]?[\w.@+\\-]{1,100}(?:\s?/\s?|:))(?P<drawn>[^\s\"')/\\][^\s\"')]{5,200})",
-    "told_key": r"(?P<keep>(?:(?:api|access|secret|auth|license|subscription)[ _-]?key|token)[\"']?\s"
-    r"(?:(?:is|was)\s)?"
-    r"(?:(?:not\s)?(?:valid|invalid|rejected|expired|revoked|refused|unknown|wrong))?[:=]?\s{0,2}[\"'(]?)"
-    r"(?P<drawn>[0-9A-Za-z_-]{16,4000})",
-    "told_code": r"(?P<keep>\b(?:verification|security|login|sign-?in|one[- ]time|sms|auth(?:entication)?|access"
-    r"|confirmation|2fa|mfa|otp)"
-    r"\s(?:pass)?code\s{0,2}(?:is|:)\s{1,2})[0-9]{4,8}\b",
-    "your_code": r"\b(?:[A-Z]-)?[0-9]{4,8}(?=\sis\syour\s[\w ]{0,40}\b(?:code|otp|pin|passcode)\b)",
-    "phrase": r"(?P<keep>\b(?:mnemonic|seed phrase|recovery phrase|seed)[\"']?\s{0,3}(?:is|[:=])\s{0,3}[\"']?)(?:"
-    r"[a-z]{3,8}\s){11,23}[a-z]{3,8}",
-    "foreign": r"(?P<keep>(?:contraseña|lösenord|hasło|пароль|密码|密碼|パスワード|비밀번호|şifre)"
-    r"[\"']?\s{0,3}[:=：]\s{0,3}[\"']?)(?=[^\s\"']{0,60}[0-9])(?=[^\s\"']{0,60}[A-Za-z])[^\s\"',]{5,200}",
-    "putty": r"(?P<keep>Private-(?:Lines|MAC|Hash)[^\r\n]{0,20})(?:\s{1,2}[A-Za-z0-9+/=]{16,80}){1,200}",
-    "crypt": r"\$(?:1|2[abxy]?|5|6|7|y|apr1|argon2(?:i|d|id))\$[A-Za-z0-9./=,$+]{20,200}"
-    r"|\bpbkdf2_sha[0-9]{1,3}\$[0-9]{1,9}\$[A-Za-z0-9+/=$]{20,200}|\bSCRAM-SHA-[0-9]{1,3}\$[0-9]{1,9}:"
-    r"[A-Za-z0-9+/=$:]{20,300}"
-    r"|\b(?:scrypt|pbkdf2):[\w:]{1,40}\$[A-Za-z0-9]{1,64}\$[0-9a-f]{32,256}"
-    r"|\{(?:SSHA|SHA|SMD5|MD5|CRYPT|PBKDF2)[\w-]{0,12}\}[A-Za-z0-9+/=$.]{16,300}",
-    "okta": r"(?P<keep>\bSSWS\s{1,3})[A-Za-z0-9_-]{16,100}",
-    "url_token": r"(?P<keep>(?<![A-Za-z0-9+.-])[a-zA-Z][a-zA-Z0-9+.-]{1,30}://)[A-Za-z0-9_-]{24,400}(?=[:@])",
-    "oracle": r"(?P<keep>jdbc:oracle:[a-z0-9]{2,8}:[^/\s@]{1,100}/)[^\s@]{1,4000}(?=@)",
-    "header": r"(?P<keep>(?<![A-Za-z0-9])(?:proxy-)?authorization[\"']?\s{0,3}[:=]\s{0,3}+(?P<quote>[\"'])?+"
-    r"(?:(?:bearer|basic|digest|token|negotiate|ntlm|apikey|aws4-hmac-sha256|key)\s{1,3}+)?+)"
-    r"(?!(?:the|a|an|no|not|header|is|was|must|required|missing|failed|error|denied|invalid|expected)\b|[<{$\[*])"
-    r"(?(quote)[^\r\n\"']{1,4000}|(?:[^\r\n\"']|\"[^\"\r\n]{0,400}\"|'[^'\r\n]{0,400}'){1,4000})",
-    "cookie": r"(?P<keep>(?<![A-Za-z0-9])(?:set-)?cookie[\"']?\s{0,3}[:=]\s{0,3}[\"']?)"
-    r"(?!(?:samesite|path|domain|expires|max-age|secure|httponly)\b)(?=[^\s=;\"']{1,100}=)[^\r\n\"']{1,4000}",
-    "scheme": r"(?P<keep>(?<![A-Za-z0-9])(?:bearer|basic)\s{1,3})"
-    r"(?=[A-Za-z0-9._~+/-]{0,60}[0-9=+/]|dXN|YWR|cm9|YXBp|Z3V)[A-Za-z0-9._~+/-]{8,4000}={0,2}(?![A-Za-z0-9=])",
-    "scheme_token": r"(?P<keep>(?<![A-Za-z0-9])bearer\stoken\s[\"']?)(?P<drawn>[A-Za-z0-9._~+/-]{6,4000}={0,2})",
-    "azure_account": r"(?P<keep>\bfs\.azure\.account\.key(?:\.[\w-]{1,60}){0,8}[\"']?\s{0,3}[=:,\s]\s{0,3}[\"']?)"
-    r"[A-Za-z0-9+/]{16,200}={0,2}",
-    "user_flag": r"(?P<keep>(?<![\w-])(?:-u|--user|--proxy-user|--cert)[ =][\"']?[^\s:\"'<]{1,100}:)"
-    r"(?!\$[A-Z_{(]|[<{]|[0-9]{1,6}(?:[\s\"']|$))[^\s\"']{1,400}",
-    "netrc": r"(?P<keep>\b(?:login|user)\s{1,3}\S{1,100}\s{1,3}password\s{1,3})\S{1,400}",
-    "sql": r"(?P<keep>\b(?:(?:password|identified(?:\s{1,3}with\s{1,3}\S{1,60})?\s{1,3}by)\s{1,3}|(?-i:PASSWORD)\()"
-    r"[\"'])[^\"'\r\n]{1,400}",
-    "encoded": r"(?P<keep>(?:token|secret|password|passwd|pwd|key|signature|sig)(?:%22)?(?:%3D|%3A)(?:%22)?)"
-    r"(?:[^&\s\"'%<>]|%(?!0[AD]|2[026C]|3[BCE]|5D|7[CD])[0-9A-F]{2}){1,4000}",
-    "wifi": r"(?P<keep>\bWIFI:[^\r\n]{0,200};P:)[^;\r\n]{1,100}",
-}
-
-# A name that is set to something, as in code, JSON, YAML, headers and queries. Whether it stands for a secret is asked
-# of `names`; the value is read from where the match ends. A control character inside the name does not part it.
-_SET: Final = r"(?::=|={1,3}|->|::(?=\s)|:)[>›]?\s{0,20}(?:[|>][-+]?\s{1,20})?"
-NAMED: Final = pattern(
-    r"(?P<lead>[?&])?(?<![A-Za-z0-9_.%\ufffd])(?P<name>[A-Za-z0-9_][A-Za-z0-9_.%\ufffd-]{1,1000})"
-    rf"(?P<op>\\{{0,7}}(?:[\"'\]]{{0,3}}|&quot;|\\?u002[27])\s{{0,20}}{_SET})"
-)
-# The same on a command line, in a list of arguments, and in a Dockerfile.
-FLAG: Final = pattern(
-    r"(?P<lead>)(?:(?<![\w-])--?|(?<!\w)(?:ENV|ARG|SETX?|setx?)[ ]{1,3})(?P<name>[A-Za-z][\w-]{1,60})"
-    r"(?P<op>[ ]{1,3}|[\"'],\s{0,3})(?!\s|-(?![\w-]{15}))"
-)
-ELEMENT: Final = pattern(r"(?P<lead>)<(?P<name>[A-Za-z][\w.:-]{1,60})(?:\s[^<>]{0,200})?(?P<op>>)(?=[^<>]{1,4000}</)")
-# A name and its value side by side, as in `define('DB_PASSWORD', '…')` and in lists of headers.
-PAIR: Final = pattern(r"(?P<lead>)(?<=[\"'])(?P<name>[A-Za-z][\w.-]{1,80})(?P<op>[\"'],\s{0,3})(?=[bru]?[\"'])")
-# A name given as the value of another: `{"name": "password", "value": "…"}`.
-TITLED: Final = pattern(
-    r"(?P<lead>)\b(?:name|key|field|header)[\"']?\s{0,3}[:=]\s{0,3}[\"'](?P<name>[A-Za-z][\w.:-]{1,100})"
-    r"(?P<op>[\"'][^\"'{}<>\r\n]{0,60}[\"']?value[\"']?\s{0,3}[:=]\s{0,3})(?=[bru]?[\"'])",
-    re.IGNORECASE,
-)
-# How validators tell about a value: the path on one line and the value in the next, or in two members of an object.
-REPORTED: Final = pattern(
-    r"(?P<lead>)(?:^|(?<=\n))(?:[\w-]{1,60}\.){0,8}(?P<name>[\w-]{1,60})\r?"
-    r"(?P<op>\n[ ]{2,8}[^\r\n]{1,400}?\binput_value=)(?=[\"'])"
-)
-LOCATED: Final = pattern(
-    r"(?P<lead>)[\"']loc[\"']\s{0,2}:\s{0,2}[\[(][^\]()\r\n]{0,200}?[\"'](?P<name>[\w.-]{1,60})[\"'](?:,\s{0,2}"
-    r"[0-9]{1,6})?[\])]"
-    r"(?P<op>[^{}\r\n]{0,400}?[\"']input[\"']\s{0,2}:\s{0,2})(?=[\"'])"
-)
-# Each with what a text must hold for it, in lower case.
-ASSIGNED: Final = (
-    (ELEMENT, "</"),
-    (NAMED, ""),
-    (FLAG, ""),
-    (PAIR, ","),
-    (TITLED, "value"),
-    (REPORTED, "input_value="),
-    (LOCATED, "input"),
-)
-
-# Words that follow "password:" in a sentence about passwords rather than in one that gives one away.
-PROSE: Final = pattern(
-    r"(?:(?:is|was|are|were|must|should|may|can|cannot|could|has|have|had|not|no|the|a|an|of|for|in|on|at|to|and|or"
-    r"|too|"
-    r"required|missing|invalid|expired|incorrect|wrong|empty|unknown|null|none|nil|undefined|true|false|string|str|int|"
-    r"integer|number|object|array|boolean|optional|field|value|length|type|expected|please|use|enter|your|this|that|it|"
-    r"bearer|basic|digest|token|password|secret|key|header|format|malformed|rejected|denied|failed|revoked|does|did|"
-    r"never|already|used|shorter|longer|minimum|maximum|unset|blank|redacted|hidden|masked|input|"
-    r"authentication|refresh|access|auth|yes|no|needs|takes|requires|option|flag|argument|with|from|by|if|when|"
-    r"obbligatori[oa]|obligatori[oa]|requerid[oa]|obligatoire|requise?|erforderlich|pflichtfeld|vereist|krävs"
-    r"|pakollinen|"
-    r"wymagane|zorunlu|campo|ungültig|ongeldig|ogiltigt)(?![\w-])"
-    r"|\[redacted|[*•x.]{3,80}(?!\w)|<|\$[{(A-Z]|\$\d{1,2}(?![\w$])|=|\{\{|%[s(]|\?(?!\w)|[:@]\w{1,30}$)",
-    re.IGNORECASE,
-)
-
 # A long value with every sort of character in it, set to any name at all.
 ENTROPIC: Final = pattern(
     r"(?P<keep>(?<![A-Za-z0-9_])[A-Za-z_][A-Za-z0-9_.-]{0,60}[\"']?\s{0,2}[=:]\s{0,2}[\"']?)"
     r"(?P<value>[A-Za-z0-9+/_-]{32,200}={0,2})(?![A-Za-z0-9+/_=-]|(?<==)\[redacted)"
     r"(?:%(?:2[BFbf]|3[Dd])[A-Za-z0-9+/_-]{0,200}){0,20}"
 )
-
-
-_KEYS_OF: Final = ("api", "access", "secret", "auth", "license", "subscription")
-# A row is tried only where one of its words stands, in lower case: asking for a word is far cheaper than a pattern.
-WORDS_OF: Final[dict[str, tuple[str, ...]]] = {
-    "private_key": ("private key",),
-    "url_password": ("://", ":\\/\\/"),
-    "url_encoded": ("%3a", "%2f", "%40", "%253a", "%252f", "%2540"),
-    "url_token": ("://",),
-    "oracle": ("jdbc:oracle",),
-    "header": ("authorization",),
-    "cookie": ("cookie",),
-    "scheme": ("bearer", "basic"),
-    "scheme_token": ("bearer",),
-    "azure_account": ("account.key",),
-    "user_flag": ("-u", "-user", "--cert"),
-    "netrc": ("password",),
-    "sql": ("password", "identified"),
-    "encoded": ("%3d", "%3a"),
-    "wifi": ("wifi:",),
-    "dsn": ("@tcp(", "@unix("),
-    "client_flag": ("mysql", "sshpass"),
-    "login_flag": ("login", "twine", "mongo", "redis-cli", "ldap", "sqlcmd", "bcp ", "secret set", "snowsql"),
-    "login_pair": ("sqlplus", "sqlldr", "expdp", "impdp"),
-    "net_use": ("/user:", "/u:"),
-    "samba": ("-u",),
-    "piped": ("-stdin", "--with-token", "sudo -s"),
-    "registry": (":_auth", ":_password"),
-    "rabbit": ("rabbitmqctl",),
-    "workflow": ("::add-mask", "::set-output", "::save-state"),
-    "environment": ("pass", "secret", "token", "_key"),
-    "construct": ("__construct(", "connect(", "bind", "login("),
-    "pgpass": (":5432:", ":*:", ":5433:", ":6432:"),
-    "cisco": ("password ", "secret ", "key "),
-    "redis_auth": ('"auth"', "'auth'"),
-    "mail_auth": ("auth ",),
-    "mail_login": (" login ",),
-    "pass_command": ("pass ",),
-    "told": ("password", "passphrase", "passcode", "passwort", "kennwort"),
-    "told_password": ("password", "passphrase", "passcode", "passwort", "kennwort", " pin "),
-    "told_login": ("login:", "login for", "credentials:", "credentials for"),
-    "told_key": ("token", *(f"{what}{apart}key" for what in _KEYS_OF for apart in ("", " ", "_", "-"))),
-    "told_code": ("code is ", "code: "),
-    "your_code": (" is your ",),
-    "phrase": ("mnemonic", "seed", "recovery phrase"),
-    "foreign": ("contraseña", "lösenord", "hasło", "пароль", "密码", "密碼", "パスワード", "비밀번호", "şifre"),
-    "putty": ("private-",),
-    "crypt": (
-        "$1",
-        "$2",
-        "$5$",
-        "$6$",
-        "$7$",
-        "$y$",
-        "$apr1$",
-        "$argon2",
-        "pbkdf2",
-        "scram-sha-",
-        "scrypt:",
-        "{s",
-        "{md5}",
-        "{c",
-        "{p",
-    ),
-    "okta": ("ssws",),
-}
-
-
-@cache
-def places() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
-    """The places and the words that ask for them, compiled when the first suspicious text comes along."""
-    return tuple((WORDS_OF[name], re.compile(row, re.IGNORECASE)) for name, row in PLACED.items())
 
 
 # Marks that nothing else has, so that not even a letter in front of them makes them part of a word.
@@ -428,7 +200,8 @@ _HEADS: Final = {
 # Rows that begin like many a word does.
 _NO_HEAD: Final = frozenset(
     "airtable crates nuget mailgun launchdarkly firebase cloudflare_origin octopus resend firecrawl fireworks pulumi "
-    "render infracost adafruit facebook square_access artifactory".split()
+    "render infracost adafruit facebook square_access artifactory bitcoin fal voyage infisical cal statsig "
+    "google_auth".split()
 )
 
 
@@ -449,46 +222,6 @@ def cut() -> re.Pattern[str]:
         r"(?:[A-Za-z0-9_~+/=.%-]{0,400}[A-Za-z0-9_~+/=-])?"
     )
 
-
-PLACEHOLDER: Final = pattern(
-    r"(?:none|null|nil|undefined|same-origin|include|omit|true|false|yes|no|required|missing|empty|unset|redacted|hidden|string|[*•x.]{2,80}|<"
-    r"[^<>]{0,80}>|"
-    r"\$\{[^{}]{0,80}\}?|\$\([^()]{0,80}\)?|(?-i:\$[A-Z_][A-Z0-9_]{0,60})|\$[0-9]{1,2}|\{\{[^{}]{0,80}\}?\}?|%s"
-    r"|%\(\w{1,60}\)?s?|\?|"
-    r":[a-z_]\w{0,60}|(?-i:@[a-z_]{1,20})|[\[(]redacted[\])]|=|env\.\w{1,60}|process\.env\.\w{1,60})",
-    re.IGNORECASE,
-)
-
-# What a text must hold before any of the rows can apply, by a character without which none of the words can be there.
-PLACE_WORDS: Final = {
-    ":": ("://", ":\\/\\/", "jdbc:oracle", "wifi:", "::add-mask", "::set-output", "::save-state", "code: ", "scrypt:",
-          ":5432:", ":*:", ":5433:", ":6432:", "/user:", "/u:", "login:"),
-    "%": ("%3a", "%3d", "%2f", "%40", "%253a", "%252f", "%2540"),
-    "$": ("$1", "$2", "$5$", "$6$", "$7$", "$y$", "$apr1$", "$argon2"),
-    "@": ("@tcp(", "@unix("),
-    "(": ("__construct(", "connect(", "bind", "login("),
-    "{": ("{s", "{md5}", "{c", "{p"),
-    " -": ("-u", "-user", "--cert", "-stdin", "sudo -s", "sql", "login", "twine", "mongo", "redis-cli", "ldap", "bcp "),
-    "-": ("-u", "private-", "scram-sha-"),
-    "/": ("sqlplus", "sqlldr", "expdp", "impdp"),
-    "": ("pass", "secret", "token", "key", "auth", "cookie", "bearer", "basic", "identified", " pin ", "code is ",
-         " is your ", "mnemonic", "seed", "phrase", "kennwort", "pbkdf2", "ssws", "login ", "rabbitmqctl",
-         "credentials"),
-}  # fmt: skip
-# Without one of these nothing is set to anything.
-OPERATORS: Final = (
-    "=", ":", " -", '"-', "'-", "->", "</", "ENV ", "ARG ", "SET", "set", "',", '",', "values", "VALUES", "└",
-)  # fmt: skip
-NAME_WORDS: Final = (
-    "pass", "pwd", "secret", "token", "key", "auth", "credential", "cookie", "session", "sessid", "signature", "jwt",
-    "hmac", "bearer", "mnemonic", "seed", "assertion", "verifier", "kennwort", "senha", "contrasena", "wachtwoord",
-    "losenord", "salasana",
-)  # fmt: skip
-# Names too short to look for as words: only where they are set to something.
-SHORT_NAMES: Final = pattern(
-    r"(?:sid|sig|sas|otp|cv[vc]|pin|pat|pw|psk|mdp|has[lł]o|heslo|code)[0-9_.\w]{0,12}[\\\"'\])]{0,6}\s{0,20}(?:[:=]"
-    r"|->|,)"
-)
 
 LONG_RUN: Final = pattern(r"[A-Za-z0-9_~.+/=:@…-]{16,}")
 # What a random value consists of.

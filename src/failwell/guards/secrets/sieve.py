@@ -10,7 +10,8 @@ from typing import Final
 
 from failwell.guards.fence import MARKS, WORDS
 
-from .shapes import NAME_WORDS, WORDS_OF
+from .rows import ROWS
+from .secret_names import SHORT, STEMS
 
 # How often a character comes up among a thousand of JSON with English in it; what is not here hardly does.
 _OFTEN: Final = dict(
@@ -55,15 +56,10 @@ _OFTEN: Final = dict(
     )
 )
 _RARE: Final = 10
-# Names that are whole words, or words before one of those that `names` overlooks.
-_WHOLE: Final = ("otp", "cvv", "cvc", "pin", "pat", "pw", "psk", "mdp", "haslo", "heslo", "sid")
-_TAIL: Final = r"(?:(?![a-z])|(?=code|conf|repeat|again|new|old|curr|hash|value|raw|plain|text|data|base|v))"
-# The first words of names that only two words make, what is a name in a query, and letters written as numbers.
-_MORE: Final = (
-    *("security", "backup", "recovery", "mfa", "wallet"),
-    *("sig=", "sas=", "code="),
-    *("%2", "%3", "%4", "%5", "%6", "%7"),
-)
+# A short name is a whole word, or stands before one of those that `secret_names` overlooks.
+_TAIL: Final = r"(?:(?![a-z])|(?=code|conf|repeat|again|new|old|curr|hash|value|raw|plain|text|data|base|pem|v))"
+# What is a name in a query, and letters written as numbers.
+_MORE: Final = ("sig=", "sas=", "code=", "%2", "%3", "%4", "%5", "%6", "%7")
 
 
 Search = Callable[[str], object]
@@ -105,7 +101,7 @@ def _around(letter: str, word: str, tail: str) -> str:
 @cache
 def _all(fences: bool) -> tuple[Search, ...]:
     posing = (*WORDS, *MARKS) if fences else ()
-    return searches(chain(NAME_WORDS, _MORE, posing, *WORDS_OF.values()), _WHOLE)
+    return searches(chain(STEMS, _MORE, posing, *(row.words for row in ROWS.values())), SHORT)
 
 
 def suspicious(lower: str, fences: bool = True) -> bool:

@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 from failwell.model import pattern
 
-from .secret_names import is_secret_name
-from .shapes import PLACEHOLDER, PROSE
+from .assignments import PLACEHOLDER, PROSE
+from .secret_names import is_loose_key, is_secret_name, masks_numbers
 
 
 class Span(NamedTuple):
@@ -24,19 +24,27 @@ class Span(NamedTuple):
 _BEFORE: Final = (
     r"-\s{1,4}|string\(\d{1,6}\)\s{1,3}|\[\]\w{1,20}(?=\{)"
     r"|(?:[A-Z][\w.:<>]{0,60}|str|bytes|secret)\((?=[\w.:]{0,60}[(\"'])|[bruBRUNfF]{1,2}(?=[\"'])"
+    r"|[*&]{1,2}(?=[\"'])|<<(?=\")"
 )
 _PREFIX: Final = pattern(rf"(?:{_BEFORE}){{0,4}}")
 # In YAML an anchor or a tag, too, unless another assignment follows: then it is the value itself.
 _TAGGED: Final = pattern(
     r"(?:&(?P<anchor>\w{1,40})|!{1,2}(?P<tag>[\w/-]{1,30}))\s{1,3}+(?![\w.-]{1,60}(?:=|:\s))(?:[|>][-+]?\s{1,20})?"
 )
+# Tags of YAML that say where the value is to be found.
+_REFERENCES: Final = frozenset("ref getatt importvalue vault env env_var secretref reference include".split())
 _ITEM_PREFIX: Final = pattern(rf"(?:{_BEFORE}|(?:&\w{{1,40}}|!{{1,2}}[\w/-]{{1,30}})\s{{1,3}}(?=[\"'])){{0,4}}")
 _OPENING: Final = pattern(r"[\[({]\s{0,20}")
 _COLON: Final = pattern(r"\s{0,3}(?::|=>)\s{0,20}")
 _COMMA: Final = pattern(r"\s{0,20},\s{0,20}")
 _PLAIN_ITEM: Final = pattern(r"[^,{}\[\]()\"'\r\n]{1,60}")
-_QUOTE: Final = pattern(r"\\{1,7}[\"']|\\u002[27]|&quot;|&#3[49];|\"\"\"|'''|[\"'“`]")
-_CLOSING: Final = {"“": "”"}
+_QUOTE: Final = pattern(
+    r"\\{1,7}[\"']|\\u002[27]|\\x2[27]|&quot;|&#(?:3[49]|x2[27]);|%2[27]|\"\"\"|'''"
+    r"|''(?=[^\s',;)}\]])|[\"'“`„«»「『‘‚＂´]"
+)
+_CLOSING: Final = {
+    "“": "”", "„": "“”", "«": "»", "»": "«", "「": "」", "『": "』", "‘": "’", "‚": "‘’", "＂": "＂", "´": "´",
+}  # fmt: skip
 _INNER: Final = {
     mark: re.compile(
         rf"((?:[^{mark}\\\r\n]|\\.){{0,4000}})(?:{mark}|((?:\\?\r?\n[^{mark}\r\n]{{0,400}}){{1,4}}){mark})?"
@@ -75,11 +83,16 @@ def spans(text: str, at: int, op: str = "", query: bool = False) -> list[Span]:
         return [Span(at, glued.end(), True)]
     begin, at = at, _prefixed(text, at)
     tagged = _TAGGED.match(text, at) if ":" in op else None
+    if tagged and (tagged["tag"] or "").lower() in _REFERENCES:
+        return []
     if tagged and not drawn(tagged["anchor"] or tagged["tag"]):
         at = _prefixed(text, tagged.end())
     if at > begin and text[at - 1] == "(":
         # A wrapper may hold more than one text.
         return list(_items(text, at - 1))
+    if (code := _CODE.match(text, at)) and text[code.end() - 1] == "(":
+        # What a call is given, where that looks like a secret.
+        return [span for span in _items(text, code.end() - 1) if drawn(text[span.start : span.end])]
     if text[at : at + 1] in ("[", "(", "{"):
         found = list(_items(text, at))
         if found or _QUOTE.match(text, _inside(text, at)):
@@ -145,7 +158,12 @@ def _string(text: str, at: int) -> tuple[int, int, int] | None:
             return None
         end = found.end(2) if found[2] else found.end(1)
         return start, end, found.end()
-    closing = _CLOSING.get(mark, mark)
+    if closers := _CLOSING.get(mark):
+        line = text.find("\n", start, start + 4000)
+        stop = line if line >= 0 else start + 4000
+        end = min((at for each in closers if (at := text.find(each, start, stop)) >= 0), default=-1)
+        return None if end < 0 else (start, end, end + 1)
+    closing = mark
     end = text.find(closing, start, start + 4000)
     # Of quotes inside quotes each has one more backslash than the ones around it.
     while end > 0 and mark[0] == "\\" and text[end - 1] == "\\":
@@ -184,6 +202,64 @@ def drawn(value: str) -> bool:
     return not all(_PLAIN_PART.fullmatch(part) for part in _PARTS.split(value))
 
 
+# The tokens of documentation: an example by its own words, or nothing but the letter x.
+_EXAMPLE: Final = pattern(r"[A-Za-z0-9+/]{6,60}EXAMPLE(?:KEY)?|[A-Za-z_-]{0,12}[-_]?x{6,80}|hooks\.\S{1,60}X{16,40}")
+# The name of a secret is put together from words about it: `default-token-x7k2p`.
+_NAMES_ONE: Final = pattern(
+    r"[a-z0-9.]{1,40}-(?:tokens?|secrets?|credentials?|creds?|certs?|tls|keys?)(?:-[a-z0-9]{1,12})?"
+)
+
+
+def is_stand_in(value: str) -> bool:
+    """Whether it stands where a secret would: a placeholder, a variable, an example."""
+    return PLACEHOLDER.fullmatch(value) is not None or _EXAMPLE.fullmatch(value) is not None
+
+
+_ALGORITHM: Final = pattern(
+    r"(?:sha|utf|pbkdf|argon|md|ipv|rfc|base|oauth|aes|rsa|hs|rs|es|ed|http|tls|ssl|v|win|x|java|py(?:thon)?)"
+    r"[ _-]?v?[0-9]"
+    r"|[0-9]{1,4}[- ]?(?:char|digit|letter|bit|byte|day|month|year|hour|min|sec|ms|kb|mb)",
+    re.IGNORECASE,
+)
+_INNER_MARK: Final = pattern(r"\w[@#$%^&!+~*]")
+
+
+def plausible(value: str) -> bool:
+    """Whether it may be a password that somebody thought of: a word with a digit or a symbol, which few words have."""
+    value = value.strip("*_.,;:!?")
+    if len(value) < 6 or value[0] in "<{$(-[/@:%" or _ALGORITHM.match(value) or not any(map(str.isalpha, value)):
+        return False
+    return any(map(str.isdigit, value)) or _INNER_MARK.search(value) is not None
+
+
+_SWITCH: Final = pattern(r"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])")
+
+
+def random(value: str) -> bool:
+    """The same where nothing but a word before it speaks for a secret: not `v1alpha1`, not `base64url`."""
+    if len(value) < 8 or not drawn(value):
+        return False
+    mixed = not (value.islower() or value.isupper())
+    return mixed if len(value) < 10 else mixed or len(_SWITCH.findall(value)) >= 4
+
+
+# Words that say what something is only together with the word before them.
+_NEEDS_MORE: Final = frozenset(
+    "key keys code codes passe sandi khẩu phrase id signature seed api string kod secreta secrète secrete المرور "
+    "السر passcode".split()
+)
+_WORDS_BEFORE: Final = pattern(r"(?:[^\W_][\w-]{0,19} ){1,2}$")
+
+
+def full_name(text: str, start: int, end: int) -> str:
+    """The name between two places, with the words before it where it is no name without them: `API key`."""
+    name = text[start:end]
+    if name.isdigit() or name.lower() in _NEEDS_MORE:
+        before = _WORDS_BEFORE.search(text[max(0, start - 42) : start])
+        name = before[0] + name if before else name
+    return name
+
+
 _WORD: Final = pattern(r"[^\W\d_]{1,40}|[0-9]{1,3}(?:-[0-9]{1,3})?")
 _SETTING: Final = pattern(r"[a-z_]{2,40}=[^=]")
 _ABOUT: Final = ("unexpected ", "invalid ", "missing ", "expected ", "unknown ", "bad ", "next ")
@@ -195,6 +271,11 @@ _MECHANISM: Final = pattern(
 )
 _COOKIE_ATTRIBUTE: Final = pattern(r"(?:samesite|path|domain|expires|max-age)=", re.IGNORECASE)
 _PATH: Final = pattern(r"[/~]|[A-Za-z]:\\")
+_VERSION: Final = pattern(r"[0-9]{1,4}(?:\.[0-9x*]{1,4}){1,4}")
+_COUNT: Final = pattern(r"[0-9]{1,6}%?")
+_OF_DIGITS: Final = ("pin", "otp", "cvv", "cvc")
+# What a permission may be for: `secret:write`.
+_SCOPE: Final = pattern(r"(?:read|write|list|get|create|delete|update|manage|view|edit)")
 # Code that gets a value from elsewhere: a call, an index, a keyword.
 _CODE: Final = pattern(
     r"(?:await|new|yield|lambda|typeof|function)(?=\s)"
@@ -209,27 +290,54 @@ def harmless(match: re.Match[str], span: Span) -> bool:
     text = match.string
     name, op, shown = match["name"], match["op"], text[span.start : span.end]
     value = shown.strip("\\\"'{}")
-    if not value or value[0] == "…" or PLACEHOLDER.fullmatch(value):
+    if not value or value[0] == "…" or is_stand_in(value) or is_stand_in(shown) or shown.strip("([{}])") == "redacted":
         return True
     if len(value) < 6 and not any(map(str.isalnum, value)):
         return True
     lower = name.lower()
+    if not span.quoted and not value.isascii() and not any(each.isascii() and each.isalnum() for each in value):
+        # A word of another script, in a sentence about the secret.
+        return True
     if match["lead"] and not is_secret_name(name) and not _SIGNED.search(name):
         # In a query `key` and `code` are often words: only what looks drawn at random is a secret.
-        return len(value) < 16 or value.isalpha()
+        return (len(value) < 16 or value.isalpha()) and not random(value)
     if lower.endswith("cookie") and (_COOKIE_ATTRIBUTE.match(value) or not ("=" in value or drawn(value))):
         return True
-    if lower == "pass" and value.isdigit() and len(value) < 7:
+    if lower.lstrip("- ") == "pass" and (
+        _COUNT.fullmatch(value) or (":" in op and not span.quoted and value.isalpha())
+    ):
+        return True
+    if value.isdigit() and len(value) < 5 and not masks_numbers(name):
+        return True
+    if _is_word_about(lower, op, value, span) or (is_loose_key(name) and len(value) < 40 and not drawn(value)):
+        return True
+    if lower.endswith(("secret", "secrets", "tokens")) and _NAMES_ONE.fullmatch(value):
+        return True
+    if lower.endswith("pin") and _VERSION.fullmatch(value):
+        return True
+    if lower.endswith("s") and "\n" in op and not span.quoted and not drawn(value):
+        # A list of their names.
+        return True
+    if not span.quoted and ":" in op and lower.endswith(_OF_DIGITS) and not any(map(str.isdigit, value)):
+        return True
+    if op == ":" and not span.quoted and _SCOPE.fullmatch(value):
         return True
     if (lower.endswith("auth") and _MECHANISM.fullmatch(value)) or (name in ("PWD", "OLDPWD") and _PATH.match(value)):
         return True
     if "," in op:
+        if match.start() > 0 and text[match.start()] == "-":
+            # A flag in a list of arguments: what follows is its value.
+            return (
+                (value[0] == "-" and not drawn(value)) or (not span.quoted and not plausible(value)) or _is_prose(value)
+            )
         # Beside a name in a list stands another name more often than its value.
-        return not drawn(value)
+        return not (plausible(value) or (value.isdigit() and masks_numbers(name)))
     if not span.quoted and _is_code(match, span, value):
         return True
-    if "=" in op or "->" in op:
+    if "=" in op:
         return False
+    if any(arrow in op for arrow in ("->", "→", "⇒", "➜")):
+        return _is_prose(value) or (not span.quoted and _reads_on(text, span))
     if ">" in op:
         return " " in value and PROSE.match(value) is not None
     if ":" not in op:
@@ -241,7 +349,23 @@ def harmless(match: re.Match[str], span: Span) -> bool:
     if span.quoted:
         return " " in value and PROSE.match(value) is not None
     before = text[max(0, match.start() - 12) : match.start()].lower()
-    return _is_prose(value) or _SETTING.match(value) is not None or before.endswith(_ABOUT) or _reads_on(text, span)
+    return _is_prose(value) or _SETTING.match(value) is not None or _is_about(lower, before) or _reads_on(text, span)
+
+
+_NEVER_WORDS: Final = ("token", "auth", "authorization", "credential", "credentials", "creds", "jwt", "cookie", "key")
+_SETTINGS: Final = ("auth", "authorization", "credential", "credentials", "creds")
+
+
+def _is_word_about(name: str, op: str, value: str, span: Span) -> bool:
+    """Whether it is a word, after a name whose secrets are never words: `token: opaque`, `auth=disabled`."""
+    if not value.isalpha() or len(value) > 16:
+        return False
+    return name in _SETTINGS or (not span.quoted and ":" in op and name in _NEVER_WORDS)
+
+
+def _is_about(name: str, before: str) -> bool:
+    """Whether a parser or a checker speaks: `unexpected token: x`. What is said of a bad password is the password."""
+    return before.endswith(_ABOUT) and not name.endswith(("password", "passwd", "passphrase", "passwort", "pwd", "pin"))
 
 
 def _is_prose(value: str) -> bool:
@@ -257,13 +381,23 @@ def _is_code(match: re.Match[str], span: Span, value: str) -> bool:
         string = _string(text, code.end())
         return string is None or not drawn(text[string[0] : string[1]])
     if _ATTRIBUTE.fullmatch(value):
-        return is_secret_name(value)
-    last = match["name"].rpartition(".")[2]
-    return _IDENTIFIER.fullmatch(value) is not None and (value == last or "==" in match["op"])
+        return is_secret_name(value) or value.count(".") > 1
+    if _IDENTIFIER.fullmatch(value) is None:
+        return False
+    last = match["name"].rpartition(".")[2].lstrip("-")
+    compared = any(mark in match["op"] for mark in ("==", "!=", "<>"))
+    return value.lower() == last.lower() or compared or (len(value) > 1 and is_secret_name(value) and "_" in value)
+
+
+_SET_NEXT: Final = pattern(r" [A-Za-z_][\w-]{0,40}[:=][^\s]")
+# The last words of names that are said of other things, too.
+COMMON_LASTS: Final = ("key", "keys", "id", "code", "codes", "string", "seed", "api", "signature", "phrase")
 
 
 def _reads_on(text: str, span: Span) -> bool:
     """After a colon, a plain word that another word follows belongs to a sentence."""
     following = text[span.end : span.end + 2]
-    spaced = len(following) == 2 and following[0] == " " and following[1].isalnum()
+    spaced = (
+        len(following) == 2 and following[0] == " " and following[1].isalnum() and not _SET_NEXT.match(text, span.end)
+    )
     return spaced and _WORD.fullmatch(text[span.start : span.end].rstrip(".!?:")) is not None

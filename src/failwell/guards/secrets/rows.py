@@ -1,0 +1,314 @@
+"""Places where a secret stands, whatever it looks like: one row per place, with the words that ask for it.
+
+A row is tried only where one of its words stands, in lower case: asking for a word is far cheaper than a pattern.
+Every repetition is bounded. The group `keep` is what stays in front of the secret; a group `drawn` must look drawn at
+random, a group `plausible` like something that somebody thought of.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final, NamedTuple
+
+from failwell.model import pattern
+
+from .secret_names import FOREIGN
+
+
+class Row(NamedTuple):
+    words: tuple[str, ...]
+    source: str
+
+
+_SCHEME_LEFT: Final = r"(?:(?<![A-Za-z0-9+.-])|(?<=%[0-9A-F][0-9A-F])|(?<=%25[0-9A-F][0-9A-F]))"
+_KEYS_OF: Final = ("api", "access", "secret", "auth", "license", "subscription")
+
+ROWS: Final[dict[str, Row]] = {
+    "private_key": Row(
+        ("private key",),
+        r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+        r"(?:[^-]|-(?!----END )){0,20000}(?:-----END [A-Z0-9 ]{0,40}-----)?",
+    ),
+    "url_password": Row(
+        ("://", ":\\/\\/"),
+        rf"(?P<keep>{_SCHEME_LEFT}"
+        r"[a-zA-Z][a-zA-Z0-9+.-]{1,30}:(?:\\?/){2}[^\s/:@\"'<>]{0,200}:)"
+        r"(?![0-9]{1,5}(?:[/?#\s]|$))(?:(?!://)[^\s\"<>]){1,20000}(?=@)",
+    ),
+    "url_encoded": Row(
+        ("%3a", "%2f", "%40", "%253a", "%252f", "%2540"),
+        rf"(?P<keep>{_SCHEME_LEFT}"
+        r"(?![a-zA-Z0-9+.-]{2,31}://[^\s/:@\"'<>&%]{0,200}:)"
+        r"[a-zA-Z][a-zA-Z0-9+.-]{1,30}(?::|%(?:25)?3A)(?:/|%(?:25)?2F){2}(?!\[|%(?:25)?5B)"
+        r"(?:(?!%(?:25)?(?:3A|2F|40))[^\s/:@\"'<>&]){0,200}(?::|%(?:25)?3A))"
+        r"(?![0-9]{1,5}(?:[/?#&\s\"']|%(?:25)?(?:2F|3F|23|26)|$))"
+        r"(?:(?!(?::|%(?:25)?3A)(?:/|%(?:25)?2F){2})[^\s\"'<>&@]){1,20000}(?=@|%(?:25)?40)",
+    ),
+    "dsn": Row(("@tcp(", "@unix("), r"(?P<keep>(?<![\w:/])[\w.-]{1,60}:)[^\s:@/\"'<>]{1,200}(?=@(?:tcp|unix)\()"),
+    "client_flag": Row(
+        ("mysql", "mariadb", "sshpass"),
+        r"(?P<keep>\b(?:(?:mysql|mariadb)(?:-?[a-z]{1,10})?|sshpass)\b(?:[\"',\s]{1,4}(?!(?-i:-p))[^\s\"',|;]{1,60}){0,8}"
+        r"[\"',\s]{1,4}(?-i:-p))[^\s\"',-][^\s\"',]{0,200}",
+    ),
+    # With a space in between the password is asked for, and the word is the name of a database; but not always.
+    "client_flag_apart": Row(
+        ("mysql", "sshpass"),
+        r"(?P<keep>\b(?:mysql|mysqldump|mysqladmin|sshpass)\b(?:[ ]-{1,2}[A-Za-z][^\s-]{0,40}){0,6}[ ](?-i:-p)[ ])"
+        r"[^\s-]\S{0,200}",
+    ),
+    "archive_flag": Row(
+        ("zip", "7z", "ssh-keygen", "mosquitto_", "psexec", "winrm", "freerdp", "rdesktop"),
+        r"(?P<keep>\b(?:(?:zip|unzip|zipcloak)\b[^\r\n|;]{0,100}?\s(?-i:-P)\s{1,3}|7z[a-z]{0,2}\b[^\r\n|;]{0,100}?\s(?-i:-p)"
+        r"|ssh-keygen\b[^\r\n|;]{0,100}?\s(?-i:-[NP])\s{1,3}|(?:psexec|(?:evil-)?winrm|rdesktop)\b[^\r\n|;]{0,100}?\s(?-i:-p)\s{1,3}|[xw]?l?freerdp\b[^\r\n|;]{0,100}?\s/p:|mosquitto_[a-z]{2,8}\b[^\r\n|;]{0,100}?\s(?-i:-P)\s{1,3}))"
+        r"[^\s\"'-][^\s\"']{0,200}",
+    ),
+    "new_user": Row(
+        ("net user", "htpasswd", "chpasswd"),
+        r"(?P<keep>\bnet\s{1,3}user\s{1,3}\S{1,60}\s{1,3}|\bhtpasswd\s{1,3}-\w{0,4}b\w{0,4}\s{1,3}\S{1,100}\s{1,3}\S{1,60}"
+        r"\s{1,3}|\becho\s{1,3}[\"']?[\w.-]{1,40}:(?=[^\r\n|]{1,200}\|[^\r\n]{0,20}chpasswd))(?!/)[^\s\"'|]{1,200}",
+    ),
+    "login_flag": Row(
+        ("login", "twine", "mongo", "redis-cli", "ldap", "sqlcmd", "bcp ", "secret set", "snowsql"),
+        r"(?P<keep>\b(?:(?:docker|podman|buildah|skopeo|nerdctl|helm|crane|oc|az|cf)\b"
+        r"[^\r\n|;]{0,60}?\slogin\b"
+        r"[^\r\n|;]{0,200}?\s-p|(?:twine|mongo(?:sh|dump|restore|import|export)?)\b[^\r\n|;]{0,200}?\s-p"
+        r"|redis-cli\b[^\r\n|;]{0,200}?\s(?:-a|--pass)|ldap[a-z]{2,8}\b[^\r\n|;]{0,200}?\s-w"
+        r"|gh\s{1,3}secret\s{1,3}set\b[^\r\n|;]{0,200}?\s(?:-b|--body)"
+        # Here the flag is the port's, so a number stays.
+        r"|snowsql\b[^\r\n|;]{0,200}?\s-p(?![ =]{1,3}[0-9]{1,5}(?:\s|$))"
+        r"|(?:sqlcmd|bcp)\b[^\r\n|;]{0,200}?\s(?-i:-P))[ =]{1,3}[\"']?)[^\s\"'-][^\s\"']{0,200}",
+    ),
+    "login_pair": Row(
+        ("sqlplus", "sqlldr", "expdp", "impdp"),
+        r"(?P<keep>\b(?:sqlplus|sqlldr|expdp|impdp)\s{1,3}(?:-\w{1,10}\s{1,3}){0,3}[^\s/@\"'-]{1,60}/)"
+        r"[^\s@\"']{1,4000}"
+        r"(?=[@\s\"']|$)",
+    ),
+    "net_use": Row(
+        ("/user:", "/u:"),
+        r"(?P<keep>\bnet\s{1,3}use\s[^\r\n|;]{0,200}?(?:\s/u(?:ser)?:\S{1,100}\s{1,3}"
+        r"|\\{2,4}[^\s\\]{1,100}\\{1,2}\S{1,100}\s{1,3}(?=\S{1,200}\s{1,3}/u)))"
+        r"(?!(?:fail(?:s|ed)|returned|exited|gave|with|and|on|is|was|in|at|error)\b)[^\s\"'/*][^\s\"']{0,200}",
+    ),
+    "samba": Row(("-u",), r"(?P<keep>(?<![\w-])-U[ =]?[\"']?[A-Za-z][\w.\\-]{0,60}%)[^\s\"']{1,200}"),
+    "piped": Row(
+        ("-stdin", "--with-token", "sudo -s"),
+        r"(?P<keep>\b(?:echo|printf)\s{1,3}(?:-n\s{1,3})?[\"']?)[^\s\"'|]{1,4000}"
+        r"(?=[\"']?\s{0,3}\|[^\r\n]{0,200}(?:-stdin|--with-token|sudo\s{1,3}-S))",
+    ),
+    "registry": Row((":_auth", ":_password"), r"(?P<keep>:_(?:auth|authToken|password)\s{1,3})[^\s\"']{6,400}"),
+    "rabbit": Row(
+        ("rabbitmqctl",),
+        r"(?P<keep>\brabbitmqctl\b[^\r\n|;]{0,60}\s(?:add_user|change_password"
+        r"|authenticate_user)\s{1,3}\S{1,60}\s{1,3})"
+        r"[^\s\"']{1,200}",
+    ),
+    "workflow": Row(
+        ("::add-mask", "::set-output", "::save-state"),
+        r"(?P<keep>::add-mask::|::(?:set-output|save-state) name=[\w-]{0,40}(?:token|secret|password|key)"
+        r"[\w-]{0,20}::)"
+        r"[^\s\"']{1,4000}",
+    ),
+    "environment": Row(
+        ("pass", "secret", "token", "_key"),
+        r"(?P<keep>(?:^|[\r\n])[ \t]{0,8}(?-i:[A-Z][A-Z0-9_]{0,60})(?<=PASSWORD|..PASSWD|..SECRET|...TOKEN"
+        r"|...._KEY|....PASS)"
+        r"(?:[ ]{2,60}|\t{1,4}))(?=\S{0,100}[0-9])[^\s|]{6,20000}(?=[ \t]{0,40}(?:[\r\n]|$))",
+    ),
+    "construct": Row(
+        ("__construct(", "connect(", "bind", "login(", "authenticate(", "auth(", "credential"),
+        r"(?P<keep>(?:__construct|(?:real_|mysqli_)?connect|ldap_bind|simple_bind_s?|login|authenticate"
+        r"|[A-Za-z.]{0,30}(?:auth|credentials?))\("
+        r"(?:(?:'[^'\r\n]{0,200}'|\"[^\"\r\n]{0,200}\"|[^\s'\",()]{1,60}), ?){1,2}(?P<mark>[\"']?))(?P<plausible>"
+        r"[^\"'\r\n(),=]{1,200})(?=[\"']?\))",
+    ),
+    "pgpass": Row(
+        (":5432:", ":*:", ":5433:", ":6432:"),
+        r"(?P<keep>(?<![\w.:/*-])(?=[\w.-]{0,60}[A-Za-z*])[\w.*-]{1,100}:(?:[0-9]{2,5}|\*):[\w.*-]{1,60}:"
+        r"[\w.*-]{1,60}:)"
+        r"(?P<drawn>[^\s:\"']{6,4000})(?=[\s\"']|$)",
+    ),
+    "cisco": Row(
+        ("password ", "secret ", "key "),
+        r"(?P<keep>\b(?:password|secret|key)\s[045789]\s)(?:[0-9A-F]{6,200}(?![\w-])|\$\S{6,200})",
+    ),
+    "redis_auth": Row(
+        ('"auth"', "'auth'"),
+        r"(?P<keep>[\"']AUTH[\"']\s{1,3}(?:[\"'][^\"'\r\n]{1,60}[\"']\s{1,3})?[\"'])[^\"'\r\n]{1,400}",
+    ),
+    "mail_auth": Row(
+        ("auth ",), r"(?P<keep>(?-i:\bAUTH (?:PLAIN|LOGIN|XOAUTH2|CRAM-MD5) ))[A-Za-z0-9+/]{12,4000}={0,2}"
+    ),
+    "mail_login": Row(
+        (" login ",), r"(?P<keep>(?-i:\b(?:[A-Za-z]{1,6}[0-9]{1,6} )?LOGIN )\S{1,100} )(?P<drawn>[^\s]{1,200})"
+    ),
+    "pass_command": Row(
+        ("pass ",),
+        r"(?P<keep>(?-i:(?:^|[\r\n'\">])[ ]{0,2}PASS ))(?P<drawn>[^\s'\"]{1,4000})(?=['\"]|\\r|\s{0,3}(?:"
+        r"[\r\n]|$))",
+    ),
+    "told": Row(
+        ("password", "passphrase", "passcode", "passwort", "kennwort"),
+        r"(?P<keep>\b(?:password|passphrase|passcode|passwort|kennwort)\s(?:(?:is|was|to|set to|is set to):?\s)?"
+        r"[\"'“]?)"
+        r"(?P<drawn>[^\s\"'”]{5,4000}[^\s\"'”.,;:!?)])",
+    ),
+    "told_password": Row(
+        ("password", "passphrase", "passcode", "passwort", "kennwort", " pin "),
+        r"(?P<keep>\b(?:(?:temporary|initial|default|generated|one-time|new)\s(?:password|passcode|pin)\s"
+        r"(?:is|:)\s|(?:password|passphrase|passcode|passwort|kennwort)(?:\s(?:is|was|ist):?\s"
+        r"|\sfor\s(?:(?:key|user)\s)?(?:'[^'\r\n]{1,200}'|\"[^\"\r\n]{1,200}\"|[^\s:\"']{1,100}):[ ]{1,3}))[\"'“]?)"
+        r"(?=[^\s\"'”]{0,60}(?:[0-9]|\w[@#$%^&!+~][\w@#$%^&!+~]))"
+        r"(?![0-9+-]{1,7}\s[a-z]|[0-9]{1,3}-(?:char|digit|letter|bit|byte|day|month|year)|[<>=({$*]|[a-z_]{2,40}[<>=(]"
+        r"|base64|(?:sha|utf|pbkdf|argon|md|ipv|rfc)[ _-]?[0-9])"
+        r"[^\s\"'”]{3,4000}[^\s\"'”.,;:!?)]",
+    ),
+    "told_login": Row(
+        ("login:", "login for", "credentials:", "credentials for"),
+        r"(?P<keep>\b(?:invalid|incorrect|bad|wrong|failed|rejected)\s(?:login|credentials)(?::|\sfor:?)\s"
+        r"[\"'(]?[\w.@+\\-]{1,100}(?:\s?/\s?|:))(?P<drawn>[^\s\"')/\\][^\s\"')]{5,200})",
+    ),
+    "told_pair": Row(
+        ("login", "auth", "credential", "creds"),
+        r"(?P<keep>\b(?:login|auth(?:entication)?|credentials?|creds)\b(?:\s(?:failed|error|rejected|refused|denied|for|as|with|user"
+        r")){0,4}:?\s[(\"']?[A-Za-z][\w.@+\\-]{1,60}(?::|\s?/\s?))(?P<plausible>[^\s\"')/\\:][^\s\"')/]{5,200})",
+    ),
+    "cloud_pair": Row(
+        ("akia", "asia"),
+        r"(?P<keep>(?:AKIA|ASIA)[A-Z0-9]{16}[\"']?[\s,:;|/]{1,6}[\"']?)(?P<drawn>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
+    ),
+    "braintree": Row(("access_token$",), r"\baccess_token\$(?:production|sandbox)\$[a-z0-9]{16}\$[0-9a-f]{32}"),
+    "salesforce": Row(("00d",), r"\b00D[A-Za-z0-9]{9,15}![A-Za-z0-9._]{40,200}"),
+    "ansible_vault": Row(
+        ("$ansible_vault",), r"(?P<keep>\$ANSIBLE_VAULT;[^\r\n]{1,60})(?:\s{1,10}[0-9a-f]{40,100}){1,400}"
+    ),
+    "told_phrase": Row(
+        ("password", "passphrase", "passwort", "pass phrase"),
+        r"(?P<keep>(?:password|passphrase|pass phrase|passwort)[\"']?\s{0,3}[:=]\s{1,3})(?P<phrase>"
+        r"[a-z]{3,12}(?:[ ][a-z]{3,12}){3,7})(?=[.,;]?\s{0,3}(?:[\r\n]|$))",
+    ),
+    # In other scripts the words of a sentence stand close together.
+    "foreign": Row(
+        FOREIGN,
+        rf"(?P<keep>(?:{'|'.join(FOREIGN)})[^\x00-\x7f\s]{{0,6}}\s{{0,2}}(?:[:：=—–-]|[^\x00-\x7f\s]{{1,4}})?\s{{0,2}}"
+        r"[“\"'「«„『]?)(?P<plausible>[!-&(-~]{5,200})",
+    ),
+    "told_key": Row(
+        ("token", *(f"{what}{apart}key" for what in _KEYS_OF for apart in ("", " ", "_", "-"))),
+        r"(?P<keep>(?:(?:api|access|secret|auth|license|subscription)[ _-]?key|token)[\"']?\s"
+        r"(?:(?:is|was)\s)?"
+        r"(?:(?:not\s)?(?:valid|invalid|rejected|expired|revoked|refused|unknown|wrong))?[:=]?\s{0,2}[\"'(]?)"
+        r"(?P<drawn>[0-9A-Za-z_-]{16,4000})",
+    ),
+    "told_code": Row(
+        ("code is ", "code: "),
+        r"(?P<keep>\b(?:verification|security|login|sign-?in|one[- ]time|sms|auth(?:entication)?|access"
+        r"|confirmation|2fa|mfa|otp)"
+        r"\s(?:pass)?code\s{0,2}(?:is|:)\s{1,2})[0-9]{4,8}\b",
+    ),
+    "your_code": Row(
+        (" is your ",), r"\b(?:[A-Z]-)?[0-9]{4,8}(?=\sis\syour\s[\w ]{0,40}\b(?:code|otp|pin|passcode)\b)"
+    ),
+    "phrase": Row(
+        ("mnemonic", "seed", "recovery phrase"),
+        r"(?P<keep>\b(?:mnemonic|seed phrase|recovery phrase|seed)[\"']?\s{0,3}(?:is|[:=])\s{0,3}[\"']?)(?:"
+        r"[a-z]{3,8}\s){11,23}[a-z]{3,8}",
+    ),
+    "putty": Row(
+        ("private-",), r"(?P<keep>Private-(?:Lines|MAC|Hash)[^\r\n]{0,20})(?:\s{1,2}[A-Za-z0-9+/=]{16,80}){1,200}"
+    ),
+    "crypt": Row(
+        (
+            "$1",
+            "$2",
+            "$5$",
+            "$6$",
+            "$7$",
+            "$y$",
+            "$apr1$",
+            "$argon2",
+            "pbkdf2",
+            "scram-sha-",
+            "scrypt:",
+            "{s",
+            "{md5}",
+            "{c",
+            "{p",
+        ),
+        r"\$(?:1|2[abxy]?|5|6|7|y|apr1|argon2(?:i|d|id))\$[A-Za-z0-9./=,$+]{20,200}"
+        r"|\bpbkdf2_sha[0-9]{1,3}\$[0-9]{1,9}\$[A-Za-z0-9+/=$]{20,200}|\bSCRAM-SHA-[0-9]{1,3}\$[0-9]{1,9}:"
+        r"[A-Za-z0-9+/=$:]{20,300}"
+        r"|\b(?:scrypt|pbkdf2):[\w:]{1,40}\$[A-Za-z0-9]{1,64}\$[0-9a-f]{32,256}"
+        r"|\{(?:SSHA|SHA|SMD5|MD5|CRYPT|PBKDF2)[\w-]{0,12}\}[A-Za-z0-9+/=$.]{16,300}",
+    ),
+    "okta": Row(("ssws",), r"(?P<keep>\bSSWS\s{1,3})[A-Za-z0-9_-]{16,100}"),
+    "url_token": Row(
+        ("://",), r"(?P<keep>(?<![A-Za-z0-9+.-])[a-zA-Z][a-zA-Z0-9+.-]{1,30}://)[A-Za-z0-9_-]{24,400}(?=[:@])"
+    ),
+    "oracle": Row(("jdbc:oracle",), r"(?P<keep>jdbc:oracle:[a-z0-9]{2,8}:[^/\s@]{1,100}/)[^\s@]{1,4000}(?=@)"),
+    "header": Row(
+        ("authorization",),
+        r"(?P<keep>(?<![A-Za-z0-9])(?:proxy-)?authorization[\"']?\s{0,3}[:=]\s{0,3}+(?P<quote>[\"'])?+"
+        r"(?:(?:bearer|basic|digest|token|negotiate|ntlm|apikey|aws4-hmac-sha256|key)\s{1,3}+)?+)"
+        r"(?!(?:the|a|an|no|not|header|is|was|must|required|missing|failed|error|denied|invalid|expected)\b|[<{$\[*.]"
+        r"|your[-_ ])(?:(?<=\w\s)|(?<=\w\s\s)|(?![a-z]{1,20}(?:[.,;]|$|\s{1,3}(?:[a-z]{1,20}\b|$))))"
+        r"(?(quote)[^\r\n\"']{1,4000}|(?:[^\r\n\"']|\"[^\"\r\n]{0,400}\"|'[^'\r\n]{0,400}'){1,4000})",
+    ),
+    "cookie": Row(
+        ("cookie",),
+        r"(?P<keep>(?<![A-Za-z0-9])(?:set-)?cookie[\"']?\s{0,3}[:=]\s{0,3}[\"']?)"
+        r"(?!(?:samesite|path|domain|expires|max-age|secure|httponly)\b)(?=[^\s=;\"']{1,100}=)[^\r\n\"']{1,4000}",
+    ),
+    "scheme": Row(
+        ("bearer", "basic"),
+        r"(?P<keep>(?<![A-Za-z0-9])(?:bearer|basic)\s{1,3})"
+        r"(?=[A-Za-z0-9._~+/-]{0,60}[0-9=+/]|dXN|YWR|cm9|YXBp|Z3V)[A-Za-z0-9._~+/-]{8,4000}={0,2}(?![A-Za-z0-9=])",
+    ),
+    "scheme_token": Row(
+        ("bearer",), r"(?P<keep>(?<![A-Za-z0-9])bearer\stoken\s[\"']?)(?P<drawn>[A-Za-z0-9._~+/-]{6,4000}={0,2})"
+    ),
+    "azure_account": Row(
+        ("account.key",),
+        r"(?P<keep>\bfs\.azure\.account\.key(?:\.[\w-]{1,60}){0,8}[\"']?\s{0,3}[=:,\s]\s{0,3}[\"']?)"
+        r"[A-Za-z0-9+/]{16,200}={0,2}",
+    ),
+    "user_flag": Row(
+        ("-u", "-user", "--cert"),
+        r"(?P<keep>(?<![\w-])(?:-u|--user|--proxy-user|--cert)[ =][\"']?[^\s:\"'<]{1,100}:)"
+        r"(?!\$[A-Z_{(]|[<{]|[0-9]{1,6}(?:[\s\"']|$))[^\s\"']{1,400}",
+    ),
+    "netrc": Row(("password",), r"(?P<keep>\b(?:login|user)\s{1,3}[^\s|,;]{1,100}\s{1,3}password\s{1,3})[^\s|]{1,400}"),
+    "sql": Row(
+        ("password", "identified", "encryption key", "_decrypt(", "_encrypt(", "crypt("),
+        r"(?P<keep>\b(?:(?:password|(?:encryption|master|symmetric)\s{1,3}key|identified(?:\s{1,3}with\s{1,3}\S{1,60})?\s{1,3}by)"
+        r"\s{1,3}|(?-i:PASSWORD)\(|set\s{1,3}password\s{1,3}for\s{1,3}[^=\r\n]{1,100}=\s{0,3}|(?:pgp_sym|aes)_(?:en|de)crypt"
+        r"\([^'\r\n]{1,100},\s{0,3}|\bcrypt\()"
+        r"[\"'])[^\"'\r\n]{1,400}",
+    ),
+    "sql_bare": Row(
+        ("identified",),
+        r"(?P<keep>\bidentified\s{1,3}by\s{1,3})(?P<drawn>[^\s\"';]{4,200})(?=[\s;]|$)",
+    ),
+    # Of digits alone: so many that it is no count.
+    "told_number": Row(
+        ("otp", "pin", "cvv", "cvc", "code"),
+        r"(?P<keep>\b(?:(?:otp|totp|pin|passcode|(?:2fa|mfa|otp|sms|pin|verification|login|auth|one[- ]time)[ _-]?"
+        r"(?:pass)?code"
+        r"|your(?:\s[a-z-]{1,20}){0,2}\scode(?=\s(?:is|:)\s))"
+        r"[\"']?(?:\s(?:is|was|code|number))?\s{0,2}[:=#]?\s{0,2}[\"'(]{0,2}(?=[0-9]{4})|cv[vc]2?[\"']?\s{0,2}[:=#]?\s{0,2}"
+        r"[\"'(]{0,2}))[0-9]{3,8}(?![\w.%-])",
+    ),
+    "encoded": Row(
+        ("%3d", "%3a"),
+        r"(?P<keep>(?:token|secret|password|passwd|pwd|key|signature|sig)(?:%22)?(?:%3D|%3A)(?:%22)?)"
+        r"(?:[^&\s\"'%<>]|%(?!0[AD]|2[026C]|3[BCE]|5D|7[CD])[0-9A-F]{2}){1,4000}",
+    ),
+    "wifi": Row(("wifi:",), r"(?P<keep>\bWIFI:[^\r\n]{0,200};P:)[^;\r\n]{1,100}"),
+}
+
+
+@cache
+def rows() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
+    """The rows and the words that ask for them, each compiled when the first text comes along that has one of these."""
+    return tuple((row.words, pattern(row.source, re.IGNORECASE)) for row in ROWS.values())
