@@ -72,3 +72,54 @@ def test_a_code_of_ones_own_in_doubt_is_no_invitation_to_correct_it_in_the_propo
     back = fw.parse(fw.render(fw.ToolError("Bad amount.", code="X", effect="unknown"), "toolfailure"))
     assert isinstance(back, fw.ToolError)
     assert (back.effect, fw.decide(back).doubtful) == (fw.Effect.UNKNOWN, True)
+
+
+PAID = {"paid": True}
+XML = '<tool_error code="RATE_LIMITED" severity="error"><message>m</message></tool_error>'
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        pytest.param(stated("", "Paid, mail failed.", structuredContent={**PAID, "error": TYPED}), id="inside data"),
+        pytest.param(stated({**PAID, "error": TYPED}), id="inside a text of data"),
+        pytest.param(stated(V1, structuredContent=PAID), id="beside data"),
+        pytest.param(stated({**ENVELOPE, "data": PAID}), id="an envelope with data"),
+        pytest.param(stated({**CANONICAL, "effect": "done"}, structuredContent=V1), id="a careful text"),
+        pytest.param(
+            stated("", json.dumps(V1)[:-1] + ', "effect": "done", "effect": "none"}'), id="a key that stands twice"
+        ),
+        pytest.param(
+            stated({**ENVELOPE, "error": {**ENVELOPE["error"], "details": {"effect": "done"}}}),  # type: ignore[dict-item]
+            id="in its details",
+        ),
+        pytest.param(stated(XML + XML.replace("RATE_LIMITED", "PARTIAL_FAILURE")), id="two elements"),
+        pytest.param(stated(f"<!-- paid -->{XML}"), id="words before the element"),
+        pytest.param(stated(XML.replace("</message>", "</message><effect>done</effect>")), id="an unknown element"),
+        pytest.param(
+            {"content": [{"type": "text", "text": text} for text in ("Paid, but:", json.dumps(V1))], "isError": True},
+            id="words in a block before it",
+        ),
+    ],
+)
+def test_an_object_that_is_not_the_whole_answer_permits_nothing(result: dict[str, Any]) -> None:
+    error = fw.read(result)
+    assert isinstance(error, fw.ToolError)
+    decision = fw.decide(error)
+    assert not decision.repeats
+    assert decision.doubtful
+
+
+def test_what_stands_around_an_object_is_told_with_it() -> None:
+    busy = json.dumps({**V1, "message": "Busy."})
+    blocks = [{"type": "text", "text": text} for text in ("Paid, but the mail failed:", busy)]
+    error = fw.read({"content": blocks, "isError": True})
+    assert isinstance(error, fw.ToolError)
+    assert (error.message, error.standing) == ("Paid, but the mail failed. Busy.", "quoted")
+
+
+def test_structured_content_that_is_the_text_once_more_takes_nothing_away() -> None:
+    text = json.dumps(V1)
+    error = fw.read(stated("", text, structuredContent={"result": text}))
+    assert isinstance(error, fw.ToolError)
+    assert fw.decide(error).repeats

@@ -217,10 +217,6 @@ def _visible(texts: list[str], structured: object, format: str | None, *, alone:
     is_whole = alone and _is_object(block) and len(others) <= 1 and all(_tells(each, outcome) for each in others)
     # Data that are no error may be what was done.
     is_whole = is_whole and (not structured or _echoes(structured, texts))
-    if not is_whole and fallback is None and isinstance(outcome, ToolError):
-        # What stands around an object in an answer may say more of the call than the object does.
-        around = [each.strip(" \t\r\n:").rstrip(".") for each in others if not _tells(each, outcome)]
-        outcome.message = " ".join([*(f"{each}." for each in around if each), outcome.message])
     found = [_Found(outcome, is_whole or fallback is not None)]
     found += [_Found(other, False) for other, _ in blocks if other is not outcome and other != outcome]
     return (
@@ -251,7 +247,14 @@ def _echoes(structured: object, texts: list[str]) -> bool:
 def _tells(block: str, outcome: Outcome) -> bool:
     """Whether a block is the message of the object beside it, for people."""
     block, message = block.strip(), outcome.message.strip()
-    return bool(message) and (message in block or block in message)
+    if not message or block in message:
+        return bool(message)
+    before, is_in, _ = block.partition(message)
+    # Before it stands at most what kind of message it is; any other words may say what was done.
+    return bool(is_in) and _LABEL.fullmatch(before) is not None
+
+
+_LABEL: Final = pattern(r"(?i)[\W_]*(?:error|warning|failed|failure|tool error)?[\W_]*(?-i:[A-Z0-9_]*|[A-Z]\w*)[\W_]*")
 
 
 def _careful(error: ToolError, other: ToolError) -> ToolError:

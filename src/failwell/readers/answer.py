@@ -125,7 +125,17 @@ def _stated(found: ToolError, told: object) -> ToolError:
     if words == "number" and (number := _bare_number(found, told)) is not None:
         return _quoted(from_text(found.message, is_error=True, number=number) or found)
     error = _worded(found)
-    return _from_peer(error) if is_answer(told) else _handed_over(error, told)
+    return _from_peer(_surrounded(error, told)) if is_answer(told) else _handed_over(error, told)
+
+
+def _surrounded(error: ToolError, told: object) -> ToolError:
+    """An error that stands in an answer among other words, with these: they may say more of the call than it does."""
+    held = contents(told)
+    if error.standing != "quoted" or not held.is_error or len(held.texts) < 2:
+        return error
+    around = [each for each in held.texts if error.message not in each and parse(each) is None]
+    words = [f"{each.strip().rstrip(':.')}." for each in around if each.strip()]
+    return error.replace(message=" ".join([*words, error.message])) if words else error
 
 
 def _words_of(error: ToolError) -> str | None:

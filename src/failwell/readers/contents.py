@@ -18,6 +18,7 @@ class Contents(NamedTuple):
     text: str
     structured: Mapping[str, Any] | None = None
     is_error: bool = False
+    texts: tuple[str, ...] = ()
 
 
 def contents(told: object) -> Contents:
@@ -32,7 +33,7 @@ def contents(told: object) -> Contents:
     texts = [block["text"] for block in blocks if isinstance(block, Mapping) and isinstance(block.get("text"), str)]
     structured = result.get("structuredContent", result.get("structured_content"))
     is_error = result.get("isError", result.get("is_error")) is True
-    return Contents("\n".join(texts), structured if isinstance(structured, Mapping) else None, is_error)
+    return Contents("\n".join(texts), structured if isinstance(structured, Mapping) else None, is_error, tuple(texts))
 
 
 def is_answer(told: object) -> bool:

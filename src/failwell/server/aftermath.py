@@ -49,7 +49,9 @@ class Aftermath:
         changes: dict[str, Any] = {"effect": effect, "standing": "quoted" if effect is None else None}
         if effect in IN_DOUBT and not is_authors:
             # What a service behind the tool proposes is about another call.
-            changes |= dict.fromkeys(ADVICE) | {"message": reason_of(error.message) or f"{error.title}."}
+            changes |= dict.fromkeys(ADVICE)
+            if (reason := reason_of(error.message)) != error.message:
+                changes["message"] = reason or f"{error.title}."
         return changes
 
     def passed_on(self, error: ToolError, tool: Facts) -> dict[str, Any]:

@@ -167,7 +167,7 @@ class Answering:
             is_read = self.aftermath.nature(tool) is Nature.READ
             return error.replace(**changes, effect=Effect.NONE if is_read else Effect.DONE)
         is_authors = is_authors or error._authored
-        return error.replace(**changes, **self.aftermath.of(error, tool, is_authors=is_authors, exc=exc))
+        return error.replace(**(self.aftermath.of(error, tool, is_authors=is_authors, exc=exc) | changes))
 
     def result(
         self, outcome: Outcome, tool: Facts, call: ServedCall, guard: Guard, *, as_written: bool = False

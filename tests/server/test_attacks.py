@@ -1,0 +1,230 @@
+"""Ways in which a tool that had paid was once said to be free to pay again: each was found by somebody who attacked it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any
+
+import fastmcp
+import httpx2
+import mcp
+import pytest
+from mcp.server import MCPServer
+from mcp.server.lowlevel import Server
+from mcp.server.mcpserver.exceptions import ToolError as FrameworkError
+from mcp_types import CallToolResult, ListToolsResult, TextContent, Tool, ToolAnnotations
+
+import failwell as fw
+import failwell.server
+from failwell.client import Recovering, patched
+from failwell.formats import META_KEY
+
+WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=True)
+
+
+async def answered(server: Any) -> CallToolResult:
+    if isinstance(server, fastmcp.FastMCP):
+        async with fastmcp.Client(server) as caller:
+            return await caller.call_tool_mcp("pay", {})
+    async with mcp.Client(server) as client:
+        return await client.call_tool("pay", {})
+
+
+def failing(raises: Any, **options: Any) -> dict[str, Any]:
+    """The canonical error of a write that paid, and then did this."""
+    server: Any = MCPServer("shop", log_level="CRITICAL")
+
+    @server.tool(annotations=WRITES)
+    def pay() -> str:
+        raises()
+        return "paid"
+
+    failwell.server.install(server, client=None, **options)
+    result = asyncio.run(answered(server))
+    assert result.meta is not None
+    return {**result.meta[META_KEY], "text": result.content[0].text}  # type: ignore[union-attr]
+
+
+def no_setting() -> None:
+    os.environ["A_SETTING_THAT_NOBODY_HAS"]
+
+
+def no_path() -> None:
+    os.path.relpath("")
+
+
+def wrapped() -> None:
+    try:
+        raise httpx2.ConnectError("refused")
+    except httpx2.HTTPError as error:
+        raise ValueError(f"webhook failed: {error}") from error
+
+
+def handled() -> None:
+    try:
+        raise httpx2.ConnectError("refused")
+    except httpx2.HTTPError:
+        raise ValueError("The webhook cannot be reached.")  # noqa: B904
+
+
+def another_server() -> None:
+    async def inner() -> None:
+        rates: Any = fastmcp.FastMCP("rates")
+
+        @rates.tool
+        def get_rate() -> str:
+            raise fastmcp.exceptions.ToolError("Too many requests. Wait 1 second, then make the same call again.")
+
+        async with fastmcp.Client(rates) as client:
+            await client.call_tool("get_rate", {})
+
+    asyncio.run(inner())
+
+
+@pytest.mark.parametrize("raises", [no_setting, no_path, wrapped, handled])
+def test_what_no_argument_would_mend_is_no_refusal(raises: Any) -> None:
+    told = failing(raises)
+    assert (told["effect"], told["retryable"], told["recoverable"]) == ("unknown", False, False)
+    assert "pay failed part-way" in told["text"]
+    assert "again" not in told["text"]
+
+
+def test_what_another_server_said_of_its_own_call_is_no_word_about_this_one() -> None:
+    server: Any = fastmcp.FastMCP("shop")
+
+    @server.tool(annotations={"readOnlyHint": False})
+    async def pay() -> str:
+        await asyncio.to_thread(another_server)
+        return "paid"
+
+    failwell.server.install(server, client=None)
+    result = asyncio.run(answered(server))
+    assert result.content[0].text == (  # type: ignore[union-attr]
+        "pay failed part-way (Too many requests), so it may have been done already. Next: ask the user."
+    )
+
+
+def test_a_refusal_with_an_ordinary_cause_is_one() -> None:
+    def refuses() -> None:
+        try:
+            {}["EUR"]
+        except KeyError as error:
+            raise ValueError("There is no currency EUR.") from error
+
+    told = failing(refuses)
+    assert (told["code"], "effect" in told) == ("VALIDATION_ERROR", False)
+    assert told["text"].startswith("There is no currency EUR.")
+
+
+@pytest.mark.parametrize(
+    ("format", "says"),
+    [
+        ("typed", '"type":"INTERNAL","message":"Paid. Receipt mail: 429 Too Many Requests","recoverable":false'),
+        ("envelope", '"retryable": false'),
+        ("xml", '<tool_error severity="error">'),
+        ("jsonrpc", '"mcp_error_code":"INTERNAL_ERROR"'),
+    ],
+)
+def test_a_guess_from_words_is_no_statement_of_a_contract(format: str, says: str) -> None:
+    def paid() -> None:
+        raise FrameworkError("Paid. Receipt mail: 429 Too Many Requests")
+
+    told = failing(paid, format=format)
+    assert says in told["text"]
+    assert (told["code"], told["standing"]) == ("RATE_LIMITED", "quoted")
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_a_result_passed_on_from_another_tool_frees_nothing(keyed: bool) -> None:
+    paid: list[int] = []
+    server: Any = MCPServer("shop", log_level="CRITICAL")
+    busy = fw.Transient("Too many requests.", code="RATE_LIMITED", retry_after=0.01, effect="none", tool="get_rate")
+
+    @server.tool()
+    def pay() -> CallToolResult:
+        paid.append(1)
+        return CallToolResult.model_validate(fw.to_result(busy))
+
+    failwell.server.install(server, idempotency=keyed)
+
+    async def main() -> Any:
+        async with Recovering(mcp.Client(server), policy=fw.Policy(base_delay=0.01)) as agent:
+            return await agent.call("pay", {})
+
+    report = asyncio.run(main())
+    assert (len(paid), report.failure.effect) == (1, fw.Effect.UNKNOWN)
+
+
+def test_a_server_without_failwell_that_passes_it_on_is_not_called_again() -> None:
+    paid: list[int] = []
+    busy = fw.Transient("Too many requests.", code="RATE_LIMITED", retry_after=0.01, effect="none", tool="get_rate")
+
+    async def list_tools(ctx: Any, params: Any) -> ListToolsResult:
+        return ListToolsResult(tools=[Tool(name="pay", input_schema={"type": "object"})])
+
+    async def call_tool(ctx: Any, params: Any) -> CallToolResult:
+        paid.append(1)
+        return CallToolResult.model_validate(fw.to_result(busy))
+
+    async def main() -> Any:
+        server = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
+        async with Recovering(mcp.Client(server), policy=fw.Policy(base_delay=0.01)) as agent:
+            return await agent.call("pay", {})
+
+    report = asyncio.run(main())
+    assert (len(paid), report.failure.effect) == (1, fw.Effect.UNKNOWN)
+
+
+def test_a_validator_that_misses_what_was_sent_speaks_of_another_call() -> None:
+    paid: list[Any] = []
+    schema = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
+    words = "1 validation error for payArguments\nid\n  Field required [type=missing, input_value={}, input_type=dict]"
+
+    async def list_tools(ctx: Any, params: Any) -> ListToolsResult:
+        return ListToolsResult(tools=[Tool(name="pay", input_schema=schema)])
+
+    async def call_tool(ctx: Any, params: Any) -> CallToolResult:
+        paid.append(params.arguments)
+        return CallToolResult(content=[TextContent(type="text", text=words)], is_error=True)
+
+    async def main() -> Any:
+        server = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
+        async with Recovering(mcp.Client(server), fix=patched) as agent:
+            return await agent.call("pay", {"id": 7})
+
+    asyncio.run(main())
+    assert paid == [{"id": 7}]
+
+
+def test_a_result_that_fastmcp_cannot_send_was_done() -> None:
+    server: Any = fastmcp.FastMCP("shop")
+
+    @server.tool(annotations={"readOnlyHint": False})
+    def pay() -> dict[str, Any]:
+        return {"nope": object()}
+
+    failwell.server.install(server)
+    result = asyncio.run(answered(server))
+    assert result.meta is not None
+    assert result.meta[META_KEY]["effect"] == "done"
+
+
+def test_an_authors_passing_failure_of_a_write_is_told_as_it_was_decided() -> None:
+    server: Any = MCPServer("shop", log_level="CRITICAL")
+
+    @server.tool(annotations=WRITES)
+    def pay() -> str:
+        raise fw.Transient("The bank did not answer in time.", code="TIMEOUT")
+
+    failwell.server.install(server)
+
+    async def main() -> Any:
+        async with Recovering(mcp.Client(server)) as agent:
+            return await agent.call("pay", {})
+
+    report = asyncio.run(main())
+    assert (report.calls, report.failure.effect) == (1, fw.Effect.UNKNOWN)
+    assert report.result.content[0].text == (
+        "pay failed part-way (The bank did not answer in time), so it may have been done already. Next: ask the user."
+    )
