@@ -87,7 +87,7 @@ def test_without_the_sdk_it_shows_the_same_failures_before_and_after() -> None:
      agent: It is unstructured, so nothing tells how to go on: 1 validation error for searchArguments limt \
 Unexpected keyword argument [type=unexpected_keyword_argument, input_value=5, input_type=int]
    with Failwell (text)
-     The arguments are invalid: limt. limt: Unknown argument. You sent: 5. Call again with limit instead of limt.
+     There is no argument limt. Next: call search with {"limit": 5}.
      agent: The arguments are wrong; the patch says how.""",
         """\
 3. A rate limit

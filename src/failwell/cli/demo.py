@@ -58,6 +58,7 @@ CASES = (
             tool="search",
             fields=[FieldError(("limt",), "Unknown argument", 5)],
             patch=[Patch("rename", ("limt",), to="limit")],
+            sent={"limt": 5},
         ),
         "text",
         Traits("search", read_only=True),

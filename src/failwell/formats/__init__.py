@@ -11,9 +11,10 @@ from .doubt import effect_in, next_step
 from .envelope import MODES, build_meta, success
 from .json_schema import SCHEMAS, schema
 from .jsonrpc import MODERN_ERA, is_structured
+from .next_call import mends_all
 from .results import GATES, losses, render, to_jsonrpc, to_result, to_wire
 from .table import FORMATS
-from .text import USUAL_WAIT, mends_all, next_action, usual_action
+from .text import next_action, usual_action
 from .wire import Format, Outcome, is_number, pretty, read_json, whole
 
 __all__ = [
@@ -28,7 +29,6 @@ __all__ = [
     "Outcome",
     "SCHEMAS",
     "UNKNOWN",
-    "USUAL_WAIT",
     "build_meta",
     "canonical",
     "default_code",
