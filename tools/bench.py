@@ -49,6 +49,7 @@ FAULT = fw.Invalid(
     },
     http_status=422,
     correlation_id="req-2f6c1d",
+    sent={"email": "ann(at)example", "role": "superadmin", "limt": 5, "tags": ["a", "b", "c"]},
 )
 SMALL = fw.NotFound("Project 'p_1' does not exist.", details={"entity_id": "p_1", "entity_type": "project"})
 # What the most used TypeScript validator makes of the same arguments.

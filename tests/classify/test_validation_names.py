@@ -108,8 +108,8 @@ def test_of_many_tools_only_the_nearest_are_named() -> None:
 
 def test_that_a_tool_exists_is_no_reason_to_call_it() -> None:
     error = unknown_tool("frobnicate", ["list_projects", "get_weather"])
-    assert fw.render(error) == "There is no tool 'frobnicate'. The tools are 'list_projects', 'get_weather'."
-    assert unknown_tool("x", []).suggestion == "The server has no tools."
+    assert fw.render(error) == "There is no tool 'frobnicate'. Choose one of the tools: 'list_projects', 'get_weather'."
+    assert unknown_tool("x", []).suggestion == "The server has no tools: tell the user."
 
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"limit": {"type": "integer"}, "offset": {}}}

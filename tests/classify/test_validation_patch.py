@@ -163,9 +163,7 @@ def test_a_rename_brings_the_argument_that_was_missing() -> None:
     }
     error = refused(schema, {"limt": 5})
     assert error.fixed({"limt": 5}) == {"limit": 5}
-    assert error.suggestion == (
-        "Did you mean 'limit' instead of 'limt'? Fix the fields above and call the tool again. Do not explain the error."
-    )
+    assert error.suggestion == "Did you mean 'limit' instead of 'limt'?"
 
 
 def test_names_inside_are_renamed_where_they_are() -> None:

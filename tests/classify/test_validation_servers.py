@@ -87,7 +87,7 @@ def test_the_servers_own_validation_becomes_one_error(server: Any) -> None:
     assert error.fixed(WRONG) == FIXED
     assert (
         error.message
-        == "Invalid arguments for order: customer, items.0.qty, items.1.sku, items.1.qty, note and 2 more."
+        == "Invalid arguments for order: customer, items[0].qty, items[1].sku, items[1].qty, note and 2 more."
     )
 
 

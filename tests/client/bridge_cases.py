@@ -46,10 +46,8 @@ CASES: Final = {
     "validation": Case(
         "add",
         {"count": "many"},
-        "count: Input should be a valid integer, unable to parse string as an integer. Expected: integer. "
-        "Correct these arguments and call again.",
-        "Invalid arguments for add: count. count: Expected integer, received string. You sent: 'many'. Expected type: "
-        "integer. Fix the fields above and call the tool again.",
+        'count must be an integer. Next: call add with {"count": "<integer>"}.',
+        'count must be an integer. Next: call add with {"count": "<integer>"}.',
         fix=True,
     ),
     "not found": Case(
@@ -85,8 +83,8 @@ CASES: Final = {
     "unmarked, named like a read": Case(
         "get_weather",
         {},
-        "503 Service Unavailable. Wait 5 seconds, then make the same call again.",
-        "The operation took too long. Wait 5 seconds, then make the same call again.",
+        "503 Service Unavailable. Wait 1 second, then make the same call again.",
+        "The operation took too long. Wait 1 second, then make the same call again.",
         calls=1,
     ),
     "write that worked, and looks as if it had not": Case(
@@ -136,7 +134,8 @@ RESTRAINTS: Final = {
         {},
         3,
         6,
-        "503 Service Unavailable. Wait 5 seconds, then make the same call again.",
+        "503 Service Unavailable. The same call has now failed 3 times in the same way: calling sooner is no use. Wait 0.1 "
+        "seconds, then make the same call again.",
     ),
     "loop guard": Restraint(
         fw.Policy(),

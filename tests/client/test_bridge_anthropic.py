@@ -179,7 +179,7 @@ def test_a_tool_that_only_reads_may_be_called_again() -> None:
             "The call failed part-way (The database is down), so it may have been done already. Next: ask the user.",
             error=True,
         ),
-        text("The database is down. Wait 5 seconds, then make the same call again.", error=True),
+        text("The database is down. Wait 1 second, then make the same call again.", error=True),
     ]
 
 

@@ -173,12 +173,11 @@ def add(count: int) -> int:
     return count + 1
 
 
-def test_wrong_arguments_are_told_field_by_field() -> None:
+def test_wrong_arguments_are_told_with_the_whole_next_call() -> None:
     [message] = anyio.run(answer, [recovering(add)], "add", {"count": "many"})
     assert shown(message)[2:] == (
         "error",
-        "Invalid arguments for add: count. count: Expected integer, received string. You sent: 'many'. Expected type: "
-        "integer. Fix the fields above and call the tool again.",
+        'count must be an integer. Next: call add with {"count": "<integer>"}.',
     )
 
 
@@ -229,7 +228,7 @@ def test_one_function_tells_what_langchain_handles() -> None:
     assert shown(lost.invoke({**call, "name": "work", "args": {}})) == ("work", "c1", "error", GONE)
     told = strict.invoke({**call, "name": "add", "args": {"count": "many"}})
     assert shown(told)[2] == "error"
-    assert told.content.startswith("Invalid arguments: count. count: Expected integer, received string.")
+    assert told.content.startswith("count must be an integer. Next: call it with ")
 
 
 def test_a_server_is_spared_and_a_model_is_kept_from_loops() -> None:

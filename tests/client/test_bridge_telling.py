@@ -77,7 +77,7 @@ def test_a_write_that_may_have_happened_is_made_once() -> None:
 def test_what_only_reads_is_tried_and_then_told_without_a_warning() -> None:
     result, clock, left = tried(LOST, LOST, LOST, tool=READS)
     assert (result.text, len(clock.waits), left) == (
-        "Lost. Wait 5 seconds, then make the same call again. It was tried 3 times.",
+        "Lost. It was tried 3 times. Wait 1 second, then make the same call again.",
         2,
         0,
     )
@@ -86,7 +86,7 @@ def test_what_only_reads_is_tried_and_then_told_without_a_warning() -> None:
 def test_what_an_earlier_attempt_may_have_done_is_not_denied() -> None:
     result, _, _ = tried(LOST, fw.NotFound("Gone."), tool=KEEPS)
     assert (result.text, result.outcome.effect) == (
-        "Gone. Look for another one; the same call will fail again. It was tried twice.",
+        "Gone. It was tried twice. Look for another one; the same call will fail again.",
         None,
     )
     alone, _, _ = tried(fw.NotFound("Gone."), tool=KEEPS)
@@ -117,11 +117,11 @@ def test_what_the_author_proposes_is_kept_when_the_attempts_are_spent() -> None:
 def test_prose_that_invites_a_second_payment_is_not_passed_on() -> None:
     error = read({"content": [{"type": "text", "text": "503 Service Unavailable"}], "isError": True})
     assert isinstance(error, fw.ToolError)
-    assert told(error) == "503 Service Unavailable. Wait 5 seconds, then make the same call again."
+    assert told(error) == "503 Service Unavailable. Wait 1 second, then make the same call again."
     assert [settle(error, tool=tool).text for tool in ("pay", "get_rate", READS)] == [
         "pay failed part-way (503 Service Unavailable), so it may have been done already. Next: ask the user.",
-        "503 Service Unavailable. Wait 5 seconds, then make the same call again.",
-        "503 Service Unavailable. Wait 5 seconds, then make the same call again.",
+        "503 Service Unavailable. Wait 1 second, then make the same call again.",
+        "503 Service Unavailable. Wait 1 second, then make the same call again.",
     ]
 
 

@@ -16,7 +16,7 @@ import failwell as fw
         (fw.Internal("It broke"), "It broke. Tell the user that it failed."),
         (fw.Invalid("amount must be positive"), "amount must be positive. Correct the arguments, then call again."),
         (fw.Denied("No access."), "No access. Ask the user: something has to be changed first."),
-        (fw.Transient("Busy."), "Busy. Wait 5 seconds, then make the same call again."),
+        (fw.Transient("Busy."), "Busy. Wait 1 second, then make the same call again."),
         (fw.Transient("Busy!", retry_after=1.5), "Busy! Wait 1.5 seconds, then make the same call again."),
         (fw.NotFound("Gone.", suggestion="Call list."), "Gone. Call list."),
         (fw.NotFound("Gone", actions=["a.list", "b.list"]), "Gone. Call a.list or b.list."),
@@ -27,7 +27,7 @@ import failwell as fw
         (fw.Denied("No.", next_steps=["Ask Ann", "Then retry."]), "No. Ask Ann. Then retry."),
         (
             fw.Invalid("Bad.", fields=[fw.FieldError(("email",), "Invalid email", "x", "an address")]),
-            "Bad. email: Invalid email. You sent: 'x'. Expected: an address. Correct these arguments and call again.",
+            'Bad. email must be an address. Next: call it with email = "<address>", and the rest unchanged.',
         ),
         (
             fw.Invalid(
@@ -38,7 +38,7 @@ import failwell as fw
                     fw.Patch("remove", ("c",)),
                 ],
             ),
-            "Bad. Call again with limit instead of limt, a.b=1, c left out.",
+            "Bad. Next: call it with limit in place of limt, a.b = 1, c left out, and the rest unchanged.",
         ),
         (fw.ToolError("Old.", code="DEPRECATED", severity="warning"), "Old."),
         (
@@ -99,7 +99,7 @@ CHECK = {"tool": "orders.get", "arguments": {"id": 7}}
         ),
         (
             {"effect": "partial", "tool": "post", "patch": [fw.Patch("set", ("from",), 3)]},
-            "post was done in part (Timed out). Next: call post for the rest, with from=3.",
+            "post was done in part (Timed out). Next: call post for the rest, with from = 3.",
         ),
     ],
 )

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import failwell as fw
-from failwell.formats.text import USUAL_WAIT
 from failwell.recovery.breaker import Breaker, is_to_blame
 from failwell.recovery.budget import Budget
 from failwell.recovery.loops import LoopGuard
@@ -170,7 +169,10 @@ def test_a_policy_without_a_limit_is_refused(field: str, value: Any) -> None:
 
 def test_what_the_text_says_may_be_called_again_is_not_refused_when_its_time_has_come() -> None:
     harmless = fw.Transient("Busy.", code="SERVER_BUSY", effect="none")
-    for error, first in ((harmless, USUAL_WAIT), (harmless.replace(effect="unknown"), fw.Policy().break_for)):
+    for error, first in (
+        (harmless, fw.Policy().base_delay),
+        (harmless.replace(effect="unknown"), fw.Policy().break_for),
+    ):
         loops = guard()
         for _ in range(3):
             loops.failed("get", {}, error, 0)

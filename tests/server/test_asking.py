@@ -332,8 +332,7 @@ SHOWN: Final = [
 ]
 TOLD: Final = (
     True,
-    "Error: Invalid arguments for book_table: guests. guests: Required. You sent: (missing). Expected type: integer. "
-    "Fix the fields above and call the tool again.",
+    'Error: guests is missing. Next: call book_table with {"name": "Ann", "guests": "<integer>"}.',
 )
 MODES: Final = {LEGACY: "legacy", MODERN: "auto"}
 Shown = list[tuple[bool, str]]

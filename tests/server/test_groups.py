@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import itertools
+import json
 import tempfile
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
@@ -181,16 +182,13 @@ def test_the_nearest_action_is_offered(sent: str, meant: str | None, certain: bo
     )
     if certain:
         assert apply_patch({"action": sent, "limit": 3}, error.patch) == {"action": meant, "limit": 3}
-        assert f'Call again with action="{meant}".' in fw.render(error, "text")
+        assert fw.render(error, "text").endswith(f'Next: call projects with {{"action": "{meant}", "limit": 3}}.')
 
 
 @pytest.mark.checklist(161)
 def test_the_text_says_which_action_to_use() -> None:
     assert fw.render(refused(small(), {"action": "delte"}), "text") == (
-        "The action \"delte\" does not exist. action: Invalid enum value. Valid options: 'list', 'create', 'delete'. "
-        "Did you mean 'delete' instead of 'delte'? Choose a valid action from available_actions and call the tool "
-        'again. Call again with action="delete". Call projects(action="list") or projects(action="create") or '
-        'projects(action="delete").'
+        'action must be one of list, create, delete. Next: call projects with {"action": "delete"}.'
     )
 
 
@@ -677,8 +675,8 @@ def test_without_install_the_model_is_told_all_the_same(framework: str) -> None:
     server = MAKERS[framework]()
     group_app.projects(CONTEXTS[framework]).add_to(server)
     for arguments, words in (
-        ({"action": "lst"}, "Did you mean 'list' instead of 'lst'?"),
-        ({"action": "create", "nmae": "x"}, "Invalid arguments for projects.create: name, nmae."),
+        ({"action": "lst"}, 'Next: call projects with {"action": "list"}.'),
+        ({"action": "create", "nmae": "x"}, 'Next: call projects with {"action": "create", "name": "x"}.'),
     ):
         result = call(server, arguments)
         assert result.is_error
@@ -688,7 +686,7 @@ def test_without_install_the_model_is_told_all_the_same(framework: str) -> None:
 def test_callers_in_python_get_the_frameworks_own_exception() -> None:
     server = failwell.server.install(MAKERS["mcpserver"]())
     small().add_to(server)
-    with pytest.raises(DeliberateError, match='The action "lst" does not exist') as caught:
+    with pytest.raises(DeliberateError, match="action must be one of list, create, delete") as caught:
         asyncio.run(server.call_tool("projects", {"action": "lst"}))
     assert isinstance(caught.value.__cause__, fw.ToolError)
 
@@ -851,8 +849,7 @@ MISSING = routing(
     "required",
 )
 CHOOSE = "Choose a valid action from available_actions and call the tool again."
-CALLS_TO_MAKE = " or ".join(f'projects(action="{name}")' for name in ACTIONS)
-OPTIONS = "Valid options: 'list', 'create', 'delete', 'crash'."
+ONE_OF = f"one of {', '.join(ACTIONS)}"
 
 
 def unknown(sent: str, hint: str = "", patch: Any = None) -> Any:
@@ -860,13 +857,13 @@ def unknown(sent: str, hint: str = "", patch: Any = None) -> Any:
     return routing("UNKNOWN_ACTION", "Unknown Action", message, hint + CHOOSE, "Invalid enum value", "enum", patch)
 
 
-def routing_text(error: Any) -> str:
-    field = error["fields"][0]["message"] + (". You sent: (missing)" if error is MISSING else "")
-    patch = f'Call again with action="{error["patch"][0]["value"]}". ' if "patch" in error else ""
-    return f"{error['message']} action: {field}. {OPTIONS} {error['suggestion']} {patch}Call {CALLS_TO_MAKE}."
+def routing_text(error: Any, arguments: dict[str, Any]) -> str:
+    action = error["patch"][0]["value"] if "patch" in error else f"<{ONE_OF}>"
+    lead = "action is missing: it" if error is MISSING else "action"
+    return f"{lead} must be {ONE_OF}. Next: call projects with {json.dumps({**arguments, 'action': action})}."
 
 
-def routing_xml(error: Any) -> str:
+def routing_xml(error: Any, arguments: dict[str, Any]) -> str:
     return (
         f'<tool_error code="{error["code"]}">\n'
         f"  <message>{error['message']}</message>\n"
@@ -913,8 +910,7 @@ TYPO = {
     "retryable": False,
     "recoverable": False,
     "strategy": "fix_and_retry",
-    "suggestion": "Did you mean 'name' instead of 'nmae'? Fix the fields above and call the tool again. "
-    "Do not explain the error.",
+    "suggestion": "Did you mean 'name' instead of 'nmae'?",
     "tool": "projects",
     "action": "create",
     "effect": "none",
@@ -930,10 +926,7 @@ TYPO = {
     "patch": [{"op": "rename", "path": ["nmae"], "to": "name"}],
 }
 TYPO_SAID = {
-    "text": "Invalid arguments for projects.create: name, nmae. name: Required. You sent: (missing). Expected type: "
-    "string. (root): Unrecognized key(s) in object: 'nmae'. Remove or correct unrecognized fields: 'nmae'. Check for "
-    "typos. Did you mean 'name' instead of 'nmae'? Fix the fields above and call the tool again. Call again with name "
-    "instead of nmae.",
+    "text": 'name is missing. There is no argument nmae. Next: call projects with {"action": "create", "name": "x"}.',
     "xml": '<validation_error action="projects/create">\n'
     '  <field name="name">Required. You sent: (missing). Expected type: string.</field>\n'
     "  <field name=\"(root)\">Unrecognized key(s) in object: 'nmae'. Remove or correct unrecognized fields: 'nmae'. "
@@ -1010,7 +1003,7 @@ def test_routing_on_the_wire(wires: Wires, server: str, transport: str, era: str
     for form, said in (("text", routing_text), ("xml", routing_xml)):
         client = wires[server, transport, era, form]
         for name, (arguments, error) in ROUTES.items():
-            assert answer(client, arguments) == failure(said(error), error, era), (form, name)
+            assert answer(client, arguments) == failure(said(error, arguments), error, era), (form, name)
 
 
 @pytest.mark.checklist(162)

@@ -208,7 +208,7 @@ def test_the_text_names_the_record_if_the_author_wants_it(nursery: Nursery) -> N
         "There is no book 1. (Reference: 000000000000.) Call list_books first.",
         "Network error: Request timeout (Reference: 000000000000.)",
         "There is no tool 'nowhere'. (Reference: 000000000000.) "
-        "The tools with a name like it are 'unsure', 'as_number_text', 'forecast'.",
+        "Choose one of the tools with a name like it: 'unsure', 'as_number_text', 'forecast'.",
         "hi",
     ]
 

@@ -65,6 +65,7 @@ CASES: Final = (
             tool="search",
             fields=[FieldError(("limt",), "Unknown argument", 5)],
             patch=[Patch("rename", ("limt",), to="limit")],
+            sent={"limt": 5},
         ),
     ),
     Case(

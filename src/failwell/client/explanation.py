@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from failwell.guards import shown_arguments
 from failwell.model import Effect, Kind, ToolError
 from failwell.readers import call_of, check_names, unknown_tool
 from failwell.recovery import NEVER_SENT
@@ -38,34 +39,41 @@ def explained(
     schema = getattr(listed[tool], "input_schema", None)
     broken = _broken(arguments, schema) if isinstance(schema, dict) else NO_PROBLEMS
     if error.kind is Kind.INTERNAL:
-        return _crashed(error, broken)
+        return _crashed(error, broken, arguments, schema)
     strange = check_names(arguments, schema) if isinstance(schema, dict) else NO_PROBLEMS
     if not broken and not any(name in error.message for name in strange.names):
         # Many tools ignore what they do not know, so it is not what this is about.
         return error
     found = invalid(broken, strange)
-    if not _is_about(error, found):
+    if not _is_about(error, found, strange):
         # It complains of something else: what the schema does not know, or a call that the tool made itself.
         return error
-    changes: dict[str, Any] = {"fields": found.fields, "patch": found.patch, "suggestion": found.suggestion}
+    changes = _told(found, arguments, schema)
     if broken and error.fields and error.standing == "quoted" and _is_validators(text, tool):
         changes |= {"delivery": "refused", "effect": Effect.NONE}
     return error.replace(**changes)
 
 
-def _is_about(error: ToolError, found: ToolError) -> bool:
+def _is_about(error: ToolError, found: ToolError, strange: Problems) -> bool:
     """Whether what the words complain of is what is wrong with this very call: what was sent is not missing.
 
     A tool that has done its work may meet the same validator in a call of its own.
     """
     missing = {each.path: each.rule == "required" for each in found.fields}
+    missing = dict.fromkeys([(name,) for name in strange.names], False) | missing
     told = [each for each in error.fields if each.path]
     return all(
         each.path in missing and (each.rule is None or missing[each.path] is (each.rule == "required")) for each in told
     )
 
 
-def _crashed(error: ToolError, broken: Problems) -> ToolError:
+def _told(found: ToolError, arguments: Mapping[str, Any], schema: Any) -> dict[str, Any]:
+    """What the list tells about a call: what is wrong, what mends it, and what the next one is made of."""
+    sent = shown_arguments(arguments, schema)
+    return {"fields": found.fields, "patch": found.patch, "suggestion": found.suggestion, "sent": sent}
+
+
+def _crashed(error: ToolError, broken: Problems, arguments: Mapping[str, Any], schema: Any) -> ToolError:
     """A tool that crashes for want of an argument which its own schema calls required: that is the caller's mistake."""
     if not error.legacy or not broken:
         return error
@@ -73,8 +81,7 @@ def _crashed(error: ToolError, broken: Problems) -> ToolError:
     missing = [each.name for each in found.fields if each.rule == "required"]
     if not any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", error.message) for name in missing if name):
         return error
-    told: dict[str, Any] = {"fields": found.fields, "patch": found.patch, "suggestion": found.suggestion}
-    return error.replace(kind=Kind.VALIDATION, code=found.code, **told)
+    return error.replace(kind=Kind.VALIDATION, code=found.code, **_told(found, arguments, schema))
 
 
 # How the validators of the SDKs begin: before any tool runs, and with its name.
@@ -101,7 +108,8 @@ def misspelt(tool: str, arguments: Mapping[str, Any], listed: Mapping[str, Any])
     strange = check_names(arguments, schema)
     if not strange or not any(change.op == "rename" for change in strange.patch):
         return None
-    return invalid(strange, tool=tool).replace(**NEVER_SENT)
+    found = invalid(strange, tool=tool)
+    return found.replace(**_told(found, arguments, schema), **NEVER_SENT)
 
 
 def _broken(arguments: Mapping[str, Any], schema: dict[str, Any]) -> Problems:

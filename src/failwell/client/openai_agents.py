@@ -142,7 +142,7 @@ def _translated(exc: Exception) -> Exception:
     if isinstance(exc, UserError) and _MISSING in text:
         names = text.partition(_MISSING)[2].split(", ")
         fields = [FieldError([name], "Required", rule="required") for name in names]
-        return ToolError("Required arguments are missing.", code="VALIDATION_ERROR", fields=fields)
+        return ToolError("Invalid arguments.", code="VALIDATION_ERROR", fields=fields)
     if isinstance(exc, UserError) and (status := _STATUS.search(text)):
         return from_http(int(status[1]), {}, b"").replace(origin="peer", delivery="answered")
     if isinstance(exc, AgentsException):

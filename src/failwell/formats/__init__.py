@@ -11,6 +11,7 @@ from .doubt import effect_in, next_step, reason_of
 from .envelope import MODES, build_meta, success
 from .json_schema import SCHEMAS, schema
 from .jsonrpc import MODERN_ERA, is_structured
+from .next_call import mends_all
 from .results import (
     GATES,
     as_result,
@@ -23,7 +24,7 @@ from .results import (
     unplaced_details,
 )
 from .table import FORMATS
-from .text import USUAL_WAIT, mends_all, next_action, usual_action
+from .text import next_action, usual_action
 from .wire import Format, Outcome, is_number, pretty, read_json, whole
 
 __all__ = [
@@ -38,7 +39,6 @@ __all__ = [
     "Outcome",
     "SCHEMAS",
     "UNKNOWN",
-    "USUAL_WAIT",
     "as_result",
     "build_meta",
     "canonical",

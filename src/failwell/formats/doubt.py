@@ -97,7 +97,9 @@ def harmless(error: ToolError, said: str | None) -> str:
     return said if said and (error.may_repeat or not _AGAIN.search(said)) else ""
 
 
-_AGAIN: Final = re.compile(r"(?i)\b(?:again|repeat(?:ed)?|once more|re-?(?:try|tried|trying|send|submit|run))\b")
+_AGAIN: Final = re.compile(
+    r"(?i)\b(?:again|repeat(?:ed)?|once more|did you mean|re-?(?:try|tried|trying|send|submit|run))\b"
+)
 _DENIES: Final = re.compile(r"(?i)\bnothing (?:was|has been) (?:done|changed|written|sent|charged)\b")
 _SENTENCE: Final = re.compile(r"(?<=[.!?]) ")
 _STANDS: Final = re.compile(

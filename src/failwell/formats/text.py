@@ -10,8 +10,8 @@ import re
 from typing import Final
 
 from failwell.model import (
+    FIX_FIELDS,
     IN_DOUBT,
-    UNSET,
     Action,
     Effect,
     FieldError,
@@ -19,8 +19,7 @@ from failwell.model import (
     Kind,
     NeedsInput,
     Option,
-    Patch,
-    Path,
+    Policy,
     Strategy,
     ToolError,
     compact,
@@ -28,8 +27,10 @@ from failwell.model import (
 )
 
 from .doubt import doubt, effect_in, harmless, next_step
+from .next_call import changed, mends_all, next_call
 from .wire import Format, build, whole
-from .xml_writer import field_text, missing_field
+from .wrong_argument import reason, strange_names
+from .xml_writer import ROUTING, missing_field
 
 _BY_STRATEGY: Final = {
     Strategy.USER_ACTION: "Ask the user: something has to be changed first.",
@@ -41,21 +42,43 @@ _BY_KIND: Final = {
     Kind.CONFLICT: "Look at how things stand before calling again.",
 }
 _NO_TALK: Final = " Do not explain the error."
-USUAL_WAIT: Final = 5
-"""How many seconds a model is told to wait where nobody named a delay."""
+# What is said of arguments by ourselves, and by the validators of others, before it is said of each of them.
+_OWN_MESSAGE: Final = re.compile(
+    r"(?:Invalid arguments(?: for \S+)?|The arguments are invalid)"
+    r"(?:: [^\s,]+(?:, [^\s,]+)*(?: and \d+ more)?)?\.(?: (The first \d+ of .+))?"
+)
+_HINTS: Final = re.compile(
+    rf"(?:Did you mean [^?\n]{{1,300}} instead of [^?\n]{{1,300}}\?(?: |$))*(?:{re.escape(FIX_FIELDS)})?"
+)
+_VALIDATORS: Final = re.compile(r"(?:Invalid arguments|Input validation error|\d+ validation errors?)\b")
+_USUAL: Final = Policy()
 
 
 def dump(error: ToolError) -> str:
     if error.effect in IN_DOUBT and error.is_error:
         return " ".join(sentence for sentence in (doubt(error), *_after_doubt(error)) if sentence)
-    sentences = [_sentence(as_prose(error.message)) or _sentence(error.title)]
-    problems = [problem for problem in error.fields if not _is_told(error, problem)]
-    sentences += [f"{problem.name}: {_sentence(field_text(problem))}" for problem in problems]
-    if len(sentences) == 2 and sentences[1].startswith(sentences[0].rstrip(".")):
-        # A message that is its one problem in other people's words would say it twice.
-        del sentences[0]
-    sentences += next_action(error)
-    return " ".join(sentence for sentence in sentences if sentence)
+    return " ".join(sentence for sentence in (*_reasons(error), *next_action(error)) if sentence)
+
+
+def _reasons(error: ToolError) -> list[str]:
+    """What went wrong, each thing once: the message, and what it does not say of the arguments."""
+    problems = [_sentence(reason(each), ".!?:;…") for each in error.fields if not _is_told(error, each)]
+    message = as_prose(error.message)
+    if not problems:
+        return [_sentence(message) or _sentence(error.title)]
+    if (listed := _OWN_MESSAGE.fullmatch(error.message)) is not None:
+        return [*problems, listed[1] or ""]
+    if error.code in ROUTING:
+        return problems
+    if error.legacy and (
+        _VALIDATORS.match(message) or any(message.startswith(f"{each.name}: ") for each in error.fields)
+    ):
+        # Other people's words, which were read into the problems.
+        return problems
+    if len(problems) == 1 and error.message.rstrip(".") in problems[0]:
+        return problems
+    spoken = message.casefold()
+    return [_sentence(message), *(each for each in problems if each.casefold().rstrip(".") not in spoken)]
 
 
 def _is_told(error: ToolError, problem: FieldError) -> bool:
@@ -69,8 +92,11 @@ def as_prose(message: str) -> str:
     return f"Error: {message}" if looks_structured else message
 
 
-def next_action(error: ToolError) -> list[str]:
-    """The sentences that say what to do: the author's, completed with what the fields know and they leave out."""
+def next_action(error: ToolError, *, whole_call: bool = True) -> list[str]:
+    """The sentences that say what to do: the author's, completed with what the fields know and they leave out.
+
+    `whole_call` says that a call with other arguments is written out.
+    """
     if error.effect in IN_DOUBT and error.is_error:
         return [doubt(error, with_reason=False), *_after_doubt(error)]
     said = _advice(error)
@@ -82,26 +108,37 @@ def next_action(error: ToolError) -> list[str]:
         said.append(f"Wait {wait}, then make the same call again.")
     elif error.reset_at is not None and error.retry_after is None:
         said.append(f"Wait until {rfc3339(error.reset_at)}, then make the same call again.")
-    if changes := _changes(error):
-        lead = "Call again with" if mends_all(error) else "Certain so far:"
-        said.append(f"{lead} {', '.join(changes)}.")
-    if calls := _calls(error, told):
-        said.append(f"Call {calls}.")
+    # Our own words that were read back have it already.
+    step = next_call(error) if whole_call and error.is_error and "Next: " not in told else ""
+    # The whole call takes the place of the choices that its own tool offers.
+    others = error.replace(actions=[each for each in error.actions if each.tool != error.tool]) if step else error
+    if calls := _calls(others, "" if told.endswith("?") else told):
+        # A question alone is no step.
+        said.append(f"Next: call {calls}." if told.endswith("?") else f"Call {calls}.")
+    if step:
+        said.append(step)
     if not said:
         said = [_default(error)]
     return [sentence for sentence in said if sentence]
 
 
-def usual_action(error: ToolError) -> list[str]:
-    """What is to be done by the kind of the error, where nobody said anything else."""
+def usual_action(error: ToolError, policy: Policy = _USUAL) -> list[str]:
+    """What is to be done by the kind of the error, where nobody said anything else; `policy` is of whoever waits."""
     usual = _default(error)
-    return [usual] if usual and next_action(error) == [usual] else []
+    return [_default(error, policy)] if usual and next_action(error) == [usual] else []
 
 
 def _advice(error: ToolError) -> list[str]:
     """What the author says to do."""
-    # Contract 002 ends its advice so; a text that has a call made again forbids nothing.
-    told = (error.suggestion or "").removesuffix(_NO_TALK)
+    told = error.suggestion or ""
+    if error.fields and _HINTS.fullmatch(told):
+        # The next call says the same, unless a name has to be found for it.
+        hints = told.removesuffix(FIX_FIELDS).strip()
+        told = hints if any(map(strange_names, error.fields)) and not mends_all(error) else ""
+    elif error.fields and error.code in ROUTING:
+        told = ""
+    # A text that has a call made again forbids nothing.
+    told = told.removesuffix(_NO_TALK)
     said = [_sentence(told)] if told else []
     return [*said, *map(_sentence, error.next_steps)]
 
@@ -111,17 +148,13 @@ def _after_doubt(error: ToolError) -> list[str]:
     said = [sentence for sentence in _advice(error) if harmless(error, sentence)]
     if error.verify is not None and error.verify.tool:
         return [*said, next_step(error)]
-    if error.effect is Effect.PARTIAL and (changes := _changes(error)):
+    if error.effect is Effect.PARTIAL and (changes := changed(error)):
         return [*said, f"Next: call {error.tool or 'it'} for the rest, with {', '.join(changes)}."]
     # The call itself is no way out, unless it goes on where it stopped.
     others = error.replace(actions=[each for each in error.actions if error.may_repeat or each.tool != error.tool])
     if calls := _calls(others, " ".join(said)):
         return [*said, f"Next: call {calls}."]
     return said or [next_step(error)]
-
-
-def _changes(error: ToolError) -> list[str]:
-    return [_change(change) for change in error.patch if _is_whole(change)]
 
 
 def _calls(error: ToolError, told: str) -> str:
@@ -135,13 +168,13 @@ def _seconds(delay: float) -> str:
     return "1 second" if number == 1 else f"{number:g} seconds"
 
 
-def _default(error: ToolError) -> str:
+def _default(error: ToolError, policy: Policy = _USUAL) -> str:
     if not error.is_error:
         return ""
-    if error.fields:
-        return "Correct these arguments and call again."
+    if error.fields or error.patch:
+        return _BY_KIND[Kind.VALIDATION]
     if error.retryable and error.recoverable and error.strategy is Strategy.RETRY:
-        return f"Wait {USUAL_WAIT} seconds, then make the same call again."
+        return f"Wait {_seconds(policy.first_wait(error))}, then make the same call again."
     if holders := ", ".join(dict.fromkeys(conflict.holder for conflict in error.conflicts if conflict.holder)):
         return f"It is held by {holders}; ask for it to be released."
     if error.kind is Kind.TRANSIENT:
@@ -163,42 +196,14 @@ def _names(told: str, call: str) -> bool:
     return call in told and re.search(rf"(?<![\w.]){re.escape(call)}(?!\w)", told) is not None
 
 
-def mends_all(error: ToolError) -> bool:
-    """Whether the known changes are enough: one for each problem, or for the unknown name that caused it."""
-    reached: set[Path] = set()
-    for change in error.patch:
-        parent = change.path[:-1]
-        reached.add(change.path)
-        if change.to is not None:
-            reached.add((*parent, change.to))
-        if change.op != "set":
-            reached.add(parent)
-    return reached.issuperset([problem.path for problem in error.fields])
-
-
-def _is_whole(change: Patch) -> bool:
-    if change.op == "set":
-        return bool(change.path) and change.value is not UNSET
-    return bool(change.path) and (change.op == "remove" or change.to is not None)
-
-
-def _change(change: Patch) -> str:
-    name = ".".join(map(str, change.path))
-    if change.op == "rename":
-        return f"{change.to} instead of {name}"
-    if change.op == "remove":
-        return f"{name} left out"
-    return f"{name}={_written(change.value)}"
-
-
 def _written(value: Json) -> str:
     # The encoder takes a microsecond to set itself up, whatever it is to write.
     return str(value).lower() if type(value) in (bool, int) else compact(value)
 
 
-def _sentence(text: str) -> str:
+def _sentence(text: str, ends: str = ".!?:;…)") -> str:
     text = text.strip()
-    return text if not text or text[-1] in ".!?:;…)" else text + "."
+    return text if not text or text[-1] in ends else text + "."
 
 
 def ask(question: NeedsInput) -> str:

@@ -64,7 +64,8 @@ def dump(error: ToolError, *, now: datetime | str | None = None) -> dict[str, Js
             wire["retryNotBefore"] = int(moment.timestamp() * 1000)
     # The proposal demands one; where the server has none, equal failures share one.
     wire["correlationId"] = error.correlation_id or _digest(error)
-    if guidance := " ".join(next_action(error)):
+    # The text beside it has the whole call.
+    if guidance := " ".join(next_action(error, whole_call=False)):
         wire["agentGuidance"] = guidance
     return wire
 

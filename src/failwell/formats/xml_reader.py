@@ -126,6 +126,13 @@ def _load_tool_error(attributes: dict[str, str], body: str, notes: list[str]) ->
     return error if carried is None else restore(error, read_json(carried), _again)
 
 
+def _asked(recovery: str | None) -> str | None:
+    """What is said about wrong arguments besides the contract's own sentence."""
+    if recovery == FIX_FIELDS:
+        return None
+    return recovery.removesuffix(f" {FIX_FIELDS}") if recovery and recovery.endswith(f"? {FIX_FIELDS}") else recovery
+
+
 def _load_validation(attributes: dict[str, str], body: str, notes: list[str]) -> ToolError:
     tool, _, action = attributes.get("action", "").partition("/")
     problems = []
@@ -145,7 +152,7 @@ def _load_validation(attributes: dict[str, str], body: str, notes: list[str]) ->
         {
             "code": "VALIDATION_ERROR",
             "fields": problems,
-            "suggestion": None if recovery == FIX_FIELDS else recovery,
+            "suggestion": _asked(recovery),
             "tool": tool,
             "action": action,
         },

@@ -64,10 +64,18 @@ def _validation_rows(error: ToolError, carried: dict[str, Json] | None) -> list[
         (1, f'<field name="{escape_attribute(problem.name)}">{escape(field_text(problem))}</field>')
         for problem in error.fields
     ]
-    rows.append((1, f"<recovery>{escape(error.suggestion or FIX_FIELDS)}</recovery>"))
+    rows.append((1, f"<recovery>{escape(_mending(error.suggestion))}</recovery>"))
     rows += _detail_rows([], carried)
     rows.append((0, "</validation_error>"))
     return rows
+
+
+def _mending(suggestion: str | None) -> str:
+    """What the contract says to do about wrong arguments, unless their author says something else; a question alone is
+    nothing to do."""
+    if suggestion is None:
+        return FIX_FIELDS
+    return f"{suggestion} {FIX_FIELDS}" if suggestion.endswith("?") else suggestion
 
 
 def _tool_error_rows(error: ToolError, carried: dict[str, Json] | None) -> list[tuple[int, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .arguments import Secrets, secret_paths
 from .length import shorten
-from .outlet import DEFAULT, Guard, guard
+from .outlet import DEFAULT, UNCHANGED, Guard, guard, shown_arguments
 from .secrets.redactor import MASK
 from .visible import visible
 
@@ -13,8 +13,10 @@ __all__ = [
     "Guard",
     "MASK",
     "Secrets",
+    "UNCHANGED",
     "guard",
     "secret_paths",
     "shorten",
+    "shown_arguments",
     "visible",
 ]

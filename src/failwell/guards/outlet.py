@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar, cast
 
-from failwell.model import FieldError, Json, NeedsInput, Patch, Path, ToolError, pattern
+from failwell.model import FieldError, Json, NeedsInput, Patch, Path, Sent, ToolError, pattern
 
 from .arguments import Secrets, secret_paths
 from .fence import CLOSE, OPEN, fence, is_fenced, poses, quoted
@@ -214,9 +214,25 @@ class Guard:
             return [self._value(part.to_dict(), "") for part in value]
         if name == "verify":
             return self._value(value.to_dict(), "")
+        if name == "sent":
+            return self.shown(value)
         if name in ("next_steps", "notes"):
             return [self.text(line) for line in value]
         return self._value(value, "")
+
+    def shown(self, arguments: Mapping[str, Any] | Sent) -> Sent | None:
+        """What may be shown of a call's arguments to whoever makes it again; None where their names may not leave.
+
+        A mask would be sent, so what may not be shown is said to stay as it is.
+        """
+        sent = Sent.of(arguments)
+        if sent is None:
+            return None
+        given = dict(sent.arguments)
+        cleaned = self._mask_below(self._map(given, ""), ())
+        if cleaned.keys() != given.keys() or any(self.text(name) != name for name in sent.long):
+            return None
+        return Sent({name: _unmasked(value, cleaned[name]) for name, value in given.items()}, sent.long)
 
     def _field(self, problem: dict[str, Json]) -> dict[str, Json]:
         """A problem with an argument, where the argument's own name says whether its value may be shown."""
@@ -314,6 +330,8 @@ class Guard:
 _PLAIN: Final = bytes(code for code in range(32, 127) if code != ord("\\")) + b"\n"
 _CONTEXT: Final = frozenset({"details", "meta", "debug", "conflicts", "notes"})
 _QUOTED_MASK: Final = "(redacted)"
+UNCHANGED: Final = "<unchanged>"
+"""How an argument that may not be shown stands in a call that is to be made again."""
 _NEVER_TEXT: Final = frozenset({"severity", "strategy", "effect", "kind", "origin", "retry_after", "reset_at"})
 _NAME_KEYS: Final = ("name", "key", "field", "header", "label")
 _VALUE_KEYS: Final = ("value", "input")
@@ -385,7 +403,18 @@ def _as_long(value: Json) -> str:
     return "0" * (value.bit_length() // 3) if type(value) is int and value.bit_length() > 64 else ""
 
 
+def _unmasked(value: Json, cleaned: Json) -> Json:
+    """A value, with what had to be cleaned in it said to stay as it is."""
+    if isinstance(value, dict) and isinstance(cleaned, dict) and value.keys() == cleaned.keys():
+        return {key: _unmasked(item, cleaned[key]) for key, item in value.items()}
+    if isinstance(value, list) and isinstance(cleaned, list):
+        return [_unmasked(item, other) for item, other in zip(value, cleaned, strict=True)]
+    return value if value == cleaned else UNCHANGED
+
+
 def _same(new: object, old: object) -> bool:
+    if isinstance(old, Sent):
+        return new == old
     if isinstance(old, tuple):
         return new == [part.to_dict() if hasattr(part, "to_dict") else part for part in old]
     return new == (old.to_dict() if hasattr(old, "to_dict") else old)
@@ -403,4 +432,13 @@ def guard(outcome: Outcome) -> Outcome:
     return DEFAULT(outcome)
 
 
-__all__ = ["DEFAULT", "MASK", "Guard", "Secrets", "guard", "secret_paths"]
+def shown_arguments(arguments: Mapping[str, Any], schema: object = None) -> Sent | None:
+    """What may be shown of a call's arguments by the default rules, and by what a schema calls secret.
+
+    >>> shown_arguments({"id": 7, "token": "k3y-8fj2"}).arguments
+    {'id': 7, 'token': '<unchanged>'}
+    """
+    return replace(DEFAULT, secret_paths=Secrets.of(schema).paths).shown(arguments)
+
+
+__all__ = ["DEFAULT", "MASK", "UNCHANGED", "Guard", "Secrets", "guard", "secret_paths", "shown_arguments"]

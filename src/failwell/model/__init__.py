@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import catalogs
-from .call import fingerprint
+from .call import Sent, fingerprint
 from .catalogs import CATALOGS, JsonRpc
 from .codes import Catalog, CatalogType, Code, find, snake, upper_snake
 from .decision import Decision, Next, Policy, decide
@@ -25,13 +25,26 @@ from .json_values import (
     plain_map,
     positive,
     rfc3339,
+    room_after,
     seconds,
     text,
 )
 from .kinds import IN_DOUBT, Effect, Kind, Severity, Strategy
 from .marks import Marks, effects, frames, marked_effect, marking, marks, marks_effects
 from .needs import NeedsInput
-from .parts import CLEAN_PARTS, Action, Conflicting, FieldError, Option, Patch, Path, apply_patch, path_of, read_problem
+from .parts import (
+    CLEAN_PARTS,
+    Action,
+    Conflicting,
+    FieldError,
+    Option,
+    Patch,
+    Path,
+    apply_patch,
+    path_of,
+    place_of,
+    read_problem,
+)
 from .regex import pattern
 from .result import Err, Ok, Result, unwrapped
 from .template import DEVICE, VALIDATION, Template, fill
@@ -103,6 +116,7 @@ __all__ = [
     "Result",
     "SEARCHES",
     "SILENT",
+    "Sent",
     "Severity",
     "Standing",
     "Strategy",
@@ -141,6 +155,7 @@ __all__ = [
     "normalised",
     "parsed",
     "path_of",
+    "place_of",
     "pattern",
     "plain",
     "plain_map",
@@ -149,6 +164,7 @@ __all__ = [
     "read_problem",
     "required",
     "rfc3339",
+    "room_after",
     "seconds",
     "severity_of",
     "shown",

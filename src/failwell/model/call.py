@@ -4,8 +4,39 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Final, Self
+
+from .json_values import Json, plain, room_after, text
+
+# Of an argument that is shown, and how many are.
+_LONGEST: Final = 160
+_MOST: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What a call was made with, as far as it is short enough to be shown to whoever makes it again."""
+
+    arguments: Mapping[str, Json]
+    long: tuple[str, ...] = ()
+    """The names of the others."""
+
+    @classmethod
+    def of(cls, value: object) -> Self | None:
+        """What can be shown of some arguments; None where there are too many."""
+        if isinstance(value, cls):
+            return value
+        if not isinstance(value, Mapping) or len(value) > _MOST:
+            return None
+        long = [text(name) for name, each in value.items() if room_after(each, _LONGEST) < 0]
+        if any(len(text(name)) > _LONGEST for name in value):
+            return None
+        return cls({text(name): plain(each) for name, each in value.items() if text(name) not in long}, tuple(long))
+
+    def to_dict(self) -> dict[str, Json]:
+        return {"arguments": dict(self.arguments), "long": list(self.long)}
 
 
 def fingerprint(tool: str, arguments: Mapping[str, Any]) -> str:

@@ -93,6 +93,10 @@ class Policy:
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ValueError(f"{name} is a whole number, at least 1, not {value!r}.")
 
+    def first_wait(self, error: ToolError) -> float:
+        """How many seconds to wait after a first failure that names no delay: what is waited is what is told."""
+        return self.default_delays.get(error.format or "", self.base_delay)
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -319,7 +323,7 @@ def _delay(error: ToolError, made: int, policy: Policy, now: datetime | None) ->
     if error.reset_at is not None:
         moment = instant(now) or datetime.now(UTC)
         return max(0.0, (error.reset_at - moment).total_seconds())
-    first = policy.default_delays.get(error.format or "", policy.base_delay)
+    first = policy.first_wait(error)
     return min(first * 2.0 ** min(made - 1, 32), max(policy.max_delay, first))
 
 

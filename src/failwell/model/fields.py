@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypedDict, TypeVar, overload
 
+from .call import Sent
 from .json_values import positive
 from .kinds import Effect, Kind, Severity, Strategy
 from .parts import Action, Conflicting, FieldError, Patch
@@ -55,6 +56,7 @@ class Fields(TypedDict, total=False):
     legacy: bool | None
     notes: Iterable[str] | None
     debug: object
+    sent: Mapping[str, Any] | Sent | None
     cause: BaseException | None
 
 

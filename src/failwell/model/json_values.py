@@ -121,6 +121,30 @@ def plain_map(value: object) -> dict[str, Json]:
     return {} if data in (None, "", [], False) else dict(plain({"value": data}))
 
 
+def room_after(value: object, room: int) -> int:
+    """What is left of the room when a value is in it; less than nothing if it does not fit, and then it ends."""
+    if type(value) is str:
+        return room - len(value) - 1
+    if value is None or type(value) in (bool, float):
+        return room - 1
+    if type(value) is int:
+        return room - 1 - value.bit_length() // 3
+    if isinstance(value, Mapping):
+        parts: Iterable[object] = (part for item in value.items() for part in item)
+    elif isinstance(value, (list, tuple)):
+        parts = value
+    else:
+        # Nobody knows how large it is.
+        return -1
+    # So that what is nested without end does not fit either.
+    room -= 20
+    for part in parts:
+        if room < 0:
+            break
+        room = room_after(part, room)
+    return room
+
+
 def _describe(value: object) -> str:
     """A short text for a value that is not a string, without the memory addresses of a default `repr`."""
     if value is None:

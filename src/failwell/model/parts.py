@@ -42,6 +42,16 @@ def _step(part: object) -> str | int:
     return text(plain(part))
 
 
+def place_of(path: Path) -> str:
+    """A path as a person writes it; empty for the whole.
+
+    >>> place_of(("tags", 1, "name"))
+    'tags[1].name'
+    """
+    steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in path]
+    return "".join(steps).removeprefix(".")
+
+
 @dataclass(frozen=True, slots=True, init=False)
 class Action:
     """Another call that helps: the tool, why, and with which arguments."""

@@ -20,6 +20,7 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal, Self, TypeVar, Unpack, cast
 
+from .call import Sent
 from .codes import Code, find, humanize
 from .fields import (
     Delay,
@@ -154,6 +155,8 @@ class ToolError(Exception):
     legacy = Field(flag, False)
     notes = Field(lines, cast("tuple[str, ...]", ()))
     debug = Field(plain, cast("Json", None))
+    # With what the call was made: for the words about the next one, and for no wire.
+    sent = Field(Sent.of, cast("Sent | None", None))
 
     def __init_subclass__(cls, **defaults: Unpack[Fields]) -> None:
         """Fields given in a class statement are the defaults of its instances.
@@ -418,7 +421,7 @@ class ToolError(Exception):
         return f"[{self.type}] {self.message}"
 
     def __repr__(self) -> str:
-        hidden = ("message", *PROVENANCE, *(["severity"] if self.severity is Severity.ERROR else []))
+        hidden = ("message", "sent", *PROVENANCE, *(["severity"] if self.severity is Severity.ERROR else []))
         shown = (f"{name}={value!r}" for name, value in self._given.items() if name not in hidden)
         return f"{type(self).__name__}({', '.join([repr(self.message), *shown])})"
 

@@ -17,6 +17,7 @@ from .prose import from_text
 if TYPE_CHECKING:
     from .answer import BAD_ANSWER, Http, is_envelope, is_failing, read, text_of
     from .exceptions.builtin import broken, timed_out
+    from .exceptions.callers_text import misread
     from .exceptions.chain import attribute, chain
     from .exceptions.exception_text import named, said
     from .exceptions.refusal import code_of, plain_function, refusal
@@ -29,6 +30,7 @@ _LATER: Final = {
     **dict.fromkeys(("attribute", "chain"), ".exceptions.chain"),
     **dict.fromkeys(("named", "said"), ".exceptions.exception_text"),
     **dict.fromkeys(("code_of", "plain_function", "refusal"), ".exceptions.refusal"),
+    "misread": ".exceptions.callers_text",
     "find_check": ".hints.verify",
     **dict.fromkeys(
         ("call_of", "check_names", "from_pydantic", "from_schema", "unknown_arguments", "unknown_tool"), ".validation"
@@ -68,6 +70,7 @@ __all__ = [
     "named",
     "said",
     "refusal",
+    "misread",
     "code_of",
     "plain_function",
     "partial_failure",

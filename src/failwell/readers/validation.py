@@ -130,13 +130,13 @@ def unknown_tool(name: str, known: Iterable[str]) -> ToolError:
         f"There is no tool {shown(asked)}.",
         code="UNKNOWN_TOOL",
         suggestion=(
-            f"The tools with a name like it are {listed}."
+            f"Choose one of the tools with a name like it: {listed}."
             if few and len(names) > 10
-            else f"The tools are {listed}."
+            else f"Choose one of the tools: {listed}."
             if few
             else "List the tools and choose one of them."
             if names
-            else "The server has no tools."
+            else "The server has no tools: tell the user."
         ),
     )
 

@@ -84,6 +84,9 @@ def _is_unsure(error: ToolError, tool: Traits) -> bool:
     """Whether only words say that a write was refused: they stand, and nobody is told to correct it and call again."""
     if error.standing != "quoted" or error.effect is not None or error.patch:
         return False
+    if error.sent is not None and error.fields:
+        # Held against the server's own list, the arguments are wrong.
+        return False
     if error.origin is None:
         # An author's own refusal, made here out of what a function raised on purpose.
         return False

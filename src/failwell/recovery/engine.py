@@ -26,7 +26,7 @@ from .attempts import effect_of, in_all, of_this_call, spread, with_effect
 from .clock import Watch
 from .keys import Key, KeyForgotten
 from .patience import Patience
-from .refusals import sharper, times_of
+from .refusals import sharper, times_of, way_out
 from .report import Attempt, Report
 from .tools import Tools
 
@@ -249,11 +249,14 @@ class Run:
             return Ending(outcome, self._last_decision(outcome, tools), outcome)
         error = self._in_all(outcome, tools, is_answer=is_answer)
         decision, notes = self._last_decision(error, tools), self._notes(error)
-        if error.effect in IN_DOUBT or not notes:
-            # Of a call that may have been done, one step is told, and nothing about trying.
+        # Of a call that may have been done, one step is told, and nothing about trying.
+        steps = [] if error.effect in IN_DOUBT else usual_action(error, self.engine.policy)
+        if error.effect in IN_DOUBT or (not notes and steps == usual_action(error)):
             return Ending(error, decision, error, notes)
+        if any(note.endswith(way_out(error)) for note in notes):
+            steps = []
         # What is said of trying must not take the place of what there is to do.
-        told = error.replace(next_steps=(*error.next_steps, *usual_action(error), *notes))
+        told = error.replace(next_steps=(*error.next_steps, *notes, *steps))
         return Ending(error, decision, told, notes)
 
     def _last_decision(self, outcome: Outcome, tools: Tools) -> Decision:
@@ -272,6 +275,8 @@ class Run:
         earlier = () if self.key.is_known and is_answer else self.failures
         tool = self.report.tool
         error = error if error.tool or not tool else error.replace(tool=tool)
+        if error.sent is None and (error.fields or error.patch):
+            error = error.replace(sent=tools.shown(tool, self.report.arguments))
         known = in_all(error, tools.traits(tool), earlier)
         if known.effect is None and self._last_decision(known, tools).doubtful:
             # What is told is what was decided: it is not made again because it may have been done.

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from failwell.formats import USUAL_WAIT
 from failwell.model import Effect, Kind, Policy, ToolError, fingerprint
 
 # As many calls as a loop can have steps, and no more than an agent can make by mistake.
@@ -74,7 +73,7 @@ class LoopGuard:
         if error.retry_after is not None:
             return min(window, error.retry_after)
         is_harmless = error.retryable and error.effect is Effect.NONE
-        return min(window, USUAL_WAIT if is_harmless else self._policy.break_for)
+        return min(window, self._policy.first_wait(error) if is_harmless else self._policy.break_for)
 
 
 def _same(one: ToolError, other: ToolError) -> bool:

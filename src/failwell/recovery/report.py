@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from failwell.formats import Outcome
 from failwell.guards import DEFAULT
-from failwell.model import Decision, ToolError
+from failwell.model import Decision, ToolError, room_after
 
 # Of what was sent with one call, as it is remembered: in all, in one argument that is too long, and how many of those.
 _ROOM: Final = 4_000
@@ -96,42 +96,18 @@ def _guarded(outcome: Outcome) -> Outcome:
 
 
 def _short(values: Mapping[str, Any]) -> dict[str, Any]:
-    if _room_after(values, _ROOM) >= 0:
+    if room_after(values, _ROOM) >= 0:
         return dict(values)
     return {str(name)[:_LONGEST]: _cut(value) for name, value in list(values.items())[:_MOST]}
 
 
 def _cut(value: object) -> object:
-    if _room_after(value, _LONGEST) >= 0:
+    if room_after(value, _LONGEST) >= 0:
         return value
     if isinstance(value, str):
         return f"{value[:_LONGEST]} …({len(value) - _LONGEST} characters cut)…"
     count = f" of {len(value)}" if isinstance(value, (list, tuple, Mapping)) else ""
     return f"({type(value).__name__}{count}, cut)"
-
-
-def _room_after(value: object, room: int) -> int:
-    """What is left of the room when a value is in it; less than nothing if it does not fit, and then it ends."""
-    if type(value) is str:
-        return room - len(value) - 1
-    if value is None or type(value) in (bool, float):
-        return room - 1
-    if type(value) is int:
-        return room - 1 - value.bit_length() // 3
-    if isinstance(value, Mapping):
-        parts: Iterable[object] = (part for item in value.items() for part in item)
-    elif isinstance(value, (list, tuple)):
-        parts = value
-    else:
-        # Nobody knows how large it is.
-        return -1
-    # So that what is nested without end does not fit either.
-    room -= 20
-    for part in parts:
-        if room < 0:
-            break
-        room = _room_after(part, room)
-    return room
 
 
 def count_of(number: int, thing: str) -> str:

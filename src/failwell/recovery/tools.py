@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from failwell.model import Action, Traits
+from failwell.guards import shown_arguments
+from failwell.model import Action, Sent, Traits
 from failwell.readers import find_check
 
 
@@ -23,6 +24,12 @@ class Tools:
     def traits(self, tool: str) -> Traits:
         """What is known of a tool, be it only its name."""
         return Traits.of(self.listed.get(tool, tool)).known(trusted=self.trusted, reads=self.reads)
+
+    def shown(self, tool: str, arguments: Mapping[str, Any]) -> Sent | None:
+        """What may be shown of a call's arguments to whoever makes it again."""
+        listed = self.listed.get(tool)
+        schema = listed.get("inputSchema") if isinstance(listed, Mapping) else getattr(listed, "input_schema", None)
+        return shown_arguments(arguments, schema)
 
     def check_of(self, tool: str, arguments: Mapping[str, Any]) -> Action | None:
         """The call that would tell whether this one was done."""

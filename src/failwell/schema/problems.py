@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from failwell.model import (
-    FIX_FIELDS,
     UNSET,
     FieldError,
     Invalid,
@@ -18,6 +17,7 @@ from failwell.model import (
     ToolError,
     Unset,
     compact,
+    place_of,
     plain,
     shown,
     text,
@@ -92,7 +92,7 @@ def invalid(*problems: Problems, tool: str | None = None, action: str | None = N
         action=action,
         fields=fields[:MOST_PROBLEMS],
         patch=_applicable(_distinct(change for each in problems for change in each.patch))[:MOST_PROBLEMS],
-        suggestion=" ".join([*hints, FIX_FIELDS]) if fields else "Check the arguments and call the tool again.",
+        suggestion=" ".join(hints) if fields else "Check the arguments and call the tool again.",
     )
 
 
@@ -182,12 +182,12 @@ def told(found: Iterable[BrokenRule], call: CheckedCall, unread: int = 0, more: 
 def _names(broken: BrokenRule) -> list[str]:
     """What the message calls the argument: what the caller would look for."""
     if broken.rule == "additionalProperties":
-        return [_dotted((*broken.path, name)) for name in broken.limit[:100]]
-    return [_dotted(broken.path)] if broken.path else []
+        return [_placed((*broken.path, name)) for name in broken.limit[:100]]
+    return [_placed(broken.path)] if broken.path else []
 
 
-def _dotted(path: Path) -> str:
-    return cut(".".join(cut(str(step), 60) for step in path[:20]), 80)
+def _placed(path: Path) -> str:
+    return cut(place_of(tuple(cut(step, 60) if isinstance(step, str) else step for step in path[:20])), 80)
 
 
 def _field(broken: BrokenRule, call: CheckedCall) -> FieldError:

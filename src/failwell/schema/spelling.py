@@ -70,8 +70,8 @@ def is_certain(word: str, match: str, words: Iterable[str] = ()) -> bool:
     Equal but for case and separators, or one typing mistake apart, and nothing else as near. A mistake in a digit is
     none: `v1` is not a misspelt `v2`.
 
-    >>> is_certain("limt", "limit"), is_certain("id", "ip"), is_certain("us-east-1", "us-east-2")
-    (True, False, False)
+    >>> is_certain("limt", "limit"), is_certain("lst", "list"), is_certain("us-east-1", "us-east-2")
+    (True, True, False)
     """
     if len(word) > LONGEST or len(match) > LONGEST:
         return False
@@ -80,11 +80,16 @@ def is_certain(word: str, match: str, words: Iterable[str] = ()) -> bool:
     if key == target:
         return key not in others
     return (
-        min(len(key), len(target)) >= 4
+        (min(len(key), len(target)) >= 4 or _lacks_one_inside(*sorted((key, target), key=len)))
         and _DIGITS.findall(key) == _DIGITS.findall(target)
         and one_edit(key, target)
         and not any(key == other or one_edit(key, other) for other in others)
     )
+
+
+def _lacks_one_inside(short: str, long: str) -> bool:
+    """Whether a word of three letters is one of four without one inside: `lst` is `list`, `one` is not `none`."""
+    return len(short) == 3 and len(long) == 4 and (short[0], short[-1]) == (long[0], long[-1])
 
 
 def one_edit(a: str, b: str) -> bool:

@@ -27,7 +27,7 @@ from failwell.formats import (
 from failwell.guards import Guard, secret_paths
 from failwell.model import Effect, Json, Kind, Nature, NeedsInput, Strategy, ToolError, text
 from failwell.observe import log_failure, new_id
-from failwell.readers import classify, from_error, from_pydantic, named, refusal, said
+from failwell.readers import classify, from_error, from_pydantic, misread, named, refusal, said
 from failwell.schema import Checkers, anchored, errors_of, loc_of
 
 from .aftermath import Aftermath
@@ -103,6 +103,9 @@ class Answering:
             outcome = self._meaning(exc, tool, arguments or {}, rejected)
         if isinstance(outcome, ToolError):
             outcome = identified(outcome)
+            if arguments is not None and (outcome.fields or outcome.patch):
+                # A model that reads what is wrong is shown the whole call that it is to make.
+                outcome = outcome.replace(sent=arguments)
         return self.failed(outcome, tool, exc, arguments)
 
     def failed(
@@ -154,6 +157,8 @@ class Answering:
             error = classify(exc, table=self.options.table)
             if not error._authored and (refused := refusal(exc, tool.function)) is not None:
                 error, is_authors = refused, True
+            elif not error._authored and (unreadable := misread(exc, arguments)) is not None:
+                error = unreadable
         changes = {
             "tool": tool.name,
             "action": tool.action,

@@ -45,21 +45,21 @@ CASES: Final = (
     Case(
         "missing-argument",
         "convert",
-        ("Invalid arguments for convert: count.", "count: Required.", "Expected type: integer."),
-        ("Fix the fields above and call the tool again.",),
+        ("count is missing.",),
+        ('Next: call convert with {"count": "<integer>"}.',),
     ),
     Case(
         "bad-enum",
         "convert",
-        ("You sent: 'kelvin'.", "Valid options: 'celsius', 'fahrenheit'."),
-        ("Fix the fields above and call the tool again.",),
+        ("unit must be one of celsius, fahrenheit.",),
+        ('Next: call convert with {"count": 1, "unit": "<one of celsius, fahrenheit>"}.',),
         arguments={"count": 1, "unit": "kelvin"},
     ),
     Case(
         "unknown-argument",
         "convert",
-        ("Unrecognized key(s) in object: 'unti'.", "Did you mean 'unit' instead of 'unti'?"),
-        ("Call again with unit instead of unti.",),
+        ("There is no argument unti.",),
+        ('Next: call convert with {"count": 1, "unit": "celsius"}.',),
         arguments={"count": 1, "unti": "celsius"},
     ),
     Case(

@@ -6,12 +6,14 @@ Modules that take time to import are named, not imported: who raises from them h
 from __future__ import annotations
 
 import errno
+import json
 from collections.abc import Callable
 from typing import Any, Final
 
 from failwell.model import Effect, ToolError
 
-from .chain import attribute, class_name, is_a
+from .callers_text import position_of
+from .chain import args, attribute, class_name, is_a
 from .exception_table import SHIPPED
 from .exception_text import said
 
@@ -116,7 +118,18 @@ def system(exc: OSError) -> ToolError:
     if number in NETWORK:
         return NETWORK[number]()
     code, message = _ERRNO.get(number, ("IO_ERROR", "The tool could not read or write what it needs."))
-    return ToolError(message, code=code)
+    return ToolError(_worded(exc) or message, code=code)
+
+
+def _worded(exc: OSError) -> str:
+    """What an author says with an exception of the system's: that has a number, and speaks of files."""
+    given = args(exc)
+    if len(given) != 1 or type(given[0]) is not str or not is_a(exc, *_WORDED):
+        return ""
+    return said(exc) if " " in given[0].strip() else ""
+
+
+_WORDED: Final = (PermissionError, FileExistsError, FileNotFoundError)
 
 
 def error_number(exc: BaseException) -> int:
@@ -157,10 +170,16 @@ def rejected(exc: ValueError) -> ToolError:
     return ToolError(said(exc) or "An argument was rejected.", code="VALIDATION_ERROR")
 
 
-@SHIPPED.maps("json.decoder.JSONDecodeError", UnicodeError)
+@SHIPPED.maps(UnicodeError)
 def undecodable(exc: ValueError) -> ToolError:
     """A ValueError that no author wrote: it quotes data, and does not say whose."""
     return broken(exc)
+
+
+@SHIPPED.maps("json.decoder.JSONDecodeError")
+def not_json(exc: json.JSONDecodeError) -> ToolError:
+    """The same for JSON, but this one only names the place."""
+    return broken(exc).replace(message=f"The tool met a text that is not JSON: {position_of(exc)}.")
 
 
 @SHIPPED.maps(NotImplementedError)

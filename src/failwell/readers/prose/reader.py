@@ -10,7 +10,7 @@ from failwell.model import Kind, Strategy, ToolError, pattern, positive
 from failwell.model import text as clean
 
 from . import announcements as announcing
-from . import crashes, hosts, objects, pydantic, schemas, sql, statuses, traces, words, zod
+from . import crashes, hosts, next_calls, objects, pydantic, schemas, sql, statuses, traces, words, zod
 from . import field_names as names
 from .findings import EXACT, GUESSED, STATED, UNKNOWN, Finding, Parser
 from .wraps import Unwrapped, ends, unwrap
@@ -75,6 +75,9 @@ def _find(wrapped: Unwrapped, is_error: bool | None, depth: int = 0) -> Finding 
     """What the text says; None where it is no error."""
     text = wrapped.text
     sure = is_error is True or (wrapped.announced and len(text) <= _LONGEST_PLAIN)
+    if sure and (own := next_calls.read(text)) is not None:
+        # Before the call in it is taken for an object that says something.
+        return own
     lead, data = objects.split(text)
     if data is None and sure:
         data, lead = objects.broken(text), ""

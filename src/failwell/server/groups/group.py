@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
+from failwell.guards import shown_arguments
 from failwell.model import UNSET, Action, FieldError, Patch, ToolError, shown
 from failwell.readers import call_of, check_names
 from failwell.schema import (
@@ -234,13 +235,15 @@ class Group:
         sent = arguments.get(self.discriminator, "")
         if isinstance(sent, str) and sent in self.actions:
             return sent
-        if sent == "":
-            raise self._missing(arguments)
+        error = self._missing(arguments) if sent == "" else self._misnamed(sent)
+        raise error.replace(sent=shown_arguments(arguments, self.facts().schema))
+
+    def _misnamed(self, sent: object) -> ToolError:
         if not isinstance(sent, str):
-            raise self._refused("INVALID_DISCRIMINATOR", _json_type(sent))
+            return self._refused("INVALID_DISCRIMINATOR", _json_type(sent))
         meant = nearest(sent, self.actions)
         certain = as_option(sent, list(self.actions))
-        raise self._refused(
+        return self._refused(
             "UNKNOWN_ACTION",
             cut(sent, LONGEST_NAME),
             hint=f"Did you mean {shown(meant)} instead of {shown(sent)}?" if meant else None,
@@ -299,7 +302,7 @@ class Bound:
         found = [] if rejected is None else [pydantic_problems(rejected, call_of(schema, arguments))]
         error = invalid(*found, check_names(arguments, schema), tool=self.group.name, action=action)
         error.__cause__ = rejected
-        return error
+        return error.replace(sent=shown_arguments({self.group.discriminator: action, **arguments}, schema))
 
     def _known(self, action: str) -> Mapping[str, Any]:
         return properties_of(self._schemas[action])

@@ -1,0 +1,137 @@
+"""The call that a model is to make after it was told what is wrong with its arguments: the whole of it.
+
+That was measured: after "call T with {all arguments, the wrong one corrected}" models make that call, after "fix the
+fields above" they make the same one again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+from failwell.guards import MASK
+from failwell.model import UNSET, FieldError, Patch, Path, ToolError, apply_patch, compact, place_of
+
+from .wrong_argument import holder_of, placeholder, strange_names
+
+# A longer call is not copied, but made anew: then what changes is named alone.
+_LONGEST: Final = 600
+_MEANT: Final = re.compile(r"Did you mean '([^']+)' instead of '([^']+)'\?")
+_encode: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
+
+
+def next_call(error: ToolError) -> str:
+    """What to call next, with the arguments corrected as far as that is certain; empty where nothing is known of them.
+
+    >>> next_call(ToolError(tool="find", sent={"q": "x"}, fields=[FieldError("limit", "Required", rule="required")]))
+    'Next: call find with {"q": "x", "limit": "<limit>"}.'
+    """
+    if not error.fields and not error.patch:
+        return ""
+    changes = [change for change in error.patch if is_whole(change)]
+    open_problems = [problem for problem in error.fields if not _is_reached(problem, changes)]
+    strange = _unplaced(error, open_problems)
+    tool = error.tool or "it"
+    whole = _whole(error, changes, open_problems, strange)
+    if whole is not None:
+        return f"Next: call {tool} with {whole}."
+    alone = [_change(change) for change in changes]
+    alone += [
+        f"{place_of(each.path)} = {_encode(placeholder(each))}"
+        for each in open_problems
+        if each.path and not strange_names(each)
+    ]
+    alone += [f"an argument it has in place of {', '.join(strange)}"] if strange else []
+    if not alone:
+        return f"Next: call {tool} with the arguments corrected."
+    return f"Next: call {tool} with {', '.join(alone)}, and the rest unchanged."
+
+
+def mends_all(error: ToolError) -> bool:
+    """Whether the known changes are enough: one for each problem, or for the unknown name that caused it."""
+    return all(_is_reached(problem, error.patch) for problem in error.fields)
+
+
+def is_whole(change: Patch) -> bool:
+    """Whether a change says all that it needs, and nothing that was masked."""
+    if not change.path:
+        return False
+    if change.op == "set":
+        return change.value is not UNSET and MASK not in compact(change.value)
+    return change.op == "remove" or change.to is not None
+
+
+def changed(error: ToolError) -> list[str]:
+    """What is known to be changed, each change by itself."""
+    return [_change(change) for change in error.patch if is_whole(change)]
+
+
+def _is_reached(problem: FieldError, changes: Any) -> bool:
+    reached: set[Path] = set()
+    for change in changes:
+        parent = change.path[:-1]
+        reached.add(change.path)
+        if change.to is not None:
+            reached.add((*parent, change.to))
+        if change.op != "set":
+            reached.add(parent)
+    return problem.path in reached
+
+
+def _unplaced(error: ToolError, open_problems: list[FieldError]) -> list[str]:
+    """The strange names for which nobody knows what was meant, unless that stands in the next call already."""
+    asked = {place_of(problem.path) for problem in open_problems}
+    meant = {name: target for target, name in _MEANT.findall(error.suggestion or "")}
+    return [name for problem in open_problems for name in strange_names(problem) if meant.get(name) not in asked - {""}]
+
+
+def _whole(error: ToolError, changes: list[Patch], open_problems: list[FieldError], strange: list[str]) -> str | None:
+    """All the arguments of the next call; None where they cannot be shown."""
+    sent = error.sent
+    if sent is None:
+        return None
+    given: dict[str, Any] = {**sent.arguments, **dict.fromkeys(sent.long, UNSET)}
+    arguments = apply_patch(given, changes)
+    for problem in open_problems:
+        if names := strange_names(problem):
+            holder = _at(arguments, holder_of(problem))
+            if not isinstance(holder, dict):
+                return None
+            for name in names:
+                holder.pop(name, None)
+        elif not problem.path or not _put(arguments, problem.path, placeholder(problem)):
+            return None
+    long = [name for name, value in arguments.items() if value is UNSET]
+    written = _encode({name: value for name, value in arguments.items() if value is not UNSET})
+    if len(written) > _LONGEST or len(long) > 3:
+        return None
+    same = [f"the same {name}" for name in long]
+    more = [*same, f"an argument it has in place of {', '.join(strange)}"] if strange else same
+    return " and ".join([written, *more])
+
+
+def _at(value: Any, path: Path) -> Any:
+    for step in path:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value
+
+
+def _put(arguments: dict[str, Any], path: Path, value: str) -> bool:
+    """Put a value in its place; whether there is such a place."""
+    holder, last = _at(arguments, path[:-1]), path[-1]
+    is_item = isinstance(holder, list) and isinstance(last, int) and 0 <= last < len(holder)
+    if not is_item and not isinstance(holder, dict):
+        return False
+    holder[last] = value
+    return True
+
+
+def _change(change: Patch) -> str:
+    name = place_of(change.path)
+    if change.op == "rename":
+        return f"{change.to} in place of {name}"
+    return f"{name} left out" if change.op == "remove" else f"{name} = {_encode(change.value)}"

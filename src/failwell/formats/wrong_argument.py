@@ -1,0 +1,189 @@
+"""What is wrong with one argument, in one short sentence, and what belongs in its place.
+
+Contract 002's sentences about an argument are for `xml`. A model does better with these: they say what the argument
+must be, and not again what was sent, which a small model would only repeat.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from failwell.model import FieldError, Json, Path, compact, place_of
+from failwell.schema import ranked
+
+# Of the options that are repeated in a placeholder.
+_LONGEST_LIST: Final = 80
+_LONGEST_NEED: Final = 120
+# How near an option has to be to stand first: a small model takes the first one.
+_LIKELY: Final = 0.5
+_TYPES: Final = {
+    "integer": "an integer",
+    "number": "a number",
+    "string": "a string",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+}
+_MISSING: Final = frozenset({"required", "missing"})
+_UNEXPECTED: Final = frozenset(
+    {
+        *("unexpected_keyword_argument", "extra_forbidden", "unknown"),
+        *("Unexpected keyword argument", "Extra inputs are not permitted", "Unknown argument"),
+    }
+)
+_STRANGE: Final = frozenset({"additionalProperties", "unevaluatedProperties", "unrecognized_keys"})
+# What is expected, as contract 002 says it, and as it goes on after "must".
+_EXPECTED: Final = tuple(
+    (re.compile(form), need)
+    for form, need in (
+        (r"Minimum length: (.+)\.", "have at least {}"),
+        (r"Maximum length: (.+)\.", "have at most {}"),
+        (r"Minimum (.+)\.", "have at least {}"),
+        (r"Maximum (.+)\.", "have at most {}"),
+        (r"Must be >= (.+)\.", "be at least {}"),
+        (r"Must be <= (.+)\.", "be at most {}"),
+        (r"Must be > (.+)\.", "be more than {}"),
+        (r"Must be < (.+)\.", "be less than {}"),
+        (r"Must (.+)\.", "{}"),
+        (r"Expected exactly: (.+)\.", "be {}"),
+        (r"Each item must be unique\.", "have each item only once"),
+    )
+)
+# The same for what validators say by themselves.
+_SAID: Final = tuple(
+    (re.compile(form, re.IGNORECASE), need)
+    for form, need in (
+        (r"(?:string|array|object|number|value|input|it|this)?\s*(?:must|should|has to|needs to) ([^.]+)\.?", "{}"),
+        (r"ensure this value (.+)", "{}"),
+    )
+)
+_TYPE: Final = re.compile(r"Expected type: (.+)\.|Expected ([^,]+), received .*", re.DOTALL)
+_ALTERNATIVES: Final = re.compile(r"Invalid \w+ value\. Expected (.+?)(?:, received .*)?", re.DOTALL)
+_BARE: Final = re.compile(r"[\w./:@+-]{1,60}")
+_QUOTED: Final = re.compile(r"'([^'\n]{1,100})'|\"([^\"\n]{1,100})\"")
+_ARTICLE: Final = re.compile(r"^(?:a|an|the) ")
+
+
+def reason(problem: FieldError) -> str:
+    """What is wrong with an argument.
+
+    >>> reason(FieldError("status", "Invalid enum value", "opne", options=["closed", "open"], rule="enum"))
+    'status must be one of open, closed'
+    """
+    name = place_of(problem.path)
+    if strange := strange_names(problem):
+        place = place_of(holder_of(problem))
+        holder = f" in {place}" if place else ""
+        listed = ", ".join(strange)
+        return f"There is no argument {listed}{holder}" if len(strange) == 1 else f"There are no {listed}{holder}"
+    need = _need(problem, _likeliest_first(problem))
+    if is_missing(problem):
+        lack = f"{name or 'An argument'} is missing"
+        return f"{lack}: it must {need}" if need and problem.options else lack
+    if need:
+        return f"{name or 'The call'} must {need}"
+    if not name or problem.message.startswith(f"{name} "):
+        return problem.message
+    return f"{name}: {problem.message}" if problem.message else f"{name} is not valid"
+
+
+def placeholder(problem: FieldError) -> str:
+    """What stands in the next call where nobody knows the value: a word that says what belongs there.
+
+    >>> placeholder(FieldError("limit", "Expected integer, received string", "ten", "Expected type: integer."))
+    '<integer>'
+    """
+    if options := _likeliest_first(problem):
+        return f"<one of {_listed(options, _LONGEST_LIST)}>"
+    need = _need(problem, options)
+    name = next((step for step in reversed(problem.path) if isinstance(step, str)), "argument")
+    unknown = f"<{name}>" if is_missing(problem) else f"<corrected {name}>"
+    if need is None:
+        return unknown
+    verb, _, rest = need.partition(" ")
+    belongs = _ARTICLE.sub("", rest, count=1) if verb in ("be", "have", "contain") else f"something to {need}"
+    belongs = belongs.replace("something to match the pattern ", "text that matches ")
+    belongs = belongs.replace("something to not be ", "not ")
+    # Of what stands in brackets only an example helps.
+    belongs = belongs if "(e.g. " in belongs else belongs.partition(" (")[0]
+    return f"<{belongs}>" if len(belongs) <= _LONGEST_NEED else unknown
+
+
+def is_missing(problem: FieldError) -> bool:
+    return problem.rule in _MISSING
+
+
+def strange_names(problem: FieldError) -> list[str]:
+    """The names that a tool does not have, where the problem is about those; they stand in what `holder_of` names."""
+    if problem.rule in _STRANGE and (named := _QUOTED.findall(problem.message)):
+        return [single or double for single, double in named]
+    return [str(problem.path[-1])] if _is_unexpected(problem) else []
+
+
+def holder_of(problem: FieldError) -> Path:
+    """Where strange names stand."""
+    return problem.path[:-1] if _is_unexpected(problem) else problem.path
+
+
+def _is_unexpected(problem: FieldError) -> bool:
+    """Whether the problem is put at the strange name itself, as pydantic does it."""
+    return bool(problem.path) and (problem.rule in _UNEXPECTED or problem.message in _UNEXPECTED)
+
+
+def _need(problem: FieldError, options: list[Json]) -> str | None:
+    """How the sentence goes on that begins with the argument and "must"."""
+    expected, said = problem.expected or "", problem.message
+    if options:
+        return f"be {_written(options[0])}" if len(options) == 1 else f"be one of {_listed(options)}"
+    return _worded(_EXPECTED, expected, said) or _of_type(expected, said) or _worded(_SAID, said, said)
+
+
+def _worded(forms: tuple[tuple[re.Pattern[str], str], ...], words: str, said: str) -> str | None:
+    for form, need in forms:
+        if (found := form.fullmatch(words)) is not None:
+            told = need.format(*found.groups()).replace("(s)", "s")
+            if told.startswith("have at ") and "exactly" in said:
+                told = re.sub("at (?:least|most)", "exactly", told, count=1)
+            return told
+    return None
+
+
+def _of_type(expected: str, said: str) -> str | None:
+    if (found := _TYPE.fullmatch(expected) or _TYPE.fullmatch(said)) is not None:
+        return f"be {_typed(found[1] or found[2])}"
+    return f"be {_typed(expected)}" if expected and not expected.endswith(".") else None
+
+
+def _typed(label: str) -> str:
+    return " or ".join(_TYPES.get(name, name) for name in label.split(" | "))
+
+
+def _likeliest_first(problem: FieldError) -> list[Json]:
+    options: list[Json] = list(problem.options) or _alternatives(problem)
+    if not isinstance(problem.sent, str) or len(options) < 2:
+        return options
+    near = ranked(problem.sent, [option for option in options if isinstance(option, str)], _LIKELY)
+    return [*near, *(option for option in options if option not in near)]
+
+
+def _alternatives(problem: FieldError) -> list[Json]:
+    """The options that stand only in the words: `'a' | 'b'`."""
+    found = _TYPE.fullmatch(problem.expected or "") or _ALTERNATIVES.fullmatch(problem.message)
+    listed = (found[1] or "").split(" | ") if found is not None else []
+    quoted = [_QUOTED.fullmatch(each) for each in listed]
+    return [each[1] or each[2] for each in quoted if each] if all(quoted) else []
+
+
+def _listed(options: list[Json], longest: int = 2_000) -> str:
+    listed = ""
+    for option in options:
+        more = f"{listed}, {_written(option)}" if listed else _written(option)
+        if len(more) > longest and listed:
+            return f"{listed}, …"
+        listed = more
+    return listed
+
+
+def _written(option: Json) -> str:
+    return option if isinstance(option, str) and _BARE.fullmatch(option) else compact(option)
