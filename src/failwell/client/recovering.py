@@ -24,12 +24,22 @@ import anyio
 from failwell.formats import Outcome, next_action
 from failwell.model import Effect, NeedsInput, Next, Policy, ToolError
 from failwell.readers import is_envelope, is_failing, read, text_of
-from failwell.recovery import LOST, Attempt, Engine, KeyForgotten, Report, Verdict, remembered, says_doubt
+from failwell.recovery import (
+    LOST,
+    Attempt,
+    Engine,
+    KeyForgotten,
+    Report,
+    Verdict,
+    explained,
+    misspelt,
+    remembered,
+    says_doubt,
+)
 
 from .connection import Connection, Live, NotConnected, OutOfTime
 from .course import ClientCall
 from .drivers import driver_for
-from .explanation import explained, misspelt
 from .local_errors import closed, not_connected, too_late
 from .sendable import is_plain, unsendable
 from .surface import attribute_of

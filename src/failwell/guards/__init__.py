@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .arguments import Secrets, secret_paths
 from .length import shorten
-from .outlet import DEFAULT, Guard, guard
+from .outlet import DEFAULT, Guard, guard, masked
 from .secrets.redactor import MASK
 from .visible import visible
 
@@ -14,6 +14,7 @@ __all__ = [
     "MASK",
     "Secrets",
     "guard",
+    "masked",
     "secret_paths",
     "shorten",
     "visible",

@@ -363,4 +363,17 @@ def guard(outcome: Outcome) -> Outcome:
     return DEFAULT(outcome)
 
 
-__all__ = ["DEFAULT", "MASK", "Guard", "Secrets", "guard", "secret_paths"]
+# Bytes, not words.
+_OPAQUE: Final = frozenset({"data", "blob", "base64"})
+
+
+def masked(value: Json) -> Json:
+    """A JSON value, such as the blocks of a result, with the secrets in its texts masked."""
+    if isinstance(value, str):
+        return DEFAULT.redact(value)
+    if isinstance(value, Mapping):
+        return {name: part if name in _OPAQUE else masked(part) for name, part in value.items()}
+    return [masked(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+
+__all__ = ["DEFAULT", "MASK", "Guard", "Secrets", "guard", "masked", "secret_paths"]

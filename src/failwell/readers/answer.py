@@ -184,7 +184,12 @@ def is_envelope(told: object, success: bool = True) -> bool:
 
 def is_failing(seen: Outcome | None, result: object) -> bool:
     """Whether what was seen in the result of a success is plainly a failure that passes."""
-    if not isinstance(seen, ToolError) or not seen.retryable:
+    return isinstance(seen, ToolError) and seen.retryable and is_plain_failure(seen, result)
+
+
+def is_plain_failure(seen: Outcome | None, result: object) -> bool:
+    """Whether what was seen in the result of a success is plainly a failure, of any kind."""
+    if not isinstance(seen, ToolError) or not seen.is_error:
         return False
     return not seen.legacy or (seen.confidence or 0) >= _STRONG or is_envelope(result, False)
 
