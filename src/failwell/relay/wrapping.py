@@ -1,0 +1,52 @@
+"""One server, wrapped: the process first, since starting it is what takes the time, then all the rest."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from .actions import Note, Options
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapping:
+    """What is started, and how it is wrapped."""
+
+    command: Sequence[str]
+    env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    cwd: str | None = None
+    options: Options = field(default_factory=Options)
+    loud: bool = False
+
+
+def wrap(wrapping: Wrapping) -> int:
+    """Relay between standard input and output and the server, until one of them is gone; the exit code."""
+    from .processes import CannotStart, Child, Warden, command_line
+
+    mark = f"{os.getpid()}-{os.urandom(8).hex()}"
+    named = command_line(wrapping.command)
+    options = replace(wrapping.options, command=named)
+    warden = Warden(mark)
+    child = None
+    if not options.lazy:
+        try:
+            child = Child(wrapping.command, wrapping.env, wrapping.cwd, mark)
+            warden.knows(child.pid)
+        except CannotStart:
+            # Said once more when the desk wants it started.
+            child = None
+    from .clock import SystemClock
+    from .desk import Desk
+    from .pipes import Pipes
+
+    desk = Desk(options, SystemClock(), random.random)
+
+    def say(note: Note) -> None:
+        if note.loud or wrapping.loud:
+            print(f"failwell: {note.line}", file=sys.stderr, flush=True)
+
+    pipes = Pipes(desk, wrapping.command, wrapping.env, wrapping.cwd, say=say, child=child, mark=mark, warden=warden)
+    return pipes.run()
