@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -86,7 +88,7 @@ def test_a_call_that_may_have_had_an_effect_is_never_sent_twice(tools: list[str]
             event = data.draw(st.sampled_from(["die", "fail", "work", "pass", "hang"]))
             sent, table.sent = list(table.sent), []
             for each in sent:
-                message: dict[str, Any] = __import__("json").loads(each.frame)
+                message: dict[str, Any] = json.loads(each.frame)
                 if message.get("method") == "tools/list":
                     table.server({"jsonrpc": "2.0", "id": message["id"], "result": {"tools": TOOLS}})
                 elif message.get("method") == "initialize":
@@ -204,7 +206,7 @@ def test_a_server_that_falls_again_and_again_is_started_less_and_less_often() ->
             if table.starts > before:
                 starts.append(table.clock.seconds)
                 break
-    gaps = [later - earlier for earlier, later in zip(starts, starts[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in pairwise(starts)]
     assert gaps == sorted(gaps)
     assert table.starts == 6
     table.call(1, "pay", {"invoice_id": "i"})

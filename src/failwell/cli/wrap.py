@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from argparse import Namespace, RawDescriptionHelpFormatter
+import re
+from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from typing import Final
 
 from failwell.relay import Options, Wrapping, wrap
 
@@ -24,6 +26,16 @@ def register(commands: Commands) -> None:
         formatter_class=RawDescriptionHelpFormatter,
     )
     parser.add_argument("--format", default="text", metavar="NAME", help="the form of a failure; text by default")
+    parser.add_argument("--no-original", action="store_true", help="leave what the server sent out of _meta")
+    parser.add_argument("--strict-success", action="store_true", help="never mark a success as a failure")
+    parser.add_argument(
+        "--validate", choices=("auto", "on", "off"), default="auto", help="hold arguments against the tool's own schema"
+    )
+    parser.add_argument("--reads", action="append", default=[], metavar="NAME", help="a tool that only reads: 'get_*'")
+    parser.add_argument(
+        "--trust-annotations", choices=("yes", "no"), default="yes", help="believe what tools say of themselves"
+    )
+    parser.add_argument("--timeout", type=_seconds, metavar="TIME", help="the longest silence of a call: 90, 90s, 5m")
     parser.add_argument("--verbose", action="store_true", help="say on stderr what is done")
     parser.set_defaults(run=run)
 
@@ -31,5 +43,27 @@ def register(commands: Commands) -> None:
 def run(options: Namespace) -> int:
     if not options.after:
         raise Stop("name the command of a server after --, as in: failwell wrap -- npx -y some-server")
-    format = check_format(options.format) or "text"
-    return wrap(Wrapping(options.after, options=Options(format=format), loud=options.verbose))
+    return wrap(Wrapping(options.after, options=_options(options), loud=options.verbose))
+
+
+def _options(given: Namespace) -> Options:
+    return Options(
+        format=check_format(given.format) or "text",
+        keep_original=not given.no_original,
+        mark_successes=not given.strict_success,
+        validate=given.validate,
+        reads=tuple(name for names in given.reads for name in names.split(",") if name),
+        trusted=given.trust_annotations == "yes",
+        timeout=given.timeout,
+    )
+
+
+_UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+def _seconds(text: str) -> float:
+    """A time as people write it."""
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)\s*([smh]?)", text.strip())
+    if found is None or not float(found[1]):
+        raise ArgumentTypeError(f"{text!r} is no time; it looks like 90, 90s or 5m")
+    return float(found[1]) * _UNITS[found[2]]

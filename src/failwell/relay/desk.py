@@ -666,7 +666,9 @@ class Desk:
 
     @property
     def is_drained(self) -> bool:
-        return self._is_ending and not self._pending and not self._repeating
+        if not self._is_ending or self._pending or self._repeating or self._unlisted:
+            return False
+        return not any(isinstance(each, Request) for each in self._held)
 
     # Ways out
 
