@@ -14,7 +14,7 @@ from failwell import __version__
 
 from .io import Stop
 
-COMMANDS = ("demo", "explain", "convert", "codes", "wrap", "example", "manifest", "schema", "conformance")
+COMMANDS = ("demo", "explain", "convert", "codes", "wrap", "adopt", "example", "manifest", "schema", "conformance")
 """Each is a module of that name; of these only the one that was asked for is imported."""
 
 _EPILOG = """\

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from typing import Final
@@ -20,11 +21,13 @@ def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "wrap",
         help="stand in front of any stdio server, so that it fails well and stays up",
-        usage="failwell wrap [options] -- CMD...",
+        usage="failwell wrap [options] -- CMD...\n       failwell wrap [options] --config FILE [NAME]",
         description="Passes messages between a client and a server, and makes failures something an agent can act on.",
         epilog=_EPILOG,
         formatter_class=RawDescriptionHelpFormatter,
     )
+    parser.add_argument("name", nargs="?", metavar="NAME", help="which server of the file, where it has several")
+    parser.add_argument("--config", metavar="FILE", help="take the server from a client's file, such as .mcp.json")
     parser.add_argument("--format", default="text", metavar="NAME", help="the form of a failure; text by default")
     parser.add_argument("--no-original", action="store_true", help="leave what the server sent out of _meta")
     parser.add_argument("--strict-success", action="store_true", help="never mark a success as a failure")
@@ -41,9 +44,26 @@ def register(commands: Commands) -> None:
 
 
 def run(options: Namespace) -> int:
+    return wrap(_wrapping(options))
+
+
+def _wrapping(options: Namespace) -> Wrapping:
+    wrapped = _options(options)
+    if options.config is not None:
+        if options.after:
+            raise Stop("name either a command after -- or --config, not both")
+        from failwell.relay import config
+
+        try:
+            found = config.server(options.config, options.name, os.environ)
+        except config.NoServer as problem:
+            raise Stop(str(problem)) from None
+        return Wrapping(found.command, found.env, found.cwd, wrapped, options.verbose)
+    if options.name is not None:
+        raise Stop(f"write -- before the command of the server: failwell wrap -- {options.name} …")
     if not options.after:
         raise Stop("name the command of a server after --, as in: failwell wrap -- npx -y some-server")
-    return wrap(Wrapping(options.after, options=_options(options), loud=options.verbose))
+    return Wrapping(options.after, options=wrapped, loud=options.verbose)
 
 
 def _options(given: Namespace) -> Options:

@@ -12,16 +12,23 @@ from .frames import Lines, TooLong
 from .wrapping import Wrapping, wrap
 
 if TYPE_CHECKING:
+    from . import adoption as adoption
+    from . import config as config
     from .desk import Desk
+
+# The server is started first, and all that the desk needs is imported while it starts.
+_LATER = {"Desk": ".desk", "adoption": "", "config": ""}
+# What the command line uses, and nobody else may count on.
+_HOUSE = ("adoption", "config")
 
 
 def __getattr__(name: str) -> Any:
-    # The server is started first, and all that the desk needs is imported while it starts.
-    if name != "Desk":
+    if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .desk import Desk
+    from importlib import import_module
 
-    return Desk
+    place = _LATER[name]
+    return getattr(import_module(place, __name__), name) if place else import_module(f".{name}", __name__)
 
 
 __all__ = [

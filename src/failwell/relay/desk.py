@@ -41,10 +41,11 @@ _READS: Final = LISTS | {
     "resources/unsubscribe",
     "subscriptions/listen",
 }
-_SUSPECT: Final = re.compile(
-    rb"(?i)error|fail|denied|exception|not found|forbidden|unauthori[sz]ed|timed? ?out|refused|unavailable|invalid"
-    rb"|\b(?:4\d\d|5\d\d)\b|<\s*tool_error"
-)
+# Without one of these words, no success is a failure.
+_SUSPECT: Final = (
+    b"error", b"fail", b"denied", b"exception", b"not found", b"forbidden", b"unauthor", b"timed out", b"timeout",
+    b"refused", b"unavailable", b"invalid", b"status", b'"success"',
+)  # fmt: skip
 _LISTING_TIMEOUT: Final = 5.0
 _GREETING_TIMEOUT: Final = 60.0
 _DRAIN_TIMEOUT: Final = 10.0
@@ -256,7 +257,7 @@ class Desk:
             self._wake()
             return
         frame = request.frame
-        key = key_of(request.id)
+        key = request.own_key
         if request.is_again or key in self._pending:
             id = self._new_id()
             key, frame = key_of(id), with_id(frame, request.message, id)
@@ -369,16 +370,16 @@ class Desk:
         self._tell(self._for_client(request, frame, message))
 
     def _for_client(self, request: Request, frame: bytes, message: Message | None) -> bytes:
-        return frame if request.key == key_of(request.id) else with_id(frame, message, request.id)
+        return frame if request.key == request.own_key else with_id(frame, message, request.id)
 
     def _tool_answered(self, request: Request, frame: bytes, message: Message | None) -> None:
         assert request.run is not None
         result = message.get("result") if message is not None else None
-        is_result = isinstance(result, Mapping) and result.get("isError") is not True
+        is_result = type(result) is dict and result.get("isError") is not True
         if message is None or is_result:
             if message is not None and not self._is_fine(request, frame, message):
                 return
-            if isinstance(result, Mapping) and (result.get("resultType", "complete") != "complete" or "task" in result):
+            if type(result) is dict and (result.get("resultType", "complete") != "complete" or "task" in result):
                 # A question to the user, or work that goes on: neither worked nor failed so far.
                 request.run.let_go()
             else:
@@ -401,7 +402,7 @@ class Desk:
 
     def _is_fine(self, request: Request, frame: bytes, message: Message) -> bool:
         """Whether a success is one. A failure that was plainly sent as one is marked, and never leads to a repeat."""
-        if not self.options.mark_successes or _SUSPECT.search(frame) is None:
+        if not self.options.mark_successes or not _is_suspect(frame):
             return True
         seen = read(message, observe=True)
         if not isinstance(seen, ToolError) or not is_plain_failure(seen, message):
@@ -704,3 +705,8 @@ class Desk:
 
 def _is_ours(frame: bytes) -> bool:
     return META_KEY.encode() in frame
+
+
+def _is_suspect(frame: bytes) -> bool:
+    text = frame.lower().replace(b'"iserror"', b"")
+    return any(word in text for word in _SUSPECT)

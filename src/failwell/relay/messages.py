@@ -28,6 +28,8 @@ def read_frame(frame: bytes) -> Any:
 
 def key_of(id: object) -> bytes:
     """An id as it can be looked up: 1, "1" and 1.0 are three."""
+    if type(id) is int:
+        return b"%d" % id
     return json.dumps(id, separators=(",", ":")).encode()
 
 
@@ -64,9 +66,9 @@ def written(message: Mapping[str, Any]) -> bytes:
 
 def params_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
     params = message.get("params")
-    return params if isinstance(params, Mapping) else {}
+    return params if type(params) is dict else {}
 
 
 def meta_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
     meta = params_of(message).get("_meta")
-    return meta if isinstance(meta, Mapping) else {}
+    return meta if type(meta) is dict else {}

@@ -22,8 +22,10 @@ class Request:
     frame: bytes
     message: Message
     method: str
-    key: bytes = b""
-    """Under which the server answers it."""
+    own_key: bytes
+    """Its id, as it can be looked up."""
+    key: bytes
+    """The id by which the server knows it."""
     run: Run | None = None
     """The attempts at it, if it is a call of a tool."""
     tool: str = ""
@@ -42,7 +44,8 @@ class Request:
 
     @classmethod
     def of(cls, frame: bytes, message: Message) -> Request:
-        return cls(message["id"], frame, message, str(message.get("method")), key_of(message["id"]))
+        key = key_of(message["id"])
+        return cls(message["id"], frame, message, str(message.get("method")), key, key)
 
     @property
     def params(self) -> Mapping[str, Any]:
