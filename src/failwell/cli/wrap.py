@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
-import re
 from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
-from typing import Final
+from typing import Any
 
-from failwell.relay import Options, Wrapping, wrap
+from failwell.relay import Options, Rules, Wrapping, rules, state, wrap
 
-from .io import Commands, Stop, check_format
+from .io import Commands, Stop, check_format, in_line, read_source
 
 _EPILOG = """\
 examples:
@@ -39,11 +39,19 @@ def register(commands: Commands) -> None:
         "--trust-annotations", choices=("yes", "no"), default="yes", help="believe what tools say of themselves"
     )
     parser.add_argument("--timeout", type=_seconds, metavar="TIME", help="the longest silence of a call: 90, 90s, 5m")
+    parser.add_argument("--rules", metavar="FILE", help="what you know of this server's failures, in TOML")
+    parser.add_argument("--explain", metavar="FILE", help="show which rule fires on recorded answers, and end")
+    parser.add_argument("--tool", metavar="NAME", help="with --explain: whose answers they are")
+    parser.add_argument("--state", metavar="FILE", help="keep idempotency keys in a file, not in memory")
+    parser.add_argument("--lazy", action="store_true", help="start the server with the first call that needs it")
+    parser.add_argument("--idle", type=_seconds, metavar="TIME", help="stop it when nobody has called it for so long")
     parser.add_argument("--verbose", action="store_true", help="say on stderr what is done")
     parser.set_defaults(run=run)
 
 
 def run(options: Namespace) -> int:
+    if options.explain is not None:
+        return _explain(options.explain, _rules(options.rules), options.tool)
     return wrap(_wrapping(options))
 
 
@@ -75,15 +83,56 @@ def _options(given: Namespace) -> Options:
         reads=tuple(name for names in given.reads for name in names.split(",") if name),
         trusted=given.trust_annotations == "yes",
         timeout=given.timeout,
+        rules=_rules(given.rules),
+        lazy=given.lazy,
+        idle=given.idle,
+        keys=_keys(given.state),
     )
 
 
-_UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
+def _keys(path: str | None) -> Any:
+    if path is None:
+        return state.KeysInMemory()
+    try:
+        return state.KeysInFile(path)
+    except state.BadState as problem:
+        raise Stop(str(problem)) from None
 
 
 def _seconds(text: str) -> float:
     """A time as people write it."""
-    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)\s*([smh]?)", text.strip())
-    if found is None or not float(found[1]):
-        raise ArgumentTypeError(f"{text!r} is no time; it looks like 90, 90s or 5m")
-    return float(found[1]) * _UNITS[found[2]]
+    try:
+        return rules.seconds(text) or 0.0
+    except rules.BadRules as problem:
+        raise ArgumentTypeError(str(problem)) from None
+
+
+def _rules(path: str | None) -> Any:
+    if path is None:
+        return None
+    try:
+        return rules.load(path)
+    except rules.BadRules as problem:
+        raise Stop(str(problem)) from None
+
+
+def _explain(file: str, given: Rules | None, tool: str | None) -> int:
+    """Which rule fires on each recorded answer, and what becomes of it."""
+    from failwell.formats import render
+    from failwell.model import ToolError
+    from failwell.readers import read, text_of
+
+    for number, line in enumerate(read_source(file).splitlines(), 1):
+        try:
+            message = json.loads(line)
+        except ValueError:
+            continue
+        message = message.get("frame", message) if isinstance(message, dict) else message
+        error = read(message, observe=True) if isinstance(message, dict) else None
+        if not isinstance(error, ToolError):
+            continue
+        text = text_of(message.get("result")) if "result" in message else error.message
+        ruled, rule = (given or Rules()).applied(tool or error.tool or "", error, text)
+        print(f"line {number}: {rule or 'no rule'}")
+        print(f"  {in_line(render(ruled, 'text'))}")
+    return 0

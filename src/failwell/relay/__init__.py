@@ -14,12 +14,15 @@ from .wrapping import Wrapping, wrap
 if TYPE_CHECKING:
     from . import adoption as adoption
     from . import config as config
+    from . import rules as rules
+    from . import state as state
     from .desk import Desk
+    from .rules import Rules as Rules
 
 # The server is started first, and all that the desk needs is imported while it starts.
-_LATER = {"Desk": ".desk", "adoption": "", "config": ""}
+_LATER = {"Desk": ".desk", "Rules": ".rules", "adoption": "", "config": "", "rules": "", "state": ""}
 # What the command line uses, and nobody else may count on.
-_HOUSE = ("adoption", "config")
+_HOUSE = ("adoption", "config", "rules", "state", "Rules")
 
 
 def __getattr__(name: str) -> Any:

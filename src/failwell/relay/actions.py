@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from failwell.model import Policy
 
 from .frames import LONGEST
+
+if TYPE_CHECKING:
+    from failwell.observe import Hook
+
+    from .rules import Rules
+    from .state import Keys
 
 
 class ToClient(NamedTuple):
@@ -100,6 +106,6 @@ class Options:
     mend: str = "keep"
     longest: int = LONGEST
     policy: Policy = _PATIENT
-    rules: Any = None
-    keys: Any = None
-    hooks: tuple[Any, ...] = field(default=())
+    rules: Rules | None = None
+    keys: Keys | None = None
+    hooks: tuple[Hook, ...] = ()

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any, Final
 
-from failwell.formats import META_KEY
-from failwell.model import NeedsInput, ToolError
+from failwell.formats import META_KEY, keys
+from failwell.model import Effect, NeedsInput, ToolError, compact
 from failwell.readers import is_plain_failure, read, text_of
 from failwell.recovery import Clock, Engine, explained
 
-from . import answers, failures
+from . import answers, failures, state
 from .actions import Action, Death, Note, Options, Quit, Start, Stop, ToClient, ToServer
 from .frames import TooLong
 from .gate import Gate
@@ -46,7 +46,9 @@ _SUSPECT: Final = (
     b"error", b"fail", b"denied", b"exception", b"not found", b"forbidden", b"unauthor", b"timed out", b"timeout",
     b"refused", b"unavailable", b"invalid", b"status", b'"success"',
 )  # fmt: skip
+KEY: Final = keys.IDEMPOTENCY_KEY
 _LISTING_TIMEOUT: Final = 5.0
+_LOOK_AGAIN: Final = 0.25
 _GREETING_TIMEOUT: Final = 60.0
 _DRAIN_TIMEOUT: Final = 10.0
 _SOON: Final = 30.0
@@ -86,8 +88,13 @@ class Desk:
         self._has_answered = False
         self._is_anew = False
         self._is_ending = False
+        self._is_idle = False
+        """Whether the server is being stopped because nobody calls it."""
+        self._called_at = 0.0
         self._noticed: set[str] = set()
         self._is_listing = False
+        self._joined: dict[str, list[Request]] = {}
+        """Calls that wait for the answer to the first one with their key."""
         self._repeating: set[Request] = set()
         """Calls that wait for their time to be made again."""
 
@@ -103,7 +110,8 @@ class Desk:
         return self._state
 
     def begin(self) -> list[Action]:
-        if not self.options.lazy:
+        """Start the server, unless it is known well enough to wait for a call."""
+        if not (self.options.lazy and self.listing.known):
             self._start()
         return self._taken()
 
@@ -173,6 +181,8 @@ class Desk:
             for request in [each for each in place if isinstance(each, Request) and each.id == wanted]:
                 place.remove(request)
                 self._let_go(request)
+                if request.claim:
+                    self._keep_answer(request, b"", is_undone=not request.is_again)
                 return b""
         for key, request in self._pending.items():
             if request.id == wanted and type(request.id) is type(wanted):
@@ -219,7 +229,7 @@ class Desk:
     def _called(self, request: Request) -> None:
         self.session.heard(request)
         request.tool = str(request.params["name"])
-        request.began = self._clock.monotonic()
+        request.began = self._called_at = self._clock.monotonic()
         if self._is_ending:
             request.run = self._engine.begin(request.tool, request.arguments)
             self._refuse(request, failures.ending(request.tool))
@@ -233,6 +243,8 @@ class Desk:
         """Make a call, unless it had better not be made."""
         if request.run is None:
             request.run = self._engine.begin(request.tool, request.arguments)
+            if KEY in request.meta and self._is_known_by_key(request):
+                return
             problem = self._gate.refuses(request.tool, request.arguments, self.listing)
             if problem is not None:
                 self._refuse(request, problem)
@@ -245,6 +257,64 @@ class Desk:
             self._end(request, request.last, request.answer)
         else:
             self._refuse(request, refusal)
+
+    def _is_known_by_key(self, request: Request) -> bool:
+        """Whether the call was made before, by its idempotency key: then it is answered, or waits for that answer."""
+        key, kept_keys = request.meta[KEY], self.options.keys
+        if kept_keys is None or not isinstance(key, str) or not 0 < len(key) <= 255 or self.session.keeps_keys:
+            return False
+        claim = state.named(key, self.session.client_of(request), self.options.command)
+        call = state.call_of(request.tool, request.arguments)
+        kept = kept_keys.begin(claim, call)
+        if kept is None:
+            request.claim = claim
+            return False
+        if kept.call != call:
+            self._refuse(request, failures.key_reused(request.tool))
+        elif kept.state == "running":
+            if claim in self._joined or any(each.claim == claim for each in self._under_way()):
+                self._joined.setdefault(claim, []).append(request)
+            else:
+                # It runs behind another relay.
+                request.run = None
+                self._timers.at(self._clock.monotonic() + _LOOK_AGAIN, lambda: self._again(request))
+        elif kept.state == "done" and kept.answer is not None:
+            self._tell(b'{"jsonrpc":"2.0","id":' + request.own_key + b',"result":' + kept.answer + b"}\n")
+        else:
+            lost = failures.key_unfinished if kept.state == "lost" else failures.key_done
+            assert request.run is not None
+            self._end(request, lost(request.tool), None)
+        return True
+
+    def _under_way(self) -> list[Request]:
+        held = [each for each in self._held if isinstance(each, Request)]
+        return [*self._pending.values(), *self._repeating, *self._unlisted, *held]
+
+    def _keep_answer(self, request: Request, frame: bytes, *, is_undone: bool) -> None:
+        """Keep how a call with a key was answered, and tell all who waited for it."""
+        kept_keys, claim = self.options.keys, request.claim
+        if kept_keys is None or not claim:
+            return
+        request.claim = ""
+        message = read_frame(frame) or {}
+        waiting = self._joined.pop(claim, [])
+        result = message.get("result")
+        if is_undone or result is None:
+            kept_keys.forget(claim)
+        else:
+            answer = compact(result).encode()
+            kept_keys.finish(claim, answer if len(answer) <= state.LARGEST else None)
+        for each in waiting:
+            if not each.cancelled:
+                self._admit_joined(each, frame)
+
+    def _admit_joined(self, request: Request, frame: bytes) -> None:
+        if frame:
+            self._tell(with_id(frame, None, request.id))
+        else:
+            # The first one was given up before it was made.
+            request.run = None
+            self._admit(request)
 
     def _refuse(self, request: Request, why: ToolError) -> None:
         assert request.run is not None
@@ -276,7 +346,8 @@ class Desk:
         self._timers.at(request.deadline, lambda: self._late(request))
 
     def _timeout_of(self, request: Request) -> float | None:
-        return self.options.timeout
+        rules = self.options.rules
+        return self.options.timeout if rules is None else rules.timeout(request.tool, self.options.timeout)
 
     def _late(self, request: Request) -> None:
         """A call may have taken too long."""
@@ -368,6 +439,9 @@ class Desk:
             if request.method == "tools/list":
                 self._listed()
         self._tell(self._for_client(request, frame, message))
+        if request.claim:
+            # It was cancelled, and is answered all the same.
+            self._keep_answer(request, frame, is_undone=False)
 
     def _for_client(self, request: Request, frame: bytes, message: Message | None) -> bytes:
         return frame if request.key == request.own_key else with_id(frame, message, request.id)
@@ -382,10 +456,12 @@ class Desk:
             if type(result) is dict and (result.get("resultType", "complete") != "complete" or "task" in result):
                 # A question to the user, or work that goes on: neither worked nor failed so far.
                 request.run.let_go()
+                self._keep_answer(request, frame, is_undone=True)
             else:
                 request.run.worked(self.listing.tools)
             self._is_anew = False
             self._tell(self._for_client(request, frame, message))
+            self._keep_answer(request, frame, is_undone=False)
             self._ended(request, None)
             return
         error = message.get("error")
@@ -396,6 +472,7 @@ class Desk:
             # A question to the user, a warning, or what only the client can act on.
             request.run.let_go()
             self._tell(self._for_client(request, frame, message))
+            self._keep_answer(request, frame, is_undone=True)
             self._ended(request, outcome if isinstance(outcome, NeedsInput) else None)
             return
         self._settle(request, outcome, frame, text_of(result) if result is not None else "")
@@ -412,7 +489,9 @@ class Desk:
         tools = self.listing.tools
         ending = request.run.ending(explained(seen, request.tool, request.arguments, tools.listed), tools)
         told = ending.told if isinstance(ending.told, ToolError) else seen
-        self._tell(with_id(answers.marked(message, told), None, request.id))
+        marked = with_id(answers.marked(message, told), None, request.id)
+        self._tell(marked)
+        self._keep_answer(request, marked, is_undone=False)
         self._ended(request, ending.outcome)
         return False
 
@@ -435,7 +514,13 @@ class Desk:
         self._end(request, verdict.outcome, frame)
 
     def _ruled(self, request: Request, outcome: ToolError, text: str) -> ToolError:
-        return outcome
+        """The failure as the operator's rules have it."""
+        if self.options.rules is None or outcome.origin == "local":
+            return outcome
+        ruled, rule = self.options.rules.applied(request.tool, outcome, text)
+        if rule is not None:
+            self._out.append(Note(f"{rule} decides about a failure of {request.tool}"))
+        return ruled
 
     def _again(self, request: Request) -> None:
         self._repeating.discard(request)
@@ -465,6 +550,10 @@ class Desk:
                 note=note,
             )
             self._tell(answers.answer(request.id, result))
+        if request.claim:
+            is_undone = isinstance(ending.outcome, ToolError) and ending.outcome.effect is Effect.NONE
+            told = self._out[-1]
+            self._keep_answer(request, told.frame if isinstance(told, ToClient) else b"", is_undone=is_undone)
         self._ended(request, ending.outcome)
 
     def _ended(self, request: Request, outcome: Any) -> None:
@@ -559,7 +648,9 @@ class Desk:
     def _is_up(self) -> None:
         self._state = "up"
         held, self._held = self._held, []
-        if self.listing.known and self._has_answered:
+        self._called_at = self._clock.monotonic()
+        self._rest(self._life)
+        if self.listing.known:
             known = self.listing.known
             self.listing.is_fresh = False
             self._ask("tools/list", None, lambda message: self._compared(known, message))
@@ -568,6 +659,18 @@ class Desk:
                 self._out.append(ToServer(each))
             elif not each.cancelled:
                 self._forward(each)
+
+    def _rest(self, life: object) -> None:
+        """Stop a server that nobody has called for a while; its tools stay listed."""
+        if self.options.idle is None or self._life is not life or self._state != "up":
+            return
+        now, busy = self._clock.monotonic(), self._pending or self._repeating or self._asked or self.session.subscribed
+        until = (now if busy else self._called_at) + self.options.idle
+        if now < until:
+            self._timers.at(until, lambda: self._rest(life))
+            return
+        self._is_idle, self._state = True, "starting"
+        self._out.append(Stop())
 
     def _compared(self, known: Mapping[str, Any], message: Message) -> None:
         """A new server may have other tools than the old one had."""
@@ -589,7 +692,13 @@ class Desk:
             self._tell(notification("notifications/cancelled", {"requestId": read_frame(key)}))
         self._stale |= self._asked.keys()
         self._asked = {}
-        if not self._has_answered:
+        if self._is_idle:
+            self._state, self._is_idle = "off", False
+            self._out.append(Note("the server was stopped, since nobody called it"))
+            if self._held:
+                self._wake()
+            return self._taken()
+        if not self._has_answered and not self.listing.known:
             self._never_started(death, lost)
             return self._taken()
         self._falls = self._falls + 1 if was != "up" or now - self._up_since < _SOON else 1
@@ -621,6 +730,8 @@ class Desk:
     def _lost(self, request: Request, death: Death) -> None:
         """A request that was with the server when it ended."""
         if request.cancelled:
+            if request.claim and self.options.keys is not None:
+                self.options.keys.lose(request.claim)
             return
         if request.run is not None:
             is_written = not any(request is each for each in death.unwritten)

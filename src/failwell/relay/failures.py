@@ -116,3 +116,36 @@ def never_started(death: Death, command: str) -> str:
 
 
 RESTARTED: Final = f"The server was started anew before this call; {_ENDED}."
+
+
+# What there is to say of idempotency keys
+
+
+def key_reused(tool: str) -> ToolError:
+    return ToolError(
+        "The idempotency key was used for another call: another tool, or other arguments.",
+        code="IDEMPOTENCY_CONFLICT",
+        tool=tool,
+        suggestion="Give this call a key of its own. It was not made.",
+        **NEVER_SENT,
+    )
+
+
+def key_unfinished(tool: str) -> ToolError:
+    return ToolError(
+        "the first call with this idempotency key has begun, and nobody saw its end",
+        code="IDEMPOTENCY_UNFINISHED",
+        tool=tool,
+        origin="local",
+        effect=Effect.UNKNOWN,
+    )
+
+
+def key_done(tool: str) -> ToolError:
+    return ToolError(
+        "the first call with this idempotency key was answered, and the answer was too large to be kept",
+        code="IDEMPOTENCY_UNFINISHED",
+        tool=tool,
+        origin="local",
+        effect=Effect.DONE,
+    )

@@ -10,7 +10,7 @@ from typing import Any, Final
 from failwell.model import compact
 from failwell.recovery import Tools
 
-from .messages import Message, with_id
+from .messages import read_frame, with_id
 from .request import Request
 
 LISTS: Final = frozenset(
@@ -30,7 +30,8 @@ class Listing:
         """Whether all tools are known, as far as the server told."""
         self.is_hopeless = False
         """Whether it does not tell."""
-        self._pages: dict[str, bytes] = {}
+        self.pages: dict[str, bytes] = {}
+        """What the server answered, by what it was asked."""
         self._found: dict[str, Any] = {}
 
     @property
@@ -39,14 +40,14 @@ class Listing:
 
     def answer(self, request: Request) -> bytes | None:
         """What the server would answer, by what it answered before."""
-        frame = self._pages.get(_page(request.method, request.params))
+        frame = self.pages.get(_page(request.method, request.params))
         return None if frame is None else with_id(frame, None, request.id)
 
     def learn(self, method: str, params: Mapping[str, Any], frame: bytes, message: Mapping[str, Any] | None) -> None:
         """Keep an answer."""
-        if len(self._pages) >= _MOST_PAGES:
-            self._pages.clear()
-        self._pages[_page(method, params)] = frame
+        if len(self.pages) >= _MOST_PAGES:
+            self.pages.clear()
+        self.pages[_page(method, params)] = frame
         result = (message or {}).get("result")
         if method == "tools/list" and isinstance(result, Mapping):
             self.page(params.get("cursor"), result)
@@ -65,10 +66,19 @@ class Listing:
         self.tools, self.is_fresh, self.is_hopeless = replace(self.tools, listed=self._found), True, False
         return None
 
+    def recall(self, pages: Mapping[str, bytes]) -> None:
+        """Take in what was kept from an earlier run."""
+        self.pages = dict(pages)
+        for page, frame in self.pages.items():
+            method, _, asked = page.partition(" ")
+            message = read_frame(frame)
+            if method == "tools/list" and isinstance(message, dict) and isinstance(message.get("result"), Mapping):
+                self.page((read_frame(asked.encode()) or {}).get("cursor"), message["result"])
+
     def changed(self) -> None:
         """The server says that its tools are others by now. What is known of them is better than nothing."""
         self.is_fresh = self.is_hopeless = False
-        self._pages = {page: frame for page, frame in self._pages.items() if not page.startswith("tools/list")}
+        self.pages = {page: frame for page, frame in self.pages.items() if not page.startswith("tools/list")}
 
     def has_output_schema(self, tool: str) -> bool:
         found = self.known.get(tool)
@@ -82,6 +92,3 @@ def _page(method: str, params: Mapping[str, Any]) -> str:
 
 def same_tools(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return compact(dict(one)) == compact(dict(other))
-
-
-__all__ = ["LISTS", "Listing", "Message", "same_tools"]

@@ -39,7 +39,7 @@ class Request:
     answer: bytes | None = None
     deadline: float | None = None
     began: float = 0.0
-    joined: Any = None
+    claim: str = ""
     """The key under which its answer is kept."""
 
     @classmethod

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from failwell.formats import MODERN_ERA
+from failwell.formats import META_KEY, MODERN_ERA
 
 from .messages import Message, read_frame, written
 from .request import CLIENT_KEY, ERA_KEY, Request, client_name
@@ -77,6 +77,14 @@ class Session:
         result = (read_frame(self.welcome) or {}).get("result") if self.welcome else None
         found = result.get("capabilities") if isinstance(result, Mapping) else None
         return found if isinstance(found, Mapping) else {}
+
+    @property
+    def keeps_keys(self) -> bool:
+        """Whether the server itself knows calls by their keys."""
+        return any(
+            isinstance(found, Mapping) and isinstance(found.get(META_KEY), Mapping) and "idempotency" in found[META_KEY]
+            for found in (self.capabilities.get(place) for place in ("extensions", "experimental"))
+        )
 
     def after_greeting(self) -> Iterator[Message]:
         """The requests that bring a new server to where the old one was, once the handshake is done."""

@@ -40,13 +40,21 @@ def wrap(wrapping: Wrapping) -> int:
             child = None
     from .clock import SystemClock
     from .desk import Desk
+    from .memory import keep, place_of, recall
     from .pipes import Pipes
 
     desk = Desk(options, SystemClock(), random.random)
+    memory = place_of(wrapping.command, wrapping.cwd, os.environ) if options.lazy else None
+    if memory is not None:
+        recall(memory, desk.session, desk.listing)
 
     def say(note: Note) -> None:
         if note.loud or wrapping.loud:
             print(f"failwell: {note.line}", file=sys.stderr, flush=True)
 
     pipes = Pipes(desk, wrapping.command, wrapping.env, wrapping.cwd, say=say, child=child, mark=mark, warden=warden)
-    return pipes.run()
+    try:
+        return pipes.run()
+    finally:
+        if memory is not None:
+            keep(memory, desk.session, desk.listing)
