@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+import time
 from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from dataclasses import replace
 from typing import Any
 
 from failwell.relay import Options, Rules, Wrapping, rules, state, wrap
 
+from .faults import read_fault
 from .io import Commands, Stop, check_format, in_line, read_source
 
 _EPILOG = """\
@@ -45,6 +49,11 @@ def register(commands: Commands) -> None:
     parser.add_argument("--state", metavar="FILE", help="keep idempotency keys in a file, not in memory")
     parser.add_argument("--lazy", action="store_true", help="start the server with the first call that needs it")
     parser.add_argument("--idle", type=_seconds, metavar="TIME", help="stop it when nobody has called it for so long")
+    parser.add_argument("--tools", choices=("fix", "drop"), help="mend or leave out tools that APIs of models refuse")
+    parser.add_argument("--record", metavar="FILE", help="write down what passes, with secrets masked")
+    parser.add_argument("--replay", metavar="FILE", help="answer from such a file, without a server")
+    parser.add_argument("--inject", action="append", default=[], metavar="FAULT", help="a fault: pay=crash@after*2")
+    parser.add_argument("--watch", action="store_true", help="show a live table of calls and failures on stderr")
     parser.add_argument("--verbose", action="store_true", help="say on stderr what is done")
     parser.set_defaults(run=run)
 
@@ -52,6 +61,8 @@ def register(commands: Commands) -> None:
 def run(options: Namespace) -> int:
     if options.explain is not None:
         return _explain(options.explain, _rules(options.rules), options.tool)
+    if options.replay is not None:
+        return _replay(options.replay)
     return wrap(_wrapping(options))
 
 
@@ -66,12 +77,34 @@ def _wrapping(options: Namespace) -> Wrapping:
             found = config.server(options.config, options.name, os.environ)
         except config.NoServer as problem:
             raise Stop(str(problem)) from None
-        return Wrapping(found.command, found.env, found.cwd, wrapped, options.verbose)
+        return _with_tools(Wrapping(found.command, found.env, found.cwd, wrapped, options.verbose), options)
     if options.name is not None:
         raise Stop(f"write -- before the command of the server: failwell wrap -- {options.name} …")
     if not options.after:
         raise Stop("name the command of a server after --, as in: failwell wrap -- npx -y some-server")
-    return Wrapping(options.after, options=wrapped, loud=options.verbose)
+    return _with_tools(Wrapping(options.after, options=wrapped, loud=options.verbose), options)
+
+
+def _with_tools(wrapping: Wrapping, options: Namespace) -> Wrapping:
+    """With what those have who debug."""
+    faults = tuple(map(read_fault, options.inject))
+    if options.record is None:
+        return replace(wrapping, inject=faults)
+    from failwell.relay import record
+
+    try:
+        return replace(wrapping, inject=faults, record=record.Record(options.record, time.time))
+    except record.BadRecord as problem:
+        raise Stop(str(problem)) from None
+
+
+def _replay(path: str) -> int:
+    from failwell.relay import record, replay
+
+    try:
+        return replay(path)
+    except record.BadRecord as problem:
+        raise Stop(f"{path} cannot be played: {problem}") from None
 
 
 def _options(given: Namespace) -> Options:
@@ -87,7 +120,19 @@ def _options(given: Namespace) -> Options:
         lazy=given.lazy,
         idle=given.idle,
         keys=_keys(given.state),
+        mend=given.tools or "keep",
+        hooks=_hooks(given.watch),
     )
+
+
+def _hooks(watch: bool) -> tuple[Any, ...]:
+    if not watch:
+        return ()
+    if not sys.stderr.isatty():
+        raise Stop("--watch draws on a terminal, and stderr is none")
+    from failwell.relay import watching
+
+    return (watching.Watch(),)
 
 
 def _keys(path: str | None) -> Any:

@@ -9,20 +9,29 @@ from typing import TYPE_CHECKING, Any
 
 from .actions import Action, Death, Note, Options, Quit, Start, Stop, ToClient, ToServer
 from .frames import Lines, TooLong
-from .wrapping import Wrapping, wrap
+from .wrapping import Wrapping, replay, wrap
 
 if TYPE_CHECKING:
     from . import adoption as adoption
     from . import config as config
+    from . import record as record
     from . import rules as rules
     from . import state as state
+    from . import watching as watching
     from .desk import Desk
+    from .injection import KINDS as KINDS
+    from .injection import Injected as Injected
     from .rules import Rules as Rules
 
 # The server is started first, and all that the desk needs is imported while it starts.
-_LATER = {"Desk": ".desk", "Rules": ".rules", "adoption": "", "config": "", "rules": "", "state": ""}
+_LATER = {
+    "Desk": ".desk",
+    "Rules": ".rules",
+    **dict.fromkeys(("KINDS", "Injected"), ".injection"),
+    **dict.fromkeys(("adoption", "config", "record", "rules", "state", "watching"), ""),
+}
 # What the command line uses, and nobody else may count on.
-_HOUSE = ("adoption", "config", "rules", "state", "Rules")
+_HOUSE = ("adoption", "config", "record", "rules", "state", "watching", "Rules", "KINDS", "Injected")
 
 
 def __getattr__(name: str) -> Any:
@@ -52,4 +61,5 @@ __all__ = [
     # all of it
     "Wrapping",
     "wrap",
+    "replay",
 ]

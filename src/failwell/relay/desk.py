@@ -13,11 +13,13 @@ from itertools import count
 from typing import Any, Final
 
 from failwell.formats import META_KEY, keys
+from failwell.guards import DEFAULT
 from failwell.model import Effect, NeedsInput, ToolError, compact
+from failwell.observe import CallEvent, emit
 from failwell.readers import is_plain_failure, read, text_of
 from failwell.recovery import Clock, Engine, explained
 
-from . import answers, failures, state
+from . import answers, failures, state, tool_schemas
 from .actions import Action, Death, Note, Options, Quit, Start, Stop, ToClient, ToServer
 from .frames import TooLong
 from .gate import Gate
@@ -435,6 +437,8 @@ class Desk:
         if request.method == "initialize":
             self.session.welcomed(frame, message)
         elif request.method in LISTS and message is not None and "result" in message:
+            if request.method == "tools/list":
+                frame, message = self._mended(frame, message)
             self.listing.learn(request.method, request.params, frame, message)
             if request.method == "tools/list":
                 self._listed()
@@ -442,6 +446,19 @@ class Desk:
         if request.claim:
             # It was cancelled, and is answered all the same.
             self._keep_answer(request, frame, is_undone=False)
+
+    def _mended(self, frame: bytes, message: Message) -> tuple[bytes, Message]:
+        """A list of tools without what the APIs of models refuse, where that was asked for."""
+        result = message["result"]
+        tools = result.get("tools") if isinstance(result, Mapping) else None
+        if self.options.mend == "keep" or not isinstance(tools, list):
+            return frame, message
+        made = tool_schemas.listed(tools, self.options.mend)
+        if made == tools:
+            return frame, message
+        self._once("mended", f"{self.options.command} lists tools that the APIs of models refuse", loud=True)
+        message = {**message, "result": {**result, "tools": made}}
+        return written(message), message
 
     def _for_client(self, request: Request, frame: bytes, message: Message | None) -> bytes:
         return frame if request.key == request.own_key else with_id(frame, message, request.id)
@@ -557,7 +574,24 @@ class Desk:
         self._ended(request, ending.outcome)
 
     def _ended(self, request: Request, outcome: Any) -> None:
-        """A call has ended, and how."""
+        """A call has ended: tell whoever watches."""
+        if not self.options.hooks:
+            return
+        error = DEFAULT(outcome) if isinstance(outcome, ToolError) else None
+        event = CallEvent(
+            tool=request.tool,
+            ok=error is None,
+            seconds=self._clock.monotonic() - request.began,
+            at=self._clock.now(),
+            error=error,
+            asked=isinstance(outcome, NeedsInput),
+            request_id=request.id if isinstance(request.id, (str, int)) else None,
+            client=self.session.client_of(request),
+            era=self.session.era_of(request),
+            format=self.options.format if error is not None else None,
+            attempts=request.run.report.calls if request.run is not None else 1,
+        )
+        emit(self.options.hooks, event)
 
     def _too_long_for_client(self, frame: TooLong) -> list[Action]:
         found = re.search(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")', frame.head)
@@ -587,10 +621,11 @@ class Desk:
 
     def _page(self, cursor: str | None, message: Message) -> None:
         self._is_listing = False
-        result = message.get("result")
-        if not isinstance(result, Mapping):
+        if not isinstance(message.get("result"), Mapping):
             self.listing.is_hopeless = True
-        elif (following := self.listing.page(cursor, result)) is not None and following != cursor:
+        elif (
+            following := self.listing.page(cursor, self._mended(b"", message)[1]["result"])
+        ) is not None and following != cursor:
             self._list(following)
             return
         self._listed()

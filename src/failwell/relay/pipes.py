@@ -19,6 +19,7 @@ from typing import Final
 from .actions import Action, Death, Note, Quit, Start, Stop, ToClient, ToServer
 from .desk import Desk
 from .frames import Lines
+from .injection import Injection
 from .processes import CannotStart, Child, Warden, sweep
 
 _CHUNK: Final = 1 << 18
@@ -89,9 +90,11 @@ class Pipes:
         mark: str = "",
         warden: Warden | None = None,
         witness: Witness | None = None,
+        injection: Injection | None = None,
     ) -> None:
         self._desk, self._command, self._env, self._cwd = desk, command, env, cwd
         self._say, self._witness, self._mark, self._warden = say, witness, mark, warden
+        self._injection = injection
         self._first = child
         self._child: Child | None = None
         self._poll = select.poll()
@@ -212,8 +215,18 @@ class Pipes:
         for frame in self._from_server.feed(data):
             if self._witness is not None and isinstance(frame, bytes):
                 self._witness("server", frame)
-            self._do(self._desk.server(frame))
+            if self._injection is not None and isinstance(frame, bytes):
+                frames, dies = self._injection.from_server(frame)
+                self._injected(frames, dies=dies)
+            else:
+                self._do(self._desk.server(frame))
         return True
+
+    def _injected(self, frames: list[bytes], *, dies: bool) -> None:
+        for frame in frames:
+            self._do(self._desk.server(frame))
+        if dies and self._child is not None:
+            self._child.signal(signal.SIGKILL)
 
     def _read_errors(self, child: Child) -> None:
         try:
@@ -269,7 +282,13 @@ class Pipes:
             elif isinstance(action, ToServer):
                 if self._witness is not None:
                     self._witness("to server", action.frame)
-                self._to_server.send(action.frame, action.request)
+                if self._injection is None:
+                    self._to_server.send(action.frame, action.request)
+                else:
+                    frame, frames, dies = self._injection.to_server(action.frame)
+                    if frame is not None:
+                        self._to_server.send(frame, action.request)
+                    self._injected(frames, dies=dies)
             elif isinstance(action, Note):
                 self._say(action)
             elif isinstance(action, Start):

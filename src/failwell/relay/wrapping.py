@@ -7,8 +7,13 @@ import random
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from .actions import Note, Options
+
+if TYPE_CHECKING:
+    from .injection import Injected
+    from .record import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +25,9 @@ class Wrapping:
     cwd: str | None = None
     options: Options = field(default_factory=Options)
     loud: bool = False
+    record: Record | None = None
+    """Where the frames are written down."""
+    inject: Sequence[Injected] = ()
 
 
 def wrap(wrapping: Wrapping) -> int:
@@ -40,6 +48,7 @@ def wrap(wrapping: Wrapping) -> int:
             child = None
     from .clock import SystemClock
     from .desk import Desk
+    from .injection import Injection
     from .memory import keep, place_of, recall
     from .pipes import Pipes
 
@@ -52,9 +61,38 @@ def wrap(wrapping: Wrapping) -> int:
         if note.loud or wrapping.loud:
             print(f"failwell: {note.line}", file=sys.stderr, flush=True)
 
-    pipes = Pipes(desk, wrapping.command, wrapping.env, wrapping.cwd, say=say, child=child, mark=mark, warden=warden)
+    pipes = Pipes(
+        desk,
+        wrapping.command,
+        wrapping.env,
+        wrapping.cwd,
+        say=say,
+        child=child,
+        mark=mark,
+        warden=warden,
+        witness=wrapping.record,
+        injection=Injection(wrapping.inject) if wrapping.inject else None,
+    )
     try:
         return pipes.run()
     finally:
+        if wrapping.record is not None:
+            wrapping.record.close()
         if memory is not None:
             keep(memory, desk.session, desk.listing)
+
+
+def replay(path: str) -> int:
+    """Answer standard input from a record, as far as masking allows; the exit code. It raises `BadRecord`."""
+    from .record import BadRecord, Replay
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            server = Replay(file)
+    except (OSError, UnicodeDecodeError) as problem:
+        raise BadRecord(f"cannot read {path}: {problem}") from None
+    for line in sys.stdin.buffer:
+        for frame in server.answer(line):
+            sys.stdout.buffer.write(frame)
+        sys.stdout.buffer.flush()
+    return 0
