@@ -261,3 +261,17 @@ def test_secrets_on_stderr_stay_there() -> None:
     table.died(1, "Error: login failed for postgres://app:hunter2secret@db/main\n")
     assert "hunter2secret" not in table.frames[0].decode()
     assert all("hunter2secret" not in note.line for note in table.notes)
+
+
+def test_a_call_that_waited_for_the_list_is_a_call_after_a_restart_too() -> None:
+    table = Table()
+    table.server({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+    table.call(1, "pay", {"invoice_id": "i"})
+    assert [each["method"] for each in table.heard()] == ["tools/list"]
+    table.died()
+    table.passes(0)
+    table.revive()
+    table.told()
+    table.died(1, "")
+    (told,) = table.told()
+    assert error_of(told)["effect"] == "unknown"

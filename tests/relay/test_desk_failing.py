@@ -343,9 +343,23 @@ def test_a_hanging_call_is_cancelled_and_answered_and_progress_extends_it() -> N
     table.passes(8)
     assert table.told() == []
     table.passes(3)
-    (cancelled,) = table.heard()
+    cancelled, knock = table.heard()
     assert (cancelled["method"], cancelled["params"]["requestId"]) == ("notifications/cancelled", 1)
+    assert knock["method"] == "ping"
     (told,) = table.told()
     assert told["result"]["_meta"][META_KEY]["effect"] == "unknown"
     table.server(result(1, "paid after all"))
     assert table.told() == []
+
+
+def test_a_server_that_is_frozen_is_started_anew_and_one_that_is_busy_is_not() -> None:
+    table = Table(timeout=10.0)
+    for id in (1, 2):
+        table.call(id, "pay", {"invoice_id": f"i{id}"})
+        table.passes(10)
+        knock = table.heard()[-1]
+        assert knock["method"] == "ping"
+        if id == 1:
+            table.server({"jsonrpc": "2.0", "id": knock["id"], "result": {}})
+        table.passes(10)
+    assert table.stops == 1

@@ -13,7 +13,7 @@ from failwell.readers import is_plain_failure, read, text_of
 from failwell.recovery import Engine, Run, explained
 
 from . import answers, failures, state
-from .actions import Note, ToClient, ToServer
+from .actions import Note, Stop, ToClient, ToServer
 from .gate import Gate
 from .lists import Lists
 from .messages import Message, params_of, read_frame, with_id
@@ -41,6 +41,8 @@ class Calls:
         self._gate = Gate(traffic.options.validate)
         self._joined: dict[str, list[Request]] = {}
         """Calls that wait for the answer to the first one with their key."""
+        self._knocked: object = None
+        """Which server was asked whether it is still there."""
 
     def called(self, request: Request) -> None:
         self._traffic.session.heard(request)
@@ -166,6 +168,31 @@ class Calls:
         cancelled = {"requestId": read_frame(request.key), "reason": "It took too long."}
         self._traffic.out.append(ToServer(notification("notifications/cancelled", cancelled)))
         self.settle(request, failures.timed_out(request.tool, self._timeout_of(request) or now), None)
+        self._knock(request.began, self._timeout_of(request) or now)
+
+    def _knock(self, began: float, seconds: float) -> None:
+        """Ask a server that let a call wait whether it is still there; one that is frozen is started anew."""
+        traffic = self._traffic
+        life = traffic.life
+        if traffic.state != "up" or self._knocked is life:
+            return
+        self._knocked = life
+        method = "tools/list" if traffic.session.is_modern else "ping"
+        asked = traffic.ask(method, None, lambda message: self._is_there())
+
+        def look() -> None:
+            if traffic.life is not life or asked not in traffic.own:
+                return
+            del traffic.own[asked]
+            self._knocked = None
+            # A call that is older, and may take its time, may be what it is busy with.
+            if not any(each.began < began for each in traffic.pending.values() if each.run is not None):
+                traffic.out.append(Stop())
+
+        traffic.after(seconds, look)
+
+    def _is_there(self) -> None:
+        self._knocked = None
 
     def progress(self, message: Message) -> None:
         token = params_of(message).get("progressToken")
@@ -186,6 +213,7 @@ class Calls:
                 self.keep_answer(request, frame, is_undone=True)
             else:
                 request.run.worked(self._traffic.listing.tools)
+                self._traffic.has_worked = True
             self._traffic.is_anew = False
             self._traffic.tell(self.for_client(request, frame, message))
             self.keep_answer(request, frame, is_undone=False)

@@ -29,7 +29,6 @@ _READS: Final = LISTS | {
 }
 _GREETING_TIMEOUT: Final = 60.0
 _DRAIN_TIMEOUT: Final = 10.0
-_SOON: Final = 30.0
 _MOST_FALLS: Final = 6
 _LONGEST_PAUSE: Final = 30.0
 
@@ -39,7 +38,6 @@ class Life:
 
     def __init__(self, traffic: Traffic, calls: Calls, lists: Lists) -> None:
         self._traffic, self._calls, self._lists = traffic, calls, lists
-        self._up_since = 0.0
         self._falls = 0
         """How often it ended soon after it was started, in a row."""
         self._is_idle = False
@@ -48,7 +46,6 @@ class Life:
     def started(self) -> None:
         """The server's process runs."""
         self._traffic.life = object()
-        self._up_since = self._traffic.clock.monotonic()
         self._traffic.is_anew = self._traffic.has_answered
         session = self._traffic.session
         if session.greeting is None or session.welcome is None:
@@ -56,7 +53,7 @@ class Life:
         else:
             asked = self._traffic.ask("initialize", session.greeting.get("params"), self._greeted, raw=True)
             life = self._traffic.life
-            self._traffic.timers.at(self._up_since + _GREETING_TIMEOUT, lambda: self._not_greeted(asked, life))
+            self._traffic.after(_GREETING_TIMEOUT, lambda: self._not_greeted(asked, life))
 
     def _greeted(self, message: Message) -> None:
         result = message.get("result")
@@ -87,7 +84,11 @@ class Life:
         for each in held:
             if isinstance(each, bytes):
                 self._traffic.out.append(ToServer(each))
-            elif not each.cancelled:
+            elif each.cancelled:
+                continue
+            elif each.tool and each.run is None:
+                self._calls.admit(each)
+            else:
                 self._traffic.forward(each)
 
     def _rest(self, life: object) -> None:
@@ -106,7 +107,7 @@ class Life:
 
     def died(self, death: Death) -> None:
         """The server has ended, or could not be started."""
-        was, now = self._traffic.state, self._traffic.clock.monotonic()
+        was = self._traffic.state
         self._traffic.state, self._traffic.own = "down", {}
         self._lists.lost()
         lost, self._traffic.pending = list(self._traffic.pending.values()), {}
@@ -123,7 +124,9 @@ class Life:
         if not self._traffic.has_answered and not self._traffic.listing.known:
             self._never_started(death, lost)
             return
-        self._falls = self._falls + 1 if was != "up" or now - self._up_since < _SOON else 1
+        # One that did some work before it ended is worth starting at once.
+        self._falls = 1 if self._traffic.has_worked else self._falls + 1
+        self._traffic.has_worked = False
         line = f"{self._traffic.options.command} ended with {failures.reason(death)}; it is started again"
         self._traffic.out.append(Note(line, loud=True))
         held, unlisted = self._traffic.held, self._traffic.unlisted

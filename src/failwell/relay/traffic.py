@@ -48,6 +48,8 @@ class Traffic:
         self.life: object = None
         """Another one for each server that was started."""
         self.has_answered = False
+        self.has_worked = False
+        """Whether this server has done anything that it was asked to."""
         self.is_anew = False
         """Whether this server was started anew, and no answer has said so yet."""
         self.is_ending = False
