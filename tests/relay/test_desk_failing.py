@@ -363,3 +363,17 @@ def test_a_server_that_is_frozen_is_started_anew_and_one_that_is_busy_is_not() -
             table.server({"jsonrpc": "2.0", "id": knock["id"], "result": {}})
         table.passes(10)
     assert table.stops == 1
+
+
+def test_a_tool_that_fails_again_and_again_is_left_alone_until_its_server_is_another_one() -> None:
+    table = Table()
+    for id in range(6):
+        table.call(id, "pay", {"invoice_id": f"i{id}"})
+        for message in table.heard():
+            table.server(result(message["id"], "Error: 503 Service Unavailable", is_error=True))
+    assert table.told()[-1]["result"]["content"][0]["text"].startswith("Not called: pay failed 5 times in a row.")
+    table.died()
+    table.passes(0)
+    table.revive()
+    table.call(7, "pay", {"invoice_id": "i7"})
+    assert [each["method"] for each in table.heard()] == ["tools/call"]

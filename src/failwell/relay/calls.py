@@ -61,6 +61,10 @@ class Calls:
         """The attempts at a call, none so far."""
         return self._engine.begin(request.tool, request.arguments)
 
+    def renewed(self) -> None:
+        """The server was started anew: that its tools failed in a row says nothing about this one."""
+        self._engine.patience.renewed()
+
     def admit(self, request: Request) -> None:
         """Make a call, unless it had better not be made."""
         if request.run is None:

@@ -47,6 +47,7 @@ class Life:
         """The server's process runs."""
         self._traffic.life = object()
         self._traffic.is_anew = self._traffic.has_answered
+        self._calls.renewed()
         session = self._traffic.session
         if session.greeting is None or session.welcome is None:
             self._is_up()
