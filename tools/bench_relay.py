@@ -24,11 +24,12 @@ from bench import Report
 BAR = 1.35
 STARTUP = 0.15
 MEMORY = 60.0
-CALLS = 2_000
+CALLS = int(os.environ.get("CALLS", "2000"))
 BLOCK = 100
 DEPTH = 16
 SERVER = """
 from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 
 server = MCPServer("bench", log_level="CRITICAL")
 
@@ -38,7 +39,7 @@ def echo(text: str) -> str:
 
 @server.tool()
 def fail(text: str) -> str:
-    raise ValueError(text)
+    raise ToolError(f"Thing {text} not found")
 
 server.run()
 """

@@ -10,9 +10,8 @@ from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from dataclasses import replace
 from typing import Any
 
-from failwell.relay import Options, Rules, Wrapping, rules, state, wrap
+from failwell.relay import Options, Wrapping, wrap
 
-from .faults import read_fault
 from .io import Commands, Stop, check_format, in_line, read_source
 
 _EPILOG = """\
@@ -87,7 +86,11 @@ def _wrapping(options: Namespace) -> Wrapping:
 
 def _with_tools(wrapping: Wrapping, options: Namespace) -> Wrapping:
     """With what those have who debug."""
-    faults = tuple(map(read_fault, options.inject))
+    faults: tuple[Any, ...] = ()
+    if options.inject:
+        from .faults import read_fault
+
+        faults = tuple(map(read_fault, options.inject))
     if options.record is None:
         return replace(wrapping, inject=faults)
     from failwell.relay import record
@@ -136,6 +139,8 @@ def _hooks(watch: bool) -> tuple[Any, ...]:
 
 
 def _keys(path: str | None) -> Any:
+    from failwell.relay import state
+
     if path is None:
         return state.KeysInMemory()
     try:
@@ -146,6 +151,8 @@ def _keys(path: str | None) -> Any:
 
 def _seconds(text: str) -> float:
     """A time as people write it."""
+    from failwell.relay import rules
+
     try:
         return rules.seconds(text) or 0.0
     except rules.BadRules as problem:
@@ -155,17 +162,20 @@ def _seconds(text: str) -> float:
 def _rules(path: str | None) -> Any:
     if path is None:
         return None
+    from failwell.relay import rules
+
     try:
         return rules.load(path)
     except rules.BadRules as problem:
         raise Stop(str(problem)) from None
 
 
-def _explain(file: str, given: Rules | None, tool: str | None) -> int:
+def _explain(file: str, given: Any, tool: str | None) -> int:
     """Which rule fires on each recorded answer, and what becomes of it."""
     from failwell.formats import render
     from failwell.model import ToolError
     from failwell.readers import read, text_of
+    from failwell.relay import Rules
 
     for number, line in enumerate(read_source(file).splitlines(), 1):
         try:

@@ -14,6 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import Final
 
 from .actions import Action, Death, Note, Quit, Start, Stop, ToClient, ToServer
@@ -26,6 +27,7 @@ _CHUNK: Final = 1 << 18
 _READABLE: Final = select.POLLIN | select.POLLHUP | select.POLLERR
 _STUBBORN: Final = 2.0
 _FLUSH: Final = 2.0
+_AT_ONCE: Final = 64
 
 Witness = Callable[[str, bytes], None]
 """Told of each frame: `client`, `server`, `to client` or `to server`."""
@@ -53,26 +55,30 @@ class Outlet:
 
     def send(self, frame: bytes, request: object = None) -> None:
         self._waiting.append((frame, request))
-        if len(self._waiting) == 1:
-            self.flush()
 
     def flush(self) -> None:
-        """Write as much as the pipe takes."""
+        """Write as much as the pipe takes: many frames at once, since each write wakes somebody."""
         waiting = self._waiting
         try:
             while waiting and not self.is_broken:
-                frame = waiting[0][0]
-                rest = memoryview(frame)[self._begun :] if self._begun else frame
-                count = os.write(self.pipe, rest)
-                self._begun += count
-                if self._begun < len(frame):
-                    return
-                waiting.popleft()
-                self._begun = 0
+                if len(waiting) == 1:
+                    frame = waiting[0][0]
+                    count = os.write(self.pipe, memoryview(frame)[self._begun :] if self._begun else frame)
+                else:
+                    frames: list[bytes | memoryview] = [frame for frame, _ in islice(waiting, _AT_ONCE)]
+                    frames[0] = memoryview(frames[0])[self._begun :]
+                    count = os.writev(self.pipe, frames)
+                self._taken(count)
         except BlockingIOError:
             return
         except OSError:
             self.is_broken = True
+
+    def _taken(self, count: int) -> None:
+        """So many bytes are written."""
+        self._begun += count
+        while self._waiting and self._begun >= len(self._waiting[0][0]):
+            self._begun -= len(self._waiting.popleft()[0])
 
 
 class Pipes:
@@ -122,6 +128,7 @@ class Pipes:
         self._watch(1, 0)
         try:
             self._do(self._desk.begin())
+            self._flush()
             while self._code is None:
                 self._turn()
         finally:
@@ -163,7 +170,14 @@ class Pipes:
         due = self._desk.wakes_at
         if due is not None and due <= time.monotonic():
             self._do(self._desk.tick())
+        self._flush()
         self._look_at_ends()
+
+    def _flush(self) -> None:
+        self._to_server.flush()
+        self._to_client.flush()
+        if self._to_client.is_broken:
+            self._code = 0
 
     def _patience(self) -> float | None:
         """For how many milliseconds there is nothing to do but wait."""
@@ -277,8 +291,6 @@ class Pipes:
                 if self._witness is not None:
                     self._witness("to client", action.frame)
                 self._to_client.send(action.frame)
-                if self._to_client.is_broken:
-                    self._code = 0
             elif isinstance(action, ToServer):
                 if self._witness is not None:
                     self._witness("to server", action.frame)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sqlite3
 import stat
 import time
 from collections import OrderedDict
@@ -17,7 +16,10 @@ from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+if TYPE_CHECKING:
+    import sqlite3
 
 DAY: Final = 86_400.0
 _MOST: Final = 10_000
@@ -191,6 +193,8 @@ class KeysInFile:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
+    import sqlite3
+
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
         with closing(os.fdopen(handle, "rb")):
