@@ -48,6 +48,19 @@ def test_a_server_that_dies_is_told_truthfully_and_comes_back(server: Wrapped) -
     assert server.done() == ["after_1", "cut_1"]
 
 
+def test_with_a_thread_for_each_pipe_it_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAILWELL_WRAP_THREADS", "1")
+    with Wrapped(tmp_path / "ledger") as server:
+        pids = [int(server.text(1, "say")), int(server.text(2, "say", child=True))]
+        assert server.call(3, "pay_invoice", id="after_1")["result"]["_meta"][META_KEY]["effect"] == "unknown"
+        assert server.text(4, "get_invoice", id="after_1") == "1"
+        assert len(server.text(5, "say", large=1_000_000)) == 1_000_000
+        server.process.stdin.close()  # type: ignore[union-attr]
+        server.process.stdin = None
+        assert server.close()[0] == 0
+    assert gone(*pids)
+
+
 def test_large_messages_noise_and_floods(server: Wrapped) -> None:
     assert len(server.text(1, "say", large=5_000_000)) == 5_000_000
     assert server.text(2, "say", pad="x" * 3_000_000)

@@ -7,13 +7,18 @@ import random
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from .actions import Note, Options
 
 if TYPE_CHECKING:
     from .injection import Injected
+    from .pipes import Pipes
     from .record import Record
+    from .threads import Threads
+
+BY_THREADS: Final = "FAILWELL_WRAP_THREADS"
+"""Set to 1, the relay has a thread for each pipe, as it has on Windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +42,11 @@ def wrap(wrapping: Wrapping) -> int:
     mark = f"{os.getpid()}-{os.urandom(8).hex()}"
     named = command_line(wrapping.command)
     options = replace(wrapping.options, command=named)
-    warden = Warden(mark)
+    # Windows cannot fork, and cannot poll pipes.
+    by_threads = not hasattr(os, "fork") or os.environ.get(BY_THREADS) == "1"
+    warden = None if by_threads else Warden(mark)
     child = None
-    if not options.lazy:
+    if not options.lazy and warden is not None:
         try:
             child = Child(wrapping.command, wrapping.env, wrapping.cwd, mark)
             warden.knows(child.pid)
@@ -50,7 +57,6 @@ def wrap(wrapping: Wrapping) -> int:
     from .desk import Desk
     from .injection import Injection
     from .memory import keep, place_of, recall
-    from .pipes import Pipes
 
     desk = Desk(options, SystemClock(), random.random)
     memory = place_of(wrapping.command, wrapping.cwd, os.environ) if options.lazy else None
@@ -61,20 +67,29 @@ def wrap(wrapping: Wrapping) -> int:
         if note.loud or wrapping.loud:
             print(f"failwell: {note.line}", file=sys.stderr, flush=True)
 
-    pipes = Pipes(
-        desk,
-        wrapping.command,
-        wrapping.env,
-        wrapping.cwd,
-        say=say,
-        child=child,
-        mark=mark,
-        warden=warden,
-        witness=wrapping.record,
-        injection=Injection(wrapping.inject) if wrapping.inject else None,
-    )
+    relay: Pipes | Threads
+    if by_threads:
+        from .threads import Threads
+
+        given = (desk, wrapping.command, wrapping.env, wrapping.cwd)
+        relay = Threads(*given, say=say, mark=mark, witness=wrapping.record)
+    else:
+        from .pipes import Pipes
+
+        relay = Pipes(
+            desk,
+            wrapping.command,
+            wrapping.env,
+            wrapping.cwd,
+            say=say,
+            child=child,
+            mark=mark,
+            warden=warden,
+            witness=wrapping.record,
+            injection=Injection(wrapping.inject) if wrapping.inject else None,
+        )
     try:
-        return pipes.run()
+        return relay.run()
     finally:
         if wrapping.record is not None:
             wrapping.record.close()
