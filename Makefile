@@ -69,8 +69,9 @@ soak: setup  ## a hundred calls at a time for a minute: no lost answer, no wrong
 	$(BIN)/python tools/soak_real.py
 	$(BIN)/python tools/soak_relay.py
 
-field: setup  ## the recovering client on published servers of other people, installed into .field
+field: setup  ## the recovering client and the relay on published servers of other people, installed into .field
 	$(BIN)/python tools/field_client.py --at-a-time 4
+	$(BIN)/python tools/field_relay.py
 
 fuzz: setup  ## the laws, on many more examples than make test tries
 	FAILWELL_EXAMPLES=4000 $(BIN)/pytest -n auto -m hypothesis tests/laws

@@ -168,6 +168,19 @@ def test_a_plain_failure_sent_as_a_success_is_marked_and_stays_whole() -> None:
     assert table.heard() == []
 
 
+def test_a_marked_success_of_a_write_may_have_been_done_and_stops_no_later_call() -> None:
+    table = Table()
+    for id in range(4):
+        table.call(id, "pay", {"invoice_id": "i"})
+        table.server(result(id, "Error: connect ECONNREFUSED 127.0.0.1:6379"))
+    told = table.told()
+    assert len(table.heard()) == 4
+    assert {each["result"]["content"][1]["text"] for each in told} == {
+        "pay failed part-way (connect ECONNREFUSED 127.0.0.1:6379), so it may have been done already. Next: call get_invoice "
+        'with {"invoice_id":"i"} to see whether it was.'
+    }
+
+
 @pytest.mark.parametrize(
     "text",
     [
