@@ -172,6 +172,17 @@ def test_a_cancelled_write_is_not_made_again_by_its_key(store: Any) -> None:
     assert (error["code"], error["effect"]) == ("IDEMPOTENCY_UNFINISHED", "unknown")
 
 
+def test_a_cancelled_write_that_ends_in_a_protocol_error_is_not_made_again_by_its_key(store: Any) -> None:
+    table = Table(keys=store)
+    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.client({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+    table.server({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": "Internal error"}})
+    table.heard()
+    table.call(2, "pay", {"invoice_id": "i"}, meta=KEY)
+    assert table.heard() == []
+    assert table.told()[-1]["result"]["_meta"][META_KEY]["effect"] == "unknown"
+
+
 def test_an_answer_that_is_too_large_is_told_as_done(store: Any) -> None:
     table = Table(keys=store)
     table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)

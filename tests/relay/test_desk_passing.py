@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from desk_table import Table, frame, result
+from desk_table import TOOLS, Table, frame, result
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,10 +39,26 @@ def test_a_large_answer_is_passed_on_without_being_read() -> None:
     table = Table()
     for way in WAYS:
         table.call(7, "get_invoice", {"invoice_id": "inv_1"})
-        answer = way({"jsonrpc": "2.0", "id": 7, "result": {"content": [{"type": "text", "text": "x" * 100_000}]}})
+        answer = way(result(7, "x" * 100_000))
         table.server(answer)
         assert table.frames == [answer]
         table.told()
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_large_list_of_tools_is_known_all_the_same(own: bool) -> None:
+    table = Table(connected=False)
+    tools = [{**TOOLS[0], "name": f"tool_{number}", "description": "x" * 500} for number in range(100)]
+    if own:
+        table.call(1, "tool_7", {"invoice_id": "i"})
+        (asked,) = table.heard()
+    else:
+        asked = table.request(1, "tools/list")
+        table.client(asked)
+    answer = frame({"jsonrpc": "2.0", "id": asked["id"], "result": {"tools": tools}})
+    table.server(answer)
+    assert len(table.desk.listing.known) == 100
+    assert table.frames == ([] if own else [answer])
 
 
 @given(JSON, JSON, st.sampled_from(["elicitation/create", "sampling/createMessage", "vendor/thing", "tasks/get"]))

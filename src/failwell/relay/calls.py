@@ -125,8 +125,10 @@ class Calls:
         message = read_frame(frame) or {}
         waiting = self._joined.pop(claim, [])
         result = message.get("result")
-        if is_undone or result is None:
+        if is_undone:
             kept_keys.forget(claim)
+        elif result is None:
+            kept_keys.lose(claim)
         else:
             answer = compact(result).encode()
             kept_keys.finish(claim, answer if len(answer) <= state.LARGEST else None)

@@ -219,6 +219,9 @@ class Desk:
 
     def _answered(self, key: bytes, frame: bytes, message: Message | None) -> list[Action]:
         request = self._traffic.pending.pop(key, None)
+        if message is None and (request is None or request.run is None):
+            # Large, but no call: a list, most likely, which is to be known.
+            message = read_frame(frame)
         if request is None:
             own = self._traffic.own.pop(key, None)
             if own is not None:

@@ -13,6 +13,7 @@ _ID: Final = rb'(-?\d{1,18}|"[^"\\\x80-\xff]{0,200}")'
 _HEAD_ID: Final = re.compile(rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*' + _ID + rb'\s*,\s*"result"\s*:\s*\{')
 _TAIL_ID: Final = re.compile(rb'\}\s*,\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*' + _ID + rb"\s*\}\s*\Z")
 _RESULT_FIRST: Final = re.compile(rb'\s*\{\s*"result"\s*:\s*\{')
+_FAILED: Final = re.compile(rb'"isError"\s*:\s*(?!false)')
 _TAIL: Final = 300
 
 Message = dict[str, Any]
@@ -38,7 +39,7 @@ def large_success(frame: bytes) -> bytes | None:
 
     None for all else, which is then read.
     """
-    if len(frame) <= _SMALL or b'"isError"' in frame:
+    if len(frame) <= _SMALL or _FAILED.search(frame) is not None:
         return None
     found = _HEAD_ID.match(frame)
     if found is None and _RESULT_FIRST.match(frame):
