@@ -134,4 +134,4 @@ def test_the_relay_imports_no_sdk_and_nothing_that_draws() -> None:
     code = "import sys; import failwell.cli.wrap, failwell.relay.desk, failwell.relay.pipes; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ))
     loaded = {name.partition(".")[0] for name in run.stdout.split()}
-    assert loaded.isdisjoint({"mcp", "mcp_types", "rich", "pydantic", "fastmcp", "anyio", "jsonschema"})
+    assert loaded.isdisjoint({"mcp", "mcp_types", "rich", "pydantic", "fastmcp", "anyio", "asyncio", "jsonschema"})

@@ -131,6 +131,16 @@ def test_one_that_comes_while_the_first_is_running_waits_for_it(store: Any) -> N
     assert table.told() == [result(1, "paid"), result(2, "paid")]
 
 
+def test_one_that_waits_can_be_cancelled(store: Any) -> None:
+    table = Table(keys=store)
+    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(2, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.heard()
+    table.client({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}})
+    table.server(result(1, "paid"))
+    assert (table.heard(), table.told()) == ([], [result(1, "paid")])
+
+
 def test_a_write_whose_server_died_is_not_made_again_by_its_key(store: Any) -> None:
     table = Table(keys=store)
     table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)

@@ -57,6 +57,11 @@ class Calls:
             self._traffic.unlisted.append(request)
             self._lists.list()
 
+    @property
+    def joined(self) -> list[Request]:
+        """Calls that wait for the answer to another one."""
+        return [each for waiting in self._joined.values() for each in waiting]
+
     def begin(self, request: Request) -> Run:
         """The attempts at a call, none so far."""
         return self._engine.begin(request.tool, request.arguments)

@@ -143,7 +143,7 @@ class Desk:
                     return frame
                 changed = {**message, "params": {**params_of(message), "requestId": read_frame(key)}}
                 return written(changed)
-        for request in self._traffic.repeating:
+        for request in (*self._traffic.repeating, *self._calls.joined):
             if request.id == wanted:
                 self._calls.let_go(request)
                 return b""
