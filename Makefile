@@ -62,16 +62,18 @@ docs: setup  ## the site, in site/
 	$(BIN)/mkdocs build --strict
 
 bench: setup  ## ratios against peers, measured in one run; how time grows; how agents recover
-	@failed=0; for part in bench bench_growth bench_server bench_client bench_recovery; do $(BIN)/python tools/$$part.py || failed=1; done; exit $$failed
+	@failed=0; for part in bench bench_growth bench_server bench_client bench_relay bench_recovery; do $(BIN)/python tools/$$part.py || failed=1; done; exit $$failed
 
-soak: setup  ## a hundred calls at a time for a minute: no lost answer, no wrong one, no growth; fifty agents that reserve; the two ledgers
+soak: setup  ## a hundred calls at a time for a minute: no lost answer, no wrong one, no growth; fifty agents that reserve; the two ledgers; the relay's
 	$(BIN)/python tools/soak.py
 	$(BIN)/python tools/soak_reservations.py
 	$(BIN)/python tools/soak_ledger.py
 	$(BIN)/python tools/soak_real.py
+	$(BIN)/python tools/soak_relay.py
 
-field: setup  ## the recovering client on published servers of other people, installed into .field
+field: setup  ## the recovering client and the relay on published servers of other people, installed into .field
 	$(BIN)/python tools/field_client.py --at-a-time 4
+	$(BIN)/python tools/field_relay.py
 
 fuzz: setup  ## the laws, on many more examples than make test tries
 	FAILWELL_EXAMPLES=4000 $(BIN)/pytest -n auto -m hypothesis tests/laws

@@ -17,7 +17,7 @@ from mcp.server import MCPServer, Server
 
 import failwell as fw
 from failwell.client import Recovering, patched, read
-from failwell.client.explanation import explained, misspelt
+from failwell.recovery import explained, misspelt
 
 SEARCH: dict[str, Any] = {
     "type": "object",

@@ -7,16 +7,17 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Collection, Sequence
+from importlib import import_module
 from typing import NoReturn
 
 from failwell import __version__
 from failwell.packages import MissingPackage
 from failwell.schema import nearest
 
-from . import codes, conformance, convert, demo, example, explain, manifest, schema
 from .io import Stop
 
-COMMANDS = (demo, explain, convert, codes, example, manifest, schema, conformance)
+COMMANDS = ("demo", "explain", "convert", "codes", "wrap", "adopt", "example", "manifest", "schema", "conformance")
+"""Each is a module of that name; of these only the one that was asked for is imported."""
 
 _EPILOG = """\
 start here:
@@ -36,8 +37,8 @@ class _Parser(argparse.ArgumentParser):
         raise Stop(f"{message}; try: {self.prog} --help")
 
 
-def build_parser() -> _Parser:
-    """The whole command line."""
+def build_parser(only: str | None = None) -> _Parser:
+    """The whole command line, or that of one command."""
     parser = _Parser(
         prog="failwell",
         description="Tool errors that agents can act on, for the Model Context Protocol.",
@@ -46,8 +47,8 @@ def build_parser() -> _Parser:
     )
     parser.add_argument("--version", action="version", version=f"failwell {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    for command in COMMANDS:
-        command.register(commands)
+    for command in COMMANDS if only not in COMMANDS else (only,):
+        import_module(f".{command}", __name__).register(commands)
     parser.commands = commands.choices
     return parser
 
@@ -77,8 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # A terminal that cannot show a character shows a mark instead of a traceback.
             stream.reconfigure(errors="backslashreplace")
     try:
-        parser = build_parser()
         given = list(sys.argv[1:] if arguments is None else arguments)
+        parser = build_parser(given[0] if given else None)
         # What follows is somebody else's command line, whatever its options look like.
         cut = given.index("--") if "--" in given else len(given)
         _check_command(given[:cut], parser.commands)

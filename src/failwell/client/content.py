@@ -9,15 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from failwell.formats import effect_in, keys
-from failwell.guards import DEFAULT
+from failwell.guards import masked
 
 from .bridge import failure
 
 ORIGINAL: Final = keys.ORIGINAL
 """The key under which a bridge keeps the blocks of a server's result, where its text says something else."""
-
-# Bytes, not words.
-_OPAQUE: Final = frozenset({"data", "blob", "base64"})
 
 Block = Mapping[str, Any]
 
@@ -33,11 +30,11 @@ class Beside(NamedTuple):
 
 def beside(text: str, blocks: Sequence[Block]) -> Beside:
     """What of these blocks, which are JSON, goes with the text that takes the place of the first text among them."""
-    masked = [_masked(block) for block in blocks]
-    first = next((place for place, block in enumerate(masked) if block.get("type") == "text"), None)
-    kept = [block for place, block in enumerate(masked) if place != first and not _is_told(text, block)]
-    said = str(masked[first].get("text", "")).strip() if first is not None else ""
-    return Beside(kept, masked if said not in text else None)
+    shown = [masked(block) for block in blocks]
+    first = next((place for place, block in enumerate(shown) if block.get("type") == "text"), None)
+    kept = [block for place, block in enumerate(shown) if place != first and not _is_told(text, block)]
+    said = str(shown[first].get("text", "")).strip() if first is not None else ""
+    return Beside(kept, shown if said not in text else None)
 
 
 def _is_told(text: str, block: Block) -> bool:
@@ -50,16 +47,3 @@ def _is_told(text: str, block: Block) -> bool:
         return True
     found = failure({"content": [block], "isError": True})
     return found is not None and not getattr(found, "legacy", False)
-
-
-def masked(value: Any) -> Any:
-    """A JSON value with the secrets in its texts masked."""
-    if isinstance(value, str):
-        return DEFAULT.plain(value)
-    if isinstance(value, Mapping):
-        return _masked(value)
-    return [masked(part) for part in value] if isinstance(value, (list, tuple)) else value
-
-
-def _masked(block: Block) -> dict[str, Any]:
-    return {name: part if name in _OPAQUE else masked(part) for name, part in block.items()}

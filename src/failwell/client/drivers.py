@@ -15,9 +15,10 @@ from typing import Any, Final, Protocol, cast
 import anyio
 
 from failwell.formats import META_KEY, MODERN_ERA, Outcome, to_result
+from failwell.guards import masked
 from failwell.model import ToolError
 
-from .content import ORIGINAL, masked
+from .content import ORIGINAL
 from .transport import again, noting, own_process
 from .witness import watched
 

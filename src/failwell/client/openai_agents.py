@@ -25,12 +25,13 @@ except ImportError as problem:
     raise needed(__name__, "openai-agents", problem) from None
 
 from failwell.formats import META_KEY, to_result
+from failwell.guards import masked
 from failwell.model import Effect, FieldError, Policy, ToolError
 from failwell.readers import from_http, from_pydantic, said
 from failwell.recovery import store_of
 
 from .bridge import Bridge, Course, Told, attempted, failure, raised, settle
-from .content import ORIGINAL, beside, masked
+from .content import ORIGINAL, beside
 
 S = TypeVar("S", bound=MCPServer)
 

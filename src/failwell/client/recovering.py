@@ -26,12 +26,22 @@ from failwell.guards import DEFAULT
 from failwell.model import Effect, NeedsInput, Next, Policy, Strategy, ToolError
 from failwell.observe import log_failure
 from failwell.readers import is_envelope, is_failing, read, text_of
-from failwell.recovery import LOST, Attempt, Engine, KeyForgotten, Report, Verdict, remembered, says_doubt
+from failwell.recovery import (
+    LOST,
+    Attempt,
+    Engine,
+    KeyForgotten,
+    Report,
+    Verdict,
+    explained,
+    misspelt,
+    remembered,
+    says_doubt,
+)
 
 from .connection import Connection, Live, NotConnected, OutOfTime
 from .course import ClientCall
 from .drivers import driver_for
-from .explanation import explained, misspelt
 from .local_errors import closed, not_connected, too_late
 from .logbook import write_down
 from .sendable import is_plain, unsendable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .arguments import Secrets, secret_paths
 from .length import shorten
-from .outlet import DEFAULT, UNCHANGED, Guard, guard, shown_arguments
+from .outlet import DEFAULT, UNCHANGED, Guard, guard, masked, shown_arguments
 from .secrets.redactor import MASK
 from .visible import visible
 
@@ -15,6 +15,7 @@ __all__ = [
     "Secrets",
     "UNCHANGED",
     "guard",
+    "masked",
     "secret_paths",
     "shorten",
     "shown_arguments",

@@ -441,4 +441,17 @@ def shown_arguments(arguments: Mapping[str, Any], schema: object = None) -> Sent
     return replace(DEFAULT, secret_paths=Secrets.of(schema).paths).shown(arguments)
 
 
-__all__ = ["DEFAULT", "MASK", "UNCHANGED", "Guard", "Secrets", "guard", "secret_paths", "shown_arguments"]
+# Bytes, not words.
+_OPAQUE: Final = frozenset({"data", "blob", "base64"})
+
+
+def masked(value: Json) -> Json:
+    """A JSON value, such as the blocks of a result, with the secrets in its texts masked."""
+    if isinstance(value, str):
+        return DEFAULT.plain(value)
+    if isinstance(value, Mapping):
+        return {name: part if name in _OPAQUE else masked(part) for name, part in value.items()}
+    return [masked(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+
+__all__ = ["DEFAULT", "MASK", "UNCHANGED", "Guard", "Secrets", "guard", "masked", "secret_paths", "shown_arguments"]

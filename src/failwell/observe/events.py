@@ -28,6 +28,7 @@ class CallEvent:
     client: who called, as `name/version`.
     era: the version of the protocol.
     format: the form in which the failure left.
+    attempts: how many calls were made for it, by whoever repeats them.
     """
 
     tool: str
@@ -42,6 +43,7 @@ class CallEvent:
     client: str | None = None
     era: str | None = None
     format: str | None = None
+    attempts: int = 1
 
 
 Hook = Callable[[CallEvent], object]

@@ -15,22 +15,26 @@ from .http import STATUSES, body_message, code_for, from_http, retry_after
 from .prose import from_text
 
 if TYPE_CHECKING:
-    from .answer import BAD_ANSWER, Http, is_envelope, is_failing, read, text_of
+    from .answer import BAD_ANSWER, Http, is_envelope, is_failing, is_plain_failure, read, text_of
     from .exceptions.builtin import broken, timed_out
     from .exceptions.callers_text import misread
     from .exceptions.chain import attribute, chain
     from .exceptions.exception_text import named, said
     from .exceptions.refusal import code_of, plain_function, refusal
+    from .extra_arguments import fate, strictly, unknown_names
     from .hints.verify import find_check
     from .validation import call_of, check_names, from_pydantic, from_schema, unknown_arguments, unknown_tool
 
 _LATER: Final = {
-    **dict.fromkeys(("BAD_ANSWER", "Http", "is_envelope", "is_failing", "read", "text_of"), ".answer"),
+    **dict.fromkeys(
+        ("BAD_ANSWER", "Http", "is_envelope", "is_failing", "is_plain_failure", "read", "text_of"), ".answer"
+    ),
     **dict.fromkeys(("broken", "timed_out"), ".exceptions.builtin"),
     **dict.fromkeys(("attribute", "chain"), ".exceptions.chain"),
     **dict.fromkeys(("named", "said"), ".exceptions.exception_text"),
     **dict.fromkeys(("code_of", "plain_function", "refusal"), ".exceptions.refusal"),
     "misread": ".exceptions.callers_text",
+    **dict.fromkeys(("fate", "strictly", "unknown_names"), ".extra_arguments"),
     "find_check": ".hints.verify",
     **dict.fromkeys(
         ("call_of", "check_names", "from_pydantic", "from_schema", "unknown_arguments", "unknown_tool"), ".validation"
@@ -51,6 +55,7 @@ __all__ = [
     "Http",
     "is_envelope",
     "is_failing",
+    "is_plain_failure",
     "text_of",
     "BAD_ANSWER",
     # exceptions
@@ -89,6 +94,9 @@ __all__ = [
     "from_schema",
     "unknown_arguments",
     "unknown_tool",
+    "fate",
+    "strictly",
+    "unknown_names",
     # what a tool list adds
     "find_check",
 ]

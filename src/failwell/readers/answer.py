@@ -7,7 +7,7 @@ body looks like.
 
 from __future__ import annotations
 
-import asyncio
+import sys
 from collections.abc import Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -194,7 +194,12 @@ def is_envelope(told: object, success: bool = True) -> bool:
 
 def is_failing(seen: Outcome | None, result: object) -> bool:
     """Whether what was seen in the result of a success is plainly a failure that passes."""
-    if not isinstance(seen, ToolError) or not seen.retryable:
+    return isinstance(seen, ToolError) and seen.retryable and is_plain_failure(seen, result)
+
+
+def is_plain_failure(seen: Outcome | None, result: object) -> bool:
+    """Whether what was seen in the result of a success is plainly a failure, of any kind."""
+    if not isinstance(seen, ToolError) or not seen.is_error:
         return False
     return not seen.legacy or (seen.confidence or 0) >= _STRONG or is_envelope(result, False)
 
@@ -316,7 +321,7 @@ def _raised(exc: BaseException, http: Http | None) -> Outcome:
     if isinstance(exc, (ToolError, NeedsInput)):
         return exc
     for leaf in islice(leaves(exc), _MOST_LEAVES):
-        if is_order(leaf) and not isinstance(leaf, asyncio.CancelledError):
+        if is_order(leaf) and not _is_cancelled(leaf):
             raise leaf
         for each in chain(leaf):
             found = _known(each, http)
@@ -324,7 +329,7 @@ def _raised(exc: BaseException, http: Http | None) -> Outcome:
                 return found
     if http is not None:
         return _from_peer(_answered(http))
-    if isinstance(exc, asyncio.CancelledError):
+    if _is_cancelled(exc):
         return _local("NETWORK_ERROR", "The connection to the server broke off.", "unanswered")
     error = operation(exc)
     delivery = _delivery(error)
@@ -431,3 +436,9 @@ def _local(code: str, message: str, became: str) -> ToolError:
 def _delivery(error: ToolError) -> Delivery:
     """What the meaning of a transport's exception says about the call."""
     return "never_sent" if error.effect is Effect.NONE else "unanswered"
+
+
+def _is_cancelled(exc: BaseException) -> bool:
+    # Whoever has not imported asyncio, which takes a while, has cancelled nothing with it.
+    asyncio = sys.modules.get("asyncio")
+    return asyncio is not None and isinstance(exc, asyncio.CancelledError)

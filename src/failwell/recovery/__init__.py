@@ -9,11 +9,12 @@ from __future__ import annotations
 from .attempts import has_escaped
 from .clock import Watch
 from .engine import Ending, Engine, Run, Verdict
+from .explanation import explained, misspelt
 from .keys import IDEMPOTENCY_KEY, IDEMPOTENCY_STORE, KeyForgotten, store_of
 from .patience import LOST
 from .refusals import NEVER_SENT, says_doubt
 from .report import Attempt, Report, remembered
-from .tools import Tools
+from .tools import Tools, schema_of
 
 __all__ = [
     # The engine, and what it is given and gives.
@@ -37,4 +38,8 @@ __all__ = [
     "NEVER_SENT",
     "has_escaped",
     "says_doubt",
+    # What a server's own list says about a call.
+    "explained",
+    "misspelt",
+    "schema_of",
 ]

@@ -98,6 +98,13 @@ class Patience:
         policy = self._policy
         return Breaker(policy.break_after, policy.break_for, max(policy.break_for, policy.max_delay))
 
+    def renewed(self) -> None:
+        """Another server stands in the place of the one that did not work. What it is asked for too often is another
+        matter."""
+        with self._lock:
+            self._breakers.clear()
+            self._blamed = None
+
     def let_go(self, tool: str) -> None:
         """A call was given up before it told anything."""
         with self._lock:

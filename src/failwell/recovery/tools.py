@@ -34,3 +34,9 @@ class Tools:
     def check_of(self, tool: str, arguments: Mapping[str, Any]) -> Action | None:
         """The call that would tell whether this one was done."""
         return find_check(tool, arguments, self.listed.values(), trusted=self.trusted, reads=self.reads)
+
+
+def schema_of(tool: object) -> dict[str, Any] | None:
+    """What a tool says about its arguments, as an SDK has it or as it stands in JSON."""
+    found = tool.get("inputSchema") if isinstance(tool, Mapping) else getattr(tool, "input_schema", None)
+    return found if isinstance(found, dict) else None

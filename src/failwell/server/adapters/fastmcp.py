@@ -27,13 +27,13 @@ from starlette.routing import Route
 from failwell.formats import MODERN_ERA, in_words
 from failwell.model import NeedsInput, ToolError, unwrapped
 from failwell.observe import mark_span
-from failwell.readers import SHIPPED
+from failwell.readers import SHIPPED, fate, unknown_names
 from failwell.schema import Checkers, open_ended
 from failwell.server import rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
-from failwell.server.extras import fate, note, unknown_names
+from failwell.server.extras import note
 from failwell.server.facts import BrokenResult, Facts, Failed, taken
 from failwell.server.groups.fastmcp import GroupRefusal
 from failwell.server.groups.group import group_of

@@ -16,12 +16,12 @@ from pydantic import ValidationError
 from failwell.formats import FORMATS
 from failwell.model import ToolError, unwrapped
 from failwell.observe import UNKNOWN
-from failwell.readers import from_schema
+from failwell.readers import fate, from_schema, strictly, unknown_names
 from failwell.schema import Checker, open_ended
 from failwell.server import rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import ListedFunction, published
-from failwell.server.extras import fate, note, strictly, unknown_names
+from failwell.server.extras import note
 from failwell.server.facts import BrokenResult, Facts, Failed, taken
 from failwell.server.groups.group import groups_of
 from failwell.server.served_call import EXTENSION, ServedCall, current

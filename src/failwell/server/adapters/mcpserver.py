@@ -13,12 +13,12 @@ from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from pydantic import ValidationError
 
 from failwell.model import ToolError, frames, unwrapped
-from failwell.readers import call_of, check_names, code_of, said
+from failwell.readers import call_of, check_names, code_of, fate, said, unknown_names
 from failwell.schema import Problems, invalid, open_ended, properties_of, pydantic_problems
 from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
-from failwell.server.extras import fate, note, unknown_names
+from failwell.server.extras import note
 from failwell.server.facts import BrokenResult, Facts, Failed, taken
 from failwell.server.groups.group import group_of
 from failwell.server.options import is_untouched

@@ -9,8 +9,10 @@ from typing import Any, Final
 from failwell.guards import shown_arguments
 from failwell.model import Effect, Kind, ToolError
 from failwell.readers import call_of, check_names, unknown_tool
-from failwell.recovery import NEVER_SENT
 from failwell.schema import NO_PROBLEMS, Problems, broken_rules, invalid
+
+from .refusals import NEVER_SENT
+from .tools import schema_of
 
 # What a server proposes itself is not to be bettered.
 _SAID: Final = frozenset({"patch", "suggestion", "actions"})
@@ -36,11 +38,11 @@ def explained(
         return error
     if error.kind not in (Kind.VALIDATION, Kind.INTERNAL):
         return error
-    schema = getattr(listed[tool], "input_schema", None)
-    broken = _broken(arguments, schema) if isinstance(schema, dict) else NO_PROBLEMS
+    schema = schema_of(listed[tool])
+    broken = _broken(arguments, schema) if schema is not None else NO_PROBLEMS
     if error.kind is Kind.INTERNAL:
         return _crashed(error, broken, arguments, schema)
-    strange = check_names(arguments, schema) if isinstance(schema, dict) else NO_PROBLEMS
+    strange = check_names(arguments, schema) if schema is not None else NO_PROBLEMS
     if not broken and not any(name in error.message for name in strange.names):
         # Many tools ignore what they do not know, so it is not what this is about.
         return error
@@ -102,8 +104,8 @@ def misspelt(tool: str, arguments: Mapping[str, Any], listed: Mapping[str, Any])
 
     Many servers ignore what they do not know, and do the thing without it: a payment, in another currency.
     """
-    schema = getattr(listed.get(tool), "input_schema", None)
-    if not isinstance(schema, dict) or not arguments:
+    schema = schema_of(listed.get(tool))
+    if schema is None or not arguments:
         return None
     strange = check_names(arguments, schema)
     if not strange or not any(change.op == "rename" for change in strange.patch):

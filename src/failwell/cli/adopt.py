@@ -1,0 +1,58 @@
+"""`failwell adopt`: the file of servers that a client has, with every stdio server wrapped."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace, RawDescriptionHelpFormatter
+from pathlib import Path
+
+from failwell.relay import adoption, config
+
+from .io import Commands, Stop
+
+_EPILOG = """\
+examples:
+  failwell adopt .mcp.json                 print the file as it would be
+  failwell adopt .mcp.json --write         change it; the old one is kept beside it
+  failwell adopt .mcp.json --undo          take the wrapping off again
+"""
+
+
+def register(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "adopt",
+        help="wrap every server of a client's configuration file",
+        description="Reads the files of Claude Code, Claude Desktop, Cursor and VS Code. Comments and order stay.",
+        epilog=_EPILOG,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", metavar="FILE", help=".mcp.json, claude_desktop_config.json, .cursor/mcp.json …")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--write", action="store_true", help="change the file, with a backup beside it")
+    which.add_argument("--undo", action="store_true", help="take the wrapping off")
+    parser.set_defaults(run=run)
+
+
+def run(options: Namespace) -> int:
+    relay, path = adoption.relay_command(), Path(options.file)
+    try:
+        if options.undo:
+            back = adoption.undo(path, relay)
+            _say(f"unwrapped: {', '.join(back.changed)}" if back.changed else "nothing was wrapped")
+            return 0
+        made = adoption.write(path, relay) if options.write else adoption.adopted(config.parsed(path)[0], relay)
+    except config.NoServer as problem:
+        raise Stop(str(problem)) from None
+    for name, why in made.left:
+        _say(f"{name} stays as it is: {why}")
+    if options.write:
+        _say(f"wrapped: {', '.join(made.changed)}; undo with: failwell adopt --undo {options.file}" if made.changed
+             else "nothing to wrap")  # fmt: skip
+        return 0
+    sys.stdout.write(adoption.shown(made.text))
+    _say("this is what --write would write; the values of env and headers stay in the file and are not shown")
+    return 0
+
+
+def _say(line: str) -> None:
+    print(f"failwell: {line}", file=sys.stderr)

@@ -1,0 +1,53 @@
+"""Faults as they are written on the command line, made of those of `failwell.testing`."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from failwell.formats import to_result
+from failwell.model import ToolError
+from failwell.relay import KINDS, Injected
+
+from .io import Stop
+
+_FAULT: Final = re.compile(
+    r"(?P<tool>[^=]+)=(?P<kind>[a-z]+)(?::(?P<text>.*?))?(?:@(?P<at>before|after))?(?:\*(?P<times>\d*))?", re.DOTALL
+)
+
+
+def read_fault(text: str) -> Injected:
+    """A fault as it is written on the command line: `pay=crash@after`, `get_*=text:Error 503*3`."""
+    from failwell.testing import Fault
+
+    found = _FAULT.fullmatch(text)
+    if found is None or found["kind"] not in KINDS:
+        raise Stop(f"{text!r} is no fault; it looks like pay=crash@after; there are: {', '.join(KINDS)}")
+    kind, words, at = found["kind"], found["text"] or "", found["at"]
+    when: Any = at or ("after" if kind in ("twice", "noise") else "before")
+    answer: dict[str, Any] | None = None
+    if kind == "text":
+        fault = Fault.text(words or "Error: it failed on purpose", when)
+        content = [{"type": "text", "text": fault.options["text"]}]
+        answer = {"result": {"content": content, "isError": True}}
+    elif kind == "error":
+        error = ToolError("It failed on purpose.", code=words or "INTERNAL_ERROR")
+        fault, answer = Fault.error(error, when), {"result": to_result(error)}
+    elif kind == "protocol":
+        fault = Fault.protocol(-32603, words or "It failed on purpose.", at=when)
+        answer = {"error": {"code": -32603, "message": fault.options["message"]}}
+    elif kind == "raw":
+        fault = Fault.malformed(words or "null_result", when)
+        answer = dict(fault.options["frame"])
+    elif kind == "garbage":
+        fault = Fault.garbage(words or "<html>Bad Gateway</html>", when)
+    elif kind == "noise":
+        fault = Fault.noise(words or "Connecting to the bank ...")
+    else:
+        fault = (
+            {"crash": Fault.crash, "hang": Fault.hang, "cut": Fault.cut}[kind](when)
+            if kind != "twice"
+            else Fault.twice()
+        )
+    times = 1 if found["times"] is None else int(found["times"]) if found["times"] else None
+    return Injected(found["tool"], fault.to_dict(), answer, times)

@@ -1,0 +1,193 @@
+"""`failwell wrap`: any stdio server, made to fail well, without a change to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from dataclasses import replace
+from typing import Any
+
+from failwell.relay import Options, Wrapping, wrap
+
+from .io import Commands, Stop, check_format, in_line, read_source
+
+_EPILOG = """\
+examples:
+  failwell wrap -- npx -y @modelcontextprotocol/server-filesystem ~/notes
+"""
+
+
+def register(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "wrap",
+        help="stand in front of any stdio server, so that it fails well and stays up",
+        usage="failwell wrap [options] -- CMD...\n       failwell wrap [options] --config FILE [NAME]",
+        description="Passes messages between a client and a server, and makes failures something an agent can act on.",
+        epilog=_EPILOG,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", nargs="?", metavar="NAME", help="which server of the file, where it has several")
+    parser.add_argument("--config", metavar="FILE", help="take the server from a client's file, such as .mcp.json")
+    parser.add_argument("--format", default="text", metavar="NAME", help="the form of a failure; text by default")
+    parser.add_argument("--no-original", action="store_true", help="leave what the server sent out of _meta")
+    parser.add_argument("--strict-success", action="store_true", help="never mark a success as a failure")
+    parser.add_argument(
+        "--validate", choices=("auto", "on", "off"), default="auto", help="hold arguments against the tool's own schema"
+    )
+    parser.add_argument("--reads", action="append", default=[], metavar="NAME", help="a tool that only reads: 'get_*'")
+    parser.add_argument(
+        "--trust-annotations", choices=("yes", "no"), default="yes", help="believe what tools say of themselves"
+    )
+    parser.add_argument("--timeout", type=_seconds, metavar="TIME", help="the longest silence of a call: 90, 90s, 5m")
+    parser.add_argument("--rules", metavar="FILE", help="what you know of this server's failures, in TOML")
+    parser.add_argument("--explain", metavar="FILE", help="show which rule fires on recorded answers, and end")
+    parser.add_argument("--tool", metavar="NAME", help="with --explain: whose answers they are")
+    parser.add_argument("--state", metavar="FILE", help="keep idempotency keys in a file, not in memory")
+    parser.add_argument("--lazy", action="store_true", help="start the server with the first call that needs it")
+    parser.add_argument("--idle", type=_seconds, metavar="TIME", help="stop it when nobody has called it for so long")
+    parser.add_argument("--tools", choices=("fix", "drop"), help="mend or leave out tools that APIs of models refuse")
+    parser.add_argument("--record", metavar="FILE", help="write down what passes, with secrets masked")
+    parser.add_argument("--replay", metavar="FILE", help="answer from such a file, without a server")
+    parser.add_argument("--inject", action="append", default=[], metavar="FAULT", help="a fault: pay=crash@after*2")
+    parser.add_argument("--watch", action="store_true", help="show a live table of calls and failures on stderr")
+    parser.add_argument("--verbose", action="store_true", help="say on stderr what is done")
+    parser.set_defaults(run=run)
+
+
+def run(options: Namespace) -> int:
+    if options.explain is not None:
+        return _explain(options.explain, _rules(options.rules), options.tool)
+    if options.replay is not None:
+        return _replay(options.replay)
+    return wrap(_wrapping(options))
+
+
+def _wrapping(options: Namespace) -> Wrapping:
+    wrapped = _options(options)
+    if options.config is not None:
+        if options.after:
+            raise Stop("name either a command after -- or --config, not both")
+        from failwell.relay import config
+
+        try:
+            found = config.server(options.config, options.name, os.environ)
+        except config.NoServer as problem:
+            raise Stop(str(problem)) from None
+        return _with_tools(Wrapping(found.command, found.env, found.cwd, wrapped, options.verbose), options)
+    if options.name is not None:
+        raise Stop(f"write -- before the command of the server: failwell wrap -- {options.name} …")
+    if not options.after:
+        raise Stop("name the command of a server after --, as in: failwell wrap -- npx -y some-server")
+    return _with_tools(Wrapping(options.after, options=wrapped, loud=options.verbose), options)
+
+
+def _with_tools(wrapping: Wrapping, options: Namespace) -> Wrapping:
+    """With what those have who debug."""
+    faults: tuple[Any, ...] = ()
+    if options.inject:
+        from .faults import read_fault
+
+        faults = tuple(map(read_fault, options.inject))
+    if options.record is None:
+        return replace(wrapping, inject=faults)
+    from failwell.relay import record
+
+    try:
+        return replace(wrapping, inject=faults, record=record.Record(options.record, time.time))
+    except record.BadRecord as problem:
+        raise Stop(str(problem)) from None
+
+
+def _replay(path: str) -> int:
+    from failwell.relay import record, replay
+
+    try:
+        return replay(path)
+    except record.BadRecord as problem:
+        raise Stop(f"{path} cannot be played: {problem}") from None
+
+
+def _options(given: Namespace) -> Options:
+    return Options(
+        format=check_format(given.format) or "text",
+        keep_original=not given.no_original,
+        mark_successes=not given.strict_success,
+        validate=given.validate,
+        reads=tuple(name for names in given.reads for name in names.split(",") if name),
+        trusted=given.trust_annotations == "yes",
+        timeout=given.timeout,
+        rules=_rules(given.rules),
+        lazy=given.lazy,
+        idle=given.idle,
+        keys=_keys(given.state),
+        mend=given.tools or "keep",
+        hooks=_hooks(given.watch),
+    )
+
+
+def _hooks(watch: bool) -> tuple[Any, ...]:
+    if not watch:
+        return ()
+    if not sys.stderr.isatty():
+        raise Stop("--watch draws on a terminal, and stderr is none")
+    from failwell.relay import watching
+
+    return (watching.Watch(),)
+
+
+def _keys(path: str | None) -> Any:
+    from failwell.relay import state
+
+    if path is None:
+        return state.KeysInMemory()
+    try:
+        return state.KeysInFile(path)
+    except state.BadState as problem:
+        raise Stop(str(problem)) from None
+
+
+def _seconds(text: str) -> float:
+    """A time as people write it."""
+    from failwell.relay import rules
+
+    try:
+        return rules.seconds(text) or 0.0
+    except rules.BadRules as problem:
+        raise ArgumentTypeError(str(problem)) from None
+
+
+def _rules(path: str | None) -> Any:
+    if path is None:
+        return None
+    from failwell.relay import rules
+
+    try:
+        return rules.load(path)
+    except rules.BadRules as problem:
+        raise Stop(str(problem)) from None
+
+
+def _explain(file: str, given: Any, tool: str | None) -> int:
+    """Which rule fires on each recorded answer, and what becomes of it."""
+    from failwell.formats import render
+    from failwell.model import ToolError
+    from failwell.readers import read, text_of
+    from failwell.relay import Rules
+
+    for number, line in enumerate(read_source(file).splitlines(), 1):
+        try:
+            message = json.loads(line)
+        except ValueError:
+            continue
+        message = message.get("frame", message) if isinstance(message, dict) else message
+        error = read(message, observe=True) if isinstance(message, dict) else None
+        if not isinstance(error, ToolError):
+            continue
+        text = text_of(message.get("result")) if "result" in message else error.message
+        ruled, rule = (given or Rules()).applied(tool or error.tool or "", error, text)
+        print(f"line {number}: {rule or 'no rule'}")
+        print(f"  {in_line(render(ruled, 'text'))}")
+    return 0

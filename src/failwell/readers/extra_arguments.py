@@ -1,0 +1,47 @@
+"""Arguments that a tool does not have: whether to refuse them, to let them pass with a word about it, or to let them
+pass."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from failwell.model import Nature, snake
+from failwell.schema import open_ended, properties_of
+
+from .validation import check_names
+
+# Whoever sends one of these counts on less being done than without it.
+_RESTRAINT: Final = frozenset(
+    """dry dryrun simulate simulation preview confirm confirmed confirmation limit max maximum only safe readonly test
+    validate draft noop rollback until before""".split()
+)
+_HARMLESS: Final = frozenset({Nature.READ, Nature.NAMED_READ, Nature.UNMARKED})
+
+
+def fate(extra: str, arguments: Mapping[str, Any], schema: Mapping[str, Any], nature: Nature) -> str:
+    """What becomes of a call with arguments that the tool does not have: `reject`, `warn`, `note` or `allow`.
+
+    Unless the author chose, a call is refused where to ignore one could do harm or hides a mistake: on a tool that
+    changes things, where the name is near that of an argument that is missing, and where it promises restraint.
+    """
+    if extra != "auto":
+        return extra
+    if schema.get("additionalProperties") is False or nature not in _HARMLESS:
+        return "reject"
+    strange = check_names(arguments, schema)
+    if any(change.op == "rename" for change in strange.patch):
+        return "reject"
+    unknown = unknown_names(arguments, properties_of(schema))
+    return "note" if all(_RESTRAINT.isdisjoint(snake(name[:200]).split("_")) for name in unknown) else "reject"
+
+
+def strictly(schema: Mapping[str, Any], extra: str) -> Mapping[str, Any]:
+    """The schema as it is applied: unknown arguments are against it only if they are refused."""
+    if open_ended(schema) or (extra == "auto" and schema.get("additionalProperties") is False):
+        return schema
+    return {**schema, "additionalProperties": extra != "reject"}
+
+
+def unknown_names(arguments: Mapping[str, Any], known: Collection[str]) -> list[str]:
+    return [name for name in arguments if name not in known]

@@ -1,0 +1,65 @@
+"""The transparent relay behind `failwell wrap`: in front of any stdio server, without a change to it.
+
+What happens to a frame is decided at the desk, which knows no processes; the pipes carry it out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .actions import Action, Death, Note, Options, Quit, Start, Stop, ToClient, ToServer
+from .frames import Lines, TooLong
+from .wrapping import Wrapping, replay, wrap
+
+if TYPE_CHECKING:
+    from . import adoption as adoption
+    from . import config as config
+    from . import record as record
+    from . import rules as rules
+    from . import state as state
+    from . import watching as watching
+    from .desk import Desk
+    from .injection import KINDS as KINDS
+    from .injection import Injected as Injected
+    from .rules import Rules as Rules
+
+# The server is started first, and all that the desk needs is imported while it starts.
+_LATER = {
+    "Desk": ".desk",
+    "Rules": ".rules",
+    **dict.fromkeys(("KINDS", "Injected"), ".injection"),
+    **dict.fromkeys(("adoption", "config", "record", "rules", "state", "watching"), ""),
+}
+# What the command line uses, and nobody else may count on.
+_HOUSE = ("adoption", "config", "record", "rules", "state", "watching", "Rules", "KINDS", "Injected")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    place = _LATER[name]
+    return getattr(import_module(place, __name__), name) if place else import_module(f".{name}", __name__)
+
+
+__all__ = [
+    # what happens to a frame
+    "Desk",
+    "Options",
+    "Action",
+    "ToClient",
+    "ToServer",
+    "Start",
+    "Stop",
+    "Quit",
+    "Note",
+    "Death",
+    # how messages are told apart
+    "Lines",
+    "TooLong",
+    # all of it
+    "Wrapping",
+    "wrap",
+    "replay",
+]

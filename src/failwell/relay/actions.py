@@ -1,0 +1,111 @@
+"""What the desk wants done, and what it is told: plain values, so that nothing in between needs a process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from failwell.model import Policy
+
+from .frames import LONGEST
+
+if TYPE_CHECKING:
+    from failwell.observe import Hook
+
+    from .rules import Rules
+    from .state import Keys
+
+
+class ToClient(NamedTuple):
+    """Send this to the client."""
+
+    frame: bytes
+
+
+class ToServer(NamedTuple):
+    """Send this to the server."""
+
+    frame: bytes
+    request: object = None
+    """What it is the request of: whoever sends tells, when the server dies, which of them were never written."""
+
+
+class Start(NamedTuple):
+    """Start the server."""
+
+
+class Stop(NamedTuple):
+    """End the server; it is told as dead when it is."""
+
+
+class Quit(NamedTuple):
+    """End everything, with this exit code."""
+
+    code: int
+    line: str = ""
+    """What to say on stderr."""
+
+
+class Note(NamedTuple):
+    """A line for the log."""
+
+    line: str
+    loud: bool = False
+    """Whether it is said even where nobody asked for a log."""
+
+
+Action = ToClient | ToServer | Start | Stop | Quit | Note
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """How a server ended.
+
+    code: its exit code; below zero the signal that ended it; None if it was never started.
+    errors: the end of what it said on stderr.
+    unwritten: the requests of which not one byte was written to it.
+    """
+
+    code: int | None
+    errors: str = ""
+    unwritten: tuple[object, ...] = ()
+    problem: str = ""
+    """Why it could not be started at all."""
+
+
+# A client gives up on a call after a minute, as a rule: what takes longer is for the model to decide.
+_PATIENT: Final = Policy(deadline=45.0, max_delay=20.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a server is wrapped.
+
+    format: the form of a failure. keep_original: whether what the server sent goes along in `_meta`.
+    mark_successes: whether a plain failure that was sent as a success is marked as one.
+    validate: `auto` holds arguments against the tool's schema where they are sure to fail, `on` always, `off` never.
+    reads: names of tools that only read, with `*` for anything. trusted: whether what a tool says of itself counts.
+    timeout: how many seconds a call may take without a word from the server; None for no limit.
+    lazy: whether the server is started by the first call that needs it. idle: after how many seconds without a call it
+        is stopped; None for never.
+    mend: what becomes of tools whose schema the APIs of models refuse: `keep`, `fix` or `drop`.
+    rules: what the operator says about this server's failures. keys: where idempotency keys are kept.
+    hooks: told of each call that has ended, by a `failwell.observe.CallEvent`.
+    """
+
+    command: str = "the server"
+    format: str = "text"
+    keep_original: bool = True
+    mark_successes: bool = True
+    validate: str = "auto"
+    reads: tuple[str, ...] = ()
+    trusted: bool = True
+    timeout: float | None = None
+    lazy: bool = False
+    idle: float | None = None
+    mend: str = "keep"
+    longest: int = LONGEST
+    policy: Policy = _PATIENT
+    rules: Rules | None = None
+    keys: Keys | None = None
+    hooks: tuple[Hook, ...] = ()

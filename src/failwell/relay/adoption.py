@@ -1,0 +1,188 @@
+"""A file of servers with every stdio server wrapped, and the way back: what is not the wrapping stays byte for byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from .config import Entry, NoServer, entries, parsed
+from .jsonc import Node, read
+
+BACKUP: Final = ".before-failwell"
+"""What the name of the backup ends with."""
+_WRAP: Final = "wrap"
+_HIDDEN: Final = ("env", "headers")
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """A file as it would be, and what became of each of its servers."""
+
+    text: str
+    changed: tuple[str, ...]
+    left: tuple[tuple[str, str], ...]
+    """Those that stay as they are, and why."""
+
+
+def relay_command() -> list[str]:
+    """How to start this program from anywhere: desktop programs have no PATH."""
+    script = Path(sys.argv[0]).absolute()
+    if script.name in ("failwell", "failwell.exe") and script.is_file():
+        return [str(script)]
+    beside = Path(sys.executable).with_name("failwell")
+    return [str(beside)] if beside.is_file() else [sys.executable, "-m", "failwell"]
+
+
+def _start(command: Sequence[str]) -> int | None:
+    """Where in a command the wrapped one begins; None if it is not wrapped."""
+    is_ours = Path(command[0]).stem == "failwell" or list(command[1:3]) == ["-m", "failwell"]
+    if not is_ours or _WRAP not in command or "--" not in command:
+        return None
+    place = list(command).index("--") + 1
+    return place if place < len(command) else None
+
+
+def unwrapped_command(command: Sequence[str]) -> list[str]:
+    """The command of the server itself, whether it is wrapped or not."""
+    return list(command)[_start(command) or 0 :]
+
+
+def adopted(text: str, relay: Sequence[str]) -> Adoption:
+    """The text with each stdio server wrapped; doing it twice changes nothing."""
+    changes: list[tuple[int, int, str]] = []
+    changed: list[str] = []
+    left: list[tuple[str, str]] = []
+    for entry in entries(read(text)):
+        if not entry.is_stdio:
+            left.append((entry.name, "it is no server on stdio"))
+        elif _start(entry.command) is not None:
+            left.append((entry.name, "it is wrapped already"))
+        else:
+            changes += _wrapping(text, entry, relay)
+            changed.append(entry.name)
+    return Adoption(_replaced(text, changes), tuple(changed), tuple(left))
+
+
+def _wrapping(text: str, entry: Entry, relay: Sequence[str]) -> list[tuple[int, int, str]]:
+    command = entry.node["command"]
+    front = [*relay[1:], _WRAP, "--"]
+    first = ", ".join([*map(json.dumps, front), text[command.start : command.end]])
+    mine = (command.start, command.end, json.dumps(relay[0]))
+    arguments = entry.node.get("args")
+    if arguments is None or not isinstance(arguments.value, list):
+        lead = _indent(text, command)
+        return [(mine[0], mine[1], f'{mine[2]},{lead}"args": [{first}]')]
+    if not arguments.items:
+        return [mine, (arguments.start, arguments.end, f"[{first}]")]
+    place = arguments.items[0].start
+    # On a line of its own where each argument has one.
+    between = f",{_indent(text, arguments.items[0])}" if "\n" in text[arguments.start : place] else ", "
+    return [mine, (place, place, first + between)]
+
+
+def _indent(text: str, node: Node) -> str:
+    """What goes before a member that is put after this one: a new line with the same indent, or a blank."""
+    line = text[text.rfind("\n", 0, node.start) + 1 : node.start]
+    blank = line[: len(line) - len(line.lstrip())]
+    # Where more than the name of the member stands before it in its line, the others do too.
+    if "\n" not in text[: node.start] or line.strip().count('"') > 2:
+        return " "
+    return ("\r\n" if "\r\n" in text else "\n") + blank
+
+
+def returned(text: str) -> Adoption:
+    """The text with the wrapping taken off; all else stays."""
+    changes: list[tuple[int, int, str]] = []
+    changed: list[str] = []
+    for entry in entries(read(text)):
+        start = _start(entry.command) if entry.is_stdio else None
+        if start is None:
+            continue
+        command, items = entry.node["command"], entry.node["args"].items
+        # The command itself is no argument.
+        inner = items[start - 1]
+        changes.append((command.start, command.end, text[inner.start : inner.end]))
+        after = items[start].start if start < len(items) else entry.node["args"].end - 1
+        changes.append((items[0].start, after, ""))
+        changed.append(entry.name)
+    return Adoption(_replaced(text, changes), tuple(changed), ())
+
+
+def _replaced(text: str, changes: list[tuple[int, int, str]]) -> str:
+    for start, end, new in sorted(changes, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def shown(text: str) -> str:
+    """The text as it may be printed: the values of variables and headers stay in the file."""
+    changes = []
+    for entry in entries(read(text)):
+        for name in _HIDDEN:
+            node = entry.node.get(name)
+            changes += [(each.start, each.end, '"(kept)"') for each in (node.members.values() if node else ())]
+    return _replaced(text, changes)
+
+
+def write(path: Path, relay: Sequence[str]) -> Adoption:
+    """Wrap the servers of a file, with a backup beside it; it raises `NoServer`."""
+    path = path.resolve()
+    text, _ = parsed(path)
+    adoption = adopted(text, relay)
+    backup = _backup(path)
+    if adoption.changed:
+        is_first = returned(text).changed == ()
+        if is_first:
+            _put(backup, text, path)
+        _put(path, adoption.text, path)
+    return adoption
+
+
+def undo(path: Path, relay: Sequence[str]) -> Adoption:
+    """Take the wrapping off: byte for byte the old file if nobody changed it since."""
+    path = path.resolve()
+    text, _ = parsed(path)
+    back = returned(text)
+    backup = _backup(path)
+    if backup.is_file():
+        old = backup.read_bytes().decode("utf-8")
+        if _is_wrapped_from(text, old, relay):
+            back = Adoption(old, back.changed, ())
+    if back.text != text:
+        _put(path, back.text, path)
+    backup.unlink(missing_ok=True)
+    return back
+
+
+def _is_wrapped_from(text: str, old: str, relay: Sequence[str]) -> bool:
+    """Whether a text is the old one, wrapped and nothing else: by this program, wherever it was then."""
+    if adopted(old, relay).text == text:
+        return True
+    before = next((entry.command for entry in entries(read(text)) if _start(entry.command)), None)
+    then = None if before is None else before[: before.index(_WRAP)]
+    return then is not None and adopted(old, then).text == text
+
+
+def _backup(path: Path) -> Path:
+    return path.with_name(path.name + BACKUP)
+
+
+def _put(path: Path, text: str, like: Path) -> None:
+    """Write a file in one step, with the mode of another one."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode("utf-8"))
+        Path(name).chmod(like.stat().st_mode & 0o7777)
+        os.replace(name, path)
+    except OSError as problem:
+        raise NoServer(f"cannot write {path}: {problem.strerror or problem}") from None
+
+
+__all__ = ["Adoption", "adopted", "relay_command", "returned", "shown", "undo", "unwrapped_command", "write"]

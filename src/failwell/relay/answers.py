@@ -1,0 +1,128 @@
+"""The answers that the relay writes: what became of a call, in the words that make a model recover."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from failwell.formats import FORMATS, META_KEY, keys, parse, render, to_result
+from failwell.guards import DEFAULT, masked
+from failwell.model import ToolError, compact
+from failwell.recovery import Ending
+
+from .messages import read_frame, written
+from .paths import without_paths
+
+ORIGINAL: Final = keys.ORIGINAL
+_LONGEST_ORIGINAL: Final = 64_000
+# In words about a call that may have been done, a longer reason is cut.
+_LONGEST_REASON: Final = 500
+_LONGEST_OUTPUT: Final = 8_000
+
+Result = dict[str, Any]
+
+
+def answer(id: object, result: Mapping[str, Any]) -> bytes:
+    return written({"jsonrpc": "2.0", "id": id, "result": result})
+
+
+def error_answer(id: object, message: str, error: ToolError | None = None) -> bytes:
+    """For requests that are no calls: there is no model to tell."""
+    data = {"data": {META_KEY: DEFAULT(error).to_dict()}} if error is not None else {}
+    return written({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": message, **data}})
+
+
+def failed(
+    ending: Ending,
+    *,
+    format: str,
+    era: str,
+    client: str | None,
+    output_schema: bool,
+    original: bytes | None = None,
+    keep_original: bool = True,
+    sent: Mapping[str, Any] | None = None,
+    note: str = "",
+) -> Result:
+    """The result that tells of a failure; `original` is the server's own answer, if it gave one."""
+    told = ending.told
+    if isinstance(told, ToolError):
+        told = told.replace(message=without_paths(told.message, sent or {}))
+        if note:
+            told = told.replace(message=f"{_sentence(told.message)} {note}")
+    result: Result = to_result(told, format, era=era, client=client, output_schema=output_schema)
+    if isinstance(told, ToolError) and told.delivery == "unanswered" and FORMATS[format].prose:
+        # That the answer was lost is said by whoever does not know why.
+        result["content"] = to_result(told.replace(delivery=None), format, era=era, client=client)["content"]
+    said = read_frame(original) if original is not None else None
+    theirs = said.get("result") if isinstance(said, dict) else None
+    if isinstance(theirs, Mapping):
+        _beside(result, theirs, told, in_doubt=ending.in_doubt)
+    if original is not None and keep_original:
+        result.setdefault("_meta", {})[ORIGINAL] = kept(original, said)
+    return result
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _beside(result: Result, theirs: Mapping[str, Any], told: Any, *, in_doubt: bool) -> None:
+    """What the server's result had beside its words stays: pictures, other blocks, its own `_meta` and data."""
+    blocks = theirs.get("content")
+    blocks = [block for block in blocks if isinstance(block, Mapping)] if isinstance(blocks, list) else []
+    first = next((place for place, block in enumerate(blocks) if block.get("type") == "text"), None)
+    words = " ".join(str(block.get("text", "")) for block in result["content"])
+    rest = [masked(block) for place, block in enumerate(blocks) if place != first and not _is_told(block, words)]
+    output = str(blocks[first].get("text", "")) if first is not None else ""
+    if in_doubt and len(output) > _LONGEST_REASON:
+        # A build that failed is of no use without what it said.
+        result["content"][0]["text"] += f"\n\nIts output:\n{_output(output)}"
+    result["content"] = [*result["content"], *rest]
+    structured = theirs.get("structuredContent")
+    if structured is not None and "structuredContent" not in result:
+        result["structuredContent"] = masked(structured)
+    for name, value in theirs.items():
+        if name not in ("content", "structuredContent", "isError", "_meta"):
+            result[name] = value
+    meta = theirs.get("_meta")
+    if isinstance(meta, Mapping):
+        result["_meta"] = {**meta, **result.get("_meta", {})}
+
+
+def _is_told(block: Mapping[str, Any], words: str) -> bool:
+    """Whether a block only says the same failure again, for programs or in the same words."""
+    if block.get("type") != "text":
+        return False
+    said = str(block.get("text", "")).strip()
+    return said in words or (said[:1] in ("{", "<") and parse(said) is not None)
+
+
+def _output(text: str) -> str:
+    text = DEFAULT.redact(text)
+    if len(text) <= _LONGEST_OUTPUT:
+        return text
+    half = _LONGEST_OUTPUT // 2
+    return f"{text[:half]}\n…({len(text) - 2 * half} characters cut)…\n{text[-half:]}"
+
+
+def kept(frame: bytes, message: Any) -> dict[str, Any]:
+    """What the server sent: byte for byte where there is nothing to hide in it."""
+    if len(frame) > _LONGEST_ORIGINAL:
+        return {"cut": len(frame)}
+    text = frame.rstrip(b"\r\n").decode("utf-8", "replace")
+    hidden = masked(message)
+    if hidden == message and DEFAULT.redact(text) == text:
+        return {"frame": text}
+    return {"frame": compact(hidden), "redacted": True}
+
+
+def marked(message: Mapping[str, Any], error: ToolError) -> bytes:
+    """A failure that was sent as a success, marked as what it is. What the server sent stays whole."""
+    theirs = message["result"]
+    words = render(error, "text")
+    said = " ".join(str(block.get("text", "")) for block in theirs.get("content", []) if isinstance(block, Mapping))
+    added = [] if words in said else [{"type": "text", "text": words}]
+    meta = {**(theirs.get("_meta") or {}), META_KEY: DEFAULT(error).to_dict()}
+    result = {**theirs, "content": [*theirs.get("content", []), *added], "isError": True, "_meta": meta}
+    return written({**message, "result": result})

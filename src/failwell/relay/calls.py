@@ -1,0 +1,362 @@
+"""Calls of tools: whether they are made, made again, and what is told in the end. The engine decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from failwell.formats import META_KEY, keys
+from failwell.guards import DEFAULT
+from failwell.model import Effect, NeedsInput, ToolError, compact
+from failwell.observe import CallEvent, emit
+from failwell.readers import is_plain_failure, read, text_of
+from failwell.recovery import Engine, Run, explained
+
+from . import answers, failures, state
+from .actions import Note, Stop, ToClient, ToServer
+from .gate import Gate
+from .lists import Lists
+from .messages import Message, params_of, read_frame, with_id
+from .request import Request
+from .session import notification
+from .traffic import Traffic
+
+KEY: Final = keys.IDEMPOTENCY_KEY
+# Numbers that are between client and server, and tell a model nothing.
+_PROTOCOL_NUMBERS: Final = frozenset({-32020, -32021, -32022, -32042, -32601, -32700})
+# Without one of these words, no success is a failure.
+_SUSPECT: Final = (
+    b"error", b"fail", b"denied", b"exception", b"not found", b"forbidden", b"unauthor", b"timed out", b"timeout",
+    b"refused", b"unavailable", b"invalid", b"status", b'"success"',
+)  # fmt: skip
+_LOOK_AGAIN: Final = 0.25
+
+
+class Calls:
+    """The calls of one server's tools."""
+
+    def __init__(self, traffic: Traffic, lists: Lists, jitter: Callable[[], float]) -> None:
+        self._traffic, self._lists = traffic, lists
+        self._engine = Engine(traffic.options.policy, traffic.clock, jitter)
+        self._gate = Gate(traffic.options.validate)
+        self._joined: dict[str, list[Request]] = {}
+        """Calls that wait for the answer to the first one with their key."""
+        self._knocked: object = None
+        """Which server was asked whether it is still there."""
+
+    def called(self, request: Request) -> None:
+        self._traffic.session.heard(request)
+        request.tool = str(request.params["name"])
+        request.began = self._traffic.called_at = self._traffic.clock.monotonic()
+        if self._traffic.is_ending:
+            request.run = self.begin(request)
+            self._refuse(request, failures.ending(request.tool))
+        elif self._traffic.listing.is_fresh or self._traffic.listing.is_hopeless or self._traffic.state != "up":
+            self.admit(request)
+        else:
+            self._traffic.unlisted.append(request)
+            self._lists.list()
+
+    @property
+    def joined(self) -> list[Request]:
+        """Calls that wait for the answer to another one."""
+        return [each for waiting in self._joined.values() for each in waiting]
+
+    def begin(self, request: Request) -> Run:
+        """The attempts at a call, none so far."""
+        return self._engine.begin(request.tool, request.arguments)
+
+    def renewed(self) -> None:
+        """The server was started anew: that its tools failed in a row says nothing about this one."""
+        self._engine.patience.renewed()
+
+    def admit(self, request: Request) -> None:
+        """Make a call, unless it had better not be made."""
+        if request.run is None:
+            request.run = self._engine.begin(request.tool, request.arguments)
+            if KEY in request.meta and self._is_known_by_key(request):
+                return
+            problem = self._gate.refuses(request.tool, request.arguments, self._traffic.listing)
+            if problem is not None:
+                self._refuse(request, problem)
+                return
+        refusal = request.run.refusal()
+        if refusal is None:
+            self._traffic.forward(request)
+        elif request.last is not None:
+            # There is something better to tell than why it is not made once more.
+            self.end(request, request.last, request.answer)
+        else:
+            self._refuse(request, refusal)
+
+    def _is_known_by_key(self, request: Request) -> bool:
+        """Whether the call was made before, by its idempotency key: then it is answered, or waits for that answer."""
+        key, kept_keys = request.meta[KEY], self._traffic.options.keys
+        if kept_keys is None or not isinstance(key, str) or not 0 < len(key) <= 255 or self._traffic.session.keeps_keys:
+            return False
+        claim = state.named(key, self._traffic.session.client_of(request), self._traffic.options.command)
+        call = state.call_of(request.tool, request.arguments)
+        kept = kept_keys.begin(claim, call)
+        if kept is None:
+            request.claim = claim
+            return False
+        if kept.call != call:
+            self._refuse(request, failures.key_reused(request.tool))
+        elif kept.state == "running":
+            if claim in self._joined or any(each.claim == claim for each in self._under_way()):
+                self._joined.setdefault(claim, []).append(request)
+            else:
+                # It runs behind another relay.
+                request.run = None
+                self._traffic.after(_LOOK_AGAIN, lambda: self._again(request))
+        elif kept.state == "done" and kept.answer is not None:
+            self._traffic.tell(b'{"jsonrpc":"2.0","id":' + request.own_key + b',"result":' + kept.answer + b"}\n")
+        else:
+            lost = failures.key_unfinished if kept.state == "lost" else failures.key_done
+            assert request.run is not None
+            self.end(request, lost(request.tool), None)
+        return True
+
+    def _under_way(self) -> list[Request]:
+        held = [each for each in self._traffic.held if isinstance(each, Request)]
+        return [*self._traffic.pending.values(), *self._traffic.repeating, *self._traffic.unlisted, *held]
+
+    def keep_answer(self, request: Request, frame: bytes, *, is_undone: bool) -> None:
+        """Keep how a call with a key was answered, and tell all who waited for it."""
+        kept_keys, claim = self._traffic.options.keys, request.claim
+        if kept_keys is None or not claim:
+            return
+        request.claim = ""
+        message = read_frame(frame) or {}
+        waiting = self._joined.pop(claim, [])
+        result = message.get("result")
+        if is_undone:
+            kept_keys.forget(claim)
+        elif result is None:
+            kept_keys.lose(claim)
+        else:
+            answer = compact(result).encode()
+            kept_keys.finish(claim, answer if len(answer) <= state.LARGEST else None)
+        for each in waiting:
+            if not each.cancelled:
+                self._admit_joined(each, frame)
+
+    def _admit_joined(self, request: Request, frame: bytes) -> None:
+        if frame:
+            self._traffic.tell(with_id(frame, None, request.id))
+        else:
+            # The first one was given up before it was made.
+            request.run = None
+            self.admit(request)
+
+    def _refuse(self, request: Request, why: ToolError) -> None:
+        assert request.run is not None
+        self.end(request, request.run.refused(why), None)
+
+    def limit(self, request: Request) -> None:
+        seconds = self._timeout_of(request)
+        if seconds is None:
+            return
+        request.deadline = self._traffic.clock.monotonic() + seconds
+        self._traffic.timers.at(request.deadline, lambda: self._late(request))
+
+    def _timeout_of(self, request: Request) -> float | None:
+        rules = self._traffic.options.rules
+        return (
+            self._traffic.options.timeout
+            if rules is None
+            else rules.timeout(request.tool, self._traffic.options.timeout)
+        )
+
+    def _late(self, request: Request) -> None:
+        """A call may have taken too long."""
+        if self._traffic.pending.get(request.key) is not request or request.deadline is None or request.cancelled:
+            return
+        if (now := self._traffic.clock.monotonic()) < request.deadline:
+            self._traffic.timers.at(request.deadline, lambda: self._late(request))
+            return
+        del self._traffic.pending[request.key]
+        cancelled = {"requestId": read_frame(request.key), "reason": "It took too long."}
+        self._traffic.out.append(ToServer(notification("notifications/cancelled", cancelled)))
+        self.settle(request, failures.timed_out(request.tool, self._timeout_of(request) or now), None)
+        self._knock(request.began, self._timeout_of(request) or now)
+
+    def _knock(self, began: float, seconds: float) -> None:
+        """Ask a server that let a call wait whether it is still there; one that is frozen is started anew."""
+        traffic = self._traffic
+        life = traffic.life
+        if traffic.state != "up" or self._knocked is life:
+            return
+        self._knocked = life
+        method = "tools/list" if traffic.session.is_modern else "ping"
+        asked = traffic.ask(method, None, lambda message: self._is_there())
+
+        def look() -> None:
+            if traffic.life is not life or asked not in traffic.own:
+                return
+            del traffic.own[asked]
+            self._knocked = None
+            # A call that is older, and may take its time, may be what it is busy with.
+            if not any(each.began < began for each in traffic.pending.values() if each.run is not None):
+                traffic.out.append(Stop())
+
+        traffic.after(seconds, look)
+
+    def _is_there(self) -> None:
+        self._knocked = None
+
+    def progress(self, message: Message) -> None:
+        token = params_of(message).get("progressToken")
+        for request in self._traffic.pending.values():
+            if request.deadline is not None and request.meta.get("progressToken") == token:
+                request.deadline = self._traffic.clock.monotonic() + (self._timeout_of(request) or 0.0)
+
+    def tool_answered(self, request: Request, frame: bytes, message: Message | None) -> None:
+        assert request.run is not None
+        result = message.get("result") if message is not None else None
+        is_result = type(result) is dict and result.get("isError") is not True
+        if message is None or is_result:
+            if message is not None and not self._is_fine(request, frame, message):
+                return
+            if type(result) is dict and (result.get("resultType", "complete") != "complete" or "task" in result):
+                # A question to the user, or work that goes on: neither worked nor failed so far.
+                request.run.let_go()
+                self.keep_answer(request, frame, is_undone=True)
+            else:
+                request.run.worked(self._traffic.listing.tools)
+                self._traffic.has_worked = True
+            self._traffic.is_anew = False
+            self._traffic.tell(self.for_client(request, frame, message))
+            self.keep_answer(request, frame, is_undone=False)
+            self._ended(request, None)
+            return
+        error = message.get("error")
+        outcome = None
+        if not (isinstance(error, Mapping) and error.get("code") in _PROTOCOL_NUMBERS):
+            outcome = read(message)
+        if not isinstance(outcome, ToolError) or not outcome.is_error:
+            # A question to the user, a warning, or what only the client can act on.
+            request.run.let_go()
+            self._traffic.tell(self.for_client(request, frame, message))
+            self.keep_answer(request, frame, is_undone=True)
+            self._ended(request, outcome if isinstance(outcome, NeedsInput) else None)
+            return
+        self.settle(request, outcome, frame, text_of(result) if result is not None else "")
+
+    def _is_fine(self, request: Request, frame: bytes, message: Message) -> bool:
+        """Whether a success is one. A failure that was plainly sent as one is marked, and never leads to a repeat."""
+        if not self._traffic.options.mark_successes or not _is_suspect(frame):
+            return True
+        seen = read(message, observe=True)
+        if not isinstance(seen, ToolError) or not is_plain_failure(seen, message):
+            return True
+        assert request.run is not None
+        request.run.let_go()
+        tools = self._traffic.listing.tools
+        # By an engine that remembers nothing: what may be the text of a file must not stop the next call of it.
+        teller = Engine(self._traffic.options.policy, self._traffic.clock, float).begin(request.tool, request.arguments)
+        ending = teller.ending(explained(seen, request.tool, request.arguments, tools.listed), tools)
+        told = ending.told if isinstance(ending.told, ToolError) else seen
+        marked = with_id(answers.marked(message, told), None, request.id)
+        self._traffic.tell(marked)
+        self.keep_answer(request, marked, is_undone=False)
+        self._ended(request, ending.outcome)
+        return False
+
+    def settle(self, request: Request, outcome: ToolError, frame: bytes | None, text: str = "") -> None:
+        """A call failed: it is made again where the engine says so, and told otherwise."""
+        run, tools = request.run, self._traffic.listing.tools
+        assert run is not None
+        outcome = self._ruled(request, outcome, text)
+        outcome = explained(outcome, request.tool, request.arguments, tools.listed, text)
+        if outcome.origin == "peer":
+            self._gate.heard(outcome, request.tool, self._traffic.listing)
+        run.failed(outcome, self._traffic.life)
+        verdict = run.after(outcome, tools)
+        request.last, request.answer = verdict.outcome, frame
+        if verdict.wait is not None and run.may_follow(verdict, tools) and run.takes(verdict):
+            request.is_again = True
+            self._traffic.repeating.add(request)
+            self._traffic.after(verdict.wait, lambda: self._again(request))
+            return
+        self.end(request, verdict.outcome, frame)
+
+    def _ruled(self, request: Request, outcome: ToolError, text: str) -> ToolError:
+        """The failure as the operator's rules have it."""
+        if self._traffic.options.rules is None or outcome.origin == "local":
+            return outcome
+        ruled, rule = self._traffic.options.rules.applied(request.tool, outcome, text)
+        if rule is not None:
+            self._traffic.out.append(Note(f"{rule} decides about a failure of {request.tool}"))
+        return ruled
+
+    def _again(self, request: Request) -> None:
+        self._traffic.repeating.discard(request)
+        if not request.cancelled:
+            self.admit(request)
+
+    def end(self, request: Request, outcome: Any, frame: bytes | None) -> None:
+        """Tell what is left of a call."""
+        run, session, options = request.run, self._traffic.session, self._traffic.options
+        assert run is not None
+        ending = run.ending(outcome, self._traffic.listing.tools, is_answer=frame is not None)
+        if frame is not None and _is_ours(frame) and not ending.notes and not ending.in_doubt:
+            # A server that speaks our language has said it all.
+            self._traffic.tell(with_id(frame, None, request.id))
+        else:
+            note = failures.RESTARTED if self._traffic.is_anew and frame is not None else ""
+            self._traffic.is_anew = self._traffic.is_anew and frame is None
+            result = answers.failed(
+                ending,
+                format=options.format,
+                era=session.era_of(request),
+                client=session.client_of(request),
+                output_schema=self._traffic.listing.has_output_schema(request.tool),
+                original=frame,
+                keep_original=options.keep_original,
+                sent=request.arguments,
+                note=note,
+            )
+            self._traffic.tell(answers.answer(request.id, result))
+        if request.claim:
+            is_undone = isinstance(ending.outcome, ToolError) and ending.outcome.effect is Effect.NONE
+            told = self._traffic.out[-1]
+            self.keep_answer(request, told.frame if isinstance(told, ToClient) else b"", is_undone=is_undone)
+        self._ended(request, ending.outcome)
+
+    def _ended(self, request: Request, outcome: Any) -> None:
+        """A call has ended: tell whoever watches."""
+        if not self._traffic.options.hooks:
+            return
+        error = DEFAULT(outcome) if isinstance(outcome, ToolError) else None
+        event = CallEvent(
+            tool=request.tool,
+            ok=error is None,
+            seconds=self._traffic.clock.monotonic() - request.began,
+            at=self._traffic.clock.now(),
+            error=error,
+            asked=isinstance(outcome, NeedsInput),
+            request_id=request.id if isinstance(request.id, (str, int)) else None,
+            client=self._traffic.session.client_of(request),
+            era=self._traffic.session.era_of(request),
+            format=self._traffic.options.format if error is not None else None,
+            attempts=request.run.report.calls if request.run is not None else 1,
+        )
+        emit(self._traffic.options.hooks, event)
+
+    def let_go(self, request: Request) -> None:
+        request.cancelled = True
+        if request.run is not None:
+            request.run.let_go()
+
+    def for_client(self, request: Request, frame: bytes, message: Message | None) -> bytes:
+        return frame if request.key == request.own_key else with_id(frame, message, request.id)
+
+
+def _is_ours(frame: bytes) -> bool:
+    return META_KEY.encode() in frame
+
+
+def _is_suspect(frame: bytes) -> bool:
+    text = frame.lower().replace(b'"iserror"', b"")
+    return any(word in text for word in _SUSPECT)

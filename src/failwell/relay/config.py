@@ -1,0 +1,140 @@
+"""The files in which clients keep their servers: Claude Code, Claude Desktop, Cursor, VS Code.
+
+They differ in where the servers stand, and agree on what one is: a command with its arguments, or an address.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from failwell.schema import nearest
+
+from .jsonc import Node, NotJson, read
+
+_VARIABLE: Final = re.compile(r"\$\{(?:env:)?([A-Za-z_]\w*)(?::-([^}]*))?\}|\$\{input:([^}]+)\}")
+
+
+class NoServer(Exception):
+    """Why a server cannot be taken from a file: one line that says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A server as it stands in a file."""
+
+    name: str
+    node: Node
+
+    @property
+    def is_stdio(self) -> bool:
+        command, kind = self.node.get("command"), self.node.value.get("type", "stdio")
+        return command is not None and isinstance(command.value, str) and kind == "stdio"
+
+    @property
+    def command(self) -> list[str]:
+        arguments = self.node.value.get("args")
+        return [self.node.value["command"], *map(str, arguments if isinstance(arguments, list) else ())]
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server that can be started."""
+
+    command: Sequence[str]
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str | None = None
+
+
+def parsed(path: str | Path) -> tuple[str, Node]:
+    """The text of a file of servers, and what stands in it; it raises `NoServer`."""
+    try:
+        text = Path(path).read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise NoServer(f"there is no file {path}") from None
+    except UnicodeDecodeError:
+        raise NoServer(f"{path} is no text in UTF-8") from None
+    except OSError as problem:
+        raise NoServer(f"cannot read {path}: {problem.strerror or problem}") from None
+    try:
+        node = read(text)
+    except NotJson as problem:
+        raise NoServer(f"{path} is no JSON: {problem}") from None
+    if not isinstance(node.value, dict):
+        raise NoServer(f"{path} holds no object with servers")
+    return text, node
+
+
+def entries(node: Node) -> list[Entry]:
+    """All servers of a file, in its order."""
+    return [Entry(name, each) for place in _places(node) for name, each in place.members.items() if _is_server(each)]
+
+
+def _places(node: Node) -> Iterator[Node]:
+    """Where servers stand: `mcpServers` at the top or of a project, `servers` of VS Code, or under its `mcp`."""
+    if (servers := node.get("mcpServers")) is not None:
+        yield servers
+    for holder in (node, node.get("mcp")):
+        if holder is not None and (servers := holder.get("servers")) is not None:
+            yield servers
+    projects = node.get("projects")
+    for project in projects.members.values() if projects is not None else ():
+        if (servers := project.get("mcpServers")) is not None:
+            yield servers
+
+
+def _is_server(node: Node) -> bool:
+    return isinstance(node.value, dict) and ("command" in node.value or "url" in node.value or "type" in node.value)
+
+
+def server(path: str, name: str | None, environment: Mapping[str, str]) -> Server:
+    """The server of that name, or the only one; it raises `NoServer`."""
+    found = entries(parsed(path)[1])
+    names = [entry.name for entry in found]
+    if not found:
+        raise NoServer(f"{path} names no server: it has neither mcpServers nor servers")
+    if name is None and len(found) > 1:
+        raise NoServer(f"{path} names several servers, so say which: {', '.join(names)}")
+    chosen = next((entry for entry in found if name in (None, entry.name)), None)
+    if chosen is None:
+        meant = nearest(str(name), names)
+        told = f"did you mean {meant!r}?" if meant else f"there are: {', '.join(names)}"
+        raise NoServer(f"{path} names no server {name!r}; {told}")
+    if not chosen.is_stdio:
+        raise NoServer(f"{chosen.name} in {path} is no server on stdio; only those can be wrapped so far")
+    return _startable(chosen, environment)
+
+
+def _startable(entry: Entry, environment: Mapping[str, str]) -> Server:
+    given = entry.node.value
+    env = given.get("env")
+    mine = {str(key): str(value) for key, value in env.items()} if isinstance(env, dict) else {}
+    known = {**environment, **mine}
+    from .adoption import unwrapped_command
+
+    command = unwrapped_command(entry.command)
+    cwd = given.get("cwd")
+    return Server(
+        [_filled(part, known, entry.name) for part in command],
+        {**environment, **{key: _filled(value, environment, entry.name) for key, value in mine.items()}},
+        _filled(cwd, known, entry.name) if isinstance(cwd, str) else None,
+    )
+
+
+def _filled(text: str, known: Mapping[str, str], name: str) -> str:
+    """A text with the variables that clients fill in."""
+
+    def value(found: re.Match[str]) -> str:
+        if found[3]:
+            raise NoServer(f"{name} needs ${{input:{found[3]}}}, which only VS Code asks for; put it into env instead")
+        return known.get(found[1], found[2] or "")
+
+    return _VARIABLE.sub(value, os.path.expanduser(text) if text.startswith("~/") else text)
+
+
+def named_command(command: Sequence[Any]) -> str:
+    return " ".join(map(str, command[:2]))

@@ -1,0 +1,265 @@
+"""What happens to a frame: a state machine without input and output, without a clock and without threads.
+
+It is told what came from which side, what became of the server, and that time has passed; it gives what is to be done.
+What it need not change it passes on as the bytes that came.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from failwell.recovery import Watch
+
+from . import answers, failures
+from .actions import Action, Death, Options
+from .calls import Calls
+from .frames import TooLong
+from .life import Life
+from .listing import LISTS
+from .lists import Lists
+from .messages import Message, key_of, large_success, params_of, read_frame, with_id, written
+from .request import Request
+from .traffic import Traffic
+
+
+class Desk:
+    """One server, one client, and what passes between them."""
+
+    def __init__(self, options: Options, clock: Watch, jitter: Callable[[], float]) -> None:
+        self._traffic = traffic = Traffic(options, clock)
+        self._lists = Lists(traffic)
+        self._calls = Calls(traffic, self._lists, jitter)
+        self._life = Life(traffic, self._calls, self._lists)
+        self.options, self.session, self.listing = options, traffic.session, traffic.listing
+        self._lists.admit = self._calls.admit
+        traffic.wake, traffic.sent = self._life.wake, self._calls.limit
+
+    # What becomes of the server
+
+    def started(self) -> list[Action]:
+        """The server's process runs."""
+        self._life.started()
+        return self._traffic.taken()
+
+    def died(self, death: Death) -> list[Action]:
+        """The server has ended, or could not be started."""
+        self._life.died(death)
+        return self._traffic.taken()
+
+    def drain(self) -> list[Action]:
+        """Let what is under way come to its end, take nothing new, then end."""
+        self._life.drain()
+        return self._traffic.taken()
+
+    @property
+    def wakes_at(self) -> float | None:
+        return self._traffic.timers.next
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether all that was under way has come to its end."""
+        return self._life.is_drained
+
+    @property
+    def state(self) -> str:
+        """`off`, `starting`, `up` or `down`."""
+        return self._traffic.state
+
+    def begin(self) -> list[Action]:
+        """Start the server, unless it is known well enough to wait for a call."""
+        if not (self.options.lazy and self.listing.known):
+            self._life.start()
+        return self._traffic.taken()
+
+    def tick(self) -> list[Action]:
+        """Time has passed."""
+        for due in self._traffic.timers.due(self._traffic.clock.monotonic()):
+            due()
+        return self._traffic.taken()
+
+    def client(self, frame: bytes | TooLong) -> list[Action]:
+        """A frame came from the client."""
+        if isinstance(frame, TooLong):
+            return self._too_long_for_server(frame)
+        message = read_frame(frame)
+        if type(message) is not dict:
+            return self._batch_from_client(frame, message)
+        method = message.get("method")
+        if not isinstance(method, str):
+            return self._answered_by_client(frame, message)
+        if "id" not in message:
+            self._notified_by_client(frame, message, method)
+        elif method == "tools/call" and isinstance(params_of(message).get("name"), str):
+            self._calls.called(Request.of(frame, message))
+        else:
+            self._requested(Request.of(frame, message))
+        return self._traffic.taken()
+
+    def _batch_from_client(self, frame: bytes, message: Any) -> list[Action]:
+        """What is no single message goes on as it is; requests in a batch are known, so that they can be answered."""
+        if frame.strip():
+            for each in message if isinstance(message, list) else ():
+                if isinstance(each, dict) and "id" in each and "method" in each:
+                    request = Request.of(written(each), each)
+                    self._traffic.pending[request.key] = request
+            self._traffic.pass_on(frame)
+        return self._traffic.taken()
+
+    def _answered_by_client(self, frame: bytes, message: Message) -> list[Action]:
+        key = key_of(message.get("id"))
+        if key in self._traffic.asked:
+            asked = self._traffic.asked.pop(key)
+            self._traffic.pass_on(frame if key_of(asked) == key else with_id(frame, message, asked))
+        elif key in self._traffic.stale:
+            self._traffic.stale.discard(key)
+        else:
+            self._traffic.pass_on(frame)
+        return self._traffic.taken()
+
+    def _notified_by_client(self, frame: bytes, message: Message, method: str) -> None:
+        if method == "notifications/initialized":
+            self.session.initialized = frame
+        elif method == "notifications/cancelled":
+            frame = self._cancelled(frame, message)
+        if frame:
+            self._traffic.pass_on(frame)
+
+    def _cancelled(self, frame: bytes, message: Message) -> bytes:
+        """The client gives a request up; the frame for the server, under the id by which it knows the request."""
+        wanted = params_of(message).get("requestId")
+        for place in (self._traffic.held, self._traffic.unlisted):
+            for request in [each for each in place if isinstance(each, Request) and each.id == wanted]:
+                place.remove(request)
+                self._calls.let_go(request)
+                if request.claim:
+                    self._calls.keep_answer(request, b"", is_undone=not request.is_again)
+                return b""
+        for key, request in self._traffic.pending.items():
+            if request.id == wanted and type(request.id) is type(wanted):
+                self._calls.let_go(request)
+                if key == key_of(wanted):
+                    return frame
+                changed = {**message, "params": {**params_of(message), "requestId": read_frame(key)}}
+                return written(changed)
+        for request in (*self._traffic.repeating, *self._calls.joined):
+            if request.id == wanted:
+                self._calls.let_go(request)
+                return b""
+        return frame
+
+    def _requested(self, request: Request) -> None:
+        self.session.heard(request)
+        if self._traffic.state != "up":
+            if request.method == "ping":
+                self._traffic.tell(answers.answer(request.id, {}))
+                return
+            known = self.session.welcome if request.method == "initialize" else None
+            frame = self.listing.answer(request) if known is None else with_id(known, None, request.id)
+            if frame is not None:
+                self._traffic.tell(frame)
+                return
+        self._traffic.forward(request)
+
+    def _too_long_for_server(self, frame: TooLong) -> list[Action]:
+        found = re.search(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")', frame.head)
+        if found is not None and b'"method"' in frame.head:
+            limit = self.options.longest / 1e6
+            message = f"The message has {frame.size / 1e6:.0f} MB; {limit:.0f} MB are let through. It was not sent."
+            self._traffic.tell(answers.error_answer(read_frame(found[1]), message))
+        self._traffic.once("long", f"a message of {frame.size} bytes from the client was not passed on", loud=True)
+        return self._traffic.taken()
+
+    def server(self, frame: bytes | TooLong) -> list[Action]:
+        """A frame came from the server."""
+        if isinstance(frame, TooLong):
+            return self._too_long_for_client(frame)
+        key = large_success(frame)
+        if key is not None:
+            return self._answered(key, frame, None)
+        message = read_frame(frame)
+        if type(message) is not dict or not ("method" in message or "result" in message or "error" in message):
+            return self._noise(frame, message)
+        if "method" in message:
+            self._asked_by_server(frame, message)
+            return self._traffic.taken()
+        return self._answered(key_of(message.get("id")), frame, message)
+
+    def _noise(self, frame: bytes, message: Any) -> list[Action]:
+        if isinstance(message, list):
+            for each in message:
+                if isinstance(each, dict) and "id" in each:
+                    self._traffic.pending.pop(key_of(each["id"]), None)
+            self._traffic.tell(frame)
+        elif frame.strip():
+            words = failures.last_words(frame[:500].decode("utf-8", "replace"))
+            self._traffic.once(
+                "noise", f"{self.options.command} writes to stdout what is no message: {words}", loud=True
+            )
+        return self._traffic.taken()
+
+    def _asked_by_server(self, frame: bytes, message: Message) -> None:
+        """A request or a notification of the server: the client's business, and passed on."""
+        method = message.get("method")
+        if "id" in message:
+            key = key_of(message["id"])
+            if key in self._traffic.stale or key in self._traffic.asked:
+                # The client still knows this id from a server that is gone.
+                id = self._traffic.new_id()
+                key, frame = key_of(id), with_id(frame, message, id)
+            self._traffic.asked[key] = message["id"]
+        elif method == "notifications/tools/list_changed":
+            self.listing.changed()
+        elif method == "notifications/progress":
+            self._calls.progress(message)
+        elif method == "notifications/cancelled":
+            self._traffic.asked.pop(key_of(params_of(message).get("requestId")), None)
+        self._traffic.tell(frame)
+
+    def _answered(self, key: bytes, frame: bytes, message: Message | None) -> list[Action]:
+        request = self._traffic.pending.pop(key, None)
+        if message is None and (request is None or request.run is None):
+            # Large, but no call: a list, most likely, which is to be known.
+            message = read_frame(frame)
+        if request is None:
+            own = self._traffic.own.pop(key, None)
+            if own is not None:
+                own(message or {})
+            elif key == b"null":
+                self._traffic.tell(frame)
+            else:
+                self._traffic.once("stray", "the server answers what nobody asked, or answers twice")
+            return self._traffic.taken()
+        self._traffic.has_answered = True
+        if request.run is not None and not request.cancelled:
+            self._calls.tool_answered(request, frame, message)
+        else:
+            self._request_answered(request, frame, message)
+        return self._traffic.taken()
+
+    def _request_answered(self, request: Request, frame: bytes, message: Message | None) -> None:
+        if request.method == "initialize":
+            self.session.welcomed(frame, message)
+        elif request.method in LISTS and message is not None and "result" in message:
+            if request.method == "tools/list":
+                frame, message = self._lists.mended(frame, message)
+            self.listing.learn(request.method, request.params, frame, message)
+            if request.method == "tools/list":
+                self._lists.listed()
+        self._traffic.tell(self._calls.for_client(request, frame, message))
+        if request.claim:
+            # It was cancelled, and is answered all the same.
+            self._calls.keep_answer(request, frame, is_undone=False)
+
+    def _too_long_for_client(self, frame: TooLong) -> list[Action]:
+        found = re.search(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")', frame.head)
+        request = self._traffic.pending.pop(found[1], None) if found is not None else None
+        limit = self.options.longest
+        if request is not None and request.run is not None:
+            self._calls.settle(request, failures.too_large(request.tool, frame.size, limit), None)
+        elif request is not None:
+            message = f"The answer has {frame.size / 1e6:.0f} MB; {limit / 1e6:.0f} MB are let through."
+            self._traffic.tell(answers.error_answer(request.id, message))
+        self._traffic.once("large", f"a message of {frame.size} bytes from the server was not passed on", loud=True)
+        return self._traffic.taken()

@@ -1,0 +1,151 @@
+"""What the relay itself has to say: a server that died, never started, or does not answer."""
+
+from __future__ import annotations
+
+import re
+import signal
+from typing import Final
+
+from failwell.guards import DEFAULT, shorten
+from failwell.model import Effect, ToolError
+from failwell.recovery import NEVER_SENT
+
+from .actions import Death
+from .paths import without_paths
+
+_LONGEST_WORDS: Final = 300
+_ENDED: Final = "what it had open, such as a login or a browser, is gone"
+# Of a Python traceback the last line says what happened; of Node's the first ones that are no place in a file.
+_PLACES: Final = re.compile(r"^\s*(?:at |File \"|\^+|~+|Traceback |node:internal|Node\.js v|npm (?:error|ERR!)\s*$)")
+
+_TELLING: Final = re.compile(r"(?i)\b(?:\w*error|\w*exception|failed|fatal|panic|cannot|denied|missing)\b.*\w")
+_LAST: Final = 5
+
+
+def how(death: Death) -> str:
+    """How a server ended, in a few words."""
+    if death.problem:
+        return death.problem
+    if death.code is None:
+        return "it was not started"
+    if death.code < 0:
+        try:
+            return f"signal {signal.Signals(-death.code).name}"
+        except ValueError:
+            return f"signal {-death.code}"
+    return f"exit code {death.code}"
+
+
+def last_words(errors: str) -> str:
+    """The line of a server's stderr that is likeliest to say why, as it may leave."""
+    lines = [line.strip() for line in errors.splitlines() if line.strip() and not _PLACES.match(line)][-_LAST:]
+    telling = [line for line in lines if _TELLING.search(line)]
+    words = without_paths((telling or lines or [""])[-1], {})
+    return shorten(DEFAULT.text(words), _LONGEST_WORDS) if words else ""
+
+
+def reason(death: Death) -> str:
+    words = last_words(death.errors)
+    return f"{how(death)}: {words}" if words else how(death)
+
+
+def stopped(death: Death, tool: str, *, written: bool) -> ToolError:
+    """A call that was with the server when it ended, or on the way to it."""
+    said = [line.strip() for line in death.errors.splitlines() if line.strip()][-_LAST:]
+    details = {"exit": how(death), **({"stderr": without_paths("\n".join(said), {})} if said else {})}
+    if not written:
+        message = f"The server stopped ({reason(death)}) before it was sent this call; {_ENDED}."
+        return ToolError(message, code="UNAVAILABLE", tool=tool, details=details, **NEVER_SENT)
+    return ToolError(
+        f"the server stopped with {reason(death)}; {_ENDED}",
+        code="UNAVAILABLE",
+        tool=tool,
+        origin="local",
+        delivery="unanswered",
+        effect=Effect.UNKNOWN,
+        details=details,
+    )
+
+
+def not_back(death: Death, command: str, tool: str | None = None) -> ToolError:
+    """A call that waited for a server which could not be started again."""
+    message = f"The server does not start: {command} ended with {reason(death)}."
+    return ToolError(
+        message, code="UNAVAILABLE", tool=tool, suggestion="Tell the user that the server has to be looked at.",
+        **NEVER_SENT,
+    )  # fmt: skip
+
+
+def timed_out(tool: str, seconds: float) -> ToolError:
+    return ToolError(
+        f"The server said nothing for {seconds:g} seconds, and the call was cancelled.",
+        code="TIMEOUT",
+        tool=tool,
+        origin="local",
+        delivery="unanswered",
+        effect=Effect.UNKNOWN,
+    )
+
+
+def too_large(tool: str, size: int, limit: int) -> ToolError:
+    """An answer that was not let through."""
+    return ToolError(
+        f"the answer has {size / 1e6:.0f} MB, more than the {limit / 1e6:.0f} MB that are let through",
+        code="RESPONSE_TOO_LARGE",
+        kind="internal",
+        tool=tool,
+        origin="local",
+        delivery="unanswered",
+        effect=Effect.UNKNOWN,
+    )
+
+
+def ending(tool: str) -> ToolError:
+    return ToolError(
+        "The relay is about to end, and the call was not made.", code="UNAVAILABLE", tool=tool, **NEVER_SENT
+    )
+
+
+def never_started(death: Death, command: str) -> str:
+    """Why a server never started, in one line that names the command."""
+    if death.problem:
+        return f"cannot start {command}: {death.problem}"
+    words = last_words(death.errors)
+    said = f"; it said: {words}" if words else ""
+    return f"{command} ended with {how(death)} before it answered{said}"
+
+
+RESTARTED: Final = f"The server was started anew before this call; {_ENDED}."
+
+
+# What there is to say of idempotency keys
+
+
+def key_reused(tool: str) -> ToolError:
+    return ToolError(
+        "The idempotency key was used for another call: another tool, or other arguments.",
+        code="IDEMPOTENCY_CONFLICT",
+        tool=tool,
+        suggestion="Give this call a key of its own. It was not made.",
+        **NEVER_SENT,
+    )
+
+
+def key_unfinished(tool: str) -> ToolError:
+    return ToolError(
+        "the first call with this idempotency key has begun, and nobody saw its end",
+        code="IDEMPOTENCY_UNFINISHED",
+        tool=tool,
+        origin="local",
+        effect=Effect.UNKNOWN,
+    )
+
+
+def key_done(tool: str) -> ToolError:
+    return ToolError(
+        "the first call with this idempotency key was answered, and the answer was too large to be kept",
+        code="IDEMPOTENCY_UNFINISHED",
+        tool=tool,
+        origin="local",
+        effect=Effect.DONE,
+    )

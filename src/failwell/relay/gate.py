@@ -1,0 +1,78 @@
+"""What is not sent at all: arguments that the tool's own schema refuses, and tools that do not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from failwell.model import Kind, ToolError
+from failwell.readers import call_of, check_names, fate, unknown_tool
+from failwell.recovery import NEVER_SENT, schema_of
+from failwell.schema import NO_PROBLEMS, Checkers, Problems, broken_rules, has_names, invalid, properties_of
+
+from .listing import Listing
+
+
+class Gate:
+    """Whether a call is sent. Where anybody could take it, it is."""
+
+    def __init__(self, mode: str) -> None:
+        self._mode = mode
+        self._checkers = Checkers()
+        self._given_up: set[str] = set()
+        """Tools whose own answers contradict their schemas."""
+
+    def refuses(self, tool: str, arguments: Mapping[str, Any], listing: Listing) -> ToolError | None:
+        """Why a call is not sent, or None."""
+        if self._mode == "off" or not listing.is_fresh:
+            return None
+        if tool not in listing.known:
+            return self._unknown(tool, listing)
+        schema = schema_of(listing.known[tool])
+        if schema is None or tool in self._given_up:
+            return None
+        try:
+            problems = self._problems(tool, arguments, schema, listing)
+        except (ImportError, RecursionError):
+            # Without a validator, or where none can follow, it is the server's to say.
+            return None
+        return invalid(*problems, tool=tool).replace(**NEVER_SENT) if problems else None
+
+    def _unknown(self, tool: str, listing: Listing) -> ToolError | None:
+        found = unknown_tool(tool, listing.known)
+        # Some servers take calls of tools that they do not list; but none whose name is that of another one misspelt.
+        return found.replace(**NEVER_SENT) if found.actions or self._mode == "on" else None
+
+    def _problems(
+        self, tool: str, arguments: Mapping[str, Any], schema: dict[str, Any], listing: Listing
+    ) -> tuple[Problems, ...]:
+        broken = NO_PROBLEMS
+        if not self._checkers(schema).fits(arguments):
+            broken = broken_rules(call_of(schema, arguments), own=False)
+            if self._mode == "auto" and _may_be_taken(broken):
+                broken = NO_PROBLEMS
+        strange = NO_PROBLEMS
+        if not has_names(arguments, schema):
+            nature = listing.tools.traits(tool).nature
+            if fate("auto" if self._mode == "auto" else "reject", arguments, schema, nature) == "reject":
+                strange = check_names(arguments, schema)
+        return tuple(each for each in (broken, strange) if each)
+
+    def heard(self, error: ToolError, tool: str, listing: Listing) -> None:
+        """A refusal of the server itself: if it asks for what its schema does not have, the schema is not to be
+        believed."""
+        if self._mode != "auto" or error.kind is not Kind.VALIDATION or not error.fields:
+            return
+        schema = schema_of(listing.known.get(tool))
+        known = properties_of(schema) if schema is not None else {}
+        for problem in error.fields:
+            name = problem.path[0] if problem.path else None
+            is_unwanted = problem.rule == "additionalProperties"
+            if isinstance(name, str) and schema is not None and (name in known) is is_unwanted:
+                self._given_up.add(tool)
+
+
+def _may_be_taken(broken: Problems) -> bool:
+    """Whether all that is wrong is that a number came as a text: many servers take that."""
+    fields = invalid(broken).fields if broken else ()
+    return bool(fields) and all(problem.rule == "type" and isinstance(problem.sent, str) for problem in fields)

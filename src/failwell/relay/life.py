@@ -1,0 +1,209 @@
+"""The life of a server: started, greeted, stopped when nobody calls, and started again when it died."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from . import answers, failures
+from .actions import Death, Note, Quit, Start, Stop, ToServer
+from .calls import Calls
+from .listing import LISTS
+from .lists import Lists
+from .messages import Message, read_frame
+from .request import Request
+from .session import notification
+from .traffic import Traffic
+
+# What changes nothing by the protocol's own word: it is asked again of a new server.
+_READS: Final = LISTS | {
+    "resources/read",
+    "prompts/get",
+    "completion/complete",
+    "ping",
+    "initialize",
+    "logging/setLevel",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "subscriptions/listen",
+}
+_GREETING_TIMEOUT: Final = 60.0
+_DRAIN_TIMEOUT: Final = 10.0
+_MOST_FALLS: Final = 6
+_LONGEST_PAUSE: Final = 30.0
+
+
+class Life:
+    """Whether there is a server, and what becomes of requests when there is none."""
+
+    def __init__(self, traffic: Traffic, calls: Calls, lists: Lists) -> None:
+        self._traffic, self._calls, self._lists = traffic, calls, lists
+        self._falls = 0
+        """How often it ended soon after it was started, in a row."""
+        self._is_idle = False
+        """Whether it is being stopped because nobody calls it."""
+
+    def started(self) -> None:
+        """The server's process runs."""
+        self._traffic.life = object()
+        self._traffic.is_anew = self._traffic.has_answered
+        self._calls.renewed()
+        session = self._traffic.session
+        if session.greeting is None or session.welcome is None:
+            self._is_up()
+        else:
+            asked = self._traffic.ask("initialize", session.greeting.get("params"), self._greeted, raw=True)
+            life = self._traffic.life
+            self._traffic.after(_GREETING_TIMEOUT, lambda: self._not_greeted(asked, life))
+
+    def _greeted(self, message: Message) -> None:
+        result = message.get("result")
+        if not isinstance(result, Mapping):
+            self._traffic.once("greeting", "the server refused the handshake that it had taken before", loud=True)
+            self._traffic.out.append(Stop())
+            return
+        session = self._traffic.session
+        if session.initialized is not None:
+            self._traffic.out.append(ToServer(session.initialized))
+        for request in session.after_greeting():
+            self._traffic.ask(str(request["method"]), request.get("params"), lambda answer: None, raw=True)
+        self._is_up()
+
+    def _not_greeted(self, asked: bytes, life: object) -> None:
+        if self._traffic.life is life and self._traffic.own.pop(asked, None) is not None:
+            self._traffic.out.append(Stop())
+
+    def _is_up(self) -> None:
+        self._traffic.state = "up"
+        held, self._traffic.held = self._traffic.held, []
+        self._traffic.called_at = self._traffic.clock.monotonic()
+        self._rest(self._traffic.life)
+        if self._traffic.listing.known:
+            known = self._traffic.listing.known
+            self._traffic.listing.is_fresh = False
+            self._traffic.ask("tools/list", None, lambda message: self._lists.compared(known, message))
+        for each in held:
+            if isinstance(each, bytes):
+                self._traffic.out.append(ToServer(each))
+            elif each.cancelled:
+                continue
+            elif each.tool and each.run is None:
+                self._calls.admit(each)
+            else:
+                self._traffic.forward(each)
+
+    def _rest(self, life: object) -> None:
+        """Stop a server that nobody has called for a while; its tools stay listed."""
+        traffic, idle = self._traffic, self._traffic.options.idle
+        if idle is None or traffic.life is not life or traffic.state != "up":
+            return
+        now = traffic.clock.monotonic()
+        busy = traffic.pending or traffic.repeating or traffic.asked or traffic.session.subscribed
+        until = (now if busy else traffic.called_at) + idle
+        if now < until:
+            traffic.timers.at(until, lambda: self._rest(life))
+            return
+        self._is_idle, traffic.state = True, "starting"
+        traffic.out.append(Stop())
+
+    def died(self, death: Death) -> None:
+        """The server has ended, or could not be started."""
+        was = self._traffic.state
+        self._traffic.state, self._traffic.own = "down", {}
+        self._lists.lost()
+        lost, self._traffic.pending = list(self._traffic.pending.values()), {}
+        for key in self._traffic.asked:
+            self._traffic.tell(notification("notifications/cancelled", {"requestId": read_frame(key)}))
+        self._traffic.stale |= self._traffic.asked.keys()
+        self._traffic.asked = {}
+        if self._is_idle:
+            self._traffic.state, self._is_idle = "off", False
+            self._traffic.out.append(Note("the server was stopped, since nobody called it"))
+            if self._traffic.held:
+                self.wake()
+            return
+        if not self._traffic.has_answered and not self._traffic.listing.known:
+            self._never_started(death, lost)
+            return
+        # One that did some work before it ended is worth starting at once.
+        self._falls = 1 if self._traffic.has_worked else self._falls + 1
+        self._traffic.has_worked = False
+        line = f"{self._traffic.options.command} ended with {failures.reason(death)}; it is started again"
+        self._traffic.out.append(Note(line, loud=True))
+        held, unlisted = self._traffic.held, self._traffic.unlisted
+        self._traffic.held, self._traffic.unlisted = [], []
+        if was == "up":
+            # They were not sent yet, and will be.
+            self._traffic.held = [*held, *unlisted]
+        for request in lost:
+            self._lost(request, death)
+        if was != "up":
+            for each in [*held, *unlisted]:
+                if isinstance(each, Request):
+                    self._not_back(each, death)
+        if self._falls < _MOST_FALLS or self._traffic.held:
+            self.wake()
+
+    def _never_started(self, death: Death, lost: list[Request]) -> None:
+        line = failures.never_started(death, self._traffic.options.command)
+        held = [each for each in self._traffic.held if isinstance(each, Request)]
+        for request in [*lost, *held, *self._traffic.unlisted]:
+            if not request.cancelled:
+                self._traffic.tell(answers.error_answer(request.id, line))
+        self._traffic.out.append(Quit(2, line))
+
+    def _lost(self, request: Request, death: Death) -> None:
+        """A request that was with the server when it ended."""
+        if request.cancelled:
+            if request.claim and self._traffic.options.keys is not None:
+                self._traffic.options.keys.lose(request.claim)
+            return
+        if request.run is not None:
+            is_written = not any(request is each for each in death.unwritten)
+            self._calls.settle(request, failures.stopped(death, request.tool, written=is_written), None)
+        elif request.method in _READS and not request.losses:
+            # It may be what the server dies of, so that is tried once.
+            request.losses += 1
+            self._traffic.held.append(request)
+        else:
+            error = failures.stopped(death, request.method, written=True)
+            self._traffic.tell(answers.error_answer(request.id, f"The server stopped ({failures.how(death)}).", error))
+
+    def _not_back(self, request: Request, death: Death) -> None:
+        """A request that waited for a server which did not come."""
+        if request.cancelled:
+            return
+        error = failures.not_back(death, self._traffic.options.command, request.tool or None)
+        if request.run is not None or request.tool:
+            request.run = request.run or self._calls.begin(request)
+            self._calls.end(request, request.run.refused(error) if request.last is None else request.last, None)
+        else:
+            self._traffic.tell(answers.error_answer(request.id, error.message, error))
+
+    def wake(self) -> None:
+        """See to it that there is a server, as soon as it may be started."""
+        if self._traffic.state == "off":
+            self.start()
+        elif self._traffic.state == "down":
+            self._traffic.state = "pausing"
+            pause = 0.0 if self._falls <= 1 else min(_LONGEST_PAUSE, 0.25 * 2.0**self._falls)
+            self._traffic.after(pause, self.start)
+
+    def start(self) -> None:
+        if self._traffic.state in ("off", "down", "pausing") and not self._traffic.is_ending:
+            self._traffic.state = "starting"
+            self._traffic.out.append(Start())
+
+    def drain(self) -> None:
+        """Let what is under way come to its end, take nothing new, then end."""
+        if not self._traffic.is_ending:
+            self._traffic.is_ending = True
+            self._traffic.timers.at(
+                self._traffic.clock.monotonic() + _DRAIN_TIMEOUT, lambda: self._traffic.out.append(Quit(0))
+            )
+
+    @property
+    def is_drained(self) -> bool:
+        if not self._traffic.is_ending or self._traffic.pending or self._traffic.repeating or self._traffic.unlisted:
+            return False
+        return not any(isinstance(each, Request) for each in self._traffic.held)

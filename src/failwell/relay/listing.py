@@ -1,0 +1,94 @@
+"""What the server lists, kept while it is gone: so that no client drops the tools, and every failure can be held
+against them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from failwell.model import compact
+from failwell.recovery import Tools
+
+from .messages import read_frame, with_id
+from .request import Request
+
+LISTS: Final = frozenset(
+    {"tools/list", "resources/list", "resources/templates/list", "prompts/list", "server/discover"}
+)
+"""Requests that are answered from memory while there is no server."""
+_MOST_PAGES: Final = 200
+_MOST_TOOLS: Final = 20_000
+
+
+class Listing:
+    """The lists of one server as they were last seen."""
+
+    def __init__(self, *, trusted: bool = True, reads: Sequence[str] = ()) -> None:
+        self.tools = Tools(trusted=trusted, reads=tuple(reads))
+        self.is_fresh = False
+        """Whether all tools are known, as far as the server told."""
+        self.is_hopeless = False
+        """Whether it does not tell."""
+        self.pages: dict[str, bytes] = {}
+        """What the server answered, by what it was asked."""
+        self._found: dict[str, Any] = {}
+
+    @property
+    def known(self) -> Mapping[str, Any]:
+        return self.tools.listed
+
+    def answer(self, request: Request) -> bytes | None:
+        """What the server would answer, by what it answered before."""
+        frame = self.pages.get(_page(request.method, request.params))
+        return None if frame is None else with_id(frame, None, request.id)
+
+    def learn(self, method: str, params: Mapping[str, Any], frame: bytes, message: Mapping[str, Any] | None) -> None:
+        """Keep an answer."""
+        if len(self.pages) >= _MOST_PAGES:
+            self.pages.clear()
+        self.pages[_page(method, params)] = frame
+        result = (message or {}).get("result")
+        if method == "tools/list" and isinstance(result, Mapping):
+            self.page(params.get("cursor"), result)
+
+    def page(self, cursor: object, result: Mapping[str, Any]) -> str | None:
+        """Take one page of the tools in; the cursor of the next one."""
+        if cursor is None:
+            self._found = {}
+        listed = result.get("tools")
+        for tool in listed if isinstance(listed, list) else ():
+            if isinstance(tool, dict) and isinstance(tool.get("name"), str) and len(self._found) < _MOST_TOOLS:
+                self._found[tool["name"]] = tool
+        following = result.get("nextCursor")
+        if isinstance(following, str) and following:
+            return following
+        self.tools, self.is_fresh, self.is_hopeless = replace(self.tools, listed=self._found), True, False
+        return None
+
+    def recall(self, pages: Mapping[str, bytes]) -> None:
+        """Take in what was kept from an earlier run."""
+        self.pages = dict(pages)
+        for page, frame in self.pages.items():
+            method, _, asked = page.partition(" ")
+            message = read_frame(frame)
+            if method == "tools/list" and isinstance(message, dict) and isinstance(message.get("result"), Mapping):
+                self.page((read_frame(asked.encode()) or {}).get("cursor"), message["result"])
+
+    def changed(self) -> None:
+        """The server says that its tools are others by now. What is known of them is better than nothing."""
+        self.is_fresh = self.is_hopeless = False
+        self.pages = {page: frame for page, frame in self.pages.items() if not page.startswith("tools/list")}
+
+    def has_output_schema(self, tool: str) -> bool:
+        found = self.known.get(tool)
+        return isinstance(found, Mapping) and found.get("outputSchema") is not None
+
+
+def _page(method: str, params: Mapping[str, Any]) -> str:
+    asked = {name: value for name, value in params.items() if name != "_meta"}
+    return f"{method} {compact(asked) if asked else ''}"
+
+
+def same_tools(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return compact(dict(one)) == compact(dict(other))

@@ -1,0 +1,98 @@
+"""The list of the tools: asked for where the client does not, compared after a restart, mended where that is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from . import tool_schemas
+from .listing import same_tools
+from .messages import Message, written
+from .request import Request
+from .session import notification
+from .traffic import Traffic
+
+_TIMEOUT: Final = 5.0
+
+
+class Lists:
+    """Who asks a server for its tools."""
+
+    def __init__(self, traffic: Traffic) -> None:
+        self._traffic = traffic
+        self._is_listing = False
+        self.admit: Callable[[Request], None] = _nobody
+        """Who takes the calls that waited for the list."""
+
+    def lost(self) -> None:
+        """Whoever was asked is gone."""
+        self._is_listing = False
+
+    def mended(self, frame: bytes, message: Message) -> tuple[bytes, Message]:
+        """A list of tools without what the APIs of models refuse, where that was asked for."""
+        result = message["result"]
+        tools = result.get("tools") if isinstance(result, Mapping) else None
+        if self._traffic.options.mend == "keep" or not isinstance(tools, list):
+            return frame, message
+        made = tool_schemas.listed(tools, self._traffic.options.mend)
+        if made == tools:
+            return frame, message
+        self._traffic.once(
+            "mended", f"{self._traffic.options.command} lists tools that the APIs of models refuse", loud=True
+        )
+        message = {**message, "result": {**result, "tools": made}}
+        return written(message), message
+
+    def list(self, cursor: str | None = None) -> None:
+        """Ask for the tools, unless somebody does already."""
+        if cursor is None and any(each.method == "tools/list" for each in self._traffic.pending.values()):
+            return
+        if cursor is None and self._is_listing:
+            return
+        self._is_listing = True
+        asked = self._traffic.ask(
+            "tools/list", {"cursor": cursor} if cursor else None, lambda message: self._page(cursor, message)
+        )
+        self._traffic.after(_TIMEOUT, lambda: self._unlisted_in_time(asked))
+
+    def _page(self, cursor: str | None, message: Message) -> None:
+        self._is_listing = False
+        if not isinstance(message.get("result"), Mapping):
+            self._traffic.listing.is_hopeless = True
+        elif (
+            following := self._traffic.listing.page(cursor, self.mended(b"", message)[1]["result"])
+        ) is not None and following != cursor:
+            self.list(following)
+            return
+        self.listed()
+
+    def _unlisted_in_time(self, asked: bytes) -> None:
+        if self._traffic.own.pop(asked, None) is not None:
+            self._is_listing = False
+            self._traffic.listing.is_hopeless = True
+            self.listed()
+
+    def listed(self) -> None:
+        """The tools are known, or will not be."""
+        if not (self._traffic.listing.is_fresh or self._traffic.listing.is_hopeless):
+            # The client read the first page only.
+            if self._traffic.unlisted:
+                self.list()
+            return
+        waiting, self._traffic.unlisted = self._traffic.unlisted, []
+        for request in waiting:
+            self.admit(request)
+
+    def compared(self, known: Mapping[str, Any], message: Message) -> None:
+        """A new server may have other tools than the old one had."""
+        self._page(None, message)
+        if self._traffic.listing.is_fresh and not same_tools(known, self._traffic.listing.known):
+            tools = self._traffic.session.capabilities.get("tools")
+            self._traffic.listing.changed()
+            self._traffic.listing.is_fresh = True
+            if isinstance(tools, Mapping) and tools.get("listChanged"):
+                self._traffic.tell(notification("notifications/tools/list_changed"))
+
+
+def _nobody(request: Request) -> None:
+    """There is nobody yet."""

@@ -1,0 +1,75 @@
+"""What a frame is: a request, a notification or an answer, found out with as little reading as that takes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+# Reading a message of this size costs nothing that anybody would notice; longer ones are looked at first.
+_SMALL: Final = 16_384
+_ID: Final = rb'(-?\d{1,18}|"[^"\\\x80-\xff]{0,200}")'
+_HEAD_ID: Final = re.compile(rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*' + _ID + rb'\s*,\s*"result"\s*:\s*\{')
+_TAIL_ID: Final = re.compile(rb'\}\s*,\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*' + _ID + rb"\s*\}\s*\Z")
+_RESULT_FIRST: Final = re.compile(rb'\s*\{\s*"result"\s*:\s*\{')
+_FAILED: Final = re.compile(rb'"isError"\s*:\s*(?!false)')
+_TAIL: Final = 300
+
+Message = dict[str, Any]
+
+
+def read_frame(frame: bytes) -> Any:
+    """The JSON of a frame; None for what is none."""
+    try:
+        return json.loads(frame)
+    except (ValueError, RecursionError):
+        return None
+
+
+def key_of(id: object) -> bytes:
+    """An id as it can be looked up: 1, "1" and 1.0 are three."""
+    if type(id) is int:
+        return b"%d" % id
+    return json.dumps(id, separators=(",", ":")).encode()
+
+
+def large_success(frame: bytes) -> bytes | None:
+    """The id of a large answer that is plainly the result of a call that worked, without reading all of it.
+
+    None for all else, which is then read.
+    """
+    if len(frame) <= _SMALL or _FAILED.search(frame) is not None:
+        return None
+    found = _HEAD_ID.match(frame)
+    if found is None and _RESULT_FIRST.match(frame):
+        found = _TAIL_ID.search(frame, max(0, len(frame) - _TAIL))
+    return None if found is None or not frame.rstrip().endswith(b"}") else found[1]
+
+
+def with_id(frame: bytes, message: Mapping[str, Any] | None, id: object) -> bytes:
+    """The frame under another id; its other bytes stay as they are where its id stands in the usual place."""
+    found = _ANY_HEAD.match(frame) or None
+    if found is not None and frame.count(b'"id"', 0, found.end()) == 1:
+        return frame[: found.start(1)] + key_of(id) + frame[found.end(1) :]
+    if (tail := _TAIL_ID.search(frame, max(0, len(frame) - _TAIL))) is not None:
+        return frame[: tail.start(1)] + key_of(id) + frame[tail.end(1) :]
+    return written({**(message if message is not None else read_frame(frame) or {}), "id": id})
+
+
+_ANY_HEAD: Final = re.compile(rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*' + _ID + rb"\s*,")
+
+
+def written(message: Mapping[str, Any]) -> bytes:
+    """A message as a frame of its own."""
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def params_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    params = message.get("params")
+    return params if type(params) is dict else {}
+
+
+def meta_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    meta = params_of(message).get("_meta")
+    return meta if type(meta) is dict else {}

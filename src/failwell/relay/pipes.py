@@ -1,0 +1,364 @@
+"""The loop between a client, a server and the desk, on raw pipes: for Linux and macOS.
+
+One thread, one poll: nothing is copied more often than the system does, and nothing ever waits for a pipe that is full.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import stat
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import Final
+
+from .actions import Action, Death, Note, Quit, Start, Stop, ToClient, ToServer
+from .desk import Desk
+from .frames import Lines
+from .injection import Injection
+from .processes import CannotStart, Child, Warden, sweep
+
+_CHUNK: Final = 1 << 18
+_READABLE: Final = select.POLLIN | select.POLLHUP | select.POLLERR
+_STUBBORN: Final = 2.0
+_FLUSH: Final = 2.0
+_AT_ONCE: Final = 64
+
+Witness = Callable[[str, bytes], None]
+"""Told of each frame: `client`, `server`, `to client` or `to server`."""
+
+
+class Outlet:
+    """What is to be written to one pipe, in order."""
+
+    def __init__(self, pipe: int) -> None:
+        self.pipe = pipe
+        self._waiting: deque[tuple[bytes, object]] = deque()
+        self._begun = 0
+        """How many bytes of the first one are written."""
+        self.is_broken = False
+
+    @property
+    def is_full(self) -> bool:
+        return bool(self._waiting) and not self.is_broken
+
+    @property
+    def unwritten(self) -> tuple[object, ...]:
+        """Whose frames are not written, not by one byte."""
+        rest = list(self._waiting)[1 if self._begun else 0 :]
+        return tuple(request for _, request in rest if request is not None)
+
+    def send(self, frame: bytes, request: object = None) -> None:
+        self._waiting.append((frame, request))
+
+    def flush(self) -> None:
+        """Write as much as the pipe takes: many frames at once, since each write wakes somebody."""
+        waiting = self._waiting
+        try:
+            while waiting and not self.is_broken:
+                if len(waiting) == 1:
+                    frame = waiting[0][0]
+                    count = os.write(self.pipe, memoryview(frame)[self._begun :] if self._begun else frame)
+                else:
+                    frames: list[bytes | memoryview] = [frame for frame, _ in islice(waiting, _AT_ONCE)]
+                    frames[0] = memoryview(frames[0])[self._begun :]
+                    count = os.writev(self.pipe, frames)
+                self._taken(count)
+        except BlockingIOError:
+            return
+        except OSError:
+            self.is_broken = True
+
+    def _taken(self, count: int) -> None:
+        """So many bytes are written."""
+        self._begun += count
+        while self._waiting and self._begun >= len(self._waiting[0][0]):
+            self._begun -= len(self._waiting.popleft()[0])
+
+
+class Pipes:
+    """One relay while it runs."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        command: Sequence[str],
+        env: Mapping[str, str],
+        cwd: str | None,
+        *,
+        say: Callable[[Note], None],
+        child: Child | None = None,
+        mark: str = "",
+        warden: Warden | None = None,
+        witness: Witness | None = None,
+        injection: Injection | None = None,
+    ) -> None:
+        self._desk, self._command, self._env, self._cwd = desk, command, env, cwd
+        self._say, self._witness, self._mark, self._warden = say, witness, mark, warden
+        self._injection = injection
+        self._first = child
+        self._child: Child | None = None
+        self._poll = select.poll()
+        self._from_client = Lines(desk.options.longest)
+        self._from_server = Lines(desk.options.longest)
+        self._to_client = Outlet(1)
+        self._to_server = Outlet(-1)
+        self._code: int | None = None
+        self._ends_at: float | None = None
+        self._has_client = True
+        self._masks: dict[int, int] = {}
+
+    def run(self) -> int:
+        """Relay until there is nobody to relay for; the exit code."""
+        wake, self._wake = socket.socketpair()
+        wake.setblocking(False)
+        self._wake.setblocking(False)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
+            signal.signal(number, lambda *_: None)
+        signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
+        if stat.S_ISFIFO(os.fstat(1).st_mode) or stat.S_ISSOCK(os.fstat(1).st_mode):
+            os.set_blocking(1, False)
+        self._watch(self._wake.fileno(), select.POLLIN)
+        self._watch(0, select.POLLIN)
+        self._watch(1, 0)
+        try:
+            self._do(self._desk.begin())
+            self._flush()
+            while self._code is None:
+                self._turn()
+        finally:
+            self._leave()
+        return self._code
+
+    def _watch(self, pipe: int, mask: int) -> None:
+        if self._masks.get(pipe) != mask:
+            self._masks[pipe] = mask
+            self._poll.register(pipe, mask)
+
+    def _unwatch(self, pipe: int) -> None:
+        if self._masks.pop(pipe, None) is not None:
+            self._poll.unregister(pipe)
+
+    def _turn(self) -> None:
+        """Wait for something, and do what follows from it."""
+        child = self._child
+        if self._to_client.is_full or self._masks.get(1) == select.POLLOUT:
+            self._watch(1, select.POLLOUT if self._to_client.is_full else 0)
+        if child is not None and (self._to_server.is_full or child.stdin in self._masks):
+            if self._to_server.is_full:
+                self._watch(child.stdin, select.POLLOUT)
+            else:
+                self._unwatch(child.stdin)
+        for pipe, event in self._poll.poll(self._patience()):
+            if child is not None and child is self._child and pipe == child.stdout:
+                self._read_server(child)
+            elif pipe == 0:
+                self._read_client()
+            elif pipe == 1:
+                self._write_client(event)
+            elif pipe == self._wake.fileno():
+                self._signalled()
+            elif child is not None and child is self._child and pipe == child.stderr:
+                self._read_errors(child)
+            elif child is not None and child is self._child and pipe == child.stdin:
+                self._to_server.flush()
+        due = self._desk.wakes_at
+        if due is not None and due <= time.monotonic():
+            self._do(self._desk.tick())
+        self._flush()
+        self._look_at_ends()
+
+    def _flush(self) -> None:
+        self._to_server.flush()
+        self._to_client.flush()
+        if self._to_client.is_broken:
+            self._code = 0
+
+    def _patience(self) -> float | None:
+        """For how many milliseconds there is nothing to do but wait."""
+        times = [each for each in (self._desk.wakes_at, self._ends_at) if each is not None]
+        return None if not times else max(0.0, min(times) - time.monotonic()) * 1000 + 0.5
+
+    def _look_at_ends(self) -> None:
+        if self._ends_at is not None and self._ends_at <= time.monotonic():
+            self._ends_at = None
+            if self._child is not None:
+                self._child.signal(signal.SIGKILL)
+        if self._desk.is_drained and not self._to_client.is_full:
+            self._code = 0
+
+    # In
+
+    def _read_client(self) -> None:
+        try:
+            data = os.read(0, _CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._unwatch(0)
+            self._has_client = False
+            self._do(self._desk.drain())
+            return
+        for frame in self._from_client.feed(data):
+            if self._witness is not None and isinstance(frame, bytes):
+                self._witness("client", frame)
+            self._do(self._desk.client(frame))
+
+    def _read_server(self, child: Child) -> bool:
+        """Whether there may be more to read."""
+        try:
+            data = os.read(child.stdout, _CHUNK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            self._unwatch(child.stdout)
+            if child.code is None and self._ends_at is None:
+                # It cannot say any more, so it has a moment to end by itself.
+                self._ends_at = time.monotonic() + _STUBBORN
+            self._ended_perhaps()
+            return False
+        for frame in self._from_server.feed(data):
+            if self._witness is not None and isinstance(frame, bytes):
+                self._witness("server", frame)
+            if self._injection is not None and isinstance(frame, bytes):
+                frames, dies = self._injection.from_server(frame)
+                self._injected(frames, dies=dies)
+            else:
+                self._do(self._desk.server(frame))
+        return True
+
+    def _injected(self, frames: list[bytes], *, dies: bool) -> None:
+        for frame in frames:
+            self._do(self._desk.server(frame))
+        if dies and self._child is not None:
+            self._child.signal(signal.SIGKILL)
+
+    def _read_errors(self, child: Child) -> None:
+        try:
+            data = os.read(child.stderr, _CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._unwatch(child.stderr)
+            return
+        child.said(data)
+        _pass_on(data)
+
+    def _signalled(self) -> None:
+        for number in self._wake.recv(4096):
+            if number == signal.SIGCHLD:
+                self._ended_perhaps()
+            elif number == signal.SIGHUP:
+                self._code = 0
+            else:
+                self._do(self._desk.drain())
+
+    def _ended_perhaps(self) -> None:
+        child = self._child
+        if child is None or child.code is None:
+            return
+        # What it said before its end is still to be read.
+        while child.stdout in self._masks and self._read_server(child):
+            if self._child is not child:
+                return
+        if self._child is not child:
+            return
+        self._read_errors(child)
+        self._child, self._ends_at = None, None
+        for pipe in (child.stdin, child.stdout, child.stderr):
+            self._unwatch(pipe)
+        code, unwritten = child.code, self._to_server.unwritten
+        child.end(politely=False)
+        self._from_server.rest()
+        self._do(self._desk.died(Death(code, child.errors, unwritten)))
+
+    # Out
+
+    def _do(self, actions: list[Action]) -> None:
+        for action in actions:
+            if isinstance(action, ToClient):
+                if self._witness is not None:
+                    self._witness("to client", action.frame)
+                self._to_client.send(action.frame)
+            elif isinstance(action, ToServer):
+                if self._witness is not None:
+                    self._witness("to server", action.frame)
+                if self._injection is None:
+                    self._to_server.send(action.frame, action.request)
+                else:
+                    frame, frames, dies = self._injection.to_server(action.frame)
+                    if frame is not None:
+                        self._to_server.send(frame, action.request)
+                    self._injected(frames, dies=dies)
+            elif isinstance(action, Note):
+                self._say(action)
+            elif isinstance(action, Start):
+                self._start()
+            elif isinstance(action, Stop):
+                if self._child is not None:
+                    self._child.signal(signal.SIGTERM)
+                    self._ends_at = time.monotonic() + _STUBBORN
+            elif isinstance(action, Quit):
+                if action.line:
+                    self._say(Note(action.line, loud=True))
+                self._code = action.code
+
+    def _start(self) -> None:
+        child, self._first = self._first, None
+        if child is None:
+            try:
+                child = Child(self._command, self._env, self._cwd, self._mark)
+            except CannotStart as problem:
+                self._do(self._desk.died(Death(None, problem=str(problem))))
+                return
+        if self._warden is not None:
+            self._warden.knows(child.pid)
+        self._child = child
+        self._to_server = Outlet(child.stdin)
+        self._from_server = Lines(self._desk.options.longest)
+        self._watch(child.stdout, select.POLLIN)
+        self._watch(child.stderr, select.POLLIN)
+        self._do(self._desk.started())
+        self._ended_perhaps()
+
+    def _write_client(self, event: int) -> None:
+        if event & (select.POLLERR | select.POLLNVAL | select.POLLHUP):
+            # Nobody reads any more.
+            self._code = 0
+        else:
+            self._to_client.flush()
+
+    def _leave(self) -> None:
+        """End the server with all that it started, and say what is left to say."""
+        signal.set_wakeup_fd(-1)
+        child = self._child or self._first
+        if child is not None:
+            child.end(politely=self._code == 0)
+        sweep(self._mark)
+        if self._warden is not None:
+            self._warden.dismiss()
+        until = time.monotonic() + _FLUSH
+        while self._to_client.is_full and (left := until - time.monotonic()) > 0:
+            select.select([], [1], [], left)
+            self._to_client.flush()
+        with suppress(OSError):
+            os.set_blocking(1, True)
+
+
+def _pass_on(data: bytes) -> None:
+    """What the server says on stderr goes where it would go without us, as far as anybody reads it."""
+    with suppress(OSError, ValueError):
+        while data and select.select([], [2], [], 0)[1]:
+            written = os.write(2, data[: select.PIPE_BUF])
+            data = data[written:]

@@ -1,0 +1,170 @@
+"""The server as a process: started with all that it starts in a group of its own, and ended with all of it.
+
+A relay that is killed cannot end anything, so a second, tiny process waits for that and does it in its place.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+MARK: Final = "FAILWELL_WRAP"
+"""The variable by which everything that a wrapped server started is found, wherever it went."""
+_TAIL: Final = 8_192
+_POLITE: Final = 2.0
+_FIRM: Final = 1.0
+
+
+class CannotStart(Exception):
+    """Why a command could not be started."""
+
+
+class Child:
+    """A server that runs, with three pipes to it."""
+
+    def __init__(self, command: Sequence[str], env: Mapping[str, str], cwd: str | None, mark: str) -> None:
+        try:
+            self._process = subprocess.Popen(
+                list(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**env, MARK: mark},
+                cwd=cwd,
+                bufsize=0,
+                start_new_session=True,
+            )
+        except FileNotFoundError:
+            missing = cwd if cwd is not None and not Path(cwd).is_dir() else command[0]
+            raise CannotStart(f"there is no {missing}") from None
+        except OSError as problem:
+            raise CannotStart(problem.strerror or str(problem)) from None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self.pid = self._process.pid
+        self.stdin = self._process.stdin.fileno()
+        self.stdout = self._process.stdout.fileno()
+        self.stderr = self._process.stderr.fileno()
+        for pipe in (self.stdin, self.stdout, self.stderr):
+            os.set_blocking(pipe, False)
+        self._errors = b""
+
+    @property
+    def code(self) -> int | None:
+        """Its exit code when it has ended, else None."""
+        return self._process.poll()
+
+    @property
+    def errors(self) -> str:
+        """The end of what it said on stderr."""
+        return self._errors.decode("utf-8", "replace")
+
+    def said(self, data: bytes) -> None:
+        self._errors = (self._errors + data)[-_TAIL:]
+
+    def hang_up(self) -> None:
+        """Close its stdin, which asks it to end."""
+        with suppress(OSError):
+            self._process.stdin.close()  # type: ignore[union-attr]
+
+    def signal(self, number: int) -> None:
+        """To it and all that it started in its group."""
+        with suppress(OSError):
+            os.killpg(self.pid, number)
+
+    def close(self) -> None:
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            with suppress(OSError):
+                pipe.close()  # type: ignore[union-attr]
+
+    def end(self, *, politely: bool = True) -> None:
+        """End it with all that it started, and wait until it has ended."""
+        self.hang_up()
+        for number, patience in ((0, _POLITE if politely else 0.0), (signal.SIGTERM, _FIRM), (signal.SIGKILL, 5.0)):
+            if number:
+                self.signal(number)
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(patience)
+                break
+        # What it started may still be there.
+        self.signal(signal.SIGKILL)
+        self.close()
+
+
+def sweep(mark: str) -> None:
+    """End what a wrapped server left behind outside of its group, where the system tells who that is."""
+    proc = Path("/proc")
+    if not proc.is_dir():
+        return
+    wanted = f"{MARK}={mark}".encode()
+    for folder in proc.iterdir():
+        if not folder.name.isdigit() or int(folder.name) == os.getpid():
+            continue
+        with suppress(OSError):
+            if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                os.kill(int(folder.name), signal.SIGKILL)
+
+
+class Warden:
+    """A process that ends the server when the relay was killed, and ends itself with it."""
+
+    def __init__(self, mark: str) -> None:
+        reading, self._writing = os.pipe()
+        self._pid = os.fork()
+        if self._pid == 0:
+            os.close(self._writing)
+            _watch(reading, mark)
+        os.close(reading)
+
+    def knows(self, group: int) -> None:
+        """Tell it of a server."""
+        with suppress(OSError):
+            os.write(self._writing, b"%d\n" % group)
+
+    def dismiss(self) -> None:
+        """There is nothing left to end."""
+        with suppress(OSError):
+            os.write(self._writing, b"0\n")
+            os.close(self._writing)
+            os.waitpid(self._pid, 0)
+
+
+def _watch(reading: int, mark: str) -> None:
+    """What the warden does; it never returns."""
+    group = 0
+    try:
+        os.setsid()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(nothing, stream)
+        while data := os.read(reading, 4096):
+            group = int(data.split()[-1])
+        if group:
+            with suppress(OSError):
+                os.killpg(group, signal.SIGTERM)
+            time.sleep(_FIRM)
+            with suppress(OSError):
+                os.killpg(group, signal.SIGKILL)
+            sweep(mark)
+    finally:
+        os._exit(0)
+
+
+def command_line(command: Sequence[str]) -> str:
+    """A command as it can be told: without arguments that may be secret."""
+    from failwell.guards import DEFAULT, shorten
+
+    return shorten(DEFAULT.redact(" ".join(command)), 200)
+
+
+IS_WINDOWS: Final = sys.platform == "win32"

@@ -1,0 +1,113 @@
+"""What passed between a client and a server, written down and played again: for those who debug."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, TextIO
+
+from failwell.guards import masked
+from failwell.model import compact
+
+from .messages import read_frame, written
+
+_MOST_BYTES: Final = 50_000_000
+_LONGEST: Final = 1_000_000
+_NOTE: Final = (
+    "This file holds what a client and a server said to each other. What was recognised as a secret is masked; it is "
+    "private data all the same."
+)
+
+
+class BadRecord(ValueError):
+    """Why a record cannot be written or read."""
+
+
+class Record:
+    """A file of frames, one per line, each with its time and the side it came from."""
+
+    def __init__(self, path: str, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._left = _MOST_BYTES
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+        try:
+            handle = os.open(path, flags, 0o600)
+            os.fchmod(handle, 0o600)
+        except OSError as problem:
+            raise BadRecord(f"cannot write {path}: {problem.strerror or problem}") from None
+        self._file: TextIO = os.fdopen(handle, "w", encoding="utf-8")
+        self._write({"failwell": "record", "version": 1, "note": _NOTE})
+
+    def __call__(self, side: str, frame: bytes) -> None:
+        """A frame came from `client` or `server`, or went to one of them."""
+        if self._left <= 0:
+            return
+        message = read_frame(frame) if len(frame) <= _LONGEST else None
+        told = masked(message) if message is not None else f"({len(frame)} bytes)"
+        self._write({"at": round(self._clock(), 6), "side": side, "frame": told})
+        if self._left <= 0:
+            self._write({"note": "The rest was not written down: the file is large enough."})
+
+    def _write(self, row: Mapping[str, Any]) -> None:
+        line = json.dumps(row, ensure_ascii=False) + "\n"
+        self._left -= len(line)
+        self._file.write(line)
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class Replay:
+    """A server that answers as one did: the same request gets what it got then, the last answer again and again."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._answers: dict[str, deque[list[Any]]] = {}
+        asked: dict[str, str] = {}
+        between: list[Any] = []
+        for line in lines:
+            row = _row(line)
+            message = row.get("frame") if row is not None else None
+            if row is None or not isinstance(message, dict):
+                continue
+            id = json.dumps(message.get("id"))
+            if row.get("side") == "client" and "method" in message and "id" in message:
+                asked[id] = _question(message)
+            elif row.get("side") == "to client" and "method" in message:
+                between.append(message)
+            elif row.get("side") == "to client" and id in asked:
+                self._answers.setdefault(asked.pop(id), deque()).append([*between, message])
+                between = []
+        if not self._answers:
+            raise BadRecord("there is no answer in it; write one with failwell wrap --record FILE -- CMD")
+
+    def answer(self, frame: bytes) -> list[bytes]:
+        """What is answered to a frame of the client."""
+        message = read_frame(frame)
+        if not isinstance(message, dict) or "id" not in message or "method" not in message:
+            return []
+        known = self._answers.get(_question(message))
+        if known is None:
+            error = {"code": -32601, "message": f"The record has no answer to this {message['method']}."}
+            return [written({"jsonrpc": "2.0", "id": message["id"], "error": error})]
+        *before, answer = known.popleft() if len(known) > 1 else known[0]
+        return [*map(written, before), written({**answer, "id": message["id"]})]
+
+
+def _row(line: str) -> dict[str, Any] | None:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def _question(message: Mapping[str, Any]) -> str:
+    """What a request asks, as far as it is the same when it is asked again; what is secret was masked."""
+    params = message.get("params")
+    asked = {name: value for name, value in params.items() if name != "_meta"} if isinstance(params, dict) else {}
+    if message["method"] in ("initialize", "server/discover"):
+        asked = {}
+    return f"{message['method']} {compact(masked(asked))}"

@@ -1,0 +1,69 @@
+"""One request of the client while it is under way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from failwell.recovery import Run
+
+from .messages import Message, key_of, meta_of, params_of
+
+ERA_KEY: Final = "io.modelcontextprotocol/protocolVersion"
+CLIENT_KEY: Final = "io.modelcontextprotocol/clientInfo"
+
+
+@dataclass(slots=True, eq=False)
+class Request:
+    """What the client asked, as it asked it, and what is known of it."""
+
+    id: Any
+    frame: bytes
+    message: Message
+    method: str
+    own_key: bytes
+    """Its id, as it can be looked up."""
+    key: bytes
+    """The id by which the server knows it."""
+    run: Run | None = None
+    """The attempts at it, if it is a call of a tool."""
+    tool: str = ""
+    is_again: bool = False
+    """Whether it was made before, so that an answer to that may still come."""
+    losses: int = 0
+    """How many servers ended while they had it."""
+    cancelled: bool = False
+    last: Any = None
+    """What the latest attempt failed with, and the answer that said so."""
+    answer: bytes | None = None
+    deadline: float | None = None
+    began: float = 0.0
+    claim: str = ""
+    """The key under which its answer is kept."""
+
+    @classmethod
+    def of(cls, frame: bytes, message: Message) -> Request:
+        key = key_of(message["id"])
+        return cls(message["id"], frame, message, str(message.get("method")), key, key)
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        return params_of(self.message)
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        return meta_of(self.message)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        given = self.params.get("arguments")
+        return given if isinstance(given, dict) else {}
+
+
+def client_name(info: object) -> str | None:
+    """A client as `name/version`."""
+    if not isinstance(info, Mapping) or not isinstance(info.get("name"), str):
+        return None
+    version = info.get("version")
+    return f"{info['name']}/{version}" if isinstance(version, str) else str(info["name"])

@@ -1,0 +1,245 @@
+"""Which calls with an idempotency key have begun, and how they were answered: in memory, or in a file that stays.
+
+A call is known by its key, its caller, its server, its tool and its arguments, all of it as one hash. Answers are kept
+whole, or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+if TYPE_CHECKING:
+    import sqlite3
+
+DAY: Final = 86_400.0
+_MOST: Final = 10_000
+_MOST_BYTES: Final = 32_000_000
+LARGEST: Final = 1_000_000
+"""How many bytes of an answer are kept; of a larger one only that it was given."""
+_VERSION: Final = 1
+_MARK: Final = 0x6661696C  # "fail", as SQLite keeps whose file it is
+
+
+class BadState(ValueError):
+    """Why a file of keys cannot be used: one line that says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is known of a key.
+
+    call: the hash of the call that it was used for. answer: its result as JSON; None where it is not there.
+    state: `running`, `done`, or `lost` for a call that began and whose end nobody saw.
+    """
+
+    call: str
+    state: str
+    answer: bytes | None = None
+
+
+class Keys(Protocol):
+    """A place for keys."""
+
+    def begin(self, key: str, call: str) -> Kept | None:
+        """Claim a key for a call, or give what is known of it."""
+
+    def finish(self, key: str, answer: bytes | None) -> None:
+        """Keep how the call was answered; None where that is not kept."""
+
+    def lose(self, key: str) -> None:
+        """Nobody will know how the call ended."""
+
+    def forget(self, key: str) -> None:
+        """The call did nothing: the next one is the first."""
+
+
+def named(key: str, caller: str | None, server: str) -> str:
+    """A key as it is kept: nobody else's, and of no use to whoever reads the file."""
+    return _hash([key, caller, server])
+
+
+def call_of(tool: str, arguments: Mapping[str, Any]) -> str:
+    return _hash([tool, arguments])
+
+
+def _hash(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
+
+
+class KeysInMemory:
+    """As long as the relay runs."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._kept: OrderedDict[str, tuple[float, Kept]] = OrderedDict()
+        self._bytes = 0
+
+    def begin(self, key: str, call: str) -> Kept | None:
+        known = self._kept.get(key)
+        if known is not None and (known[1].state == "running" or known[0] > self._clock()):
+            return known[1]
+        self._put(key, Kept(call, "running"))
+        return None
+
+    def finish(self, key: str, answer: bytes | None) -> None:
+        if key in self._kept:
+            self._put(key, Kept(self._kept[key][1].call, "done", answer))
+
+    def lose(self, key: str) -> None:
+        if key in self._kept:
+            self._put(key, Kept(self._kept[key][1].call, "lost"))
+
+    def forget(self, key: str) -> None:
+        self._drop(key)
+
+    def _put(self, key: str, kept: Kept) -> None:
+        self._drop(key)
+        self._kept[key] = self._clock() + DAY, kept
+        self._bytes += len(kept.answer or b"")
+        while len(self._kept) > _MOST or self._bytes > _MOST_BYTES:
+            # The oldest that has ended: what is running is never forgotten.
+            oldest = next((each for each, (_, old) in self._kept.items() if old.state != "running"), None)
+            if oldest is None:
+                break
+            self._drop(oldest)
+
+    def _drop(self, key: str) -> None:
+        _, kept = self._kept.pop(key, (0.0, None))
+        self._bytes -= len(kept.answer or b"") if kept is not None else 0
+
+
+class KeysInFile:
+    """In a SQLite file of one's own, which outlives the relay and may be shared by several."""
+
+    def __init__(self, path: str, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._owner = os.urandom(8).hex()
+        self._path = Path(path)
+        self._db = _opened(self._path)
+        # Whose calls are still running is told by a lock that the system takes away with the process.
+        self._lock = _lock(self._file_of(self._owner))
+
+    def begin(self, key: str, call: str) -> Kept | None:
+        now = self._clock()
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute("DELETE FROM calls WHERE state != 'running' AND expires <= ?", (now,))
+            row = self._db.execute("SELECT call, state, owner, answer FROM calls WHERE key = ?", (key,)).fetchone()
+            if row is None:
+                values = (key, call, "running", self._owner, None, now + DAY)
+                self._db.execute("INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?)", values)
+                self._shorten()
+                return None
+            known, state, owner, answer = row
+            if state == "running" and owner != self._owner and not self._lives(owner):
+                self._db.execute("UPDATE calls SET state = 'lost', expires = ? WHERE key = ?", (now + DAY, key))
+                state = "lost"
+            return Kept(known, state, answer)
+
+    def finish(self, key: str, answer: bytes | None) -> None:
+        with self._db:
+            self._db.execute(
+                "UPDATE calls SET state = 'done', answer = ?, expires = ? WHERE key = ?",
+                (answer, self._clock() + DAY, key),
+            )
+
+    def lose(self, key: str) -> None:
+        with self._db:
+            changes = (self._clock() + DAY, key)
+            self._db.execute("UPDATE calls SET state = 'lost', expires = ? WHERE key = ?", changes)
+
+    def forget(self, key: str) -> None:
+        with self._db:
+            self._db.execute("DELETE FROM calls WHERE key = ?", (key,))
+
+    def close(self) -> None:
+        self._db.close()
+        if self._lock is not None:
+            os.close(self._lock)
+        self._file_of(self._owner).unlink(missing_ok=True)
+
+    def _shorten(self) -> None:
+        (count,) = self._db.execute("SELECT count(*) FROM calls").fetchone()
+        if count > _MOST:
+            self._db.execute(
+                "DELETE FROM calls WHERE key IN "
+                "(SELECT key FROM calls WHERE state != 'running' ORDER BY expires LIMIT ?)",
+                (count - _MOST,),
+            )
+
+    def _lives(self, owner: str) -> bool:
+        file = self._file_of(owner)
+        if not file.exists():
+            return False
+        lock = _lock(file)
+        if lock is None:
+            return True
+        os.close(lock)
+        file.unlink(missing_ok=True)
+        return False
+
+    def _file_of(self, owner: str) -> Path:
+        return self._path.with_name(f"{self._path.name}-running-{owner}")
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    import sqlite3
+
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        with closing(os.fdopen(handle, "rb")):
+            about = os.fstat(handle)
+            if hasattr(os, "getuid") and about.st_uid != os.getuid():
+                raise BadState(f"{path} belongs to another user; name a file of your own with --state")
+            if not stat.S_ISREG(about.st_mode):
+                raise BadState(f"{path} is no file; name one with --state")
+            os.fchmod(handle, 0o600)
+    except OSError as problem:
+        raise BadState(f"cannot open {path}: {problem.strerror or problem}; name another file with --state") from None
+    db = sqlite3.connect(path, timeout=30.0, isolation_level=None)
+    try:
+        (mark,), (version,) = (db.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version"))
+        is_new = (mark, version) == (0, 0) and not db.execute("SELECT 1 FROM sqlite_master").fetchone()
+        if not is_new and mark != _MARK:
+            raise BadState(f"{path} is no file of failwell's keys; name another one with --state")
+        if not is_new and version != _VERSION:
+            raise BadState(f"{path} is of another version ({version}) of failwell; move it away, or name another file")
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute(
+            "CREATE TABLE IF NOT EXISTS calls (key TEXT PRIMARY KEY, call TEXT NOT NULL, state TEXT NOT NULL, "
+            "owner TEXT NOT NULL, answer BLOB, expires REAL NOT NULL) WITHOUT ROWID"
+        )
+        db.execute(f"PRAGMA application_id = {_MARK}")
+        db.execute(f"PRAGMA user_version = {_VERSION}")
+    except sqlite3.DatabaseError as problem:
+        db.close()
+        raise BadState(f"{path} is no file of failwell's keys ({problem}); name another one with --state") from None
+    except BadState:
+        db.close()
+        raise
+    return db
+
+
+def _lock(file: Path) -> int | None:
+    """A lock on a file, held while it is open; None if somebody else has it."""
+    handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+    with suppress(ImportError):
+        import fcntl
+
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(handle)
+            return None
+    return handle

@@ -1,0 +1,122 @@
+"""What is under way between a client and a server, and the ways out: what all who stand at the desk share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from itertools import count
+from typing import Any, Final
+
+from failwell.recovery import Watch
+
+from .actions import Action, Note, Options, ToClient, ToServer
+from .listing import Listing
+from .messages import Message, key_of, with_id, written
+from .request import Request
+from .session import Session
+from .timers import Timers
+
+_MOST_HELD: Final = 10_000
+
+
+class Traffic:
+    """The requests of both sides that have no answer yet, and what is to be done next."""
+
+    def __init__(self, options: Options, clock: Watch) -> None:
+        self.options = options
+        self.clock = clock
+        self.session = Session()
+        self.listing = Listing(trusted=options.trusted, reads=options.reads)
+        self.timers = Timers()
+        self.out: list[Action] = []
+        self.pending: dict[bytes, Request] = {}
+        """Requests that are with the server, by the id it knows them by."""
+        self.own: dict[bytes, Callable[[Message], None]] = {}
+        """Our own requests that are with the server, and who takes the answer."""
+        self.held: list[Request | bytes] = []
+        """What waits for the server to be there, in order."""
+        self.unlisted: list[Request] = []
+        """Calls that wait for the list of the tools."""
+        self.repeating: set[Request] = set()
+        """Calls that wait for their time to be made again."""
+        self.asked: dict[bytes, Any] = {}
+        """What the server asks of the client, by the id the client knows it by, with the server's own."""
+        self.stale: set[bytes] = set()
+        """What a server that is gone asked of the client."""
+        self.state = "off"
+        """`off`, `starting`, `up`, `down`, or `pausing` before it is started again."""
+        self.life: object = None
+        """Another one for each server that was started."""
+        self.has_answered = False
+        self.has_worked = False
+        """Whether this server has done anything that it was asked to."""
+        self.is_anew = False
+        """Whether this server was started anew, and no answer has said so yet."""
+        self.is_ending = False
+        self.called_at = 0.0
+        self.wake: Callable[[], None] = _nothing
+        """See to it that there is a server."""
+        self.sent: Callable[[Request], None] = _nothing
+        """A call is with the server."""
+        self._nonce = os.urandom(4).hex()
+        self._count = count(1)
+        self._noticed: set[str] = set()
+
+    def after(self, seconds: float, due: Callable[[], None]) -> None:
+        """Do something later."""
+        self.timers.at(self.clock.monotonic() + seconds, due)
+
+    def tell(self, frame: bytes) -> None:
+        self.out.append(ToClient(frame))
+
+    def pass_on(self, frame: bytes) -> None:
+        """Send something that nobody waits for to the server, now or when it is there."""
+        if self.state == "up":
+            self.out.append(ToServer(frame))
+        elif len(self.held) < _MOST_HELD and b'"notifications/initialized"' not in frame:
+            self.held.append(frame)
+
+    def new_id(self) -> str:
+        return f"failwell-{self._nonce}-{next(self._count)}"
+
+    def ask(self, method: str, params: Any, then: Callable[[Message], None], *, raw: bool = False) -> bytes:
+        """Ask the server something on our own account."""
+        id = self.new_id()
+        message = (
+            {"jsonrpc": "2.0", "method": method, "params": params} if raw else self.session.request(method, params)
+        )
+        self.own[key_of(id)] = then
+        self.out.append(ToServer(written({**message, "id": id})))
+        return key_of(id)
+
+    def once(self, what: str, line: str, *, loud: bool = False) -> None:
+        """Say something once: it would be said of every message."""
+        if what not in self._noticed:
+            self._noticed.add(what)
+            self.out.append(Note(line, loud))
+
+    def taken(self) -> list[Action]:
+        out, self.out = self.out, []
+        return out
+
+    def forward(self, request: Request) -> None:
+        if self.state != "up":
+            if len(self.held) < _MOST_HELD:
+                self.held.append(request)
+            self.wake()
+            return
+        frame = request.frame
+        key = request.own_key
+        if request.is_again or key in self.pending:
+            id = self.new_id()
+            key, frame = key_of(id), with_id(frame, request.message, id)
+        request.key = key
+        self.pending[key] = request
+        if request.run is not None:
+            request.run.sending()
+            self.sent(request)
+        self.out.append(ToServer(frame, request))
+
+
+def _nothing(*_: object) -> None:
+    """Nobody listens yet."""

@@ -1,0 +1,113 @@
+"""One server, wrapped: the process first, since starting it is what takes the time, then all the rest."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from .actions import Note, Options
+
+if TYPE_CHECKING:
+    from .injection import Injected
+    from .pipes import Pipes
+    from .record import Record
+    from .threads import Threads
+
+BY_THREADS: Final = "FAILWELL_WRAP_THREADS"
+"""Set to 1, the relay has a thread for each pipe, as it has on Windows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapping:
+    """What is started, and how it is wrapped."""
+
+    command: Sequence[str]
+    env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    cwd: str | None = None
+    options: Options = field(default_factory=Options)
+    loud: bool = False
+    record: Record | None = None
+    """Where the frames are written down."""
+    inject: Sequence[Injected] = ()
+
+
+def wrap(wrapping: Wrapping) -> int:
+    """Relay between standard input and output and the server, until one of them is gone; the exit code."""
+    from .processes import CannotStart, Child, Warden, command_line
+
+    mark = f"{os.getpid()}-{os.urandom(8).hex()}"
+    named = command_line(wrapping.command)
+    options = replace(wrapping.options, command=named)
+    # Windows cannot fork, and cannot poll pipes.
+    by_threads = not hasattr(os, "fork") or os.environ.get(BY_THREADS) == "1"
+    warden = None if by_threads else Warden(mark)
+    child = None
+    if not options.lazy and warden is not None:
+        try:
+            child = Child(wrapping.command, wrapping.env, wrapping.cwd, mark)
+            warden.knows(child.pid)
+        except CannotStart:
+            # Said once more when the desk wants it started.
+            child = None
+    from .clock import SystemClock
+    from .desk import Desk
+    from .injection import Injection
+    from .memory import keep, place_of, recall
+
+    desk = Desk(options, SystemClock(), random.random)
+    memory = place_of(wrapping.command, wrapping.cwd, os.environ) if options.lazy else None
+    if memory is not None:
+        recall(memory, desk.session, desk.listing)
+
+    def say(note: Note) -> None:
+        if note.loud or wrapping.loud:
+            print(f"failwell: {note.line}", file=sys.stderr, flush=True)
+
+    relay: Pipes | Threads
+    if by_threads:
+        from .threads import Threads
+
+        given = (desk, wrapping.command, wrapping.env, wrapping.cwd)
+        relay = Threads(*given, say=say, mark=mark, witness=wrapping.record)
+    else:
+        from .pipes import Pipes
+
+        relay = Pipes(
+            desk,
+            wrapping.command,
+            wrapping.env,
+            wrapping.cwd,
+            say=say,
+            child=child,
+            mark=mark,
+            warden=warden,
+            witness=wrapping.record,
+            injection=Injection(wrapping.inject) if wrapping.inject else None,
+        )
+    try:
+        return relay.run()
+    finally:
+        if wrapping.record is not None:
+            wrapping.record.close()
+        if memory is not None:
+            keep(memory, desk.session, desk.listing)
+
+
+def replay(path: str) -> int:
+    """Answer standard input from a record, as far as masking allows; the exit code. It raises `BadRecord`."""
+    from .record import BadRecord, Replay
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            server = Replay(file)
+    except (OSError, UnicodeDecodeError) as problem:
+        raise BadRecord(f"cannot read {path}: {problem}") from None
+    for line in sys.stdin.buffer:
+        for frame in server.answer(line):
+            sys.stdout.buffer.write(frame)
+        sys.stdout.buffer.flush()
+    return 0

@@ -1,0 +1,168 @@
+"""`failwell adopt` and `--config`: the files that people have, changed in one place and nowhere else."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from failwell.cli import main
+from failwell.relay import adoption, config
+
+RELAY = ["/opt/failwell"]
+CLAUDE = """\
+{
+  "mcpServers": {
+    "files": {
+      "command": "npx",
+      "args": ["-y", "@modelcontextprotocol/server-filesystem", "/data"],
+      "env": {"TOKEN": "s3cret-value"}
+    },
+    "plain": {"command": "uvx"},
+    "web": {"type": "http", "url": "https://x/mcp", "headers": {"Authorization": "Bearer s3cret-value"}}
+  },
+  "other": 1
+}
+"""
+VSCODE = """\
+{
+  // my servers
+  "servers": {
+    "db": {
+      "type": "stdio", /* local */
+      "command": "node",
+      "args": [
+        "db.js",
+      ],
+    },
+  },
+}
+"""
+
+
+def test_claudes_file() -> None:
+    made = adoption.adopted(CLAUDE, RELAY)
+    assert made.text == CLAUDE.replace(
+        '"command": "npx",\n      "args": ["-y"',
+        '"command": "/opt/failwell",\n      "args": ["wrap", "--", "npx", "-y"',
+    ).replace('"command": "uvx"', '"command": "/opt/failwell", "args": ["wrap", "--", "uvx"]')
+    assert made.changed == ("files", "plain")
+    assert made.left == (("web", "it is no server on stdio"),)
+
+
+def test_the_file_of_vs_code_with_comments_and_commas() -> None:
+    made = adoption.adopted(VSCODE, RELAY)
+    assert made.text == VSCODE.replace('"node"', '"/opt/failwell"').replace(
+        '"db.js"', '"wrap", "--", "node",\n        "db.js"'
+    )
+    assert adoption.returned(made.text).text == VSCODE
+
+
+def test_projects_of_claude_code_and_settings_of_vs_code() -> None:
+    text = json.dumps(
+        {
+            "projects": {"/a": {"mcpServers": {"x": {"command": "a", "args": []}}}},
+            "mcp": {"servers": {"y": {"command": "b", "args": ["1"]}}},
+        }
+    )
+    made = adoption.adopted(text, [*RELAY, "-m", "failwell"])
+    assert made.changed == ("y", "x")
+    assert json.loads(made.text)["mcp"]["servers"]["y"]["args"] == ["-m", "failwell", "wrap", "--", "b", "1"]
+    assert json.loads(adoption.returned(made.text).text) == json.loads(text)
+
+
+@pytest.mark.parametrize("text", [CLAUDE, VSCODE, CLAUDE.replace("\n", "\r\n")])
+def test_wrapping_twice_changes_nothing(text: str) -> None:
+    once = adoption.adopted(text, RELAY)
+    twice = adoption.adopted(once.text, ["/elsewhere/failwell"])
+    assert (twice.text, twice.changed) == (once.text, ())
+
+
+@pytest.mark.parametrize("text", [CLAUDE, VSCODE, '{"mcpServers":{"a":{"command":"x","args":[ ]}}}'])
+def test_undo_gives_the_old_file_back_byte_for_byte_with_its_mode(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_bytes(text.encode())
+    file.chmod(0o640)
+    adoption.write(file, RELAY)
+    assert file.read_text("utf-8") == adoption.adopted(text, RELAY).text
+    backup = tmp_path / "mcp.json.before-failwell"
+    assert backup.read_bytes() == text.encode()
+    assert [oct(each.stat().st_mode & 0o777) for each in (file, backup)] == ["0o640", "0o640"]
+    adoption.undo(file, ["/elsewhere/failwell"])
+    assert file.read_bytes() == text.encode()
+    assert [each.name for each in tmp_path.iterdir()] == ["mcp.json"]
+
+
+def test_undo_of_a_file_that_was_edited_takes_off_only_the_wrapping(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text(CLAUDE, "utf-8")
+    adoption.write(file, RELAY)
+    file.write_text(file.read_text("utf-8").replace('"/data"', '"/data", "/more"'), "utf-8")
+    adoption.undo(file, RELAY)
+    assert file.read_text("utf-8") == CLAUDE.replace('"/data"', '"/data", "/more"').replace(
+        '"command": "uvx"', '"command": "uvx", "args": []'
+    )
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    real = tmp_path / "real.json"
+    real.write_text(CLAUDE, "utf-8")
+    link = tmp_path / "mcp.json"
+    link.symlink_to(real)
+    adoption.write(link, RELAY)
+    assert link.is_symlink()
+    assert '"wrap"' in real.read_text("utf-8")
+
+
+def test_what_is_printed_holds_no_values_of_variables_and_headers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text(CLAUDE, "utf-8")
+    assert main(["adopt", str(file)]) == 0
+    out, err = capsys.readouterr()
+    assert '"wrap", "--", "npx"' in out
+    assert '"TOKEN": "(kept)"' in out
+    assert "s3cret" not in out + err
+    assert file.read_text("utf-8") == CLAUDE
+    assert os.path.isabs(json.loads(out)["mcpServers"]["files"]["command"])
+
+
+def test_a_server_is_taken_from_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    text = CLAUDE.replace('"/data"', '"${HOME}/x", "${NOPE:-y}"').replace("s3cret-value", "${env:PASS}")
+    file.write_text(text, "utf-8")
+    found = config.server(str(file), "files", {"HOME": "/me", "PASS": "p"})
+    assert found.command == ["npx", "-y", "@modelcontextprotocol/server-filesystem", "/me/x", "y"]
+    assert found.env == {"HOME": "/me", "PASS": "p", "TOKEN": "p"}
+    file.write_text(adoption.adopted(text, RELAY).text, "utf-8")
+    assert config.server(str(file), "plain", {}).command == ["uvx"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "line"),
+    [
+        (CLAUDE, "fles", "names no server 'fles'; did you mean 'files'?"),
+        (CLAUDE, None, "names several servers, so say which: files, plain, web"),
+        (CLAUDE, "web", "web in {file} is no server on stdio; only those can be wrapped so far"),
+        ("{}", None, "names no server: it has neither mcpServers nor servers"),
+        ('{"mcpServers": {"a": }}', None, "is no JSON: a value is missing in line 1"),
+        ("[1]", None, "holds no object with servers"),
+        ('{"servers": {"a": {"command": "x", "args": ["${input:key}"]}}}', None, "which only VS Code asks for"),
+    ],
+)
+def test_a_file_that_is_of_no_use_says_why_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, name: str | None, line: str
+) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text(text, "utf-8")
+    assert main(["wrap", "--config", str(file), *([name] if name else [])]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert line.format(file=file) in said
+
+
+def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["adopt", str(tmp_path / "no.json")]) == 2
+    assert capsys.readouterr().err == f"failwell: there is no file {tmp_path / 'no.json'}\n"

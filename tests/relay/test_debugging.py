@@ -1,0 +1,137 @@
+"""For those who debug: records that are played again, faults on purpose, a table that lives, schemas that are mended."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from desk_table import TOOLS, Table, frame, result
+from wrapped import Wrapped
+
+from failwell.cli import main
+from failwell.formats import META_KEY
+from failwell.observe import CallEvent
+from failwell.relay import record, watching
+from failwell.relay.tool_schemas import is_sound, listed
+
+
+def test_a_record_is_private_guarded_and_played_again(tmp_path: Path) -> None:
+    file = tmp_path / "record.jsonl"
+    with Wrapped(tmp_path / "ledger", "--record", str(file)) as server:
+        listing = server.ask(1, "tools/list")
+        paid = server.call(2, "pay_invoice", id="a", password="hunter2secret", note="postgres://u:hunter2secret@h/d")
+    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    assert "private" in rows[0]["note"]
+    assert oct(file.stat().st_mode & 0o777) == "0o600"
+    assert "hunter2secret@h" not in file.read_text("utf-8")
+    assert {row.get("side") for row in rows[1:]} == {"client", "server", "to client", "to server"}
+    replay = record.Replay(file.read_text("utf-8").splitlines())
+    (again,) = replay.answer(frame({"jsonrpc": "2.0", "id": 77, "method": "tools/list"}))
+    assert json.loads(again) == {**listing, "id": 77}
+    (unknown,) = replay.answer(frame({"jsonrpc": "2.0", "id": 78, "method": "prompts/list"}))
+    assert json.loads(unknown)["error"]["message"] == "The record has no answer to this prompts/list."
+    with Wrapped(tmp_path / "ledger", "--replay", str(file), command=()) as server:
+        assert server.call(
+            5, "pay_invoice", id="a", password="hunter2secret", note="postgres://u:hunter2secret@h/d"
+        ) == {
+            **paid,
+            "id": 5,
+        }
+
+
+@pytest.mark.parametrize("option", ["--record", "--replay"])
+def test_a_record_follows_no_link_and_a_broken_one_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "elsewhere")
+    command = ["--", "true"] if option == "--record" else []
+    assert main(["wrap", option, str(link), *command]) == 2
+    assert not (tmp_path / "elsewhere").exists()
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_faults_on_purpose_are_met_as_real_ones_are(tmp_path: Path) -> None:
+    faults = ["pay_invoice=crash@after", "get_invoice=text:Error: 503 Service Unavailable", "say=twice"]
+    options = [part for fault in faults for part in ("--inject", fault)]
+    with Wrapped(tmp_path / "ledger", *options) as server:
+        told = server.call(1, "pay_invoice", id="x")["result"]
+        assert told["_meta"][META_KEY]["effect"] == "unknown"
+        assert server.text(2, "get_invoice", id="x") == "1"
+        assert server.call(3, "say")["id"] == 3
+        assert server.call(4, "say")["id"] == 4
+        assert server.done() == ["x"]
+
+
+def test_a_fault_that_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["wrap", "--inject", "pay=explode", "--", "true"]) == 2
+    assert "it looks like pay=crash@after" in capsys.readouterr().err
+
+
+def test_each_call_that_ends_is_an_event_and_a_row_of_the_table() -> None:
+    events: list[CallEvent] = []
+    drawn = io.StringIO()
+    watch = watching.Watch(drawn, clock=lambda: 0.0)
+    table = Table(hooks=(events.append, watch))
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    table.server(result(1, "Error: 503 Service Unavailable", is_error=True))
+    table.passes(30)
+    table.server(result(table.heard()[-1]["id"], "paid"))
+    table.call(2, "pay", {"invoice_id": "i"})
+    table.server(result(2, "Error: 503 Service Unavailable", is_error=True))
+    assert [(each.tool, each.ok, each.attempts, each.client) for each in events] == [
+        ("get_invoice", True, 2, "claude-code/2"),
+        ("pay", False, 1, "claude-code/2"),
+    ]
+    assert [line.split() for line in watch.table()[1:]] == [
+        ["get_invoice", "1", "0", "1", "0", "30000.0"],
+        ["pay", "1", "1", "0", "1", "0.0", "UNAVAILABLE"],
+    ]
+
+
+def test_watch_needs_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["wrap", "--watch", "--", "true"]) == 2
+    assert capsys.readouterr().err == "failwell: --watch draws on a terminal, and stderr is none\n"
+
+
+BROKEN: list[dict[str, Any]] = [
+    {"name": "no_schema"},
+    {"name": "union", "inputSchema": {"anyOf": [{"properties": {"a": {"type": "array"}}}], "required": ["a", "zz"]}},
+    {"name": "old", "inputSchema": {"type": "object", "properties": {"n": {"minimum": 1, "exclusiveMinimum": True}}}},
+    {"name": "bad name!", "inputSchema": {"type": "object", "properties": {}}},
+]
+
+
+def test_schemas_that_apis_of_models_refuse_are_mended_or_left_out() -> None:
+    assert all(map(is_sound, TOOLS))
+    assert [tool["inputSchema"] for tool in listed(BROKEN, "fix")] == [
+        {"type": "object", "properties": {}},
+        {"type": "object", "properties": {"a": {"type": "array", "items": {}}}, "required": ["a"]},
+        {"type": "object", "properties": {"n": {"exclusiveMinimum": 1}}},
+    ]
+    assert all(map(is_sound, listed(BROKEN, "fix")))
+    assert listed([*TOOLS, *BROKEN], "drop") == TOOLS
+
+
+@pytest.mark.parametrize(("mend", "count"), [("keep", 6), ("fix", 5), ("drop", 2)])
+def test_the_list_is_changed_only_where_that_was_asked_for(mend: str, count: int) -> None:
+    table = Table(connected=False, mend=mend)
+    table.client(table.request(1, "tools/list"))
+    sent = frame({"jsonrpc": "2.0", "id": 1, "result": {"tools": [*TOOLS, *BROKEN], "ttlMs": 5}})
+    table.server(sent)
+    assert (table.frames == [sent]) is (mend == "keep")
+    (told,) = table.told()
+    assert (len(told["result"]["tools"]), told["result"]["ttlMs"]) == (count, 5)
+
+
+def test_the_relay_imports_no_sdk_and_nothing_that_draws() -> None:
+    code = "import sys; import failwell.cli.wrap, failwell.relay.desk, failwell.relay.pipes; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ))
+    loaded = {name.partition(".")[0] for name in run.stdout.split()}
+    assert loaded.isdisjoint({"mcp", "mcp_types", "rich", "pydantic", "fastmcp", "anyio", "asyncio", "jsonschema"})

@@ -1,0 +1,392 @@
+"""A failed call leaves with the words that make a model recover, and with what the server sent."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from desk_table import TOOLS, Table, frame, result
+
+from failwell.formats import META_KEY, keys
+
+
+def failing(text: str, *, tool: str = "get_invoice", **options: Any) -> tuple[Table, dict[str, Any]]:
+    """What the client is told of a call that the server answered with this error."""
+    table = Table(**options)
+    table.call(9, tool, {"invoice_id": "inv_1"})
+    table.server(result(9, text, is_error=True))
+    (told,) = table.told()
+    assert told["id"] == 9
+    answer: dict[str, Any] = told["result"]
+    return table, answer
+
+
+def test_words_become_words_that_say_what_to_do() -> None:
+    _, answer = failing("Error executing tool get_invoice: Invoice inv_1 not found", tool="get_invoice")
+    sent = frame(result(9, "Error executing tool get_invoice: Invoice inv_1 not found", is_error=True)).decode().strip()
+    assert answer["content"] == [
+        {"type": "text", "text": "Invoice inv_1 not found. Look for another one; the same call will fail again."}
+    ]
+    assert answer["isError"] is True
+    assert answer["_meta"][keys.ORIGINAL] == {"frame": sent}
+    error = answer["_meta"][META_KEY]
+    assert (error["code"], error["standing"], error["tool"]) == ("NOT_FOUND", "quoted", "get_invoice")
+
+
+def test_without_the_original_there_is_none() -> None:
+    _, answer = failing("Invoice inv_1 not found", keep_original=False)
+    assert list(answer["_meta"]) == [META_KEY]
+
+
+def test_an_original_with_a_secret_is_guarded_and_says_so() -> None:
+    _, answer = failing("Login failed for postgres://app:hunter2secret@db/main")
+    kept = answer["_meta"][keys.ORIGINAL]
+    assert kept["redacted"] is True
+    assert "hunter2secret" not in json.dumps(answer)
+
+
+def test_a_huge_original_is_not_sent_twice() -> None:
+    _, answer = failing("x" * 100_000)
+    assert answer["_meta"][keys.ORIGINAL] == {"cut": 100_100}
+
+
+def test_stack_traces_and_paths_go_and_what_was_sent_stays() -> None:
+    text = (
+        "Error: cannot open /srv/shop/data/inv.db for /home/me/inv_1.pdf\n"
+        "    at Foo.bar (/srv/node/x.js:10:3)\n    at async Z (/srv/node/y.js:1:1)"
+    )
+    table = Table(validate="off")
+    table.call(9, "get_invoice", {"invoice_id": "/home/me/inv_1.pdf"})
+    table.server(result(9, text, is_error=True))
+    words = table.told()[0]["result"]["content"][0]["text"]
+    assert words.startswith("cannot open …/inv.db for /home/me/inv_1.pdf")
+    assert "x.js" not in words
+
+
+def test_a_write_that_failed_in_words_may_have_been_done() -> None:
+    table, answer = failing("Error: 503 Service Unavailable", tool="pay")
+    assert answer["content"][0]["text"] == (
+        "pay failed part-way (503 Service Unavailable), so it may have been done already. Next: call get_invoice with "
+        '{"invoice_id":"inv_1"} to see whether it was.'
+    )
+    assert answer["_meta"][META_KEY]["effect"] == "unknown"
+    table.passes(1000)
+    assert [each["method"] for each in table.heard()] == ["tools/call"]
+
+
+def test_the_output_of_what_failed_part_way_is_kept() -> None:
+    output = "Command failed with exit code 1\n" + "line of output\n" * 60
+    _, answer = failing(output, tool="pay")
+    words = answer["content"][0]["text"]
+    assert words.startswith("pay failed part-way (Command failed with exit code 1")
+    assert words.endswith("line of output\n")
+
+
+def test_pictures_data_and_meta_of_the_server_stay() -> None:
+    table = Table()
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    picture = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
+    sent = {
+        "content": [{"type": "text", "text": "Invoice i not found"}, picture, {"type": "text", "text": "See the log."}],
+        "isError": True,
+        "structuredContent": {"near": ["inv_2"]},
+        "_meta": {"vendor/x": 1},
+        "vendor": True,
+    }
+    table.server({"jsonrpc": "2.0", "id": 1, "result": sent})
+    answer = table.told()[0]["result"]
+    assert "See the log." in answer["content"][0]["text"]
+    assert answer["content"][1:] == [picture]
+    assert (answer["structuredContent"], answer["_meta"]["vendor/x"], answer["vendor"]) == (
+        {"near": ["inv_2"]},
+        1,
+        True,
+    )
+
+
+@pytest.mark.parametrize("modern", [False, True])
+def test_a_protocol_error_becomes_a_result_that_the_model_sees(modern: bool) -> None:
+    table = Table(modern=modern)
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    table.server({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": "Invoice i not found"}})
+    answer = table.told()[0]["result"]
+    assert answer["content"][0]["text"] == "Invoice i not found. Look for another one; the same call will fail again."
+    assert answer.get("resultType") == ("complete" if modern else None)
+
+
+def test_a_failure_in_our_own_words_passes_as_it_came() -> None:
+    table = Table()
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    canonical = {"failwell": 1, "code": "NOT_FOUND", "kind": "not_found", "message": "No invoice i."}
+    sent = result(1, "No invoice i. Call list_invoices.", is_error=True)
+    sent["result"]["_meta"] = {META_KEY: canonical}
+    table.server(frame(sent))
+    assert table.frames == [frame(sent)]
+
+
+@pytest.mark.parametrize(
+    ("format", "start"),
+    [("typed", '{"type":"NOT_FOUND"'), ("xml", '<tool_error code="NOT_FOUND"')],
+)
+def test_the_failure_leaves_in_the_chosen_format(format: str, start: str) -> None:
+    _, answer = failing("Invoice inv_1 not found", format=format)
+    assert any(block["text"].replace(": ", ":").startswith(start) for block in answer["content"])
+    assert answer["_meta"][META_KEY]["code"] == "NOT_FOUND"
+
+
+def test_wrong_arguments_get_the_words_of_the_tools_own_schema() -> None:
+    text = (
+        "Error executing tool pay: 1 validation error for payArguments\ninvoice_id\n  Field required [type=missing, "
+        "input_value={}, input_type=dict]\n    For further information visit https://errors.pydantic.dev/2.14/v/missing"
+    )
+    table = Table(validate="off")
+    table.call(1, "pay", {})
+    table.server(result(1, text, is_error=True))
+    answer = table.told()[0]["result"]
+    error = answer["_meta"][META_KEY]
+    assert (error["effect"], error["fields"][0]["path"]) == ("none", ["invoice_id"])
+    assert "pydantic.dev" not in answer["content"][0]["text"]
+
+
+# Failures that are sent as successes
+
+
+def test_a_plain_failure_sent_as_a_success_is_marked_and_stays_whole() -> None:
+    table = Table()
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    sent = {"content": [{"type": "text", "text": "Error: connect ECONNREFUSED 127.0.0.1:6379"}], "vendor": 1}
+    table.server({"jsonrpc": "2.0", "id": 1, "result": sent})
+    (told,) = table.told()
+    answer = told["result"]
+    assert answer["isError"] is True
+    assert answer["content"][0] == sent["content"][0]
+    assert answer["vendor"] == 1
+    assert answer["_meta"][META_KEY]["standing"] == "quoted"
+    table.heard()
+    table.passes(1000)
+    assert table.heard() == []
+
+
+def test_a_marked_success_of_a_write_may_have_been_done_and_stops_no_later_call() -> None:
+    table = Table()
+    for id in range(4):
+        table.call(id, "pay", {"invoice_id": "i"})
+        table.server(result(id, "Error: connect ECONNREFUSED 127.0.0.1:6379"))
+    told = table.told()
+    assert len(table.heard()) == 4
+    assert {each["result"]["content"][1]["text"] for each in told} == {
+        "pay failed part-way (connect ECONNREFUSED 127.0.0.1:6379), so it may have been done already. Next: call get_invoice "
+        'with {"invoice_id":"i"} to see whether it was.'
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "There were 3 errors in the log: timeout",
+        "The function raises ValueError: bad input when x is None.",
+        '{"errors": [], "data": 1}',
+        "User 7 not found",
+    ],
+)
+def test_an_answer_that_speaks_of_errors_passes_as_it_came(text: str) -> None:
+    table = Table()
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    table.server(frame(result(1, text)))
+    assert table.frames == [frame(result(1, text))]
+
+
+def test_with_strict_success_a_success_is_one() -> None:
+    table = Table(mark_successes=False)
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    sent = frame(result(1, "Error: connect ECONNREFUSED 127.0.0.1:6379"))
+    table.server(sent)
+    assert table.frames == [sent]
+
+
+# What is prevented
+
+
+def test_arguments_that_the_schema_refuses_never_reach_the_server() -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice": "inv_1"})
+    answer = table.told()[0]["result"]
+    assert table.heard() == []
+    error = answer["_meta"][META_KEY]
+    assert (error["effect"], error["delivery"]) == ("none", "never_sent")
+    assert [each["path"] for each in error["fields"]] == [["invoice_id"], []]
+    assert "invoice_id" in answer["content"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "arguments", "sent"),
+    [
+        ("auto", {"invoice_id": "i", "amount": "5"}, True),
+        ("on", {"invoice_id": "i", "amount": "5"}, False),
+        ("auto", {"invoice_id": "i", "amount": [5]}, False),
+        ("auto", {"invoice_id": "i", "dry_run": True}, False),
+        ("off", {}, True),
+    ],
+)
+def test_what_a_server_might_take_is_sent(mode: str, arguments: dict[str, Any], sent: bool) -> None:
+    table = Table(validate=mode)
+    table.call(1, "pay", arguments)
+    assert bool(table.heard()) is sent
+
+
+def test_a_misspelt_tool_is_told_with_the_nearest_one() -> None:
+    table = Table()
+    table.call(1, "get_invoce", {"invoice_id": "i"})
+    assert (
+        table.told()[0]["result"]["content"][0]["text"] == "There is no tool 'get_invoce'. Did you mean 'get_invoice'?"
+    )
+    assert table.heard() == []
+    table.call(2, "restart_reactor", {})
+    assert [each["id"] for each in table.heard()] == [2]
+
+
+def test_a_tool_whose_own_answers_contradict_its_schema_is_given_up() -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    text = "1 validation error for payArguments\ncurrency\n  Field required [type=missing, input_value={}, input_type=dict]"
+    table.server(result(1, text, is_error=True))
+    table.told()
+    table.heard()
+    table.call(2, "pay", {"invoice_id": "i", "currency": "EUR"})
+    assert [each["id"] for each in table.heard()] == [2]
+
+
+def test_tools_are_listed_before_the_first_call_of_a_client_that_does_not() -> None:
+    table = Table(connected=False)
+    table.client(table.request(0, "initialize", {"protocolVersion": "2025-11-25"}))
+    table.server({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": "2025-11-25"}})
+    table.heard()
+    table.call(1, "pay", {"invoice_id": "i"})
+    (first,) = table.heard()
+    table.server({"jsonrpc": "2.0", "id": first["id"], "result": {"tools": TOOLS[:1], "nextCursor": "2"}})
+    (second,) = table.heard()
+    assert second["params"] == {"cursor": "2"}
+    table.server({"jsonrpc": "2.0", "id": second["id"], "result": {"tools": TOOLS[1:]}})
+    assert [each["id"] for each in table.heard()] == [1]
+    assert list(table.desk.listing.known) == ["pay", "get_invoice"]
+
+
+def test_a_server_that_does_not_list_gets_its_calls_all_the_same() -> None:
+    table = Table(connected=False)
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.heard()
+    table.passes(6)
+    assert [each["id"] for each in table.heard()] == [1]
+
+
+# What is repeated
+
+
+def test_a_read_that_fails_in_a_passing_way_is_made_again() -> None:
+    table = Table()
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    table.heard()
+    table.server(result(1, "Error: 503 Service Unavailable", is_error=True))
+    assert table.told() == []
+    table.passes(30)
+    (again,) = table.heard()
+    table.server(result(again["id"], "paid"))
+    assert table.told() == [result(1, "paid")]
+
+
+@pytest.mark.parametrize(
+    ("options", "tool", "made_again"),
+    [
+        ({"trusted": False}, "get_invoice", False),
+        ({"trusted": False, "reads": ("get_*",)}, "get_invoice", True),
+        ({"reads": ("pay",)}, "pay", True),
+    ],
+)
+def test_who_says_that_a_tool_only_reads(options: dict[str, Any], tool: str, made_again: bool) -> None:
+    table = Table(**options)
+    table.call(1, tool, {"invoice_id": "i"})
+    table.heard()
+    table.server(result(1, "Error: 503 Service Unavailable", is_error=True))
+    table.passes(30)
+    assert bool(table.heard()) is made_again
+
+
+def test_a_cancelled_call_is_not_made_again_and_not_answered() -> None:
+    table = Table()
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    table.server(result(1, "Error: 503 Service Unavailable", is_error=True))
+    table.heard()
+    table.client({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+    table.passes(100)
+    assert (table.heard(), table.told()) == ([], [])
+
+
+def test_a_cancellation_names_the_repeat_by_the_id_that_the_server_knows() -> None:
+    table = Table()
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    table.server(result(1, "Error: 503 Service Unavailable", is_error=True))
+    table.heard()
+    table.passes(30)
+    (again,) = table.heard()
+    table.client({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+    assert table.heard()[0]["params"] == {"requestId": again["id"]}
+
+
+def test_the_same_call_that_fails_the_same_way_is_stopped() -> None:
+    table = Table()
+    for id in (1, 2, 3):
+        table.call(id, "get_invoice", {"invoice_id": "nope"})
+        for message in table.heard():
+            table.server(result(message["id"], "Invoice nope not found", is_error=True))
+    texts = [told["result"]["content"][0]["text"] for told in table.told()]
+    assert texts[2].startswith("Not called: the same call failed twice in the same way.")
+    assert table.heard() == []
+
+
+def test_a_hanging_call_is_cancelled_and_answered_and_progress_extends_it() -> None:
+    table = Table(timeout=10.0)
+    table.call(1, "pay", {"invoice_id": "i"}, meta={"progressToken": "t"})
+    table.heard()
+    table.passes(8)
+    table.server(
+        {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": "t", "progress": 1}}
+    )
+    table.told()
+    table.passes(8)
+    assert table.told() == []
+    table.passes(3)
+    cancelled, knock = table.heard()
+    assert (cancelled["method"], cancelled["params"]["requestId"]) == ("notifications/cancelled", 1)
+    assert knock["method"] == "ping"
+    (told,) = table.told()
+    assert told["result"]["_meta"][META_KEY]["effect"] == "unknown"
+    table.server(result(1, "paid after all"))
+    assert table.told() == []
+
+
+def test_a_server_that_is_frozen_is_started_anew_and_one_that_is_busy_is_not() -> None:
+    table = Table(timeout=10.0)
+    for id in (1, 2):
+        table.call(id, "pay", {"invoice_id": f"i{id}"})
+        table.passes(10)
+        knock = table.heard()[-1]
+        assert knock["method"] == "ping"
+        if id == 1:
+            table.server({"jsonrpc": "2.0", "id": knock["id"], "result": {}})
+        table.passes(10)
+    assert table.stops == 1
+
+
+def test_a_tool_that_fails_again_and_again_is_left_alone_until_its_server_is_another_one() -> None:
+    table = Table()
+    for id in range(6):
+        table.call(id, "pay", {"invoice_id": f"i{id}"})
+        for message in table.heard():
+            table.server(result(message["id"], "Error: 503 Service Unavailable", is_error=True))
+    assert table.told()[-1]["result"]["content"][0]["text"].startswith("Not called: pay failed 5 times in a row.")
+    table.died()
+    table.passes(0)
+    table.revive()
+    table.call(7, "pay", {"invoice_id": "i7"})
+    assert [each["method"] for each in table.heard()] == ["tools/call"]

@@ -1,0 +1,288 @@
+"""What an operator can say and set: rules, keys, when the server runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from desk_table import TOOLS, Table, frame, result
+
+from failwell.cli import main
+from failwell.formats import META_KEY, keys
+from failwell.relay import Options, rules, state
+
+KEY = {keys.IDEMPOTENCY_KEY: "k1"}
+
+
+def ruled(tmp_path: Path, text: str) -> rules.Rules:
+    file = tmp_path / "failwell.toml"
+    file.write_text(text, "utf-8")
+    return rules.load(str(file))
+
+
+RULES = """
+[[rules]]
+tool = "pay*"
+text = "quota .* exceeded"
+set = { code = "RATE_LIMITED", suggestion = "Pay by batch.", effect = "none", actions = [{ tool = "get_invoice" }] }
+
+[[rules]]
+code = "NOT_FOUND"
+set = { suggestion = "Ask for the number of the invoice." }
+
+[[rules]]
+tool = "pay"
+timeout = "20m"
+"""
+
+
+def test_a_rule_says_what_the_server_does_not(tmp_path: Path) -> None:
+    table = Table(rules=ruled(tmp_path, RULES))
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    table.server(result(1, "Invoice i not found", is_error=True))
+    table.call(2, "pay", {"invoice_id": "i"})
+    table.heard()
+    table.server(result(2, "daily quota of 5 exceeded", is_error=True))
+    (told,) = table.told()
+    assert told["result"]["content"][0]["text"] == "Invoice i not found. Ask for the number of the invoice."
+    # Its operator says that nothing was done, and that it passes.
+    table.passes(30)
+    (again,) = table.heard()
+    table.server(result(again["id"], "paid"))
+    assert table.told() == [result(2, "paid")]
+
+
+def test_a_tool_may_have_a_time_of_its_own(tmp_path: Path) -> None:
+    table = Table(rules=ruled(tmp_path, RULES), timeout=5.0)
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.passes(600)
+    assert table.told() == []
+    table.passes(601)
+    assert table.told()[0]["result"]["_meta"][META_KEY]["code"] == "TIMEOUT"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("x = ", "is no TOML"),
+        ("a = 1", "has no rules; one begins with [[rules]]"),
+        ("[[rules]]\ntol = 'x'", "rule 1 of {file} has no 'tol'; did you mean 'tool'?"),
+        ("[[rules]]\nset = { cod = 'x' }", "rule 1 of {file}, set has no 'cod'; did you mean 'code'?"),
+        ("[[rules]]\ntool = 'x'", "rule 1 of {file} says nothing: it needs set or timeout"),
+        ("[[rules]]\nset = { effect = 'maybe' }", "effect is one of none, unknown, partial, done, not 'maybe'"),
+        ("[[rules]]\ntext = '('\nset = { code = 'X' }", "text is no pattern"),
+        ("[[rules]]\ntimeout = 'soon'", "'soon' is no time; it looks like 90, 90s or 5m"),
+    ],
+)
+def test_a_broken_rule_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, line: str) -> None:
+    file = tmp_path / "failwell.toml"
+    file.write_text(text, "utf-8")
+    assert main(["wrap", "--rules", str(file), "--", "true"]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert line.format(file=file) in said
+
+
+def test_explain_shows_which_rule_fires(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "failwell.toml").write_text(RULES, "utf-8")
+    lines = [result(1, "daily quota of 5 exceeded", is_error=True), result(2, "fine"), result(3, "boom", is_error=True)]
+    file = tmp_path / "answers.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    assert main(["wrap", "--rules", str(tmp_path / "failwell.toml"), "--explain", str(file), "--tool", "pay"]) == 0
+    assert capsys.readouterr().out == (
+        "line 1: rule 1: tool='pay*' text='quota .* exceeded'\n"
+        "  daily quota of 5 exceeded. Pay by batch. Call get_invoice.\n"
+        "line 3: no rule\n"
+        "  boom.\n"
+    )
+
+
+# Keys
+
+
+@pytest.fixture(params=["memory", "file"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    if request.param == "memory":
+        yield state.KeysInMemory()
+        return
+    kept = state.KeysInFile(str(tmp_path / "keys.db"))
+    yield kept
+    kept.close()
+
+
+def test_a_repeated_write_gets_the_first_answer(store: Any) -> None:
+    table = Table(keys=store)
+    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.server(frame(result(1, "paid — «once»")))
+    table.call(2, "pay", {"invoice_id": "i"}, meta=KEY)
+    assert table.told() == [result(1, "paid — «once»"), result(2, "paid — «once»")]
+    assert len(table.heard()) == 1
+
+
+def test_one_that_comes_while_the_first_is_running_waits_for_it(store: Any) -> None:
+    table = Table(keys=store)
+    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(2, "pay", {"invoice_id": "i"}, meta=KEY)
+    assert len(table.heard()) == 1
+    table.server(result(1, "paid"))
+    assert table.told() == [result(1, "paid"), result(2, "paid")]
+
+
+def test_one_that_waits_can_be_cancelled(store: Any) -> None:
+    table = Table(keys=store)
+    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(2, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.heard()
+    table.client({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}})
+    table.server(result(1, "paid"))
+    assert (table.heard(), table.told()) == ([], [result(1, "paid")])
+
+
+def test_a_write_whose_server_died_is_not_made_again_by_its_key(store: Any) -> None:
+    table = Table(keys=store)
+    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.heard()
+    table.died()
+    table.passes(0)
+    table.revive()
+    table.call(2, "pay", {"invoice_id": "i"}, meta=KEY)
+    first, second = table.told()
+    assert first["result"] == second["result"]
+    assert [each for each in table.heard() if each["method"] == "tools/call"] == []
+
+
+def test_a_refused_call_gives_its_key_back(store: Any) -> None:
+    table = Table(keys=store)
+    table.call(1, "pay", {"invoice": "i"}, meta=KEY)
+    assert table.told()[0]["result"]["isError"] is True
+    table.call(2, "pay", {"invoice_id": "i"}, meta=KEY)
+    assert len(table.heard()) == 1
+
+
+def test_a_key_of_another_call_is_refused(store: Any) -> None:
+    table = Table(keys=store)
+    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.server(result(1, "paid"))
+    table.call(2, "pay", {"invoice_id": "j"}, meta=KEY)
+    error = table.told()[1]["result"]["_meta"][META_KEY]
+    assert (error["code"], error["effect"]) == ("IDEMPOTENCY_CONFLICT", "none")
+    assert len(table.heard()) == 1
+
+
+def test_a_cancelled_write_is_not_made_again_by_its_key(store: Any) -> None:
+    table = Table(keys=store)
+    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.client({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+    table.died()
+    table.call(2, "pay", {"invoice_id": "i"}, meta=KEY)
+    error = table.told()[0]["result"]["_meta"][META_KEY]
+    assert (error["code"], error["effect"]) == ("IDEMPOTENCY_UNFINISHED", "unknown")
+
+
+def test_a_cancelled_write_that_ends_in_a_protocol_error_is_not_made_again_by_its_key(store: Any) -> None:
+    table = Table(keys=store)
+    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.client({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+    table.server({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": "Internal error"}})
+    table.heard()
+    table.call(2, "pay", {"invoice_id": "i"}, meta=KEY)
+    assert table.heard() == []
+    assert table.told()[-1]["result"]["_meta"][META_KEY]["effect"] == "unknown"
+
+
+def test_an_answer_that_is_too_large_is_told_as_done(store: Any) -> None:
+    table = Table(keys=store)
+    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.server(result(1, "x" * 1_100_000))
+    table.call(2, "pay", {"invoice_id": "i"}, meta=KEY)
+    assert table.told()[1]["result"]["_meta"][META_KEY]["effect"] == "done"
+    assert len(table.heard()) == 1
+
+
+def test_keys_in_a_file_outlive_the_relay_and_a_call_that_it_left_is_unknown(tmp_path: Path) -> None:
+    path = str(tmp_path / "keys.db")
+    store = state.KeysInFile(path)
+    assert store.begin("done", "c") is None
+    store.finish("done", b"{}")
+    assert store.begin("left", "c") is None
+    other = state.KeysInFile(path)
+    assert other.begin("left", "c") == state.Kept("c", "running")
+    store.close()
+    assert other.begin("left", "c") == state.Kept("c", "lost")
+    assert other.begin("done", "c") == state.Kept("c", "done", b"{}")
+    assert oct(os.stat(path).st_mode & 0o777) == "0o600"
+    other.close()
+
+
+def test_a_state_file_of_another_kind_is_refused_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, other, newer, link = (tmp_path / name for name in ("text", "other.db", "newer.db", "link"))
+    text.write_text("not a database, but long enough to look at" * 40, "utf-8")
+    link.symlink_to(text)
+    for path, statement in ((other, "CREATE TABLE x (y)"), (newer, "PRAGMA user_version = 9")):
+        if path is newer:
+            state.KeysInFile(str(path)).close()
+        with sqlite3.connect(path) as db:
+            db.execute(statement)
+        db.close()
+    for path, words in ((text, "is no file of failwell's keys"), (other, "is no file of"), (newer, "another version (9)"),
+                        (link, "cannot open")):  # fmt: skip
+        assert main(["wrap", "--state", str(path), "--", "true"]) == 2
+        (said,) = capsys.readouterr().err.splitlines()
+        assert words in said
+
+
+# When the server runs
+
+
+def test_an_idle_server_is_stopped_and_its_tools_stay_listed() -> None:
+    table = Table(idle=600.0)
+    table.passes(599)
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    table.passes(5)
+    assert table.stops == 0
+    table.server(result(1, "paid"))
+    table.told()
+    table.passes(600)
+    table.passes(600)
+    assert table.stops == 1
+    table.died(0, "")
+    table.client(table.request("l", "tools/list"))
+    assert table.told() == [{"jsonrpc": "2.0", "id": "l", "result": {"tools": TOOLS}}]
+    assert table.starts == 1
+    table.heard()
+    table.call(2, "get_invoice", {"invoice_id": "i"})
+    assert table.starts == 2
+    (greeting,) = table.heard()
+    table.server({"jsonrpc": "2.0", "id": greeting["id"], "result": {"protocolVersion": "2025-11-25"}})
+    assert [each["id"] for each in table.heard() if each["method"] == "tools/call"] == [2]
+
+
+def test_a_lazy_server_is_started_by_the_first_call(tmp_path: Path) -> None:
+    from failwell.relay import Desk
+    from failwell.relay.memory import keep, place_of, recall
+
+    place = place_of(["server"], None, {"XDG_CACHE_HOME": str(tmp_path)})
+    before = Table()
+    keep(place, before.desk.session, before.desk.listing)
+    assert oct(place.stat().st_mode & 0o777) == "0o600"
+    table = Table(connected=False)
+    table.desk = Desk(Options(lazy=True), table.clock, lambda: 0.5)
+    assert recall(place, table.desk.session, table.desk.listing)
+    table.starts = 0
+    table.do(table.desk.begin())
+    table.client(table.request(0, "initialize", {"protocolVersion": "2025-11-25"}))
+    table.client({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    table.client(table.request(1, "tools/list"))
+    welcome, listed = table.told()
+    assert (welcome["id"], welcome["result"]["serverInfo"], listed["result"]) == (0, {"name": "pay"}, {"tools": TOOLS})
+    assert table.starts == 0
+    table.call(2, "pay", {"invoice_id": "i"})
+    assert table.starts == 1
+    (greeting,) = table.heard()
+    table.server({"jsonrpc": "2.0", "id": greeting["id"], "result": {"protocolVersion": "2025-11-25"}})
+    assert [each["method"] for each in table.heard()] == ["notifications/initialized", "tools/list", "tools/call"]

@@ -1,0 +1,216 @@
+"""What is nobody's failure goes through as the bytes that came, whatever it is."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from desk_table import TOOLS, Table, frame, result
+from hypothesis import given
+from hypothesis import strategies as st
+
+from failwell.relay import Lines, TooLong
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**12), 10**12) | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+WAYS = [
+    lambda message: json.dumps(message).encode() + b"\n",
+    lambda message: json.dumps(message, separators=(",", ":"), ensure_ascii=False).encode() + b"\n",
+    lambda message: json.dumps(dict(reversed(message.items())), indent=None).encode() + b"\r\n",
+]
+
+
+@pytest.mark.parametrize("modern", [False, True])
+@pytest.mark.parametrize("way", range(3))
+def test_an_answer_that_worked_is_passed_on_byte_for_byte(modern: bool, way: int) -> None:
+    table = Table(modern=modern)
+    table.call(7, "get_invoice", {"invoice_id": "inv_1"})
+    (asked,) = table.sent
+    assert json.loads(asked.frame)["params"]["name"] == "get_invoice"
+    answer = WAYS[way](result(7, "paid — «ok» \u2028"))
+    table.server(answer)
+    assert table.frames == [answer]
+
+
+def test_a_large_answer_is_passed_on_without_being_read() -> None:
+    table = Table()
+    for way in WAYS:
+        table.call(7, "get_invoice", {"invoice_id": "inv_1"})
+        answer = way(result(7, "x" * 100_000))
+        table.server(answer)
+        assert table.frames == [answer]
+        table.told()
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_large_list_of_tools_is_known_all_the_same(own: bool) -> None:
+    table = Table(connected=False)
+    tools = [{**TOOLS[0], "name": f"tool_{number}", "description": "x" * 500} for number in range(100)]
+    if own:
+        table.call(1, "tool_7", {"invoice_id": "i"})
+        (asked,) = table.heard()
+    else:
+        asked = table.request(1, "tools/list")
+        table.client(asked)
+    answer = frame({"jsonrpc": "2.0", "id": asked["id"], "result": {"tools": tools}})
+    table.server(answer)
+    assert len(table.desk.listing.known) == 100
+    assert table.frames == ([] if own else [answer])
+
+
+@given(JSON, JSON, st.sampled_from(["elicitation/create", "sampling/createMessage", "vendor/thing", "tasks/get"]))
+def test_what_the_server_asks_and_the_client_answers_goes_through(params: object, answer: object, method: str) -> None:
+    table = Table()
+    asked = frame({"jsonrpc": "2.0", "id": 1, "method": method, "params": params, "vendor": answer})
+    table.server(asked)
+    answered = frame({"jsonrpc": "2.0", "id": 1, "result": answer})
+    table.client(answered)
+    assert table.frames == [asked]
+    assert [each.frame for each in table.sent] == [answered]
+
+
+@given(JSON, st.sampled_from(["resources/read", "vendor/thing", "tasks/result", "completion/complete"]))
+def test_other_requests_and_their_answers_go_through(payload: object, method: str) -> None:
+    table = Table()
+    asked = frame({"jsonrpc": "2.0", "id": "q", "method": method, "params": {"x": payload}, "extra": 1})
+    table.client(asked)
+    answered = frame({"jsonrpc": "2.0", "id": "q", "result": payload})
+    refused = frame({"jsonrpc": "2.0", "id": "q", "error": {"code": -32002, "message": "No.", "data": payload}})
+    assert [each.frame for each in table.sent] == [asked]
+    table.server(answered)
+    table.client(asked)
+    table.server(refused)
+    assert table.frames == [answered, refused]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 1, "progress": 0.5}},
+        {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x"}},
+        {"jsonrpc": "2.0", "method": "notifications/vendor"},
+    ],
+)
+def test_notifications_go_through_both_ways(message: dict[str, object]) -> None:
+    table = Table()
+    table.client(message)
+    table.server(message)
+    assert table.heard() == table.told() == [message]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"resultType": "input_required", "inputRequests": {"a": {}}, "requestState": "v1.x"},
+        {"task": {"taskId": "t", "status": "working"}},
+        {"content": [], "structuredContent": {"errors": [], "failed": 0}},
+    ],
+)
+def test_a_question_or_a_task_is_no_failure(answer: dict[str, object]) -> None:
+    table = Table(modern=True)
+    table.call(1, "pay", {"invoice_id": "i"})
+    sent = frame({"jsonrpc": "2.0", "id": 1, "result": answer})
+    table.server(sent)
+    assert table.frames == [sent]
+
+
+@pytest.mark.parametrize("number", [-32042, -32021, -32022])
+def test_what_only_a_client_can_act_on_stays_as_it_is(number: int) -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    sent = frame({"jsonrpc": "2.0", "id": 1, "error": {"code": number, "message": "x", "data": {"elicitations": []}}})
+    table.server(sent)
+    assert table.frames == [sent]
+
+
+def test_a_batch_goes_through_and_is_answered_when_the_server_dies() -> None:
+    table = Table()
+    batch = [table.request(1, "resources/read"), table.request(2, "vendor/x")]
+    table.client(frame(batch))
+    assert table.heard() == [batch]
+    table.server(frame([{"jsonrpc": "2.0", "id": 1, "result": {}}]))
+    assert table.told() == [[{"jsonrpc": "2.0", "id": 1, "result": {}}]]
+    table.died()
+    (lost,) = table.told()
+    assert lost["id"] == 2
+    assert lost["error"]["message"] == "The server stopped (exit code 3)."
+
+
+def test_a_cancellation_reaches_the_server_and_its_answer_the_client() -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.heard()
+    cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+    table.client(cancelled)
+    assert table.heard() == [cancelled]
+    table.died()
+    assert table.told() == []
+
+
+def test_two_requests_under_one_id_are_both_answered() -> None:
+    table = Table()
+    table.client(table.request(1, "vendor/a"))
+    table.client(table.request(1, "vendor/b"))
+    first, second = table.heard()
+    table.server({"jsonrpc": "2.0", "id": second["id"], "result": {"of": "b"}})
+    table.server({"jsonrpc": "2.0", "id": first["id"], "result": {"of": "a"}})
+    assert table.told() == [
+        {"jsonrpc": "2.0", "id": 1, "result": {"of": "b"}},
+        {"jsonrpc": "2.0", "id": 1, "result": {"of": "a"}},
+    ]
+
+
+def test_noise_on_stdout_is_kept_out_and_named_once() -> None:
+    table = Table()
+    for line in (b"Server listening on stdio\n", b"{not json\n", b'"text"\n', b"\n", b"{}\n"):
+        table.server(line)
+    assert table.frames == []
+    assert [note.line for note in table.notes] == [
+        "pay-server writes to stdout what is no message: Server listening on stdio"
+    ]
+
+
+def test_answers_that_nobody_asked_for_are_kept_out() -> None:
+    table = Table()
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    answer = frame(result(1, "paid"))
+    table.server(answer)
+    table.server(answer)
+    table.server(result("nobody", "x"))
+    assert table.frames == [answer]
+
+
+@given(st.lists(st.binary(max_size=20).map(lambda line: line.replace(b"\n", b"") + b"\n"), max_size=6), st.data())
+def test_lines_are_told_apart_wherever_the_stream_is_cut(lines: list[bytes], data: st.DataObject) -> None:
+    stream = b"".join(lines)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=4)))
+    framing, found = Lines(), []
+    for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
+        found += framing.feed(stream[start:end])
+    assert found == lines
+    assert framing.rest() == b""
+
+
+def test_a_line_without_end_takes_no_memory() -> None:
+    framing = Lines(longest=10)
+    assert framing.feed(b"12345") == []
+    assert framing.feed(b"6789012345") == []
+    assert framing.feed(b"xyz\n12\n34") == [TooLong(b"123456789012345", 19), b"12\n"]
+    assert framing.rest() == b"34"
+
+
+def test_a_message_that_is_too_long_is_said_to_be() -> None:
+    table = Table(longest=1000)
+    table.client(table.request(1, "tools/call", {"name": "get_invoice", "arguments": {"invoice_id": "i"}}))
+    table.do(table.desk.server(TooLong(b'{"jsonrpc":"2.0","id":1,"result":{"content"', 50_000_000)))
+    (told,) = table.told()
+    assert "50 MB" in told["result"]["content"][0]["text"]
+    table.do(table.desk.client(TooLong(b'{"jsonrpc":"2.0","id":2,"method":"tools/call"', 9_000_000)))
+    (told,) = table.told()
+    assert (told["id"], told["error"]["message"]) == (
+        2,
+        "The message has 9 MB; 0 MB are let through. It was not sent.",
+    )

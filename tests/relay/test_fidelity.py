@@ -1,0 +1,101 @@
+"""Every message that comes through the relay is the one that comes without it, byte for byte, in both eras."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from desk_table import MODERN
+
+APP = str(Path(__file__).with_name("fidelity_app.py"))
+WRAP = [sys.executable, "-m", "failwell", "wrap", "--"]
+LEGACY: list[tuple[str, Any]] = [
+    ("tools/list", None),
+    ("tools/call", {"name": "echo", "arguments": {"text": "hi — «there»", "number": 2}}),
+    ("tools/call", {"name": "table", "arguments": {"rows": 300}}),
+    ("tools/call", {"name": "slow", "arguments": {}, "_meta": {"progressToken": "p"}}),
+    ("resources/list", None),
+    ("resources/read", {"uri": "data://thing"}),
+    ("resources/read", {"uri": "data://none"}),
+    ("prompts/get", {"name": "ask", "arguments": {"name": "you"}}),
+    ("prompts/get", {"name": "ask", "arguments": {}}),
+    ("resources/templates/list", None),
+    ("ping", None),
+    ("vendor/thing", {"x": [1, None, 1.50]}),
+    ("tools/call", {"arguments": {}}),
+    ("logging/setLevel", {"level": "debug"}),
+]
+LANES = [("mcpserver", False), ("fastmcp", False), ("lowlevel", False), ("mcpserver", True)]
+
+
+def conversation(process: subprocess.Popen[bytes], modern: bool) -> list[bytes]:
+    """All that a server says, in answer to the same messages."""
+    heard: list[bytes] = []
+    rest = b""
+
+    def ask(id: int, method: str, params: Any) -> None:
+        nonlocal rest
+        given = {**(params or {})}
+        if modern:
+            given["_meta"] = {**MODERN, **given.get("_meta", {})}
+        message = {"jsonrpc": "2.0", "id": id, "method": method, **({"params": given} if given else {})}
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(message).encode() + b"\n")
+        while True:
+            while b"\n" not in rest:
+                assert select.select([process.stdout], [], [], 60)[0], f"no answer to {method}"
+                rest += os.read(process.stdout.fileno(), 1 << 16)
+            line, _, rest = rest.partition(b"\n")
+            heard.append(line)
+            if json.loads(line).get("id") == id:
+                return
+
+    if modern:
+        ask(0, "server/discover", None)
+    else:
+        info = {"name": "fidelity", "version": "1"}
+        ask(0, "initialize", {"protocolVersion": "2025-11-25", "capabilities": {"roots": {}}, "clientInfo": info})
+        assert process.stdin is not None
+        process.stdin.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+    for number, (method, params) in enumerate(LEGACY, 1):
+        ask(number, method, params)
+    process.communicate(timeout=60)
+    return heard
+
+
+@pytest.fixture(scope="module")
+def said() -> dict[tuple[str, bool, bool], list[bytes]]:
+    # All at once: what takes the time is that they start.
+    lanes = [(framework, modern, wrapped) for framework, modern in LANES for wrapped in (False, True)]
+    running = {
+        lane: subprocess.Popen(
+            [*(WRAP if lane[2] else ()), sys.executable, APP, lane[0]],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
+        )
+        for lane in lanes
+    }  # fmt: skip
+    return {lane: conversation(process, lane[1]) for lane, process in running.items()}
+
+
+@pytest.mark.parametrize(("framework", "modern"), LANES)
+def test_the_same_bytes_come_with_the_relay_and_without(
+    said: dict[tuple[str, bool, bool], list[bytes]], framework: str, modern: bool
+) -> None:
+    direct, wrapped = said[framework, modern, False], said[framework, modern, True]
+    failed = [number for number, line in enumerate(direct) if b'"isError":true' in line]
+    assert len(direct) == len(wrapped)
+    for number, (one, other) in enumerate(zip(direct, wrapped, strict=True)):
+        message = json.loads(one)
+        is_call = message.get("id") in (2, 3, 4)
+        if number in failed or (is_call and "error" in message):
+            # A failed call is what the relay is for.
+            assert json.loads(other)["result"]["isError"] is True
+        else:
+            assert other == one

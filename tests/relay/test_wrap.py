@@ -1,0 +1,149 @@
+"""`failwell wrap` over real processes that write, die, hang and leave others behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from wrapped import SERVER, WRAP, Wrapped, lives
+
+from failwell.formats import META_KEY
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the relay of Windows is another one")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Wrapped]:
+    with Wrapped(tmp_path / "ledger") as wrapped:
+        yield wrapped
+
+
+def gone(*pids: int) -> bool:
+    """Whether they end, sooner or later."""
+    for _ in range(600):
+        if not any(map(lives, pids)):
+            return True
+        subprocess.run(["sleep", "0.05"], check=True)
+    return False
+
+
+def test_a_server_that_dies_is_told_truthfully_and_comes_back(server: Wrapped) -> None:
+    first = server.text(1, "say")
+    before = server.call(2, "pay_invoice", id="before_1")["result"]
+    after = server.call(3, "pay_invoice", id="after_1")["result"]
+    cut = server.call(4, "pay_invoice", id="cut_1")["result"]
+    assert [each["_meta"][META_KEY]["effect"] for each in (before, after, cut)] == ["unknown"] * 3
+    assert after["content"][0]["text"] == (
+        "Error: pay_invoice failed part-way (the server stopped with exit code 7: Error: the bank is closed; what it had open, such "
+        "as a login or a browser, is gone), so it may have been done already. Next: call get_invoice with "
+        '{"id":"after_1"} to see whether it was.'
+    )
+    assert [server.text(5, "get_invoice", id=each) for each in ("before_1", "after_1", "cut_1")] == ["0", "1", "1"]
+    assert server.text(6, "say") != first
+    assert server.done() == ["after_1", "cut_1"]
+
+
+def test_with_a_thread_for_each_pipe_it_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAILWELL_WRAP_THREADS", "1")
+    with Wrapped(tmp_path / "ledger") as server:
+        pids = [int(server.text(1, "say")), int(server.text(2, "say", child=True))]
+        assert server.call(3, "pay_invoice", id="after_1")["result"]["_meta"][META_KEY]["effect"] == "unknown"
+        assert server.text(4, "get_invoice", id="after_1") == "1"
+        assert len(server.text(5, "say", large=1_000_000)) == 1_000_000
+        server.process.stdin.close()  # type: ignore[union-attr]
+        server.process.stdin = None
+        assert server.close()[0] == 0
+    assert gone(*pids)
+
+
+def test_large_messages_noise_and_floods(server: Wrapped) -> None:
+    assert len(server.text(1, "say", large=5_000_000)) == 5_000_000
+    assert server.text(2, "say", pad="x" * 3_000_000)
+    # Nobody reads our stderr meanwhile.
+    assert server.text(3, "say", flood=200_000, noise=True)
+    server.process.stdin.close()  # type: ignore[union-attr]
+    server.process.stdin = None
+    code, errors = server.close()
+    assert code == 0
+    assert "writes to stdout what is no message: listening on stdio" in errors
+
+
+def test_a_client_that_goes_away_leaves_no_process(server: Wrapped) -> None:
+    pids = [int(server.text(1, "say")), int(server.text(2, "say", child=False)), int(server.text(3, "say", child=True))]
+    assert all(map(lives, pids))
+    server.process.stdin.close()  # type: ignore[union-attr]
+    server.process.stdin = None
+    assert server.close()[0] == 0
+    assert gone(*pids)
+
+
+def test_a_relay_that_is_killed_leaves_no_process(server: Wrapped) -> None:
+    pids = [int(server.text(1, "say")), int(server.text(2, "say", child=False)), int(server.text(3, "say", child=True))]
+    server.process.kill()
+    server.process.wait(timeout=60)
+    assert gone(*pids)
+
+
+def test_sigterm_lets_what_is_under_way_come_to_its_end(server: Wrapped) -> None:
+    pid = int(server.text(0, "say"))
+    server.send(
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "say", "arguments": {"sleep": 1}}}
+    )
+    server.send({"jsonrpc": "2.0", "id": 2, "method": "vendor/a"})
+    server.process.send_signal(signal.SIGTERM)
+    assert {server.read()["id"], server.read()["id"]} == {1, 2}
+    assert server.read() is None
+    assert server.close()[0] == 0
+    assert gone(pid)
+
+
+def test_a_call_that_hangs_is_cancelled_and_the_next_one_works(tmp_path: Path) -> None:
+    with Wrapped(tmp_path / "ledger", "--timeout", "0.5") as server:
+        told = server.call(1, "pay_invoice", id="hang_1")["result"]
+        assert told["_meta"][META_KEY]["effect"] == "unknown"
+        assert server.text(2, "get_invoice", id="hang_1") == "1"
+        assert server.done() == ["hang_1"]
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        (
+            ["/nowhere/server", "--port", "1"],
+            "failwell: cannot start /nowhere/server --port 1: there is no /nowhere/server",
+        ),
+        (
+            [sys.executable, "-S", "-c", "import sys; print('Welcome!', flush=True); sys.exit('no licence found')"],
+            "before it answered; it said: no licence found",
+        ),
+        ([str(Path(__file__).parent)], "Permission denied"),
+    ],
+)
+def test_a_server_that_never_starts_says_why_and_ends_with_two(tmp_path: Path, command: list[str], line: str) -> None:
+    with Wrapped(tmp_path / "ledger", command=command, greet=False) as server:
+        server.send({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}})
+        answer = server.read()
+        code, errors = server.close()
+    assert code == 2
+    assert line in errors.splitlines()[-1]
+    assert answer is None or answer["error"]["message"] in errors
+
+
+def test_what_comes_through_a_shell_pipe_is_answered(tmp_path: Path) -> None:
+    lines = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{}}}\n'
+    env = {**os.environ, "LEDGER": str(tmp_path / "ledger")}
+    run = subprocess.run([*WRAP, "--", *SERVER], input=lines, capture_output=True, timeout=60, env=env, check=True)
+    assert run.stdout.startswith(b'{"jsonrpc": "2.0", "id": 1, "result"')
+
+
+def test_a_command_is_needed() -> None:
+    run = subprocess.run(WRAP, capture_output=True, timeout=60, text=True, check=False)
+    assert run.returncode == 2
+    assert run.stderr == (
+        "failwell: name the command of a server after --, as in: failwell wrap -- npx -y some-server\n"
+    )
