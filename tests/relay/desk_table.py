@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from failwell.relay import Action, Death, Desk, Note, Options, Quit, Start, Stop, ToClient, ToServer
+from failwell.relay import Action, Death, Desk, Note, Quit, RelayOptions, Start, StopServer, ToClient, ToServer
 
 TOOLS: list[dict[str, Any]] = [
     {
@@ -59,7 +59,7 @@ class Table:
 
     def __init__(self, *, modern: bool = False, connected: bool = True, **options: Any) -> None:
         self.clock = Clock()
-        self.options = Options(**{"command": "pay-server", **options})
+        self.options = RelayOptions(**{"command": "pay-server", **options})
         self.desk = Desk(self.options, self.clock, lambda: 0.5)
         self.modern = modern
         self.frames: list[bytes] = []
@@ -81,7 +81,7 @@ class Table:
                 self.notes.append(action)
             elif isinstance(action, Quit):
                 self.quit = action
-            elif isinstance(action, Stop):
+            elif isinstance(action, StopServer):
                 self.stops += 1
             elif isinstance(action, Start):
                 self.starts += 1

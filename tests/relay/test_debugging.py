@@ -77,7 +77,7 @@ def test_a_fault_that_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:
 def test_each_call_that_ends_is_an_event_and_a_row_of_the_table() -> None:
     events: list[CallEvent] = []
     drawn = io.StringIO()
-    watch = watching.Watch(drawn, clock=lambda: 0.0)
+    watch = watching.LiveTable(drawn, clock=lambda: 0.0)
     table = Table(hooks=(events.append, watch))
     table.call(1, "get_invoice", {"invoice_id": "i"})
     table.server(result(1, "Error: 503 Service Unavailable", is_error=True))

@@ -239,7 +239,8 @@ def test_a_misspelt_tool_is_told_with_the_nearest_one() -> None:
     table = Table()
     table.call(1, "get_invoce", {"invoice_id": "i"})
     assert (
-        table.told()[0]["result"]["content"][0]["text"] == "There is no tool 'get_invoce'. Did you mean 'get_invoice'?"
+        table.told()[0]["result"]["content"][0]["text"]
+        == "There is no tool 'get_invoce'. Did you mean 'get_invoice'? Next: call get_invoice."
     )
     assert table.heard() == []
     table.call(2, "restart_reactor", {})

@@ -13,7 +13,7 @@ from desk_table import TOOLS, Table, frame, result
 
 from failwell.cli import main
 from failwell.formats import META_KEY, keys
-from failwell.relay import Options, rules, state
+from failwell.relay import RelayOptions, rules, state
 
 KEY = {keys.IDEMPOTENCY_KEY: "k1"}
 
@@ -106,7 +106,7 @@ def test_explain_shows_which_rule_fires(tmp_path: Path, capsys: pytest.CaptureFi
 @pytest.fixture(params=["memory", "file"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     if request.param == "memory":
-        yield state.KeysInMemory()
+        yield state.AnswersInMemory()
         return
     kept = state.KeysInFile(str(tmp_path / "keys.db"))
     yield kept
@@ -209,10 +209,10 @@ def test_keys_in_a_file_outlive_the_relay_and_a_call_that_it_left_is_unknown(tmp
     store.finish("done", b"{}")
     assert store.begin("left", "c") is None
     other = state.KeysInFile(path)
-    assert other.begin("left", "c") == state.Kept("c", "running")
+    assert other.begin("left", "c") == state.KeptAnswer("c", "running")
     store.close()
-    assert other.begin("left", "c") == state.Kept("c", "lost")
-    assert other.begin("done", "c") == state.Kept("c", "done", b"{}")
+    assert other.begin("left", "c") == state.KeptAnswer("c", "lost")
+    assert other.begin("done", "c") == state.KeptAnswer("c", "done", b"{}")
     assert oct(os.stat(path).st_mode & 0o777) == "0o600"
     other.close()
 
@@ -271,7 +271,7 @@ def test_a_lazy_server_is_started_by_the_first_call(tmp_path: Path) -> None:
     keep(place, before.desk.session, before.desk.listing)
     assert oct(place.stat().st_mode & 0o777) == "0o600"
     table = Table(connected=False)
-    table.desk = Desk(Options(lazy=True), table.clock, lambda: 0.5)
+    table.desk = Desk(RelayOptions(lazy=True), table.clock, lambda: 0.5)
     assert recall(place, table.desk.session, table.desk.listing)
     table.starts = 0
     table.do(table.desk.begin())

@@ -10,7 +10,7 @@ from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from dataclasses import replace
 from typing import Any
 
-from failwell.relay import Options, Wrapping, wrap
+from failwell.relay import RelayOptions, Wrapping, wrap
 
 from .io import Commands, Stop, check_format, in_line, read_source
 
@@ -110,8 +110,8 @@ def _replay(path: str) -> int:
         raise Stop(f"{path} cannot be played: {problem}") from None
 
 
-def _options(given: Namespace) -> Options:
-    return Options(
+def _options(given: Namespace) -> RelayOptions:
+    return RelayOptions(
         format=check_format(given.format) or "text",
         keep_original=not given.no_original,
         mark_successes=not given.strict_success,
@@ -135,14 +135,14 @@ def _hooks(watch: bool) -> tuple[Any, ...]:
         raise Stop("--watch draws on a terminal, and stderr is none")
     from failwell.relay import watching
 
-    return (watching.Watch(),)
+    return (watching.LiveTable(),)
 
 
 def _keys(path: str | None) -> Any:
     from failwell.relay import state
 
     if path is None:
-        return state.KeysInMemory()
+        return state.AnswersInMemory()
     try:
         return state.KeysInFile(path)
     except state.BadState as problem:

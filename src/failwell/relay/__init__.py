@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .actions import Action, Death, Note, Options, Quit, Start, Stop, ToClient, ToServer
+from .actions import Action, Death, Note, Quit, RelayOptions, Start, StopServer, ToClient, ToServer
 from .frames import Lines, TooLong
 from .wrapping import Wrapping, replay, wrap
 
@@ -46,12 +46,12 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     # what happens to a frame
     "Desk",
-    "Options",
+    "RelayOptions",
     "Action",
     "ToClient",
     "ToServer",
     "Start",
-    "Stop",
+    "StopServer",
     "Quit",
     "Note",
     "Death",

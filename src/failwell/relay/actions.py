@@ -34,7 +34,7 @@ class Start(NamedTuple):
     """Start the server."""
 
 
-class Stop(NamedTuple):
+class StopServer(NamedTuple):
     """End the server; it is told as dead when it is."""
 
 
@@ -54,7 +54,7 @@ class Note(NamedTuple):
     """Whether it is said even where nobody asked for a log."""
 
 
-Action = ToClient | ToServer | Start | Stop | Quit | Note
+Action = ToClient | ToServer | Start | StopServer | Quit | Note
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ _PATIENT: Final = Policy(deadline=45.0, max_delay=20.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class RelayOptions:
     """How a server is wrapped.
 
     format: the form of a failure. keep_original: whether what the server sent goes along in `_meta`.

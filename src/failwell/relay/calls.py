@@ -13,11 +13,11 @@ from failwell.readers import is_plain_failure, read, text_of
 from failwell.recovery import Engine, Run, explained
 
 from . import answers, failures, state
-from .actions import Note, Stop, ToClient, ToServer
+from .actions import Note, StopServer, ToClient, ToServer
 from .gate import Gate
 from .lists import Lists
 from .messages import Message, params_of, read_frame, with_id
-from .request import Request
+from .request import RelayedRequest
 from .session import notification
 from .traffic import Traffic
 
@@ -39,12 +39,12 @@ class Calls:
         self._traffic, self._lists = traffic, lists
         self._engine = Engine(traffic.options.policy, traffic.clock, jitter)
         self._gate = Gate(traffic.options.validate)
-        self._joined: dict[str, list[Request]] = {}
+        self._joined: dict[str, list[RelayedRequest]] = {}
         """Calls that wait for the answer to the first one with their key."""
         self._knocked: object = None
         """Which server was asked whether it is still there."""
 
-    def called(self, request: Request) -> None:
+    def called(self, request: RelayedRequest) -> None:
         self._traffic.session.heard(request)
         request.tool = str(request.params["name"])
         request.began = self._traffic.called_at = self._traffic.clock.monotonic()
@@ -58,11 +58,11 @@ class Calls:
             self._lists.list()
 
     @property
-    def joined(self) -> list[Request]:
+    def joined(self) -> list[RelayedRequest]:
         """Calls that wait for the answer to another one."""
         return [each for waiting in self._joined.values() for each in waiting]
 
-    def begin(self, request: Request) -> Run:
+    def begin(self, request: RelayedRequest) -> Run:
         """The attempts at a call, none so far."""
         return self._engine.begin(request.tool, request.arguments)
 
@@ -70,7 +70,7 @@ class Calls:
         """The server was started anew: that its tools failed in a row says nothing about this one."""
         self._engine.patience.renewed()
 
-    def admit(self, request: Request) -> None:
+    def admit(self, request: RelayedRequest) -> None:
         """Make a call, unless it had better not be made."""
         if request.run is None:
             request.run = self._engine.begin(request.tool, request.arguments)
@@ -89,7 +89,7 @@ class Calls:
         else:
             self._refuse(request, refusal)
 
-    def _is_known_by_key(self, request: Request) -> bool:
+    def _is_known_by_key(self, request: RelayedRequest) -> bool:
         """Whether the call was made before, by its idempotency key: then it is answered, or waits for that answer."""
         key, kept_keys = request.meta[KEY], self._traffic.options.keys
         if kept_keys is None or not isinstance(key, str) or not 0 < len(key) <= 255 or self._traffic.session.keeps_keys:
@@ -117,11 +117,11 @@ class Calls:
             self.end(request, lost(request.tool), None)
         return True
 
-    def _under_way(self) -> list[Request]:
-        held = [each for each in self._traffic.held if isinstance(each, Request)]
+    def _under_way(self) -> list[RelayedRequest]:
+        held = [each for each in self._traffic.held if isinstance(each, RelayedRequest)]
         return [*self._traffic.pending.values(), *self._traffic.repeating, *self._traffic.unlisted, *held]
 
-    def keep_answer(self, request: Request, frame: bytes, *, is_undone: bool) -> None:
+    def keep_answer(self, request: RelayedRequest, frame: bytes, *, is_undone: bool) -> None:
         """Keep how a call with a key was answered, and tell all who waited for it."""
         kept_keys, claim = self._traffic.options.keys, request.claim
         if kept_keys is None or not claim:
@@ -141,7 +141,7 @@ class Calls:
             if not each.cancelled:
                 self._admit_joined(each, frame)
 
-    def _admit_joined(self, request: Request, frame: bytes) -> None:
+    def _admit_joined(self, request: RelayedRequest, frame: bytes) -> None:
         if frame:
             self._traffic.tell(with_id(frame, None, request.id))
         else:
@@ -149,18 +149,18 @@ class Calls:
             request.run = None
             self.admit(request)
 
-    def _refuse(self, request: Request, why: ToolError) -> None:
+    def _refuse(self, request: RelayedRequest, why: ToolError) -> None:
         assert request.run is not None
         self.end(request, request.run.refused(why), None)
 
-    def limit(self, request: Request) -> None:
+    def limit(self, request: RelayedRequest) -> None:
         seconds = self._timeout_of(request)
         if seconds is None:
             return
         request.deadline = self._traffic.clock.monotonic() + seconds
         self._traffic.timers.at(request.deadline, lambda: self._late(request))
 
-    def _timeout_of(self, request: Request) -> float | None:
+    def _timeout_of(self, request: RelayedRequest) -> float | None:
         rules = self._traffic.options.rules
         return (
             self._traffic.options.timeout
@@ -168,7 +168,7 @@ class Calls:
             else rules.timeout(request.tool, self._traffic.options.timeout)
         )
 
-    def _late(self, request: Request) -> None:
+    def _late(self, request: RelayedRequest) -> None:
         """A call may have taken too long."""
         if self._traffic.pending.get(request.key) is not request or request.deadline is None or request.cancelled:
             return
@@ -198,7 +198,7 @@ class Calls:
             self._knocked = None
             # A call that is older, and may take its time, may be what it is busy with.
             if not any(each.began < began for each in traffic.pending.values() if each.run is not None):
-                traffic.out.append(Stop())
+                traffic.out.append(StopServer())
 
         traffic.after(seconds, look)
 
@@ -211,7 +211,7 @@ class Calls:
             if request.deadline is not None and request.meta.get("progressToken") == token:
                 request.deadline = self._traffic.clock.monotonic() + (self._timeout_of(request) or 0.0)
 
-    def tool_answered(self, request: Request, frame: bytes, message: Message | None) -> None:
+    def tool_answered(self, request: RelayedRequest, frame: bytes, message: Message | None) -> None:
         assert request.run is not None
         result = message.get("result") if message is not None else None
         is_result = type(result) is dict and result.get("isError") is not True
@@ -243,7 +243,7 @@ class Calls:
             return
         self.settle(request, outcome, frame, text_of(result) if result is not None else "")
 
-    def _is_fine(self, request: Request, frame: bytes, message: Message) -> bool:
+    def _is_fine(self, request: RelayedRequest, frame: bytes, message: Message) -> bool:
         """Whether a success is one. A failure that was plainly sent as one is marked, and never leads to a repeat."""
         if not self._traffic.options.mark_successes or not _is_suspect(frame):
             return True
@@ -263,7 +263,7 @@ class Calls:
         self._ended(request, ending.outcome)
         return False
 
-    def settle(self, request: Request, outcome: ToolError, frame: bytes | None, text: str = "") -> None:
+    def settle(self, request: RelayedRequest, outcome: ToolError, frame: bytes | None, text: str = "") -> None:
         """A call failed: it is made again where the engine says so, and told otherwise."""
         run, tools = request.run, self._traffic.listing.tools
         assert run is not None
@@ -281,7 +281,7 @@ class Calls:
             return
         self.end(request, verdict.outcome, frame)
 
-    def _ruled(self, request: Request, outcome: ToolError, text: str) -> ToolError:
+    def _ruled(self, request: RelayedRequest, outcome: ToolError, text: str) -> ToolError:
         """The failure as the operator's rules have it."""
         if self._traffic.options.rules is None or outcome.origin == "local":
             return outcome
@@ -290,12 +290,12 @@ class Calls:
             self._traffic.out.append(Note(f"{rule} decides about a failure of {request.tool}"))
         return ruled
 
-    def _again(self, request: Request) -> None:
+    def _again(self, request: RelayedRequest) -> None:
         self._traffic.repeating.discard(request)
         if not request.cancelled:
             self.admit(request)
 
-    def end(self, request: Request, outcome: Any, frame: bytes | None) -> None:
+    def end(self, request: RelayedRequest, outcome: Any, frame: bytes | None) -> None:
         """Tell what is left of a call."""
         run, session, options = request.run, self._traffic.session, self._traffic.options
         assert run is not None
@@ -324,7 +324,7 @@ class Calls:
             self.keep_answer(request, told.frame if isinstance(told, ToClient) else b"", is_undone=is_undone)
         self._ended(request, ending.outcome)
 
-    def _ended(self, request: Request, outcome: Any) -> None:
+    def _ended(self, request: RelayedRequest, outcome: Any) -> None:
         """A call has ended: tell whoever watches."""
         if not self._traffic.options.hooks:
             return
@@ -344,12 +344,12 @@ class Calls:
         )
         emit(self._traffic.options.hooks, event)
 
-    def let_go(self, request: Request) -> None:
+    def let_go(self, request: RelayedRequest) -> None:
         request.cancelled = True
         if request.run is not None:
             request.run.let_go()
 
-    def for_client(self, request: Request, frame: bytes, message: Message | None) -> bytes:
+    def for_client(self, request: RelayedRequest, frame: bytes, message: Message | None) -> bytes:
         return frame if request.key == request.own_key else with_id(frame, message, request.id)
 
 

@@ -13,21 +13,21 @@ from typing import Any
 from failwell.recovery import Watch
 
 from . import answers, failures
-from .actions import Action, Death, Options
+from .actions import Action, Death, RelayOptions
 from .calls import Calls
 from .frames import TooLong
 from .life import Life
 from .listing import LISTS
 from .lists import Lists
 from .messages import Message, key_of, large_success, params_of, read_frame, with_id, written
-from .request import Request
+from .request import RelayedRequest
 from .traffic import Traffic
 
 
 class Desk:
     """One server, one client, and what passes between them."""
 
-    def __init__(self, options: Options, clock: Watch, jitter: Callable[[], float]) -> None:
+    def __init__(self, options: RelayOptions, clock: Watch, jitter: Callable[[], float]) -> None:
         self._traffic = traffic = Traffic(options, clock)
         self._lists = Lists(traffic)
         self._calls = Calls(traffic, self._lists, jitter)
@@ -92,9 +92,9 @@ class Desk:
         if "id" not in message:
             self._notified_by_client(frame, message, method)
         elif method == "tools/call" and isinstance(params_of(message).get("name"), str):
-            self._calls.called(Request.of(frame, message))
+            self._calls.called(RelayedRequest.of(frame, message))
         else:
-            self._requested(Request.of(frame, message))
+            self._requested(RelayedRequest.of(frame, message))
         return self._traffic.taken()
 
     def _batch_from_client(self, frame: bytes, message: Any) -> list[Action]:
@@ -102,7 +102,7 @@ class Desk:
         if frame.strip():
             for each in message if isinstance(message, list) else ():
                 if isinstance(each, dict) and "id" in each and "method" in each:
-                    request = Request.of(written(each), each)
+                    request = RelayedRequest.of(written(each), each)
                     self._traffic.pending[request.key] = request
             self._traffic.pass_on(frame)
         return self._traffic.taken()
@@ -130,7 +130,7 @@ class Desk:
         """The client gives a request up; the frame for the server, under the id by which it knows the request."""
         wanted = params_of(message).get("requestId")
         for place in (self._traffic.held, self._traffic.unlisted):
-            for request in [each for each in place if isinstance(each, Request) and each.id == wanted]:
+            for request in [each for each in place if isinstance(each, RelayedRequest) and each.id == wanted]:
                 place.remove(request)
                 self._calls.let_go(request)
                 if request.claim:
@@ -149,7 +149,7 @@ class Desk:
                 return b""
         return frame
 
-    def _requested(self, request: Request) -> None:
+    def _requested(self, request: RelayedRequest) -> None:
         self.session.heard(request)
         if self._traffic.state != "up":
             if request.method == "ping":
@@ -238,7 +238,7 @@ class Desk:
             self._request_answered(request, frame, message)
         return self._traffic.taken()
 
-    def _request_answered(self, request: Request, frame: bytes, message: Message | None) -> None:
+    def _request_answered(self, request: RelayedRequest, frame: bytes, message: Message | None) -> None:
         if request.method == "initialize":
             self.session.welcomed(frame, message)
         elif request.method in LISTS and message is not None and "result" in message:

@@ -10,7 +10,7 @@ from failwell.readers import call_of, check_names, fate, unknown_tool
 from failwell.recovery import NEVER_SENT, schema_of
 from failwell.schema import NO_PROBLEMS, Checkers, Problems, broken_rules, has_names, invalid, properties_of
 
-from .listing import Listing
+from .listing import RememberedTools
 
 
 class Gate:
@@ -22,7 +22,7 @@ class Gate:
         self._given_up: set[str] = set()
         """Tools whose own answers contradict their schemas."""
 
-    def refuses(self, tool: str, arguments: Mapping[str, Any], listing: Listing) -> ToolError | None:
+    def refuses(self, tool: str, arguments: Mapping[str, Any], listing: RememberedTools) -> ToolError | None:
         """Why a call is not sent, or None."""
         if self._mode == "off" or not listing.is_fresh:
             return None
@@ -38,13 +38,13 @@ class Gate:
             return None
         return invalid(*problems, tool=tool).replace(**NEVER_SENT) if problems else None
 
-    def _unknown(self, tool: str, listing: Listing) -> ToolError | None:
+    def _unknown(self, tool: str, listing: RememberedTools) -> ToolError | None:
         found = unknown_tool(tool, listing.known)
         # Some servers take calls of tools that they do not list; but none whose name is that of another one misspelt.
         return found.replace(**NEVER_SENT) if found.actions or self._mode == "on" else None
 
     def _problems(
-        self, tool: str, arguments: Mapping[str, Any], schema: dict[str, Any], listing: Listing
+        self, tool: str, arguments: Mapping[str, Any], schema: dict[str, Any], listing: RememberedTools
     ) -> tuple[Problems, ...]:
         broken = NO_PROBLEMS
         if not self._checkers(schema).fits(arguments):
@@ -58,7 +58,7 @@ class Gate:
                 strange = check_names(arguments, schema)
         return tuple(each for each in (broken, strange) if each)
 
-    def heard(self, error: ToolError, tool: str, listing: Listing) -> None:
+    def heard(self, error: ToolError, tool: str, listing: RememberedTools) -> None:
         """A refusal of the server itself: if it asks for what its schema does not have, the schema is not to be
         believed."""
         if self._mode != "auto" or error.kind is not Kind.VALIDATION or not error.fields:

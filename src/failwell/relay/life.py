@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from . import answers, failures
-from .actions import Death, Note, Quit, Start, Stop, ToServer
+from .actions import Death, Note, Quit, Start, StopServer, ToServer
 from .calls import Calls
 from .listing import LISTS
 from .lists import Lists
 from .messages import Message, read_frame
-from .request import Request
+from .request import RelayedRequest
 from .session import notification
 from .traffic import Traffic
 
@@ -60,7 +60,7 @@ class Life:
         result = message.get("result")
         if not isinstance(result, Mapping):
             self._traffic.once("greeting", "the server refused the handshake that it had taken before", loud=True)
-            self._traffic.out.append(Stop())
+            self._traffic.out.append(StopServer())
             return
         session = self._traffic.session
         if session.initialized is not None:
@@ -71,7 +71,7 @@ class Life:
 
     def _not_greeted(self, asked: bytes, life: object) -> None:
         if self._traffic.life is life and self._traffic.own.pop(asked, None) is not None:
-            self._traffic.out.append(Stop())
+            self._traffic.out.append(StopServer())
 
     def _is_up(self) -> None:
         self._traffic.state = "up"
@@ -104,7 +104,7 @@ class Life:
             traffic.timers.at(until, lambda: self._rest(life))
             return
         self._is_idle, traffic.state = True, "starting"
-        traffic.out.append(Stop())
+        traffic.out.append(StopServer())
 
     def died(self, death: Death) -> None:
         """The server has ended, or could not be started."""
@@ -139,20 +139,20 @@ class Life:
             self._lost(request, death)
         if was != "up":
             for each in [*held, *unlisted]:
-                if isinstance(each, Request):
+                if isinstance(each, RelayedRequest):
                     self._not_back(each, death)
         if self._falls < _MOST_FALLS or self._traffic.held:
             self.wake()
 
-    def _never_started(self, death: Death, lost: list[Request]) -> None:
+    def _never_started(self, death: Death, lost: list[RelayedRequest]) -> None:
         line = failures.never_started(death, self._traffic.options.command)
-        held = [each for each in self._traffic.held if isinstance(each, Request)]
+        held = [each for each in self._traffic.held if isinstance(each, RelayedRequest)]
         for request in [*lost, *held, *self._traffic.unlisted]:
             if not request.cancelled:
                 self._traffic.tell(answers.error_answer(request.id, line))
         self._traffic.out.append(Quit(2, line))
 
-    def _lost(self, request: Request, death: Death) -> None:
+    def _lost(self, request: RelayedRequest, death: Death) -> None:
         """A request that was with the server when it ended."""
         if request.cancelled:
             if request.claim and self._traffic.options.keys is not None:
@@ -169,7 +169,7 @@ class Life:
             error = failures.stopped(death, request.method, written=True)
             self._traffic.tell(answers.error_answer(request.id, f"The server stopped ({failures.how(death)}).", error))
 
-    def _not_back(self, request: Request, death: Death) -> None:
+    def _not_back(self, request: RelayedRequest, death: Death) -> None:
         """A request that waited for a server which did not come."""
         if request.cancelled:
             return
@@ -206,4 +206,4 @@ class Life:
     def is_drained(self) -> bool:
         if not self._traffic.is_ending or self._traffic.pending or self._traffic.repeating or self._traffic.unlisted:
             return False
-        return not any(isinstance(each, Request) for each in self._traffic.held)
+        return not any(isinstance(each, RelayedRequest) for each in self._traffic.held)

@@ -11,7 +11,7 @@ from failwell.model import compact
 from failwell.recovery import Tools
 
 from .messages import read_frame, with_id
-from .request import Request
+from .request import RelayedRequest
 
 LISTS: Final = frozenset(
     {"tools/list", "resources/list", "resources/templates/list", "prompts/list", "server/discover"}
@@ -21,7 +21,7 @@ _MOST_PAGES: Final = 200
 _MOST_TOOLS: Final = 20_000
 
 
-class Listing:
+class RememberedTools:
     """The lists of one server as they were last seen."""
 
     def __init__(self, *, trusted: bool = True, reads: Sequence[str] = ()) -> None:
@@ -38,7 +38,7 @@ class Listing:
     def known(self) -> Mapping[str, Any]:
         return self.tools.listed
 
-    def answer(self, request: Request) -> bytes | None:
+    def answer(self, request: RelayedRequest) -> bytes | None:
         """What the server would answer, by what it answered before."""
         frame = self.pages.get(_page(request.method, request.params))
         return None if frame is None else with_id(frame, None, request.id)

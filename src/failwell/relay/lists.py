@@ -8,7 +8,7 @@ from typing import Any, Final
 from . import tool_schemas
 from .listing import same_tools
 from .messages import Message, written
-from .request import Request
+from .request import RelayedRequest
 from .session import notification
 from .traffic import Traffic
 
@@ -21,7 +21,7 @@ class Lists:
     def __init__(self, traffic: Traffic) -> None:
         self._traffic = traffic
         self._is_listing = False
-        self.admit: Callable[[Request], None] = _nobody
+        self.admit: Callable[[RelayedRequest], None] = _nobody
         """Who takes the calls that waited for the list."""
 
     def lost(self) -> None:
@@ -94,5 +94,5 @@ class Lists:
                 self._traffic.tell(notification("notifications/tools/list_changed"))
 
 
-def _nobody(request: Request) -> None:
+def _nobody(request: RelayedRequest) -> None:
     """There is nobody yet."""

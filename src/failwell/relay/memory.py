@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .listing import Listing
+from .listing import RememberedTools
 from .messages import read_frame
 from .session import Session
 
@@ -23,7 +23,7 @@ def place_of(command: Sequence[str], cwd: str | None, environment: Mapping[str, 
     return Path(cache) / "failwell" / "wrap" / f"{name}.json"
 
 
-def recall(place: Path, session: Session, listing: Listing) -> bool:
+def recall(place: Path, session: Session, listing: RememberedTools) -> bool:
     """Take in what is kept; whether it is enough to answer for the server."""
     try:
         kept = json.loads(place.read_bytes())
@@ -37,7 +37,7 @@ def recall(place: Path, session: Session, listing: Listing) -> bool:
     return bool(listing.known)
 
 
-def keep(place: Path, session: Session, listing: Listing) -> None:
+def keep(place: Path, session: Session, listing: RememberedTools) -> None:
     """Keep what is known by now. Who cannot, does without."""
     pages: dict[str, Any] = {page: base64.b64encode(frame).decode() for page, frame in listing.pages.items()}
     if not listing.is_fresh or not pages:

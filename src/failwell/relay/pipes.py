@@ -17,7 +17,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Final
 
-from .actions import Action, Death, Note, Quit, Start, Stop, ToClient, ToServer
+from .actions import Action, Death, Note, Quit, Start, StopServer, ToClient, ToServer
 from .desk import Desk
 from .frames import Lines
 from .injection import Injection
@@ -305,7 +305,7 @@ class Pipes:
                 self._say(action)
             elif isinstance(action, Start):
                 self._start()
-            elif isinstance(action, Stop):
+            elif isinstance(action, StopServer):
                 if self._child is not None:
                     self._child.signal(signal.SIGTERM)
                     self._ends_at = time.monotonic() + _STUBBORN

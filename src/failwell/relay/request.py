@@ -15,7 +15,7 @@ CLIENT_KEY: Final = "io.modelcontextprotocol/clientInfo"
 
 
 @dataclass(slots=True, eq=False)
-class Request:
+class RelayedRequest:
     """What the client asked, as it asked it, and what is known of it."""
 
     id: Any
@@ -43,7 +43,7 @@ class Request:
     """The key under which its answer is kept."""
 
     @classmethod
-    def of(cls, frame: bytes, message: Message) -> Request:
+    def of(cls, frame: bytes, message: Message) -> RelayedRequest:
         key = key_of(message["id"])
         return cls(message["id"], frame, message, str(message.get("method")), key, key)
 

@@ -35,7 +35,7 @@ class BadRules(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class FailureRule:
     """Which failures are meant, and what is said about them. The first rule that fits a failure decides."""
 
     number: int
@@ -62,9 +62,9 @@ class Rule:
 class Rules:
     """The rules of one file."""
 
-    rules: Sequence[Rule] = ()
+    rules: Sequence[FailureRule] = ()
 
-    def applied(self, tool: str, error: ToolError, text: str) -> tuple[ToolError, Rule | None]:
+    def applied(self, tool: str, error: ToolError, text: str) -> tuple[ToolError, FailureRule | None]:
         """The failure as the rules have it, and the rule that decided."""
         rule = next((each for each in self.rules if each.fits(tool, error, text)), None)
         if rule is None:
@@ -98,7 +98,7 @@ def load(path: str) -> Rules:
     return Rules([_rule(number, row, path) for number, row in enumerate(rows, 1)])
 
 
-def _rule(number: int, row: Mapping[str, Any], path: str) -> Rule:
+def _rule(number: int, row: Mapping[str, Any], path: str) -> FailureRule:
     where = f"rule {number} of {path}"
     _known(row, _KEYS, where)
     sets = row.get("set", {})
@@ -115,7 +115,7 @@ def _rule(number: int, row: Mapping[str, Any], path: str) -> Rule:
     except re.error as problem:
         raise BadRules(f"{where}: text is no pattern: {problem}") from None
     code = str(row["code"]) if "code" in row else None
-    return Rule(number, str(row.get("tool", "*")), text, code, sets, seconds(row.get("timeout"), where))
+    return FailureRule(number, str(row.get("tool", "*")), text, code, sets, seconds(row.get("timeout"), where))
 
 
 def _known(row: Mapping[str, Any], names: Sequence[str], where: str) -> None:

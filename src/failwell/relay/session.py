@@ -12,7 +12,7 @@ from typing import Any, Final
 from failwell.formats import META_KEY, MODERN_ERA
 
 from .messages import Message, read_frame, written
-from .request import CLIENT_KEY, ERA_KEY, Request, client_name
+from .request import CLIENT_KEY, ERA_KEY, RelayedRequest, client_name
 
 _LEGACY: Final = "2025-11-25"
 _PLACES: Final = ("uri",)
@@ -37,7 +37,7 @@ class Session:
     modern: dict[str, Any] = field(default_factory=dict)
     """The `_meta` in which a client of the newer era says who it is."""
 
-    def heard(self, request: Request) -> None:
+    def heard(self, request: RelayedRequest) -> None:
         """Keep what a request of the client says about the session."""
         if request.method == "initialize":
             self.greeting = request.message
@@ -60,11 +60,11 @@ class Session:
             version = result.get("protocolVersion")
             self.era = version if isinstance(version, str) else None
 
-    def era_of(self, request: Request) -> str:
+    def era_of(self, request: RelayedRequest) -> str:
         named = request.meta.get(ERA_KEY)
         return named if isinstance(named, str) else self.era or _LEGACY
 
-    def client_of(self, request: Request) -> str | None:
+    def client_of(self, request: RelayedRequest) -> str | None:
         return client_name(request.meta.get(CLIENT_KEY)) or self.client
 
     @property

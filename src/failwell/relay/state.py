@@ -35,7 +35,7 @@ class BadState(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptAnswer:
     """What is known of a key.
 
     call: the hash of the call that it was used for. answer: its result as JSON; None where it is not there.
@@ -50,7 +50,7 @@ class Kept:
 class Keys(Protocol):
     """A place for keys."""
 
-    def begin(self, key: str, call: str) -> Kept | None:
+    def begin(self, key: str, call: str) -> KeptAnswer | None:
         """Claim a key for a call, or give what is known of it."""
 
     def finish(self, key: str, answer: bytes | None) -> None:
@@ -76,33 +76,33 @@ def _hash(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
 
 
-class KeysInMemory:
+class AnswersInMemory:
     """As long as the relay runs."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._kept: OrderedDict[str, tuple[float, Kept]] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[float, KeptAnswer]] = OrderedDict()
         self._bytes = 0
 
-    def begin(self, key: str, call: str) -> Kept | None:
+    def begin(self, key: str, call: str) -> KeptAnswer | None:
         known = self._kept.get(key)
         if known is not None and (known[1].state == "running" or known[0] > self._clock()):
             return known[1]
-        self._put(key, Kept(call, "running"))
+        self._put(key, KeptAnswer(call, "running"))
         return None
 
     def finish(self, key: str, answer: bytes | None) -> None:
         if key in self._kept:
-            self._put(key, Kept(self._kept[key][1].call, "done", answer))
+            self._put(key, KeptAnswer(self._kept[key][1].call, "done", answer))
 
     def lose(self, key: str) -> None:
         if key in self._kept:
-            self._put(key, Kept(self._kept[key][1].call, "lost"))
+            self._put(key, KeptAnswer(self._kept[key][1].call, "lost"))
 
     def forget(self, key: str) -> None:
         self._drop(key)
 
-    def _put(self, key: str, kept: Kept) -> None:
+    def _put(self, key: str, kept: KeptAnswer) -> None:
         self._drop(key)
         self._kept[key] = self._clock() + DAY, kept
         self._bytes += len(kept.answer or b"")
@@ -129,7 +129,7 @@ class KeysInFile:
         # Whose calls are still running is told by a lock that the system takes away with the process.
         self._lock = _lock(self._file_of(self._owner))
 
-    def begin(self, key: str, call: str) -> Kept | None:
+    def begin(self, key: str, call: str) -> KeptAnswer | None:
         now = self._clock()
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
@@ -144,7 +144,7 @@ class KeysInFile:
             if state == "running" and owner != self._owner and not self._lives(owner):
                 self._db.execute("UPDATE calls SET state = 'lost', expires = ? WHERE key = ?", (now + DAY, key))
                 state = "lost"
-            return Kept(known, state, answer)
+            return KeptAnswer(known, state, answer)
 
     def finish(self, key: str, answer: bytes | None) -> None:
         with self._db:

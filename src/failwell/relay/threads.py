@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any, Final
 
-from .actions import Action, Death, Note, Quit, Start, Stop, ToClient, ToServer
+from .actions import Action, Death, Note, Quit, Start, StopServer, ToClient, ToServer
 from .desk import Desk
 from .frames import Lines
 from .processes import MARK, sweep
@@ -206,7 +206,7 @@ class Threads:
                 self._say(action)
             elif isinstance(action, Start):
                 self._start()
-            elif isinstance(action, Stop) and self._child is not None:
+            elif isinstance(action, StopServer) and self._child is not None:
                 self._child.kill()
             elif isinstance(action, Quit):
                 if action.line:

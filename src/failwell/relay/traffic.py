@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from failwell.recovery import Watch
 
-from .actions import Action, Note, Options, ToClient, ToServer
-from .listing import Listing
+from .actions import Action, Note, RelayOptions, ToClient, ToServer
+from .listing import RememberedTools
 from .messages import Message, key_of, with_id, written
-from .request import Request
+from .request import RelayedRequest
 from .session import Session
 from .timers import Timers
 
@@ -22,22 +22,22 @@ _MOST_HELD: Final = 10_000
 class Traffic:
     """The requests of both sides that have no answer yet, and what is to be done next."""
 
-    def __init__(self, options: Options, clock: Watch) -> None:
+    def __init__(self, options: RelayOptions, clock: Watch) -> None:
         self.options = options
         self.clock = clock
         self.session = Session()
-        self.listing = Listing(trusted=options.trusted, reads=options.reads)
+        self.listing = RememberedTools(trusted=options.trusted, reads=options.reads)
         self.timers = Timers()
         self.out: list[Action] = []
-        self.pending: dict[bytes, Request] = {}
+        self.pending: dict[bytes, RelayedRequest] = {}
         """Requests that are with the server, by the id it knows them by."""
         self.own: dict[bytes, Callable[[Message], None]] = {}
         """Our own requests that are with the server, and who takes the answer."""
-        self.held: list[Request | bytes] = []
+        self.held: list[RelayedRequest | bytes] = []
         """What waits for the server to be there, in order."""
-        self.unlisted: list[Request] = []
+        self.unlisted: list[RelayedRequest] = []
         """Calls that wait for the list of the tools."""
-        self.repeating: set[Request] = set()
+        self.repeating: set[RelayedRequest] = set()
         """Calls that wait for their time to be made again."""
         self.asked: dict[bytes, Any] = {}
         """What the server asks of the client, by the id the client knows it by, with the server's own."""
@@ -56,7 +56,7 @@ class Traffic:
         self.called_at = 0.0
         self.wake: Callable[[], None] = _nothing
         """See to it that there is a server."""
-        self.sent: Callable[[Request], None] = _nothing
+        self.sent: Callable[[RelayedRequest], None] = _nothing
         """A call is with the server."""
         self._nonce = os.urandom(4).hex()
         self._count = count(1)
@@ -99,7 +99,7 @@ class Traffic:
         out, self.out = self.out, []
         return out
 
-    def forward(self, request: Request) -> None:
+    def forward(self, request: RelayedRequest) -> None:
         if self.state != "up":
             if len(self.held) < _MOST_HELD:
                 self.held.append(request)

@@ -26,7 +26,7 @@ class _Row:
     last: str = ""
 
 
-class Watch:
+class LiveTable:
     """A hook that draws what it was told of."""
 
     def __init__(self, out: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:

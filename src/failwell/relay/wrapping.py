@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from .actions import Note, Options
+from .actions import Note, RelayOptions
 
 if TYPE_CHECKING:
     from .injection import Injected
@@ -28,7 +28,7 @@ class Wrapping:
     command: Sequence[str]
     env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     cwd: str | None = None
-    options: Options = field(default_factory=Options)
+    options: RelayOptions = field(default_factory=RelayOptions)
     loud: bool = False
     record: Record | None = None
     """Where the frames are written down."""
