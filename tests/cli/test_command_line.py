@@ -310,7 +310,7 @@ def test_away_from_a_terminal_there_is_no_colour(arguments: tuple[str, ...]) -> 
     assert b"\x1b" not in done.stdout
     if arguments == ("codes", "typed"):
         assert done.stdout.splitlines()[0] == (
-            b"typed\tNOT_FOUND\tnot_found\tno\tfix_and_retry\t\t\tWork around the missing resource."
+            b"typed\tNOT_FOUND\tnot_found\tno\tfix_and_retry\t\t\tWork around the missing resource.\t"
         )
 
 
@@ -320,7 +320,7 @@ def test_a_terminal_gets_a_table_in_colour() -> None:
     assert "\x1b[33mnot_found" in shown
     assert "\t" not in shown
     lines = re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
-    assert lines[0].split() == ["catalog", "code", "kind", "retry", "recovery", "http", "number", "meaning"]
+    assert lines[0].split() == ["catalog", "code", "kind", "retry", "recovery", "http", "number", "meaning", "category"]
     assert [line.split()[:5] for line in lines[1:]] == [
         ["typed", "NOT_FOUND", "not_found", "no", "fix_and_retry"],
         ["typed", "CONFLICT", "conflict", "no", "fix_and_retry"],

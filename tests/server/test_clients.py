@@ -138,7 +138,6 @@ def measured(driver: Driver, url: str) -> dict[str, Any]:
     else:
         becomes = "instead" if structured.text.startswith("{") else "dropped"
     return {
-        "blocks": {1: "first", 2: "all"}[blocks.text.count("failed unexpectedly")],
         "structured": becomes,
         "marks_errors": blocks.marked,
         "protocol_errors": "shown" if "Rate Limited" in (protocol.thrown or protocol.text) else "hidden",

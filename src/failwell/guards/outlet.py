@@ -169,6 +169,8 @@ class Guard:
         """Whether there is anything to do, from one look at all texts together."""
         if self.secret_paths and (error.fields or error.patch):
             return True
+        if self._misnamed(error):
+            return True
         texts: list[str] = []
         names: list[str] = []
         _collect(error._given, texts, names)
@@ -197,15 +199,28 @@ class Guard:
         # What says how to go on is looked through first: the rest is what may be too much.
         order = sorted((name for name in given if name not in _NEVER_TEXT), key=_CONTEXT.__contains__)
         changes = {name: mine._part(name, given[name]) for name in order}
+        for path in self._misnamed(error):
+            sent = changes["sent"]
+            is_there = sent is not None and len(path) == 1 and path[0] in sent.arguments
+            changes["sent"] = Sent({**sent.arguments, str(path[0]): UNCHANGED}, sent.long) if is_there else None
         changed = {name: value for name, value in changes.items() if not _same(value, given[name])}
         return error.replace(**changed) if changed else error
+
+    def _misnamed(self, error: ToolError) -> list[Path]:
+        """Where what was sent for a secret argument stands under a misspelt name, which nobody would take for one."""
+        if error.sent is None:
+            return []
+        renamed = [(change.path, change.to) for change in error.patch if change.to is not None and change.path]
+        return [path for path, name in renamed if self.secrets.hides((*path[:-1], name))]
 
     def _sent_secrets(self, error: ToolError) -> Iterator[str]:
         """What was sent for arguments that hold secrets; the rest of the error may quote it."""
         sent = [(problem.path, problem.sent) for problem in error.fields]
-        for path, value in sent + [(change.path, change.value) for change in error.patch]:
-            if isinstance(value, (str, int)) and len(str(value)) >= 4 and self.secrets.hides(path):
-                yield str(value)
+        sent += [(change.path, change.value) for change in error.patch]
+        values = [value for path, value in sent if self.secrets.hides(path)]
+        given = {} if error.sent is None else error.sent.arguments
+        values += [given.get(path[0]) for path in self._misnamed(error) if isinstance(path[0], str)]
+        yield from (str(value) for value in values if isinstance(value, (str, int)) and len(str(value)) >= 4)
 
     def _part(self, name: str, value: Any) -> Any:
         if name in ("fields", "patch"):

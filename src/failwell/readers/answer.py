@@ -131,10 +131,14 @@ def _stated(found: ToolError, told: object) -> ToolError:
 def _surrounded(error: ToolError, told: object) -> ToolError:
     """An error that stands in an answer among other words, with these: they may say more of the call than it does."""
     held = contents(told)
-    if error.standing != "quoted" or not held.is_error or len(held.texts) < 2:
+    permits = error.retryable or error.given("effect")
+    if error.standing != "quoted" or not held.is_error or len(held.texts) < 2 or not permits:
         return error
-    around = [each for each in held.texts if error.message not in each and parse(each) is None]
-    words = [f"{each.strip().rstrip(':.')}." for each in around if each.strip()]
+    plain = [each for each in held.texts if parse(each) is None]
+    if len(plain) == len(held.texts):
+        # It is none of the texts, but in the structured content.
+        return error
+    words = [f"{each.strip().rstrip(':.')}." for each in plain if each.strip() and error.message not in each]
     return error.replace(message=" ".join([*words, error.message])) if words else error
 
 

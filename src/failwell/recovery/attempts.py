@@ -45,7 +45,8 @@ def _is_hearsay(error: ToolError) -> bool:
 def of_this_call(error: ToolError, tool: str) -> ToolError:
     """The error, unless it names another tool: then it is what a server was told that the called one asked, and was
     passed on. Whoever stands in between may have put a name of their own before that of the tool."""
-    if error.tool is None or error.origin != "peer" or not tool or is_same_tool(tool, error.tool):
+    is_whole = error.origin == "peer" and form_of(error.format).relayed
+    if error.tool is None or not tool or not is_whole or is_same_tool(tool, error.tool):
         return error
     return error.replace(standing="quoted", effect=None, format=None, tool=tool)
 

@@ -20,7 +20,19 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from failwell.formats import Outcome, render, usual_action
-from failwell.model import IN_DOUBT, Decision, Effect, NeedsInput, Next, Policy, ToolError, Traits, decide
+from failwell.model import (
+    ESCAPED,
+    IN_DOUBT,
+    Decision,
+    Effect,
+    NeedsInput,
+    Next,
+    Policy,
+    ToolError,
+    Traits,
+    decide,
+    form_of,
+)
 
 from .attempts import effect_of, in_all, of_this_call, spread, with_effect
 from .clock import Watch
@@ -277,8 +289,12 @@ class Run:
         error = error if error.tool or not tool else error.replace(tool=tool)
         if error.sent is None and (error.fields or error.patch):
             error = error.replace(sent=tools.shown(tool, self.report.arguments))
-        known = in_all(error, tools.traits(tool), earlier)
-        if known.effect is None and self._last_decision(known, tools).doubtful:
+        traits = tools.traits(tool)
+        known = in_all(error, traits, earlier)
+        # What a server that speaks our language only quotes is its author's word, and stands.
+        is_authors = known.standing == "quoted" and form_of(known.format).relayed
+        may_be_done = tool != "" and not is_authors and ESCAPED[traits.nature] is Effect.UNKNOWN
+        if known.effect is None and may_be_done and self._last_decision(known, tools).doubtful:
             # What is told is what was decided: it is not made again because it may have been done.
             known = with_effect(known, Effect.UNKNOWN)
         checked = self._with_check(known, tools)
