@@ -15,8 +15,8 @@ from failwell.guards import DEFAULT, MASK, Guard
 
 PASSWORDS = ("Kx7pQ2mZ9v", "hunter2")
 HERE = Path(__file__).parent
-# What still comes out, and what is touched without need, of texts that were written before and never looked at.
-MISSED, TOUCHED = 10, 8
+# What still comes out, and what is touched without need, of texts that others wrote before.
+MISSED, TOUCHED = 0, 0
 COLOURS = re.compile("\x1b\\[[0-9;]*[A-Za-z]")
 
 
