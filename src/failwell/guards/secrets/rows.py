@@ -205,7 +205,7 @@ ROWS: Final[dict[str, Row]] = {
         r"(?P<keep>(?:(?:api|access|secret|auth|license|subscription)[ _-]?key|token)[\"']?\s"
         r"(?:(?:is|was)\s)?"
         r"(?:(?:not\s)?(?:valid|invalid|rejected|expired|revoked|refused|unknown|wrong))?[:=]?\s{0,2}[\"'(]?)"
-        r"(?P<drawn>[0-9A-Za-z_-]{16,4000})",
+        r"(?!0x[0-9a-fA-F]{40}\b)(?P<drawn>[0-9A-Za-z_-]{16,4000})",
     ),
     "told_code": Row(
         ("code is ", "code: ", "code for "),
@@ -267,9 +267,9 @@ ROWS: Final[dict[str, Row]] = {
             "license=",
             "licence=",
             "sign=",
-            *(f"{lead}{name}=" for lead in "?&" for name in "kt"),
+            *(f"{lead}{name}=" for lead in "?&" for name in ("k", "t", "ak", "sk", "st")),
         ),
-        r"(?P<keep>[?&](?:[\w.-]{0,40}key|app_?id|licen[sc]e|sign|k|t)=)(?P<drawn>[A-Za-z0-9_-]{16,400})(?=[&#\s\"')>,;]|$)",
+        r"(?P<keep>[?&](?:[\w.-]{0,40}key|app_?id|licen[sc]e|sign|k|t|ak|sk|st)=)(?P<drawn>[A-Za-z0-9_-]{16,400})(?=[&#\s\"')>,;]|$)",
     ),
     "header": Row(
         ("authorization",),

@@ -54,13 +54,14 @@ _TOLD_BEFORE: Final = pattern(
 )
 # And more of the same kind.
 _ANOTHER: Final = pattern(r"[\"'`)]?(?:\s(?:to|and|or)|,(?:\s(?:and|or))?)\s[\"'`(]?(?P<value>[^\s\"'`()“”«»,]{6,400})")
-_MAIL: Final = pattern(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,6}")
+# The address of somebody, or of an account that everybody may see.
+_OTHER: Final = pattern(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,6}|0x[0-9a-fA-F]{40}")
 # Names of what people say to each other, and words behind a number that make it a rule: `8-64 characters`.
 _SPOKEN: Final = ("password", "passwd", "passphrase", "passcode", "passwort", "kennwort", "contraseña", "senha", "pwd")
 _A_SENTENCE: Final = pattern(r"\s(?:characters?|chars|letters|digits|bytes|bits)\b")
 _SETTING: Final = pattern(r"[A-Za-z_.-]{2,40}[=(]")
 _HEX: Final = pattern(r"[0-9A-F]{8,64}|[0-9a-f]{40}")
-_SPOKEN_OF: Final = ("unexpected ", "expected ", "next ", "missing ", "no ", "lexer ")
+_SPOKEN_OF: Final = ("=", "undefined ", "unexpected ", "expected ", "next ", "missing ", "no ", "lexer ")
 
 
 def sentences(text: str, is_secret: IsSecret) -> Iterator[Span]:
@@ -119,7 +120,7 @@ def _is_spoken(name: str) -> bool:
 def _is_other(value: str, name: str) -> bool:
     """Whether it is another setting, the number of a key, which is no key, an address, or a place."""
     number = name.lower().endswith("key") and _HEX.fullmatch(value)
-    return bool(_SETTING.match(value) or number or _MAIL.fullmatch(value)) or is_elsewhere(value)
+    return bool(_SETTING.match(value) or number or _OTHER.fullmatch(value)) or is_elsewhere(value)
 
 
 def _closing(text: str, start: int, mark: str) -> int:

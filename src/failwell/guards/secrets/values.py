@@ -222,9 +222,10 @@ def full_name(text: str, start: int, end: int) -> str:
     return name
 
 
-_WORD: Final = pattern(r"[^\W\d_]{1,40}|[0-9]{1,3}(?:-[0-9]{1,3})?")
+_WORD: Final = pattern(r"[^\W\d_]{1,40}|[0-9]{1,3}(?:-[0-9]{1,3}|\+)?")
 _SETTING: Final = pattern(r"[a-z_]{2,40}=[^=]")
-_ABOUT: Final = ("unexpected ", "invalid ", "missing ", "expected ", "unknown ", "bad ", "next ")
+_PARSED: Final = ("unexpected ", "undefined ", "expected ", "next ")
+_ABOUT: Final = ("undefined ", "unexpected ", "invalid ", "missing ", "expected ", "unknown ", "bad ", "next ")
 _SIGNED: Final = pattern(r"sig(?:nature)?$|token$|hmac$", re.IGNORECASE)
 _REMARK: Final = pattern(r"\([a-z]{2,20}(?: [a-z]{2,20}){0,6}\)")
 _MECHANISM: Final = pattern(
@@ -242,7 +243,7 @@ _SYMBOL: Final = pattern(r"[A-Z][A-Z_]{1,30}")
 # Code that gets a value from elsewhere: a call, an index, a keyword.
 _CODE: Final = pattern(
     r"(?:await|new|yield|lambda|typeof|function)(?=\s)|(?:raise|return|break|continue|throw)(?=[\s;]|$)"
-    r"|[A-Za-z_]\w{0,40}(?:(?:\.|::|->)[A-Za-z_]\w{0,40}){0,6}(?:\((?=[\"')\w])|\[(?=[\"']))"
+    r"|[A-Za-z_]\w{0,40}(?:(?:\.|::|->)[A-Za-z_]\w{0,40}){0,6}(?:\((?=[\"')\w:])|\[(?=[\"']))"
 )
 _ATTRIBUTE: Final = pattern(r"[A-Za-z_]{1,40}(?:\.[A-Za-z_]{1,40}){1,6}")
 _IDENTIFIER: Final = pattern(r"[A-Za-z_]{1,60}")
@@ -306,6 +307,13 @@ def harmless(match: re.Match[str], span: Span) -> bool:
         and (_SYMBOL.fullmatch(value) or (before.endswith(_ABOUT) and not drawn(value)))
     ):
         # What a parser says.
+        return True
+    if lower == "token" and before.endswith(_PARSED) and not drawn(value):
+        return True
+    if text[span.start - 2 : span.start - 1] == "(" and value.isupper() and is_secret_name(value):
+        # The name of a variable that is asked for it.
+        return True
+    if (value[0] == "?" and before.endswith("${")) or lower.endswith(("pullsecret", "pullsecrets")):
         return True
     if (lower.endswith("auth") and _MECHANISM.fullmatch(value)) or (name in ("PWD", "OLDPWD") and _PATH.match(value)):
         return True
