@@ -290,7 +290,8 @@ ROWS: Final[dict[str, Row]] = {
         r"(?=[A-Za-z0-9._~+/-]{0,60}[0-9=+/]|dXN|YWR|cm9|YXBp|Z3V)[A-Za-z0-9._~+/-]{8,4000}={0,2}(?![A-Za-z0-9=])",
     ),
     "scheme_token": Row(
-        ("bearer",), r"(?P<keep>(?<![A-Za-z0-9])bearer\stoken\s[\"']?)(?P<drawn>[A-Za-z0-9._~+/-]{6,4000}={0,2})"
+        ("bearer",),
+        r"(?P<keep>(?<![A-Za-z0-9])bearer(?:\stoken\s|,\s)[\"']?)(?P<drawn>[A-Za-z0-9._~+/-]{6,4000}={0,2})",
     ),
     "azure_account": Row(
         ("account.key",),

@@ -79,7 +79,7 @@ _GLUED: Final = pattern(rf"{_MASKED}(?=[\w%.+/=~-]{{1,8}}(?:(?<=[^\W_])|[^\W_]|{
 _REST: Final = pattern(r"(?<=[\w+/=~-])(?:[\w+/=~-]|\.(?=\w)|%(?:2[BbFf]|3[Dd]))*")
 _REST_OF_MARKED: Final = pattern(r"(?:[\w-]{1,}(?:\.[\w-]{1,})*)?(?:%(?:2[BbFf]|3[Dd])[\w+/=-]*)*")
 _COLOUR: Final = pattern(COLOUR)
-_CHANGE: Final = pattern(r"[\"']\s{1,3}->\s{1,3}(?=[\"'])")
+_CHANGE: Final = pattern(r"[\"']\s{1,3}(?:[-=]>|→)\s{1,3}(?=[\"'])")
 # What follows on the next line when a long value was folded.
 _FOLDED: Final = pattern(r"\\?\r?\n[ \t>|]{0,20}([A-Za-z0-9+/_=.-]{6,200})(?=[\"'\s]|$)")
 # The words of a schema: what stands here says what a value must be.
