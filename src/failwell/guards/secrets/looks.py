@@ -61,14 +61,16 @@ _GRAMMAR: Final = pattern(
     r"|this|that|or|to|ist|zu|muss|est|trop|debe|es|no|não|deve|moet|het)\b",
     re.IGNORECASE,
 )
+_LOUD_CODE: Final = pattern(r"[A-Z]{2,16}(?:_[A-Z]{2,16}){1,5}")
 _CODE_FOR_WRONG: Final = pattern(
     r"(?:too|invalid|min|max|not|missing|is|must|bad|wrong|no|value|string)(?:_[a-z]{2,16}){1,4}"
+    r"|(?:validation|validations|errors?)(?:\.[a-z_]{2,30}){1,5}"
 )
 
 
 def says_whats_wrong(value: str) -> bool:
     """Whether it is what a validator says of a field, where its value would stand."""
-    if _CODE_FOR_WRONG.fullmatch(value):
+    if _CODE_FOR_WRONG.fullmatch(value) or (_LOUD_CODE.fullmatch(value) and _WRONG.search(value.replace("_", " "))):
         return True
     said = " " in value and _WRONG.search(value) is not None and _SENTENCE.fullmatch(value) is not None
     return said and _GRAMMAR.search(value) is not None
@@ -111,6 +113,7 @@ def is_stand_in(value: str) -> bool:
 _ALGORITHM: Final = pattern(
     r"(?:sha|utf|pbkdf|argon|md|ipv|rfc|base|oauth|aes|rsa|hs|rs|es|ed|http|tls|ssl|v|win|x|java|py(?:thon)?)"
     r"[ _-]?v?[0-9]"
+    r"|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:"
     r"|[0-9]{1,4}[- ]?(?:char|digit|letter|bit|byte|day|month|year|hour|min|sec|ms|kb|mb)",
     re.IGNORECASE,
 )

@@ -37,8 +37,8 @@ _VALUE_HEADS: Final = frozenset(
     "wert valor waarde valeur".split()
 )
 # Of these the values are no words, and a column of them often holds names.
-_NAMED_ONES: Final = ("secret", "secrets", "token", "tokens", "credential", "credentials")
-_ONE_WORD: Final = pattern(r"[a-z]{1,20}(?:[-_.][a-z]{1,20}){0,6}|[A-Z_]{1,20}|[0-9]{1,4}")
+_NAMED_ONES: Final = ("secret", "secrets", "token", "tokens", "credential", "credentials", "auth")
+_ONE_WORD: Final = pattern(r"oauth[12]|[a-z]{1,20}(?:[-_.][a-z]{1,20}){0,6}|[A-Z_]{1,20}|[0-9]{1,4}")
 
 
 class _Head(NamedTuple):
@@ -106,7 +106,8 @@ def _row(text: str, cells: list[Span], head: _Head, is_secret: IsSecret) -> Iter
             looks = looks or (not listed and (random(shown) or (drawn(shown) and column - 1 == named)))
             held = looks and _is_value(shown)
         else:
-            held = " " not in shown and may_be(text, other, is_secret)
+            one = " " not in shown and not is_stand_in(shown.strip("_*-"))
+            held = one and any(map(str.isalnum, shown)) and may_be(text, other, is_secret)
         if held:
             yield other
 

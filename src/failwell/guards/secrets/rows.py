@@ -114,7 +114,7 @@ ROWS: Final[dict[str, Row]] = {
         ("pass", "secret", "token", "_key"),
         r"(?P<keep>(?:^|[\r\n])[ \t]{0,8}(?-i:[A-Z][A-Z0-9_]{0,60})(?<=PASSWORD|..PASSWD|..SECRET|...TOKEN"
         r"|...._KEY|....PASS)"
-        r"(?:[ ]{2,60}|\t{1,4}))(?=\S{0,100}[0-9])[^\s|]{6,20000}(?=[ \t]{0,40}(?:[\r\n]|$))",
+        r"(?:[ ]{2,60}|\t{1,4}))(?![0-9]{4}-[0-9]{2}-)(?=\S{0,100}[0-9])[^\s|]{6,20000}(?=[ \t]{0,40}(?:[\r\n]|$))",
     ),
     "construct": Row(
         ("__construct(", "connect(", "bind", "login(", "authenticate(", "auth(", "credential"),
@@ -254,7 +254,17 @@ ROWS: Final[dict[str, Row]] = {
     ),
     "oracle": Row(("jdbc:oracle",), r"(?P<keep>jdbc:oracle:[a-z0-9]{2,8}:[^/\s@]{1,100}/)[^\s@]{1,4000}(?=@)"),
     "easy_connect": Row(
-        ("@//", "ora-", "oracle", "dpy-", "dpi-", "tns:", "userid="),
+        (
+            "@//",
+            "@(desc",
+            *(f"ora-{n}" for n in "01236"),
+            "cx_oracle",
+            "oracledb",
+            "ezconnect",
+            "dpy-",
+            "tns:",
+            "userid=",
+        ),
         r"(?P<keep>(?<![\w./@:-])[A-Za-z][\w$#.-]{0,60}/)(?:[^\s@\"'/]{1,200}(?=@//)|(?P<plausible>[^\s@\"'/()]{4,200})"
         r"(?=@(?!sha256)(?:\(|[A-Za-z][\w.-]{0,100}(?:[:/\s,;\"').]|$))))",
     ),
@@ -269,7 +279,7 @@ ROWS: Final[dict[str, Row]] = {
             "sign=",
             *(f"{lead}{name}=" for lead in "?&" for name in ("k", "t", "ak", "sk", "st")),
         ),
-        r"(?P<keep>[?&](?:[\w.-]{0,40}key|app_?id|licen[sc]e|sign|k|t|ak|sk|st)=)(?P<drawn>[A-Za-z0-9_-]{16,400})(?=[&#\s\"')>,;]|$)",
+        r"(?P<keep>[?&](?:[\w.-]{0,40}key|app_?id(?!=[0-9a-f]{8}-)|licen[sc]e|sign|k|t|ak|sk|st)=)(?P<drawn>[A-Za-z0-9_-]{16,400})(?=[&#\s\"')>,;]|$)",
     ),
     "header": Row(
         ("authorization",),

@@ -38,8 +38,8 @@ _QUOTED_BEFORE: Final = pattern(
 )
 # Some words about it, and then the value: `password for new user lars is …`, `API key you supplied (…)`.
 _TELLS_LATER: Final = pattern(
-    r"[\"'`)]{0,2}+(?::\sthe|\s(?:for|of|you|we|I|that|to|in|on|at|between|configured|supplied|provided|given|sent|used|set"
-    r"|which|from|para|für|voor|pour|von|van|de))(?:\s[\w@'\"`/+\\-]{1,40}+(?:\.[\w-]{1,40}){0,4}+){0,8}?"
+    r"[\"'`)]{0,2}+(?::\sthe|\s(?:for|of|to|in|on|at|between|from|para|für|voor|pour|von|van|de"
+    r"|(?P<yours>you|we|I|that|which|configured|supplied|provided|given|sent|used|set)))(?:\s[\w@'\"`/+\\-]{1,40}+(?:\.[\w-]{1,40}){0,4}+){0,8}?"
     r"(?:\s(?P<is>is|was|(?:set|changed|reset|updated|rotated)\sto|ist|lautet|est|es|jest|är|é)(?:\s(?:now|set\sto))?:?\s"
     r"|\s?\(|,\s)[\"'`(“«]{0,2}(?=[^\s\"'`()]{0,80}[0-9@#$%^&!+~*])(?P<value>[^\s\"'`()“”«»,]{6,400})",
     re.IGNORECASE,
@@ -52,6 +52,8 @@ _TOLD_BEFORE: Final = pattern(
     r")\s){0,7}[\"'`(]?$",
     re.IGNORECASE,
 )
+# Then the name begins another part of the sentence.
+_GOES_ON: Final = pattern(r"\s(?:is|was|are|were|has|have|does|did|must|can|cannot|could|may|will)\b")
 # And more of the same kind.
 _ANOTHER: Final = pattern(r"[\"'`)]?(?:\s(?:to|and|or)|,(?:\s(?:and|or))?)\s[\"'`(]?(?P<value>[^\s\"'`()“”«»,]{6,400})")
 # The address of somebody, or of an account that everybody may see.
@@ -84,7 +86,8 @@ def sentences(text: str, is_secret: IsSecret) -> Iterator[Span]:
         told = _TELLS_IT.match(text, end)
         if told and not before.endswith(_SPOKEN_OF):
             yield from _told(told, name, _is_spoken(name))
-        if later := _TELLS_LATER.match(text, end):
+        later = _TELLS_LATER.match(text, end)
+        if later and (later["is"] or later["yours"]):
             yield from _told(later, name, later["is"] is not None and _is_spoken(name))
         begin = max(0, found.start() - 220)
         if asked := _QUOTED_BEFORE.search(text[begin : found.start()]):
@@ -92,7 +95,7 @@ def sentences(text: str, is_secret: IsSecret) -> Iterator[Span]:
             sure = asked["said"] or (asked["valid"] and not name.lower().endswith("token"))
             if (sure or plausible(asked["value"])) and may_be(text, span, is_secret):
                 yield span
-        elif asked := _TOLD_BEFORE.search(text[begin : found.start()]):
+        elif (asked := _TOLD_BEFORE.search(text[begin : found.start()])) and not _GOES_ON.match(text, end):
             value = asked["value"].rstrip(".,;:!?")
             if random(value) and not _is_other(value, name):
                 yield Span(begin + asked.start("value"), begin + asked.start("value") + len(value), True)

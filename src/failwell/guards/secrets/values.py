@@ -243,7 +243,7 @@ _SYMBOL: Final = pattern(r"[A-Z][A-Z_]{1,30}")
 # Code that gets a value from elsewhere: a call, an index, a keyword.
 _CODE: Final = pattern(
     r"(?:await|new|yield|lambda|typeof|function)(?=\s)|(?:raise|return|break|continue|throw)(?=[\s;]|$)"
-    r"|[A-Za-z_]\w{0,40}(?:(?:\.|::|->)[A-Za-z_]\w{0,40}){0,6}(?:\((?=[\"')\w:])|\[(?=[\"']))"
+    r"|[A-Za-z_]\w{0,40}(?:(?:\.|::|->)[A-Za-z_]\w{0,40}){0,6}(?:\((?=[\"')\w:])|\[(?=[\"']|\w{1,20}[\],]))"
 )
 _ATTRIBUTE: Final = pattern(r"[A-Za-z_]{1,40}(?:\.[A-Za-z_]{1,40}){1,6}")
 _IDENTIFIER: Final = pattern(r"[A-Za-z_]{1,60}")
@@ -260,7 +260,7 @@ def harmless(match: re.Match[str], span: Span) -> bool:
     if (
         not value
         or value[0] == "…"
-        or is_stand_in(value.rstrip("["))
+        or is_stand_in(value.rstrip("[!"))
         or is_stand_in(shown)
         or shown.strip("([{}])") == "redacted"
     ):
@@ -275,7 +275,7 @@ def harmless(match: re.Match[str], span: Span) -> bool:
         return True
     if match["lead"] and not is_secret_name(name) and not _SIGNED.search(name):
         # In a query `key` and `code` are often words: only what looks drawn at random is a secret.
-        return (len(value) < 16 or value.isalpha()) and not random(value)
+        return not random(value) and (len(value) < 16 or not (drawn(value) or value.isdigit()))
     if lower.endswith("cookie") and (COOKIE_ATTRIBUTE.match(value) or plain_cookies(value)):
         return True
     if lower.lstrip("- ") == "pass" and (
