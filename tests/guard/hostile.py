@@ -15,9 +15,9 @@ from typing import Any
 
 import failwell.guards.fence as fence
 import failwell.guards.visible as visible
-from failwell.guards.secrets import assignments, neighbours, places, redactor, rows, shapes, values
+from failwell.guards.secrets import assignments, looks, neighbours, places, redactor, rows, sentences, shapes, values
 
-_MODULES = (shapes, assignments, values, neighbours, places, redactor, fence, visible)
+_MODULES = (shapes, assignments, looks, values, neighbours, sentences, places, redactor, fence, visible)
 _CANDIDATES = "a1=A:_-/. \"'x0+~\n,;<>[](){}@|\\$%&`"
 
 

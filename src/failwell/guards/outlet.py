@@ -16,10 +16,10 @@ from failwell.model import FieldError, Json, NeedsInput, Patch, Path, Sent, Tool
 from .arguments import Secrets, secret_paths
 from .fence import CLOSE, OPEN, fence, is_fenced, poses, quoted
 from .length import MAX_CHARS, MAX_TOKENS, changed_question, question_within, within
+from .secrets.looks import drawn
 from .secrets.redactor import MASK, Redactor, redactor
 from .secrets.secret_names import is_secret_name, masks_numbers
 from .secrets.sieve import suspicious
-from .secrets.values import drawn
 from .visible import needs_cleaning, visible
 
 Outcome = TypeVar("Outcome", bound=ToolError | NeedsInput)

@@ -11,17 +11,22 @@ from typing import Final
 
 from failwell.model import pattern
 
+# A colour as programs write it that do not send it to a terminal.
+COLOUR: Final = r"(?:\\(?:u001[bB]|x1[bB]|033|e)|\^\[)\[[0-9;]{0,20}m"
 # What closes a name before it is set to something: quotes of any script, however often escaped, brackets, emphasis.
 _CLOSED: Final = (
     r"(?:\\{0,7}[\"'`]|\)(?!=\()|[\]}*»«”“„’‘‚」』›‹＂´]|>{2}(?=,)|&quot;"
-    r"|&#(?:3[49]|x2[27]);|%2[27]|\\?u002[27]|\\x2[27]){0,6}+"
+    rf"|&#(?:3[49]|x2[27]);|%2[27]|\\?u002[27]|\\x2[27]|{COLOUR}){{0,6}}+"
 )
 _MARK: Final = (
     r"(?::=|!==?|<>(?=\s)|={1,3}|-{1,2}>|→|⇒|➜|::(?=\s)|:|：|＝|&#(?:61|58|x3[dD]|x3[aA]);|&(?:equals|colon);"
     r"|\\u003[dDaA]|\\x3[dDaA]|\.{4,80}(?=\s)|<-(?=\s)|\((?=[\"'])|(?-i:\bI?LIKE|\bIN)\b\s{0,3}\(?(?=N?'))"
 )
 # Emphasis may end after the colon, a tag too, and a text of several lines may begin.
-_SET: Final = rf"{_MARK}[>›]?(?:[*_]{{1,2}}(?=[\s`])|</\w{{1,10}}>)?\s{{0,20}}+(?:[|>][-+]?\s{{1,20}}+)?"
+_SET: Final = (
+    rf"{_MARK}[>›]?(?:[*_]{{1,2}}(?=[\s`])|</\w{{1,10}}>)?\s{{0,20}}+(?:[|>][-+]?\s{{1,20}}+)?"
+    rf"(?:{COLOUR}\s{{0,3}}){{0,3}}+"
+)
 # A control character inside the name does not part it.
 NAMED: Final = pattern(
     r"(?P<lead>[?&])?(?<![\w.%\ufffd-])(?P<name>(?:[\w.%\ufffd\u0300-\u036f\u0900-\u0963\u0e31-\u0e4e]|-(?!-?>)"

@@ -1,23 +1,26 @@
-"""Secrets beside their names: in tables, in pairs of name and value, in the parts of a form, in what validators say."""
+"""Secrets beside their names: in tables, in pairs of name and value, in the parts of a form."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from failwell.model import pattern
 
 from .assignments import PROSE
+from .looks import drawn, is_elsewhere, is_stand_in, plausible, random
 from .secret_names import masks_numbers
-from .values import Span, full_name, is_stand_in, plausible, random, spans
+from .values import Span, spans
 
 IsSecret = Callable[[str], bool]
 
-_DELIMITERS: Final = "|│║┃\t;,"
+_BARS: Final = ("|", "│", "║", "┃")
+_DELIMITERS: Final = (*_BARS, "\t", ";", ",")
 _RULE: Final = pattern(r"[\s|│║┃+=:─━═┼╪╫╬├┤╞╡╟╢╠╣-]*[-─━═][\s|│║┃+=:─━═┼╪╫╬├┤╞╡╟╢╠╣-]*")
 _AROUND: Final = " \t\r`*\"'"
 _HEADING: Final = pattern(r"[^\W\d_][\w .%()#/-]{0,40}")
+_DATE: Final = pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TYPE: Final = pattern(r"[a-z]+(?: [a-z]+)*\([0-9, ]+\)")
 _PLAIN_HEADING: Final = pattern(r"[\w.-]{1,60}")
 _MOST_CELLS: Final = 100
@@ -27,43 +30,123 @@ _ALIGNED: Final = pattern(r"\s{0,8}\S{1,60} {2,60}\S")
 _WORD: Final = pattern(r"\S+(?: \S+)*")
 
 
+_LINE_END: Final = pattern(r"\r?\n|(?:\\r)?\\n")
+# Columns that hold what a name in the same row is set to.
+_VALUE_HEADS: Final = frozenset(
+    "value values val current actual given default got received input content data sent new old before after effective "
+    "wert valor waarde valeur".split()
+)
+# Of these the values are no words, and a column of them often holds names.
+_NAMED_ONES: Final = ("secret", "secrets", "token", "tokens", "credential", "credentials", "auth")
+_ONE_WORD: Final = pattern(r"oauth[12]|[a-z]{1,20}(?:[-_.][a-z]{1,20}){0,6}|[A-Z_]{1,20}|[0-9]{1,4}")
+
+
+class _Head(NamedTuple):
+    """The heading of a table: what parts its cells, what they are called, and which of them hold secrets."""
+
+    delimiter: str
+    names: tuple[str, ...]
+    secret: frozenset[int]
+    # Whether it can be nothing but a heading.
+    sure: bool
+
+
+_NO_HEAD: Final = _Head("", (), frozenset(), False)
+
+
 def tables(text: str, is_secret: IsSecret) -> Iterator[Span]:
-    """The cells of a column with a secret's name, and the cell beside one."""
-    lines = text.split("\n")
-    delimiter, columns, count, at = "", frozenset[int](), 0, 0
-    for number, line in enumerate(lines):
-        start, at = at, at + len(line) + 1
-        if delimiter and _RULE.fullmatch(line):
+    """The cells of a column with a secret's name, and the cells beside one."""
+    lines, starts = _lines(text)
+    head = _NO_HEAD
+    for number, (line, start) in enumerate(zip(lines, starts, strict=True)):
+        if head.delimiter and _RULE.fullmatch(line):
             continue
         used = next((each for each in _DELIMITERS if each in line), _GAP if _ALIGNED.match(line) else "")
         cells = list(_cells(line, start, used)) if used and line.count(used) < _MOST_CELLS else []
-        if used and used == delimiter and len(cells) == count:
-            yield from (cells[index] for index in columns if _may_be(text, cells[index], is_secret))
+        if used and used == head.delimiter and (len(cells) == len(head.names) or head.secret):
+            yield from _row(text, cells, head, is_secret)
             continue
-        below = lines[number + 1 : number + 2]
         secret = {n for n, cell in enumerate(cells) if cell.end - cell.start <= 60 and is_secret(_of(text, cell))}
         # The cell beside a name, in any row.
         beside = [cells[n + 1] for n in secret if n + 1 < len(cells) and _is_value(_of(text, cells[n + 1]))]
+        further = cells[min(secret) + 2 :] if secret else []
+        far = [cell for cell in further if random(shown := _of(text, cell)) and _is_value(shown)]
         if used not in (";", ","):
-            yield from beside
-        headed = bool(secret and below) and not beside and _is_head(text, cells, used, below[0], first=not delimiter)
-        delimiter, columns, count = (
-            (used, frozenset(secret if headed else ()), len(cells)) if used else ("", frozenset(), 0)
+            yield from (*beside, *far)
+        below = lines[number + 1 : number + 3]
+        headed = secret and below and not beside and _is_head(text, cells, used, below)
+        names = tuple(_of(text, cell).lower() for cell in cells)
+        head = (
+            _Head(used, names, frozenset(secret if headed else ()), _is_sure(used, names, below)) if used else _NO_HEAD
         )
 
 
-def _is_head(text: str, cells: list[Span], delimiter: str, below: str, first: bool) -> bool:
-    ruled = bool(_RULE.fullmatch(below))
-    if delimiter in ("|", "│", "║", "┃"):
-        return ruled and all(_HEADING.fullmatch(shown) for cell in cells if (shown := _of(text, cell)))
-    heading = _HEADING if delimiter in ("\t", _GAP) else _PLAIN_HEADING
-    if not first or not all(heading.fullmatch(_of(text, cell)) for cell in cells):
+def _row(text: str, cells: list[Span], head: _Head, is_secret: IsSecret) -> Iterator[Span]:
+    """The secrets in a row below a heading."""
+    exact = head.sure and len(cells) == len(head.names)
+    for index in head.secret:
+        cell = cells[index] if index < len(cells) else Span(0, 0, True)
+        shown = _of(text, cell)
+        word = head.names[index].endswith(_NAMED_ONES) and _ONE_WORD.fullmatch(shown)
+        if not word and (may_be(text, cell, is_secret) if exact else _is_value(shown)):
+            yield cell
+    if head.secret or len(cells) != len(head.names):
+        return
+    listed = head.delimiter in (";", ",")
+    named = next(
+        (n for n, cell in enumerate(cells) if cell.end - cell.start <= 60 and is_secret(_of(text, cell))), None
+    )
+    for column in range(len(cells) if named is None else named + 1, len(cells)):
+        other = cells[column]
+        shown = _of(text, other)
+        if is_elsewhere(shown) or _DATE.match(shown) or _TYPE.fullmatch(shown):
+            continue
+        if listed or head.names[column].strip("= ") not in _VALUE_HEADS:
+            looks = listed and head.names[column] in _VALUE_HEADS
+            looks = looks or (not listed and (random(shown) or (drawn(shown) and column - 1 == named)))
+            held = looks and _is_value(shown)
+        else:
+            one = " " not in shown and not is_stand_in(shown.strip("_*-"))
+            held = one and any(map(str.isalnum, shown)) and may_be(text, other, is_secret)
+        if held:
+            yield other
+
+
+def _lines(text: str) -> tuple[list[str], list[int]]:
+    """The lines and where they begin; a line also ends where its end is spelled out."""
+    lines, starts, at = [], [], 0
+    for end in _LINE_END.finditer(text):
+        lines.append(text[at : end.start()])
+        starts.append(at)
+        at = end.end()
+    return [*lines, text[at:]], [*starts, at]
+
+
+def _is_head(text: str, cells: list[Span], delimiter: str, below: list[str]) -> bool:
+    """Whether a line with a secret's name in it is the heading of those below."""
+    ruled = bool(_RULE.fullmatch(below[0]))
+    counts = [len(list(_cells(line, 0, delimiter))) for line in below]
+    titles = [_of(text, cell) for cell in cells]
+    if delimiter in _BARS:
+        return (ruled or counts[0] == len(cells)) and all(_HEADING.fullmatch(title) for title in titles if title)
+    # Something may stand in front of the first one.
+    named = titles[1:] if len(titles) > 2 else titles
+    heading = _HEADING if delimiter in ("\t", _GAP) or len(titles) > 2 else _PLAIN_HEADING
+    if not all(map(heading.fullmatch, named)):
         return False
-    return ruled or len(list(_cells(below, 0, delimiter))) == len(cells)
+    return ruled or len(cells) in counts or (len(cells) > 1 and counts[0] > 1)
+
+
+def _is_sure(delimiter: str, names: tuple[str, ...], below: list[str]) -> bool:
+    if delimiter in _BARS:
+        return bool(below and _RULE.fullmatch(below[0]))
+    return delimiter not in (";", ",") or all(map(_PLAIN_HEADING.fullmatch, names))
 
 
 def _is_value(shown: str) -> bool:
-    return plausible(shown) and " " not in shown and not _TYPE.fullmatch(shown)
+    return plausible(shown) and not (
+        " " in shown or _TYPE.fullmatch(shown) or _DATE.match(shown) or is_elsewhere(shown)
+    )
 
 
 def _cells(line: str, start: int, delimiter: str) -> Iterator[Span]:
@@ -81,7 +164,7 @@ def _of(text: str, span: Span) -> str:
     return text[span.start : span.end]
 
 
-def _may_be(text: str, span: Span, is_secret: IsSecret) -> bool:
+def may_be(text: str, span: Span, is_secret: IsSecret) -> bool:
     """Whether what stands where a secret would is no word about one, no stand-in, and no name of one."""
     shown = _of(text, span).strip()
     if not shown or is_stand_in(shown) or is_secret(shown) or (shown.isdigit() and len(shown) < 3):
@@ -122,7 +205,7 @@ def pairs(text: str, is_secret: IsSecret) -> Iterator[Span]:
             continue
         for span in spans(text, held.end(), ":"):
             number = not span.quoted and _of(text, span).isdigit() and not masks_numbers(title["name"])
-            if _may_be(text, span, is_secret) and not number and not _of(text, span).startswith(("$", "{", "%")):
+            if may_be(text, span, is_secret) and not number and not _of(text, span).startswith(("$", "{", "%")):
                 yield span
 
 
@@ -140,83 +223,12 @@ def parts(text: str, is_secret: IsSecret) -> Iterator[Span]:
             yield Span(*part.span("value"), True)
 
 
-_IDENTIFIER: Final = pattern(r"[\w$.\[\]/-]{2,200}+")
-_CLOSERS: Final = {"'": "'", '"': '"', "`": "`", "«": "»", "“": "”", "[": "]", "‘": "’"}
-# A validator's words about a value that it quotes, after the name of what it was sent for.
-_QUOTES_IT: Final = pattern(
-    r"[\"'`)»”]{0,2}+(?:[^\r\n\"'`«“.;!?\[]|[.;!?](?=[^\s])){0,100}?"
-    r"\b(?:value|got|received|input|but was|given|actual)\b\s{0,2}(?:is\s|was\s|of\s)?"
-    r"[:=]?\s{0,2}\(?(?:(?P<quote>[\"'`«“‘\[])|(?=[A-Za-z_.-]{0,60}[0-9@#$%^&!+~*])(?P<bare>[\w@#$%^&!+~*.-]{6,200}))",
-    re.IGNORECASE,
-)
-# The value itself, right behind the name, or a few words behind it.
-_TELLS_IT: Final = pattern(
-    r"[\"'`)]{0,2}+(?:\s(?:provided|given|supplied|used|has|been|set|changed|reset|to|from|guess|now|is|was|not"
-    r"|valid|invalid|found|rejected|expired|unknown|value"
-    r"|lautet|ist|es|est|é|är|jest|incorrect[ao]?|incorreta|wrong|falsch|inv[aá]lid[ao]|de acceso)){0,4}"
-    r":?\s{1,2}[(\"'`“«]{0,2}(?P<value>[^\s\"'`()“”«»]{6,400})",
-    re.IGNORECASE,
-)
-# And before the name.
-_QUOTED_BEFORE: Final = pattern(
-    r"(?P<said>\b(?:value|input)[:=]?\s{1,2})?\(?(?P<quote>[\"'`])(?P<value>[^\"'`\r\n]{1,120})(?P=quote)\)?\s"
-    r"(?:(?P<valid>(?:is|was)\s(?:not\s)?(?:an?\s)?(?:in)?valid(?:\sfor)?)|(?:for|at|in|as|of|on)(?:\s(?:the|a|your))?"
-    r"(?:\s(?:field|parameter|argument|property|key|attribute|option|header|path|column|variable|setting))?)\s[\"'`(]?$",
-    re.IGNORECASE,
-)
-# Names of what people say to each other, and words behind a number that make it a rule: `8-64 characters`.
-_SPOKEN: Final = ("password", "passwd", "passphrase", "passcode", "passwort", "kennwort", "contraseña", "senha", "pwd")
-_A_SENTENCE: Final = pattern(r"\s(?:characters?|chars|letters|digits|bytes|bits)\b")
-_SETTING: Final = pattern(r"[A-Za-z_.-]{2,40}[=(]")
-_HEX: Final = pattern(r"[0-9A-F]{8,64}|[0-9a-f]{40}")
-_SPOKEN_OF: Final = ("unexpected ", "expected ", "next ", "missing ", "no ", "lexer ")
-
-
-def sentences(text: str, is_secret: IsSecret) -> Iterator[Span]:
-    """What validators and others say about a secret: the name, a few words, and the value, in any order."""
-    for found in _IDENTIFIER.finditer(text):
-        bare = found[0].rstrip("./[]-")
-        end = found.start() + len(bare)
-        name = full_name(text, found.start(), end)
-        if not is_secret(name):
-            continue
-        if quoted := _QUOTES_IT.match(text, end):
-            if quoted["bare"]:
-                shown = quoted["bare"].rstrip(".,;:!?")
-                span = Span(quoted.start("bare"), quoted.start("bare") + len(shown), plausible(shown))
-            else:
-                span = Span(quoted.end(), _closing(text, quoted.end(), _CLOSERS[quoted["quote"]]), True)
-            if span.quoted and span.end > span.start and _may_be(text, span, is_secret):
-                yield span
-        before = text[max(0, found.start() - 12) : found.start()].lower()
-        told = _TELLS_IT.match(text, end)
-        if told and not before.endswith(_SPOKEN_OF):
-            value = told["value"].rstrip(".,;:!?")
-            # Another setting, or the number of a key, which is no key.
-            spoken = name.lower().endswith(_SPOKEN) and plausible(value)
-            other = _SETTING.match(value) or (name.lower().endswith("key") and _HEX.fullmatch(value))
-            if (spoken or random(value.lstrip("$@:%"))) and not other and not _A_SENTENCE.match(text, told.end()):
-                yield Span(told.start("value"), told.start("value") + len(value), True)
-        begin = max(0, found.start() - 220)
-        if asked := _QUOTED_BEFORE.search(text[begin : found.start()]):
-            span = Span(begin + asked.start("value"), begin + asked.end("value"), True)
-            sure = asked["said"] or (asked["valid"] and not name.lower().endswith("token"))
-            if (sure or plausible(asked["value"])) and _may_be(text, span, is_secret):
-                yield span
-
-
-def _closing(text: str, start: int, mark: str) -> int:
-    line = text.find("\n", start, start + 400)
-    return text.find(mark, start, line if line >= 0 else start + 400)
-
-
 Reader = Callable[[str, IsSecret], Iterator[Span]]
 # Each with the marks without which there is nothing to read.
 READERS: Final[tuple[tuple[tuple[str, ...], Reader], ...]] = (
-    ((*"|│║┃\t;,", _GAP), tables),
+    ((*_DELIMITERS, _GAP), tables),
     (("value", "val", "content", "input", "received", "actual", "data", "got", "given"), pairs),
     (("name=",), parts),
-    ((" ", "'", '"'), sentences),
 )
 
 

@@ -14,7 +14,8 @@ from typing import Final
 from failwell.model import pattern
 
 from .assignments import ASSIGNED, END_OF_ELEMENT, PROSE
-from .neighbours import READERS as BESIDE
+from .looks import drawn, is_stand_in, plain_cookies, plausible
+from .neighbours import READERS as NEIGHBOURS
 from .neighbours import masked
 from .places import READERS
 from .rows import ROWS, rows
@@ -30,10 +31,12 @@ from .secret_names import (
     unescaped,
     words_of,
 )
+from .sentences import sentences
 from .shapes import ENTROPIC, LONG_RUN, LONG_VALUE, cut, marked
-from .values import COMMON_LASTS, Span, drawn, folded_end, full_name, harmless, is_stand_in, plausible, spans, token_end
+from .values import COMMON_LASTS, Span, folded_end, full_name, harmless, spans, token_end
 
 MASK: Final = "[redacted]"
+_BESIDE: Final = (*NEIGHBOURS, ((" ", "'", '"'), sentences))
 _ROUNDS: Final = 4
 _MOST_KNOWN: Final = 100
 
@@ -122,7 +125,7 @@ class Redactor:
         for words, read in READERS:
             if named and _has(lower, words):
                 text = read(text, self.secret_name, self.mask)
-        for marks, beside in BESIDE:
+        for marks, beside in _BESIDE:
             if named and _has(lower, marks):
                 spanned = list(beside(text, self.secret_name))
                 found.update(text[span.start : span.end] for span in spanned)
@@ -250,7 +253,9 @@ def _looks(match: re.Match[str]) -> bool:
     if "phrase" in groups:
         # Words that were drawn make no sentence.
         return not any(PROSE.match(word) or word.endswith(_INFLECTED) for word in match["phrase"].split())
-    return "plausible" not in groups or plausible(match["plausible"])
+    if "cookies" in groups:
+        return not plain_cookies(match["cookies"])
+    return "plausible" not in groups or match["plausible"] is None or plausible(match["plausible"])
 
 
 # Settings that are nothing else.

@@ -2,7 +2,7 @@
 
 A row is tried only where one of its words stands, in lower case: asking for a word is far cheaper than a pattern.
 Every repetition is bounded. The group `keep` is what stays in front of the secret; a group `drawn` must look drawn at
-random, a group `plausible` like something that somebody thought of.
+random, a group `plausible` like something that somebody thought of, and not all of `cookies` may be settings.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ ROWS: Final[dict[str, Row]] = {
         ("pass", "secret", "token", "_key"),
         r"(?P<keep>(?:^|[\r\n])[ \t]{0,8}(?-i:[A-Z][A-Z0-9_]{0,60})(?<=PASSWORD|..PASSWD|..SECRET|...TOKEN"
         r"|...._KEY|....PASS)"
-        r"(?:[ ]{2,60}|\t{1,4}))(?=\S{0,100}[0-9])[^\s|]{6,20000}(?=[ \t]{0,40}(?:[\r\n]|$))",
+        r"(?:[ ]{2,60}|\t{1,4}))(?![0-9]{4}-[0-9]{2}-)(?=\S{0,100}[0-9])[^\s|]{6,20000}(?=[ \t]{0,40}(?:[\r\n]|$))",
     ),
     "construct": Row(
         ("__construct(", "connect(", "bind", "login(", "authenticate(", "auth(", "credential"),
@@ -158,7 +158,8 @@ ROWS: Final[dict[str, Row]] = {
         ("password", "passphrase", "passcode", "passwort", "kennwort", " pin "),
         r"(?P<keep>\b(?:(?:temporary|initial|default|generated|one-time|new)\s(?:password|passcode|pin)\s"
         r"(?:is|:)\s|(?:password|passphrase|passcode|passwort|kennwort)(?:\s(?:is|was|ist):?\s"
-        r"|\sfor\s(?:(?:key|user)\s)?(?:'[^'\r\n]{1,200}'|\"[^\"\r\n]{1,200}\"|[^\s:\"']{1,100}):[ ]{1,3}))[\"'“]?)"
+        r"|\s(?:for|of)\s(?:(?:key|user)\s)?(?:'[^'\r\n]{1,200}'|\"[^\"\r\n]{1,200}\"|[^\s:=\"']{1,100})(?::|\s?=)"
+        r"[ ]{1,3}))[\"'“]?)"
         r"(?=[^\s\"'”]{0,60}(?:[0-9]|\w[@#$%^&!+~][\w@#$%^&!+~]))"
         r"(?![0-9+-]{1,7}\s[a-z]|[0-9]{1,3}-(?:char|digit|letter|bit|byte|day|month|year)|[<>=({$*]|[a-z_]{2,40}[<>=(]"
         r"|base64|(?:sha|utf|pbkdf|argon|md|ipv|rfc)[ _-]?[0-9])"
@@ -171,8 +172,13 @@ ROWS: Final[dict[str, Row]] = {
     ),
     "told_pair": Row(
         ("login", "auth", "credential", "creds"),
-        r"(?P<keep>\b(?:login|auth(?:entication)?|credentials?|creds)\b(?:\s(?:failed|error|rejected|refused|denied|for|as|with|user"
+        r"(?P<keep>\b(?:login|auth(?:enticat(?:ion|e))?|credentials?|creds)\b(?:\s(?:failed|error|rejected|refused|denied|for|as|with|user"
         r")){0,4}:?\s[(\"']?[A-Za-z][\w.@+\\-]{1,60}(?::|\s?/\s?))(?P<plausible>[^\s\"')/\\:][^\s\"')/]{5,200})",
+    ),
+    "told_using": Row(
+        ("log in", "logged in", "login", "sign in", "signed in", "authenticate"),
+        r"(?P<keep>\b(?:log(?:ged)?[ -]?in|sign(?:ed)?[ -]in|authenticated?)\s(?:(?:as|for)\s)?(?:user\s)?"
+        r"[\"']?[\w.@+\\-]{1,60}[\"']?\s(?:using|with)\s[\"']?)(?P<drawn>[^\s\"',()]{6,200})(?=[\s\"',.()]|$)",
     ),
     "cloud_pair": Row(
         ("akia", "asia"),
@@ -199,13 +205,13 @@ ROWS: Final[dict[str, Row]] = {
         r"(?P<keep>(?:(?:api|access|secret|auth|license|subscription)[ _-]?key|token)[\"']?\s"
         r"(?:(?:is|was)\s)?"
         r"(?:(?:not\s)?(?:valid|invalid|rejected|expired|revoked|refused|unknown|wrong))?[:=]?\s{0,2}[\"'(]?)"
-        r"(?P<drawn>[0-9A-Za-z_-]{16,4000})",
+        r"(?!0x[0-9a-fA-F]{40}\b)(?P<drawn>[0-9A-Za-z_-]{16,4000})",
     ),
     "told_code": Row(
-        ("code is ", "code: "),
+        ("code is ", "code: ", "code for "),
         r"(?P<keep>\b(?:verification|security|login|sign-?in|one[- ]time|sms|auth(?:entication)?|access"
         r"|confirmation|2fa|mfa|otp)"
-        r"\s(?:pass)?code\s{0,2}(?:is|:)\s{1,2})[0-9]{4,8}\b",
+        r"\s(?:pass)?code(?:\sfor\s[\w@.+-]{1,40}(?:\s[\w@.+-]{1,40}){0,3}?)?\s{0,2}(?:is|:)\s{1,2})[0-9]{4,8}\b",
     ),
     "your_code": Row(
         (" is your ",), r"\b(?:[A-Z]-)?[0-9]{4,8}(?=\sis\syour\s[\w ]{0,40}\b(?:code|otp|pin|passcode)\b)"
@@ -247,9 +253,37 @@ ROWS: Final[dict[str, Row]] = {
         ("://",), r"(?P<keep>(?<![A-Za-z0-9+.-])[a-zA-Z][a-zA-Z0-9+.-]{1,30}://)[A-Za-z0-9_-]{24,400}(?=[:@])"
     ),
     "oracle": Row(("jdbc:oracle",), r"(?P<keep>jdbc:oracle:[a-z0-9]{2,8}:[^/\s@]{1,100}/)[^\s@]{1,4000}(?=@)"),
+    "easy_connect": Row(
+        (
+            "@//",
+            "@(desc",
+            *(f"ora-{n}" for n in "01236"),
+            "cx_oracle",
+            "oracledb",
+            "ezconnect",
+            "dpy-",
+            "tns:",
+            "userid=",
+        ),
+        r"(?P<keep>(?<![\w./@:-])[A-Za-z][\w$#.-]{0,60}/)(?:[^\s@\"'/]{1,200}(?=@//)|(?P<plausible>[^\s@\"'/()]{4,200})"
+        r"(?=@(?!sha256)(?:\(|[A-Za-z][\w.-]{0,100}(?:[:/\s,;\"').]|$))))",
+    ),
+    # What a vendor calls its key, where it looks like one.
+    "query_key": Row(
+        (
+            "key=",
+            "appid=",
+            "app_id=",
+            "license=",
+            "licence=",
+            "sign=",
+            *(f"{lead}{name}=" for lead in "?&" for name in ("k", "t", "ak", "sk", "st")),
+        ),
+        r"(?P<keep>[?&](?:[\w.-]{0,40}key|app_?id(?!=[0-9a-f]{8}-)|licen[sc]e|sign|k|t|ak|sk|st)=)(?P<drawn>[A-Za-z0-9_-]{16,400})(?=[&#\s\"')>,;]|$)",
+    ),
     "header": Row(
         ("authorization",),
-        r"(?P<keep>(?<![A-Za-z0-9])(?:proxy-)?authorization[\"']?\s{0,3}[:=]\s{0,3}+(?P<quote>[\"'])?+"
+        r"(?P<keep>(?<![A-Za-z0-9])(?:proxy-)?authorization[\"']?\s{0,3}[:=]\s{0,3}+(?:[bfru](?=[\"']))?+(?P<quote>[\"'])?+"
         r"(?:(?:bearer|basic|digest|token|negotiate|ntlm|apikey|aws4-hmac-sha256|key)\s{1,3}+)?+)"
         r"(?!(?:the|a|an|no|not|header|is|was|must|required|missing|failed|error|denied|invalid|expected)\b|[<{$\[*.]"
         r"|your[-_ ])(?:(?<=\w\s)|(?<=\w\s\s)|(?![a-z]{1,20}(?:[.,;]|$|\s{1,3}(?:[a-z]{1,20}\b|$))))"
@@ -258,7 +292,7 @@ ROWS: Final[dict[str, Row]] = {
     "cookie": Row(
         ("cookie",),
         r"(?P<keep>(?<![A-Za-z0-9])(?:set-)?cookie[\"']?\s{0,3}[:=]\s{0,3}[\"']?)"
-        r"(?!(?:samesite|path|domain|expires|max-age|secure|httponly)\b)(?=[^\s=;\"']{1,100}=)[^\r\n\"']{1,4000}",
+        r"(?!(?:samesite|path|domain|expires|max-age|secure|httponly)\b)(?=[^\s=;\"']{1,100}=)(?P<cookies>[^\r\n\"']{1,4000})",
     ),
     "scheme": Row(
         ("bearer", "basic"),
@@ -266,7 +300,8 @@ ROWS: Final[dict[str, Row]] = {
         r"(?=[A-Za-z0-9._~+/-]{0,60}[0-9=+/]|dXN|YWR|cm9|YXBp|Z3V)[A-Za-z0-9._~+/-]{8,4000}={0,2}(?![A-Za-z0-9=])",
     ),
     "scheme_token": Row(
-        ("bearer",), r"(?P<keep>(?<![A-Za-z0-9])bearer\stoken\s[\"']?)(?P<drawn>[A-Za-z0-9._~+/-]{6,4000}={0,2})"
+        ("bearer",),
+        r"(?P<keep>(?<![A-Za-z0-9])bearer(?:\stoken\s|,\s)[\"']?)(?P<drawn>[A-Za-z0-9._~+/-]{6,4000}={0,2})",
     ),
     "azure_account": Row(
         ("account.key",),
@@ -297,7 +332,7 @@ ROWS: Final[dict[str, Row]] = {
         r"(?:pass)?code"
         r"|your(?:\s[a-z-]{1,20}){0,2}\scode(?=\s(?:is|:)\s))"
         r"[\"']?(?:\s(?:is|was|code|number))?\s{0,2}[:=#]?\s{0,2}[\"'(]{0,2}(?=[0-9]{4})|cv[vc]2?[\"']?\s{0,2}[:=#]?\s{0,2}"
-        r"[\"'(]{0,2}))[0-9]{3,8}(?![\w.%-])",
+        r"[\"'(]{0,2}))[0-9]{3,8}(?![\w%-]|\.\w)",
     ),
     "encoded": Row(
         ("%3d", "%3a"),

@@ -45,7 +45,7 @@ _PAIRS: Final = frozenset(
 _PLURALS: Final = frozenset("passwords secrets cookies apikeys".split())
 # A number or a word about which one it is does not make it another thing.
 _TRAILING: Final = frozenset(
-    "confirmation confirm repeat again new old current hash value raw plain text data base v pem".split()
+    "confirmation confirm repeat again new old current hash value raw plain text data base v pem unique".split()
 )
 # Words that turn a token into a bookmark or a part of speech.
 _HARMLESS_TOKEN: Final = frozenset(

@@ -57,7 +57,7 @@ _OFTEN: Final = dict(
 )
 _RARE: Final = 10
 # A short name is a whole word, or stands before one of those that `secret_names` overlooks.
-_TAIL: Final = r"(?:(?![a-z])|(?=code|conf|repeat|again|new|old|curr|hash|value|raw|plain|text|data|base|pem|v))"
+_TAIL: Final = r"(?:(?![a-z])|(?=code|conf|repeat|again|new|old|curr|hash|value|raw|plain|text|data|base|pem|uniq|v))"
 # What is a name in a query, and letters written as numbers.
 _MORE: Final = ("sig=", "sas=", "code=", "%2", "%3", "%4", "%5", "%6", "%7")
 

@@ -8,7 +8,18 @@ from typing import Final, NamedTuple
 
 from failwell.model import pattern
 
-from .assignments import PLACEHOLDER, PROSE
+from .assignments import COLOUR, PLACEHOLDER, PROSE
+from .looks import (
+    COOKIE_ATTRIBUTE,
+    drawn,
+    is_elsewhere,
+    is_stand_in,
+    names_a_secret,
+    plain_cookies,
+    plausible,
+    random,
+    says_whats_wrong,
+)
 from .secret_names import is_loose_key, is_secret_name, masks_numbers
 
 
@@ -67,7 +78,8 @@ _GLUED: Final = pattern(rf"{_MASKED}(?=[\w%.+/=~-]{{1,8}}(?:(?<=[^\W_])|[^\W_]|{
 # What a token goes on with, if a rule has looked at no more than so many characters.
 _REST: Final = pattern(r"(?<=[\w+/=~-])(?:[\w+/=~-]|\.(?=\w)|%(?:2[BbFf]|3[Dd]))*")
 _REST_OF_MARKED: Final = pattern(r"(?:[\w-]{1,}(?:\.[\w-]{1,})*)?(?:%(?:2[BbFf]|3[Dd])[\w+/=-]*)*")
-_CHANGE: Final = pattern(r"[\"']\s{1,3}->\s{1,3}(?=[\"'])")
+_COLOUR: Final = pattern(COLOUR)
+_CHANGE: Final = pattern(r"[\"']\s{1,3}(?:[-=]>|→)\s{1,3}(?=[\"'])")
 # What follows on the next line when a long value was folded.
 _FOLDED: Final = pattern(r"\\?\r?\n[ \t>|]{0,20}([A-Za-z0-9+/_=.-]{6,200})(?=[\"'\s]|$)")
 # The words of a schema: what stands here says what a value must be.
@@ -106,7 +118,9 @@ def spans(text: str, at: int, op: str = "", query: bool = False) -> list[Span]:
             return []
         goes_on = _MORE_IN_QUERY if query else _MORE
         more = None if PLACEHOLDER.fullmatch(bare[0]) else goes_on.match(text, bare.end())
-        return [Span(at, folded_end(text, more.end() if more else bare.end()), False)]
+        end = folded_end(text, more.end() if more else bare.end())
+        colour = _COLOUR.search(text, at, end)
+        return [Span(at, colour.start() if colour else end, False)]
     start, end, _ = string
     found = [Span(start, end, True)] if end > start else []
     if change := _CHANGE.match(text, end):
@@ -191,64 +205,12 @@ def folded_end(text: str, end: int) -> int:
     return end
 
 
-_PLAIN_PART: Final = pattern(r"[A-Za-z]*[0-9]*|[0-9]{1,4}[a-z]{1,2}")
-_PARTS: Final = pattern(r"[-/_.:@+=~()\[\]<>]")
-
-
-def drawn(value: str) -> bool:
-    """Whether it looks drawn at random: letters and digits in disorder, not words, numbers, versions or dates."""
-    if len(value) < 6 or value.isalpha() or not any(map(str.isdigit, value)) or not any(map(str.isalpha, value)):
-        return False
-    return not all(_PLAIN_PART.fullmatch(part) for part in _PARTS.split(value))
-
-
-# The tokens of documentation: an example by its own words, or nothing but the letter x.
-_EXAMPLE: Final = pattern(r"[A-Za-z0-9+/]{6,60}EXAMPLE(?:KEY)?|[A-Za-z_-]{0,12}[-_]?x{6,80}|hooks\.\S{1,60}X{16,40}")
-# The name of a secret is put together from words about it: `default-token-x7k2p`.
-_NAMES_ONE: Final = pattern(
-    r"[a-z0-9.]{1,40}-(?:tokens?|secrets?|credentials?|creds?|certs?|tls|keys?)(?:-[a-z0-9]{1,12})?"
-)
-
-
-def is_stand_in(value: str) -> bool:
-    """Whether it stands where a secret would: a placeholder, a variable, an example."""
-    return PLACEHOLDER.fullmatch(value) is not None or _EXAMPLE.fullmatch(value) is not None
-
-
-_ALGORITHM: Final = pattern(
-    r"(?:sha|utf|pbkdf|argon|md|ipv|rfc|base|oauth|aes|rsa|hs|rs|es|ed|http|tls|ssl|v|win|x|java|py(?:thon)?)"
-    r"[ _-]?v?[0-9]"
-    r"|[0-9]{1,4}[- ]?(?:char|digit|letter|bit|byte|day|month|year|hour|min|sec|ms|kb|mb)",
-    re.IGNORECASE,
-)
-_INNER_MARK: Final = pattern(r"\w[@#$%^&!+~*]")
-
-
-def plausible(value: str) -> bool:
-    """Whether it may be a password that somebody thought of: a word with a digit or a symbol, which few words have."""
-    value = value.strip("*_.,;:!?")
-    if len(value) < 6 or value[0] in "<{$(-[/@:%" or _ALGORITHM.match(value) or not any(map(str.isalpha, value)):
-        return False
-    return any(map(str.isdigit, value)) or _INNER_MARK.search(value) is not None
-
-
-_SWITCH: Final = pattern(r"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])")
-
-
-def random(value: str) -> bool:
-    """The same where nothing but a word before it speaks for a secret: not `v1alpha1`, not `base64url`."""
-    if len(value) < 8 or not drawn(value):
-        return False
-    mixed = not (value.islower() or value.isupper())
-    return mixed if len(value) < 10 else mixed or len(_SWITCH.findall(value)) >= 4
-
-
 # Words that say what something is only together with the word before them.
 _NEEDS_MORE: Final = frozenset(
     "key keys code codes passe sandi khẩu phrase id signature seed api string kod secreta secrète secrete المرور "
     "السر passcode".split()
 )
-_WORDS_BEFORE: Final = pattern(r"(?:[^\W_][\w-]{0,19} ){1,2}$")
+_WORDS_BEFORE: Final = pattern(r"(?:(?!(?:with|use|uses|is|has) )[^\W_][\w-]{0,19} ){1,2}$")
 
 
 def full_name(text: str, start: int, end: int) -> str:
@@ -260,29 +222,34 @@ def full_name(text: str, start: int, end: int) -> str:
     return name
 
 
-_WORD: Final = pattern(r"[^\W\d_]{1,40}|[0-9]{1,3}(?:-[0-9]{1,3})?")
+_WORD: Final = pattern(r"[^\W\d_]{1,40}|[0-9]{1,3}(?:-[0-9]{1,3}|\+)?")
 _SETTING: Final = pattern(r"[a-z_]{2,40}=[^=]")
-_ABOUT: Final = ("unexpected ", "invalid ", "missing ", "expected ", "unknown ", "bad ", "next ")
+_PARSED: Final = ("unexpected ", "undefined ", "expected ", "next ")
+_ABOUT: Final = ("undefined ", "unexpected ", "invalid ", "missing ", "expected ", "unknown ", "bad ", "next ")
 _SIGNED: Final = pattern(r"sig(?:nature)?$|token$|hmac$", re.IGNORECASE)
 _REMARK: Final = pattern(r"\([a-z]{2,20}(?: [a-z]{2,20}){0,6}\)")
 _MECHANISM: Final = pattern(
     r"(?:plain|login|none|basic|digest|ntlm|gssapi|external|anonymous|cram-md5|xoauth2|oauth2?|scram-[\w-]{1,20})",
     re.IGNORECASE,
 )
-_COOKIE_ATTRIBUTE: Final = pattern(r"(?:samesite|path|domain|expires|max-age)=", re.IGNORECASE)
 _PATH: Final = pattern(r"[/~]|[A-Za-z]:\\")
 _VERSION: Final = pattern(r"[0-9]{1,4}(?:\.[0-9x*]{1,4}){1,4}")
+_OF_A_BOARD: Final = pattern(r"(?:GPIO|[A-Z]{1,2})_?[0-9]{1,2}")
 _COUNT: Final = pattern(r"[0-9]{1,6}%?")
 _OF_DIGITS: Final = ("pin", "otp", "cvv", "cvc")
 # What a permission may be for: `secret:write`.
-_SCOPE: Final = pattern(r"(?:read|write|list|get|create|delete|update|manage|view|edit)")
+_SCOPE: Final = pattern(r"(?:read|write|list|get|create|delete|update|manage|view|edit|inherit|(?:read|write)-all)")
+_SYMBOL: Final = pattern(r"[A-Z][A-Z_]{1,30}")
 # Code that gets a value from elsewhere: a call, an index, a keyword.
 _CODE: Final = pattern(
-    r"(?:await|new|yield|lambda|typeof|function)(?=\s)"
-    r"|[A-Za-z_]\w{0,40}(?:(?:\.|::|->)[A-Za-z_]\w{0,40}){0,6}(?:\((?=[\"')\w])|\[(?=[\"']))"
+    r"(?:await|new|yield|lambda|typeof|function)(?=\s)|(?:raise|return|break|continue|throw)(?=[\s;]|$)"
+    r"|[A-Za-z_]\w{0,40}(?:(?:\.|::|->)[A-Za-z_]\w{0,40}){0,6}(?:\((?=[\"')\w:])|\[(?=[\"']|\w{1,20}[\],]))"
 )
 _ATTRIBUTE: Final = pattern(r"[A-Za-z_]{1,40}(?:\.[A-Za-z_]{1,40}){1,6}")
 _IDENTIFIER: Final = pattern(r"[A-Za-z_]{1,60}")
+_TUPLE: Final = pattern(r"\([A-Za-z_.]{1,60}, ?(?:[A-Za-z_.]{0,60}[._])?pass(?:word|wd)?\)", re.IGNORECASE)
+_TYPES: Final = ("&str", "&String", "&[u8", "[]byte")
+_NAMES: Final = pattern(r"\s{0,8}[A-Za-z_]{1,60}(?:,\s{0,8}[A-Za-z_]{1,60}){1,20}\s{0,8}")
 
 
 def harmless(match: re.Match[str], span: Span) -> bool:
@@ -290,18 +257,26 @@ def harmless(match: re.Match[str], span: Span) -> bool:
     text = match.string
     name, op, shown = match["name"], match["op"], text[span.start : span.end]
     value = shown.strip("\\\"'{}")
-    if not value or value[0] == "…" or is_stand_in(value) or is_stand_in(shown) or shown.strip("([{}])") == "redacted":
+    if (
+        not value
+        or value[0] == "…"
+        or is_stand_in(value.rstrip("[!"))
+        or is_stand_in(shown)
+        or shown.strip("([{}])") == "redacted"
+    ):
         return True
     if len(value) < 6 and not any(map(str.isalnum, value)):
         return True
     lower = name.lower()
+    if (span.quoted and (says_whats_wrong(value) or _is_prompt(match, span))) or is_elsewhere(value):
+        return True
     if not span.quoted and not value.isascii() and not any(each.isascii() and each.isalnum() for each in value):
         # A word of another script, in a sentence about the secret.
         return True
     if match["lead"] and not is_secret_name(name) and not _SIGNED.search(name):
         # In a query `key` and `code` are often words: only what looks drawn at random is a secret.
-        return (len(value) < 16 or value.isalpha()) and not random(value)
-    if lower.endswith("cookie") and (_COOKIE_ATTRIBUTE.match(value) or not ("=" in value or drawn(value))):
+        return not random(value) and (len(value) < 16 or not (drawn(value) or value.isdigit()))
+    if lower.endswith("cookie") and (COOKIE_ATTRIBUTE.match(value) or plain_cookies(value)):
         return True
     if lower.lstrip("- ") == "pass" and (
         _COUNT.fullmatch(value) or (":" in op and not span.quoted and value.isalpha())
@@ -309,18 +284,36 @@ def harmless(match: re.Match[str], span: Span) -> bool:
         return True
     if value.isdigit() and len(value) < 5 and not masks_numbers(name):
         return True
+    if lower.endswith("pin") and len(value) < 5 and value.rstrip(".:").isdigit() and len(value.rstrip(".:")) < 4:
+        # A pin of a board.
+        return True
     if _is_word_about(lower, op, value, span) or (is_loose_key(name) and len(value) < 40 and not drawn(value)):
         return True
-    if lower.endswith(("secret", "secrets", "tokens")) and _NAMES_ONE.fullmatch(value):
+    if lower.endswith(("secret", "secrets", "tokens")) and names_a_secret(value):
         return True
-    if lower.endswith("pin") and _VERSION.fullmatch(value):
+    if lower.endswith("pin") and (_VERSION.fullmatch(value) or _OF_A_BOARD.fullmatch(value)):
         return True
     if lower.endswith("s") and "\n" in op and not span.quoted and not drawn(value):
         # A list of their names.
         return True
     if not span.quoted and ":" in op and lower.endswith(_OF_DIGITS) and not any(map(str.isdigit, value)):
         return True
-    if op == ":" and not span.quoted and _SCOPE.fullmatch(value):
+    if not span.quoted and (op == ":" or lower.endswith(("token", "secrets"))) and _SCOPE.fullmatch(value):
+        return True
+    before = text[max(0, match.start() - 12) : match.start()].lower()
+    if (
+        lower == "token"
+        and not span.quoted
+        and (_SYMBOL.fullmatch(value) or (before.endswith(_ABOUT) and not drawn(value)))
+    ):
+        # What a parser says.
+        return True
+    if lower == "token" and before.endswith(_PARSED) and not drawn(value):
+        return True
+    if text[span.start - 2 : span.start - 1] == "(" and value.isupper() and is_secret_name(value):
+        # The name of a variable that is asked for it.
+        return True
+    if (value[0] == "?" and before.endswith("${")) or lower.endswith(("pullsecret", "pullsecrets")):
         return True
     if (lower.endswith("auth") and _MECHANISM.fullmatch(value)) or (name in ("PWD", "OLDPWD") and _PATH.match(value)):
         return True
@@ -348,8 +341,18 @@ def harmless(match: re.Match[str], span: Span) -> bool:
         return True
     if span.quoted:
         return " " in value and PROSE.match(value) is not None
-    before = text[max(0, match.start() - 12) : match.start()].lower()
     return _is_prose(value) or _SETTING.match(value) is not None or _is_about(lower, before) or _reads_on(text, span)
+
+
+_AFTER_TEXT: Final = pattern(r"\s{0,2}[)\],;}+%]")
+
+
+def _is_prompt(match: re.Match[str], span: Span) -> bool:
+    """Whether the quote is the one that ends a text with the name in it: `input("Password: ")`."""
+    text, mark = match.string, match.string[span.start - 1]
+    if any(quote in match["op"] for quote in "\"'`") or not _AFTER_TEXT.match(text, span.start):
+        return False
+    return mark in text[max(0, match.start() - 80, text.rfind("\n", 0, match.start()) + 1) : match.start()]
 
 
 _NEVER_WORDS: Final = ("token", "auth", "authorization", "credential", "credentials", "creds", "jwt", "cookie", "key")
@@ -382,10 +385,14 @@ def _is_code(match: re.Match[str], span: Span, value: str) -> bool:
         return string is None or not drawn(text[string[0] : string[1]])
     if _ATTRIBUTE.fullmatch(value):
         return is_secret_name(value) or value.count(".") > 1
-    if _IDENTIFIER.fullmatch(value) is None:
+    compared = any(mark in match["op"] for mark in ("==", "!=", "<>"))
+    if _TUPLE.match(text, span.start) or value in _TYPES:
+        return True
+    if _NAMES.fullmatch(value):
+        return any(is_secret_name(each.strip()) for each in value.split(","))
+    if _IDENTIFIER.fullmatch(value.rstrip(":") if compared else value) is None:
         return False
     last = match["name"].rpartition(".")[2].lstrip("-")
-    compared = any(mark in match["op"] for mark in ("==", "!=", "<>"))
     return value.lower() == last.lower() or compared or (len(value) > 1 and is_secret_name(value) and "_" in value)
 
 
