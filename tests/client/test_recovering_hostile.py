@@ -334,7 +334,8 @@ BAD_ANSWERS: dict[str, tuple[bytes, str]] = {
     "a result that cannot be unpacked": (http(200, b"no gzip", JSON, GZIP), "unknown"),
     "a redirect that cannot be unpacked": (http(307, b"no gzip", "Location: /mcp", GZIP), "unknown"),
     "a redirect to elsewhere": (http(302, b"", "Location: http://127.0.0.1:9/mcp"), "unknown"),
-    "a redirect to here": (http(307, b"", "Location: /mcp"), "worked"),
+    # Whoever sends a call back to where it came from may have made it.
+    "a redirect to here": (http(307, b"", "Location: /mcp"), "unknown"),
 }
 
 

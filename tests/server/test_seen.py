@@ -79,7 +79,7 @@ EVENTS: Final[dict[str, tuple[str, bool, bool, str | None]]] = {
 }
 LOGGED: Final = {
     "failure": {
-        "level": "INFO",
+        "level": "WARNING",
         "tool_name": "find_book",
         "error_code": -32003,
         "mcp_error_code": "NOT_FOUND",
@@ -95,7 +95,7 @@ LOGGED: Final = {
         "context": {"error_type": "RuntimeError"},
     },
     "device": {
-        "level": "INFO",
+        "level": "WARNING",
         "tool_name": "reads_device",
         "error_code": -32012,
         "mcp_error_code": "DEVICE_ERROR",
@@ -103,7 +103,7 @@ LOGGED: Final = {
         "context": {"password": "[redacted]", "line": 7},
     },
     "wrong arguments": {
-        "level": "INFO",
+        "level": "WARNING",
         "tool_name": "echo",
         "error_code": -32005,
         "mcp_error_code": "VALIDATION_ERROR",
@@ -111,7 +111,7 @@ LOGGED: Final = {
         "context": {},
     },
     "unknown tool": {
-        "level": "INFO",
+        "level": "WARNING",
         "tool_name": "nowhere",
         "error_code": -32601,
         "mcp_error_code": "UNKNOWN_TOOL",
@@ -119,12 +119,12 @@ LOGGED: Final = {
         "context": {},
     },
     "rule": {
-        "level": "INFO",
+        "level": "WARNING",
         "tool_name": "ruled_ping",
         "error_code": -32006,
         "mcp_error_code": "RATE_LIMITED",
         "details": "Too many calls: at most 2 in 30 seconds.",
-        "context": {"limit": "2 calls in 30 seconds"},
+        "context": {"limit": "2 calls in 30 seconds", "current_count": 3},
     },
 }
 

@@ -19,10 +19,10 @@ READER = ("readers/exceptions/classification.py", "classify")
 
 
 @pytest.mark.parametrize("framework", ["mcpserver", "lowlevel", "fastmcp"])
-def test_the_way_has_twenty_stations_at_most(framework: str) -> None:
+def test_the_way_does_not_grow(framework: str) -> None:
     way = walk(framework)
     assert [way.times(*step) for step in (READER, GUARD, WORDS)] == [1, 1, 1]
-    assert len(way.stations) <= 20, way.stations
+    assert len(way.stations) <= 24, way.stations
 
 
 @pytest.mark.parametrize("format", [name for name in fw.FORMATS if name != "text"])

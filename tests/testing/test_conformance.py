@@ -371,7 +371,7 @@ def test_every_kind_and_every_field_is_in_the_vectors() -> None:
     }
     from failwell.model.fields import Fields
 
-    local = {"origin", "delivery", "standing", "format", "confidence", "legacy", "notes", "debug", "cause"}
+    local = {"origin", "delivery", "standing", "format", "confidence", "legacy", "notes", "debug", "cause", "sent"}
     assert set(Fields.__annotations__) - local <= {name for error in given for name in error}
 
 

@@ -9,6 +9,8 @@ from failwell.guards import DEFAULT
 from failwell.recovery import Attempt
 
 log = logging.getLogger("failwell.client")
+# A program that has set up no logging wants none of it on its standard error.
+log.addHandler(logging.NullHandler())
 
 _LONGEST: Final = 500
 

@@ -456,6 +456,20 @@ def shown_arguments(arguments: Mapping[str, Any], schema: object = None) -> Sent
     return replace(DEFAULT, secret_paths=Secrets.of(schema).paths).shown(arguments)
 
 
+_PIECE: Final = 20_000
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """A long text in pieces of which each is soon looked through, cut where a line or a word ends."""
+    start = 0
+    while len(text) - start > _PIECE:
+        most = start + _PIECE
+        end = max(text.rfind("\n", start, most), text.rfind(" ", start, most)) + 1 or most
+        yield text[start:end]
+        start = end
+    yield text[start:]
+
+
 # Bytes, not words.
 _OPAQUE: Final = frozenset({"data", "blob", "base64"})
 
@@ -463,7 +477,7 @@ _OPAQUE: Final = frozenset({"data", "blob", "base64"})
 def masked(value: Json) -> Json:
     """A JSON value, such as the blocks of a result, with the secrets in its texts masked."""
     if isinstance(value, str):
-        return DEFAULT.plain(value)
+        return "".join(map(DEFAULT.redact, _pieces(value)))
     if isinstance(value, Mapping):
         return {name: part if name in _OPAQUE else masked(part) for name, part in value.items()}
     return [masked(part) for part in value] if isinstance(value, (list, tuple)) else value

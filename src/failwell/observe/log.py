@@ -42,13 +42,15 @@ def log_failure(
     number: int | None = None,
     context: Mapping[str, Any] | None = None,
     level: int = logging.WARNING,
+    told: ToolError | None = None,
 ) -> None:
     """Write one record about a failed call: a line for what was to be expected, the way there, too, for what was not.
 
     `logger` is a `logging.Logger` or `LoggerAdapter`, or a structlog logger. `exc` is what was raised. `number` is the
     JSON-RPC error number; without one it is the code's own. `context` stands in the record beside the error's details.
     `level` is that of what was to be expected; a crash, and what its author calls critical, is an error. Nothing is put
-    into words when nobody listens, no secret is printed, and a logger that raises is not felt.
+    into words when nobody listens, no secret is printed, and a logger that raises is not felt. `told` is the error as
+    the caller is told, where it has passed the guard already.
     """
     with suppress(Exception):
         if error._crashed:
@@ -74,7 +76,7 @@ def log_failure(
             "kind": error.kind.value,
             "strategy": error.strategy.value,
             "context": _context(error, context, guard),
-            "error": guard(error).to_dict(),
+            "error": (guard(error) if told is None else told).to_dict(),
         }
         led = guard.plain(way(exc)) if crash and exc is not None else None
         if standard:

@@ -317,6 +317,7 @@ class Answering:
         *,
         guard: Guard | None = None,
         action: str | None = None,
+        told: ToolError | None = None,
     ) -> None:
         """Write a failure down, unless its author did."""
         if not error._logged:
@@ -330,6 +331,7 @@ class Answering:
                 action=action,
                 request_id=request_id,
                 level=options.level,
+                told=told,
             )
 
     def request_error(self, exc: BaseException, what: str, about: Mapping[str, Json], request: Any = None) -> MCPError:

@@ -258,24 +258,24 @@ class Boundary(Answering):
             self._emit(call, None, ok=True)
 
     def _answer(self, call: ServedCall, failed: Failed) -> CallToolResult:
-        """A failure as the result of the call, counted and written down. Here, and only here, it passes the guard."""
-        failed = self.write_down(failed, call.request_id)
-        outcome = call.outcome = failed.guarded()
+        """A failure as the result of the call, counted and written down."""
+        outcome = call.outcome = self.write_down(failed, call.request_id)
         error = outcome if isinstance(outcome, ToolError) else None
         self._told(call, failed.tool, error, asked=error is None)
         as_written = isinstance(failed.raised, ToolError) or (error is not None and error._authored)
         result = self.result(outcome, failed.tool, call, failed.guard, as_written=as_written)
         return CallToolResult.model_validate(result)
 
-    def write_down(self, failed: Failed, request_id: str | int | None = None) -> Failed:
-        """The failure with the id by which the log knows it. The log is told more than the caller, and masks what it
-        writes by itself."""
+    def write_down(self, failed: Failed, request_id: str | int | None = None) -> Outcome:
+        """The failure as it may leave, with the id by which the log knows it. Here, and only here, it passes the guard.
+        The log is told more than the caller, and masks that by itself."""
         outcome, tool, raised, guard = failed
         if not isinstance(outcome, ToolError):
-            return failed
+            return failed.guarded()
         outcome = identified(outcome if outcome.tool else outcome.replace(tool=tool.name, action=tool.action))
-        self.log(outcome, tool.name, raised, request_id, guard=guard, action=tool.action)
-        return failed._replace(outcome=outcome)
+        told = guard(outcome)
+        self.log(outcome, tool.name, raised, request_id, guard=guard, action=tool.action, told=told)
+        return told
 
     def _told(self, call: ServedCall, tool: Facts, error: ToolError | None, *, asked: bool = False) -> None:
         """Tell everybody who watches how a call ended that was no success. The error has been guarded."""
