@@ -65,8 +65,9 @@ def _stated(error: ToolError, place: Effect | None, nature: Nature) -> Effect | 
         # What has passed its marks was done, whatever is said later: what was taken back is said by `undone`.
         return place if place in _CERTAIN and error.effect is Effect.NONE else error.effect
     if place in IN_DOUBT:
-        # Inside its marks or after them, a kind alone is no word that nothing was done.
-        return place
+        # Inside its marks or after them, a kind alone is no word that nothing was done. Of what may be done twice, it
+        # does not matter whether it was.
+        return ESCAPED[nature] if nature is Nature.IDEMPOTENT else place
     known = error.effect or place
     return Effect.NONE if known is None and nature is Nature.READ else known
 
