@@ -81,7 +81,7 @@ async def _agent(trial: Trial, policy: fw.Policy) -> AsyncIterator[Recovering]:
 async def _mistakes(trial: Trial) -> AsyncIterator[Row]:
     async with _agent(trial, _PATIENT) as agent:
         try:
-            tools = {tool.name: tool for tool in await agent.list_tools()}
+            tools = {tool.name: tool for tool in (await agent.list_tools()).tools}
         except fw.ToolError as error:
             yield Row("connect and list", "", error.message, _reading(error), wrong="it should connect")
             tools = {}
@@ -141,7 +141,7 @@ async def _faults(trial: Trial) -> AsyncIterator[Row]:
         return
     async with _agent(trial, fw.Policy(base_delay=0.1)) as agent:
         await _expect(await called(agent, case, trial), "before the faults")
-        tool = {tool.name: tool for tool in await agent.list_tools()}[case.tool]
+        tool = {tool.name: tool for tool in (await agent.list_tools()).tools}[case.tool]
         traits = Traits.of(tool)
 
         trial.signal(signal.SIGKILL)

@@ -254,6 +254,15 @@ def do_not_repeat(told: Told) -> Step | None:
     return Say(_reason(told.text)) if forbids else None
 
 
+def next_call(told: Told) -> Step | None:
+    """`Next: call pay_invoice with {"invoice": "inv_1", "currency": "EUR"}.`, where nothing is left to fill in."""
+    found = told.find(r"\bnext: call (\w+) with (\{.*\})\.")
+    if not found or found[1] not in told.tools or re.search(r'"<[^"]*>"', found[2]):
+        return None
+    arguments = json.loads(found[2])
+    return Change(arguments) if found[1] == told.goal.tool else Look(found[1], arguments)
+
+
 def another_name(told: Told) -> Step | None:
     found = told.find(r"\b(\w+)['\"]? instead of ['\"]?(\w+)")
     if not found or found[2] not in told.arguments:
@@ -314,6 +323,7 @@ def again_some_time(told: Told) -> Step | None:
 RULES: tuple[Callable[[Told], Step | None], ...] = (
     check_first,
     do_not_repeat,
+    next_call,
     another_name,
     missing_name,
     allowed_value,

@@ -70,7 +70,7 @@ get_set get_delete get_del get_reset_link get_refresh read_mark_seen view_create
 get_nextjob get_taskclaim fetch_cleanupjob get_autocreate fetch_remote fetch_branch git__fetch fetch_origin
 check_out check_in check_out_cart_now check_item check_inbox query read_query_exec export_chat_invite download_media
 getinvoice ge_t_invoice invoice_get jira_get_issue kubectl_get get&delete get_счёт
-list.frobnicate update.get delete/get_user create__list
+get_paid getPaid fetch fetch_payment count_me_in get_invoice_paid get_order_shipped get_report_built list.frobnicate update.get delete/get_user create__list
 """.split(),
     *("get invoice", "get\u00a0invoice", "get_invoice\n", "", " ", "get_" + "a" * 200, "_", "..."),
 ]

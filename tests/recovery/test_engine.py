@@ -21,7 +21,11 @@ GONE = fw.NotFound("No order 7.", origin="peer", standing="stated")
 ORDERS = Tools(
     {
         "cancel_order": {"name": "cancel_order", "inputSchema": {"properties": {"id": {}}}},
-        "get_order": {"name": "get_order", "inputSchema": {"properties": {"id": {}}, "required": ["id"]}},
+        "get_order": {
+            "name": "get_order",
+            "inputSchema": {"properties": {"id": {}}, "required": ["id"]},
+            "annotations": {"readOnlyHint": True},
+        },
         "find": {"name": "find", "annotations": {"readOnlyHint": True}},
     }
 )
@@ -115,6 +119,28 @@ def test_the_same_call_is_not_made_a_third_time_before_something_has_changed() -
     assert driven(it, clock, id=7).report.calls == 0, "what only reads has changed nothing"
     driven(it, clock, tool="cancel_order", id=8)
     assert driven(it, clock, id=7).report.calls == 1
+
+
+def test_whoever_looks_as_told_may_call_once_more_and_not_for_ever() -> None:
+    it, clock = engine(break_after=99)
+    held = fw.Conflict("The order is held.", effect="unknown", origin="peer", standing="stated")
+
+    def cancelled() -> Run:
+        return driven(it, clock, held, tool="cancel_order", id=7)
+
+    made = []
+    for _ in range(3):
+        made.append(cancelled())
+        text_of(made[-1])
+    assert [run.report.calls for run in made] == [1, 1, 0]
+    driven(it, clock, tool="find", id=8)
+    assert cancelled().report.calls == 0, "that was another look"
+    made.clear()
+    for _ in range(20):
+        driven(it, clock, tool="get_order", id=7)
+        made.append(cancelled())
+        text_of(made[-1])
+    assert sum(run.report.calls for run in made) == 5
 
 
 def test_a_call_that_may_have_been_done_is_made_once_and_told_with_the_one_that_tells() -> None:

@@ -23,12 +23,12 @@ from failwell.formats import META_KEY
 WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=True)
 
 
-async def answered(server: Any) -> CallToolResult:
+async def answered(server: Any, tool: str = "pay", **arguments: Any) -> CallToolResult:
     if isinstance(server, fastmcp.FastMCP):
         async with fastmcp.Client(server) as caller:
-            return await caller.call_tool_mcp("pay", {})
+            return await caller.call_tool_mcp(tool, arguments)
     async with mcp.Client(server) as client:
-        return await client.call_tool("pay", {})
+        return await client.call_tool(tool, arguments)
 
 
 def failing(raises: Any, **options: Any) -> dict[str, Any]:
@@ -228,3 +228,29 @@ def test_an_authors_passing_failure_of_a_write_is_told_as_it_was_decided() -> No
     assert report.result.content[0].text == (
         "pay failed part-way (The bank did not answer in time), so it may have been done already. Next: ask the user."
     )
+
+
+@pytest.mark.parametrize("made", [MCPServer, fastmcp.FastMCP])
+@pytest.mark.parametrize(
+    ("description", "step"),
+    [
+        ("Shows an invoice.", 'call get_invoice with {"invoice_id":"inv_1"} to see whether it was.'),
+        ("Deletes an invoice and returns it.", "ask the user."),
+    ],
+)
+def test_a_server_does_not_propose_a_look_that_its_own_description_says_is_none(
+    made: Any, description: str, step: str
+) -> None:
+    server = made("shop")
+
+    @server.tool(annotations=WRITES)
+    def pay_invoice(invoice_id: str) -> str:
+        raise TimeoutError
+
+    @server.tool(description=description)
+    def get_invoice(invoice_id: str) -> str:
+        return "open"
+
+    failwell.server.install(server, client=None)
+    result = asyncio.run(answered(server, "pay_invoice", invoice_id="inv_1"))
+    assert result.content[0].text.rpartition("Next: ")[2] == step  # type: ignore[union-attr]

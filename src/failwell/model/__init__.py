@@ -65,7 +65,7 @@ from .tool_error import (
     normalised,
     required,
 )
-from .toolname import LONGEST, READS, SEARCHES, ToolName, acts, forms, is_named_read, parsed, words_of
+from .toolname import LONGEST, READS, SEARCHES, ToolName, acts, forms, is_done_to, is_named_read, parsed, words_of
 
 __all__ = [
     "ADVICE",
@@ -144,6 +144,7 @@ __all__ = [
     "forms",
     "frames",
     "instant",
+    "is_done_to",
     "is_named_read",
     "is_same_tool",
     "label",

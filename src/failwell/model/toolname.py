@@ -78,8 +78,8 @@ _DOUBTFUL_WITH: Final[Mapping[str, frozenset[str]]] = {
     # What is fetched from a queue is gone from it; to look at queues is something else.
     "get": _FEED,
     "retrieve": _FEED,
-    # `git fetch` moves the branches of a remote.
-    "fetch": _FEED | set("topic topics git remote remotes origin upstream branch branches".split()),
+    # `git fetch` moves the branches of a remote; a payment that is fetched is collected.
+    "fetch": _FEED | set("topic topics git remote remotes origin upstream branch branches payment payments".split()),
     # To read a message marks it as read.
     "read": _FEED
     | set("topic topics message messages email emails mail mails notification notifications inbox".split()),
@@ -187,13 +187,25 @@ def is_named_read(name: str) -> bool:
     verb, rest = known.own[0], known.own[1:]
     return not (
         _CONNECTIVES.intersection(known.words)
-        or _PARTICLES.intersection(rest[:1])
+        or _PARTICLES.intersection(rest[:1] + rest[-1:])
         or _DOUBTFUL_WITH.get(verb, frozenset()).intersection(known.words)
         or any(map(_hides_a_verb, known.words))
+        # `get_invoice_paid` gets it paid; `get_paid_invoices` says which.
+        or (verb == "get" and rest and is_done_to(rest[-1]))
+        # Whatever is asked for, in whichever way: a request that posts, too.
+        or known.words == ("fetch",)
         or (verb == "list" and rest and not _is_plural_noun(rest))
         # The verbs that are nouns themselves: `search_run` runs a search.
         or (verb in ("search", "count") and len(rest) == 1 and rest[0] in EITHER)
     )
+
+
+def is_done_to(word: str) -> bool:
+    """Whether a word is a participle: what was done to something, or is to be."""
+    return word in _DONE_TO or (len(word) > 4 and word.endswith("ed") and not word.endswith("eed"))
+
+
+_DONE_TO: Final = frozenset("paid sent built bought sold drawn written undone rewritten done spent".split())
 
 
 def acts(name: ToolName) -> bool:

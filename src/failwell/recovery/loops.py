@@ -11,6 +11,8 @@ from failwell.model import Effect, Kind, Policy, ToolError, fingerprint
 
 # As many calls as a loop can have steps, and no more than an agent can make by mistake.
 _MOST_CALLS: Final = 1_000
+# A look that tells that nothing was done is reason for one more call, and not for a loop of looks and calls.
+_MOST_LOOKS: Final = 5
 
 
 @dataclass(slots=True)
@@ -19,6 +21,7 @@ class _Repeated:
     times: int
     until: float
     changes: int
+    looks: int = 0
 
 
 class LoopGuard:
@@ -37,14 +40,21 @@ class LoopGuard:
         self._changes += 1
 
     def worked(self, tool: str, arguments: Mapping[str, Any]) -> None:
-        self._calls.pop(fingerprint(tool, arguments), None)
+        key = fingerprint(tool, arguments)
+        self._calls.pop(key, None)
+        for known in self._calls.values():
+            if known.times and known.looks < _MOST_LOOKS and _is_checked_by(known.error, tool, key):
+                # Whoever looked, as told, knows how things stand: what the call says next is new.
+                known.times -= 1
+                known.looks += 1
 
     def failed(self, tool: str, arguments: Mapping[str, Any], error: ToolError, now: float) -> int:
         """How often this call has now failed in this way."""
         key = fingerprint(tool, arguments)
         before = self._known(key, now)
-        times = before.times + 1 if before is not None and _same(before.error, error) else 1
-        self._calls[key] = _Repeated(error, times, now + self._window(error), self._changes)
+        is_same = before is not None and _same(before.error, error)
+        times, looks = (before.times + 1, before.looks) if before is not None and is_same else (1, 0)
+        self._calls[key] = _Repeated(error, times, now + self._window(error), self._changes, looks)
         self._calls.move_to_end(key)
         while len(self._calls) > _MOST_CALLS:
             self._calls.popitem(last=False)
@@ -74,6 +84,11 @@ class LoopGuard:
             return min(window, error.retry_after)
         is_harmless = error.retryable and error.effect is Effect.NONE
         return min(window, self._policy.first_wait(error) if is_harmless else self._policy.break_for)
+
+
+def _is_checked_by(error: ToolError, tool: str, key: str) -> bool:
+    check = error.verify
+    return check is not None and check.tool == tool and fingerprint(tool, check.arguments or {}) == key
 
 
 def _same(one: ToolError, other: ToolError) -> bool:

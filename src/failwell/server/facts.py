@@ -31,6 +31,7 @@ class Facts:
     """Which action of a grouped tool was called."""
     function: Any = None
     """What stands behind it, where that is known."""
+    description: str | None = None
 
     @classmethod
     def of(
@@ -41,6 +42,7 @@ class Facts:
         annotations: Any,
         action: str | None = None,
         function: Any = None,
+        description: str | None = None,
     ) -> Facts:
         traits = Traits.of({"annotations": annotations})
         if traits.read_only is None and (mutation := declared(function).mutation) is not None:
@@ -52,6 +54,7 @@ class Facts:
             replace(traits, name=name if action is None else action),
             action,
             function,
+            description,
         )
 
     @property
@@ -78,7 +81,7 @@ def as_listed(tool: Facts) -> dict[str, Any]:
         "idempotentHint": traits.idempotent,
         "destructiveHint": traits.destructive,
     }
-    return {"name": tool.name, "inputSchema": tool.schema, "annotations": hints}
+    return {"name": tool.name, "description": tool.description, "inputSchema": tool.schema, "annotations": hints}
 
 
 class Abandoned(Exception):

@@ -23,6 +23,7 @@ from failwell.model import (
     Traits,
     acts,
     forms,
+    is_done_to,
     is_named_read,
     parsed,
     pattern,
@@ -87,7 +88,6 @@ _SAID_OF_THINGS: Final = frozenset(
 
 _BELONGS: Final = frozenset("by of for from in per".split())
 _HANDED_ON: Final = frozenset("to into onto as with at on off out up down via through over".split())
-_DONE_TO: Final = frozenset("paid sent built bought sold drawn written undone rewritten shipped done spent".split())
 
 # Whether a call fits them cannot be told by looking at one argument.
 _WHOLE_RULES: Final = frozenset(
@@ -213,7 +213,7 @@ def _is_plainly_named(tool: Traits, read: ToolName, call: _FailedCall) -> bool:
     if tool.read_only is False or tool.destructive is True or not is_named_read(tool.name or ""):
         return False
     words = read.own[1:]
-    if not _HANDED_ON.isdisjoint(words) or any(word in _DONE_TO or word.endswith("ed") for word in words):
+    if not _HANDED_ON.isdisjoint(words) or any(map(is_done_to, words)):
         return False
     at = words.index(read.head) if read.head in words else -1
     behind = words[at + 1 :]

@@ -236,7 +236,7 @@ def _facts(tool: Any, arguments: Any) -> Facts:
     if (group := group_of(getattr(tool, "fn", None))) is not None:
         return group.facts(arguments)
     function = getattr(tool, "fn", None)
-    return Facts.of(tool.name, tool.parameters, tool.output_schema, tool.annotations, function=function)
+    return Facts.of(tool.name, tool.parameters, tool.output_schema, tool.annotations, None, function, tool.description)
 
 
 def _breaks(result: Any, mine: _Behind, schema: Any) -> bool:

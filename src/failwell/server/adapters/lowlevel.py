@@ -132,7 +132,9 @@ class CheckedTool:
         known = None if open_ended(schema) else frozenset(schema["properties"])
         checked = options.validate and isinstance(schema, Mapping)
         return cls(
-            Facts.of(tool.name, schema, output, tool.annotations, function=ListedFunction(published(tool))),
+            Facts.of(
+                tool.name, schema, output, tool.annotations, None, ListedFunction(published(tool)), tool.description
+            ),
             known,
             Checker(strictly(schema, options.extra)) if checked else None,
             Checker(output) if options.validate and output is not None else None,

@@ -53,7 +53,7 @@ def _facts(server: MCPServer[Any], name: str, arguments: Mapping[str, Any] | Non
         return Facts(name)
     if (group := group_of(tool.fn)) is not None:
         return group.facts(arguments)
-    return Facts.of(name, tool.parameters, tool.output_schema, tool.annotations, function=tool.fn)
+    return Facts.of(name, tool.parameters, tool.output_schema, tool.annotations, None, tool.fn, tool.description)
 
 
 def _call_tool(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]:
