@@ -185,7 +185,7 @@ def careful_of(outcome: Outcome, *objects: object) -> Outcome:
     if not isinstance(outcome, ToolError):
         return outcome
     given = outcome._given
-    is_said = effect_in(given.get("message", "")) or effect_in(given.get("suggestion", ""))
+    is_said = bool(effect_in(given.get("message", "")) or effect_in(given.get("suggestion", "")))
     for each in (*objects, given.get("details")):
         # Most are not there, and asking an abstract class about them would take longer than all the rest.
         if each and isinstance(each, OBJECT) and "effect" in each:

@@ -100,7 +100,7 @@ def next_action(error: ToolError, *, whole_call: bool = True) -> list[str]:
     if error.effect in IN_DOUBT and error.is_error:
         return [doubt(error, with_reason=False), *_after_doubt(error)]
     said = _advice(error)
-    if error._authored and error.standing == "quoted" and not error.patch and not error.actions:
+    if error.authored and error.standing == "quoted" and not error.patch and not error.actions:
         # What is only guessed from somebody's words is no reason to add to them.
         return said
     told = " ".join(said)
