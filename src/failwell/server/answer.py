@@ -71,6 +71,7 @@ class Answering:
         self._unplaced: set[tuple[str, tuple[str, ...]]] = set()
         self._guards: dict[int, tuple[Any, Guard]] = {}
         self.aftermath = Aftermath(options.reads)
+        self._level = options.level
 
     def is_protocol(self, exc: MCPError, era: str) -> bool:
         """Whether the error stays one of the protocol's. A page to visit has no number of its own any more."""
@@ -330,7 +331,7 @@ class Answering:
                 guard=guard or options.guard,
                 action=action,
                 request_id=request_id,
-                level=options.level,
+                level=self._level,
                 told=told,
             )
 
