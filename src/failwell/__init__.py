@@ -8,11 +8,9 @@ Project 'p_1' does not exist. Call projects.list first.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
-from . import classify
-from .formats import FORMATS, losses, parse, render, to_jsonrpc, to_result
-from .guards import Guard, guard
 from .model import (
     UNSET,
     Action,
@@ -50,19 +48,27 @@ from .model import (
     raises,
     required,
 )
-from .readers import from_error, partial_failure, wrap
 
 if TYPE_CHECKING:
-    from .readers import read
+    from . import classify
+    from .formats import FORMATS, losses, parse, render, to_jsonrpc, to_result
+    from .guards import Guard, guard
+    from .readers import from_error, partial_failure, read, wrap
+
+# What is loaded when it is first asked for: to declare and raise an error takes the model alone.
+_ROOMS: Final = {
+    **dict.fromkeys(("FORMATS", "losses", "parse", "render", "to_jsonrpc", "to_result"), "formats"),
+    **dict.fromkeys(("Guard", "guard"), "guards"),
+    **dict.fromkeys(("from_error", "partial_failure", "read", "wrap"), "readers"),
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name != "read":
+    if name == "classify":
+        return import_module("failwell.classify")
+    if name not in _ROOMS:
         raise AttributeError(f"module 'failwell' has no attribute {name!r}")
-    # The tables of foreign words are large, and most servers read nothing.
-    from . import readers
-
-    value = globals()[name] = readers.read
+    value = globals()[name] = getattr(import_module(f"failwell.{_ROOMS[name]}"), name)
     return value
 
 

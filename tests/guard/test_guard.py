@@ -23,6 +23,7 @@ def said(outcome: fw.ToolError | fw.NeedsInput) -> str:
     return json.dumps([outcome.to_dict(), getattr(outcome, "debug", None)], ensure_ascii=False)
 
 
+JSON_FORMATS = [name for name in fw.FORMATS if name not in ("text", "xml")]
 FINE = [
     fw.ToolError("Project 'p_1' does not exist."),
     fw.NotFound("Gone.", suggestion="Call projects.list first.", actions=["projects.list"]),
@@ -39,6 +40,14 @@ FINE = [
 @pytest.mark.parametrize("error", FINE, ids=str)
 def test_an_ordinary_error_comes_back_itself(error: fw.ToolError) -> None:
     assert guard(error) is error
+
+
+def test_no_word_of_a_format_itself_asks_for_a_second_look() -> None:
+    """A rule that begins with a word such as `code` would have every error looked at twice."""
+    # Whatever is escaped in JSON is looked at more closely anyhow.
+    plain = [error for error in FINE if '"' not in error.message]
+    written = [(error, format, fw.render(error, format, guard=None)) for error in plain for format in JSON_FORMATS]
+    assert [(str(error), format) for error, format, text in written if not DEFAULT.passes(error, text)] == []
 
 
 def test_an_ordinary_question_comes_back_itself() -> None:

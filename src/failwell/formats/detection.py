@@ -14,7 +14,9 @@ from .table import FORMATS
 from .wire import OBJECT, Format, Outcome, Sign, doubted, is_clean, read_json, told_in
 
 META_KEY: Final = TOOL_ERROR
-_SIGNS: Final[tuple[Sign, ...]] = tuple(sorted(sign for spec in FORMATS.values() for sign in spec.signs))
+_SIGNS: Final[tuple[tuple[Sign, Format], ...]] = tuple(
+    sorted(((sign, spec) for spec in FORMATS.values() for sign in spec.signs), key=lambda row: row[0].rank)
+)
 _STARTS: Final[Mapping[str, Format]] = {spec.start: spec for spec in FORMATS.values() if spec.start}
 _BARE: Final[tuple[Format, ...]] = tuple(spec for spec in FORMATS.values() if spec.bare is not None)
 _IN_META: Final[tuple[Format, ...]] = tuple(spec for spec in FORMATS.values() if spec.meta_key is not None)
@@ -100,26 +102,30 @@ def _text(source: str, format: str | None = None) -> Outcome | None:
 def _twice_said(outcome: Outcome | None, source: str) -> Outcome | None:
     """The outcome, unless its text says in a place that its form does not know, or beside another word for it, that the
     call may have been done: of a key that stands twice, JSON keeps the last."""
-    if not isinstance(outcome, ToolError) or "effect" not in source or outcome.effect in IN_DOUBT:
+    if "effect" not in source or not isinstance(outcome, ToolError):
         return outcome
     is_ours = outcome.format == _OURS and source.count('"effect"') < 2
-    return outcome if is_ours or not _DOUBT_SAID.search(source) else doubted(outcome)
+    is_said = not is_ours and _DOUBT_SAID.search(source) is not None
+    return doubted(outcome) if is_said and outcome.effect not in IN_DOUBT else outcome
 
 
-_DOUBT_SAID: Final = pattern(r'(?:"effect"\s{0,9}:\s{0,9}"|<effect>\s{0,9})(?:unknown|partial|done)\b')
+# With the word in front, which is looked for far faster than a choice of two marks.
+_DOUBT_SAID: Final = pattern(
+    r'effect(?:(?<="effect)"\s{0,9}:\s{0,9}"|(?<=<effect)>\s{0,9})(?:unknown|partial|done)\b',
+)
 
 
 def _object(data: Mapping[str, Any], format: str | None = None, clean: bool = False) -> Outcome | None:
-    for sign in _SIGNS:
+    for sign, spec in _SIGNS:
         if sign.key in data and (outcome := sign.load(data, clean)) is not None:
-            if format in (None, _OURS) and FORMATS[outcome.format or ""].attaches:
+            if spec.attaches and format in (None, _OURS):
                 outcome = _attached(outcome) or outcome
             if sign.is_said is not None and isinstance(outcome, ToolError) and outcome.standing != "quoted":
                 outcome.standing = "stated" if sign.is_said(data) else "quoted"
             if sign.is_whole is not None and isinstance(outcome, ToolError) and not sign.is_whole(data):
                 outcome.standing = "quoted"
             error = data.get("error")
-            within = error.get("details") if isinstance(error, OBJECT) else None
+            within = error.get("details") if error and isinstance(error, OBJECT) else None
             outcome = careful_of(outcome, data, error, within, data.get("data"), data.get("meta"))
             return outcome if format is None or outcome.format == format else None
     return None
@@ -176,13 +182,16 @@ def _result(result: Mapping[str, Any], format: str | None = None) -> Outcome | N
 def careful_of(outcome: Outcome, *objects: object) -> Outcome:
     """The outcome, unless something beside it says that the call may have been done: a form has no key for that, so
     whoever writes one there means it."""
-    if not isinstance(outcome, ToolError) or outcome.effect in IN_DOUBT:
+    if not isinstance(outcome, ToolError):
         return outcome
-    said = [each.get("effect") for each in (*objects, outcome.details) if isinstance(each, OBJECT)]
-    is_said = any(isinstance(each, str) and each in _DOUBTS for each in said)
-    if is_said or effect_in(outcome.message) or effect_in(outcome.suggestion or ""):
-        return doubted(outcome)
-    return outcome
+    given = outcome._given
+    is_said = bool(effect_in(given.get("message", "")) or effect_in(given.get("suggestion", "")))
+    for each in (*objects, given.get("details")):
+        # Most are not there, and asking an abstract class about them would take longer than all the rest.
+        if each and isinstance(each, OBJECT) and "effect" in each:
+            said = each["effect"]
+            is_said = is_said or (isinstance(said, str) and said in _DOUBTS)
+    return doubted(outcome) if is_said and outcome.effect not in IN_DOUBT else outcome
 
 
 _DOUBTS: Final = frozenset(effect.value for effect in IN_DOUBT)

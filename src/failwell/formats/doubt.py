@@ -82,6 +82,8 @@ def author_of(recovery: str) -> str | None:
 
 def effect_in(text: str) -> Effect | None:
     """What a text says of its call in the words that are used here; None where it does not."""
+    if " done" not in text:
+        return None
     return next((effect for words, effect in _SAID if words in text), None)
 
 

@@ -156,6 +156,8 @@ def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
         notes=notes,
         clean=clean,
     )
+    if carried is None:
+        return error
     return restore(
         error,
         carried,

@@ -195,7 +195,7 @@ def _choice(one: FieldError) -> dict[str, Json]:
 
 
 def _spelt(options: Iterable[Json]) -> str:
-    return f"One of: {', '.join(each if isinstance(each, str) else compact(each) for each in options)}"
+    return f"One of: {', '.join([each if isinstance(each, str) else compact(each) for each in options])}"
 
 
 def _unspelt(one: FieldError) -> FieldError:
@@ -283,6 +283,8 @@ def _load(data: Mapping[str, Any], clean: bool) -> ToolError:
         error.effect, error.suggestion = effect, author_of(said)
     elif said is not None and said.endswith(_SUGGESTION_ENDS) and said == _default_suggestion(error):
         error.suggestion = None
+    if carried is None:
+        return error
     return restore(
         error,
         carried,
@@ -310,12 +312,9 @@ def _load_problems(context: dict[str, Json], clean: bool) -> tuple[FieldError, .
         for item in errors:
             if "field" not in item or "message" not in item:
                 break
-            if len(item) == 2 and type(item["field"]) is str:
-                found = read_problem(clean, path_from(item["field"]), item["message"])
-            else:
-                found = FieldError.of({**item, "field": path_from(item["field"])} if is_text(item["field"]) else item)
+            found = _clean_problem(item) if clean else _load_problem(item)
             if found is not None:
-                problems.append(_unspelt(found))
+                problems.append(found)
         else:
             del context["errors"]
             return tuple(problems[:MAX_ITEMS])
@@ -325,6 +324,24 @@ def _load_problems(context: dict[str, Json], clean: bool) -> tuple[FieldError, .
         options = context.pop("options") if isinstance(context.get("options"), list) else ()
         return (_unspelt(FieldError(path_from(name), "", context.pop("value", UNSET), expected, options)),)
     return ()
+
+
+def _clean_problem(item: dict[str, Json]) -> FieldError | None:
+    """The same as `_load_problem` of clean JSON, where what the contract writes is taken as it is."""
+    name, expected, options = item["field"], item.get("expected"), item.get("options")
+    if type(name) is not str or not (options is None or type(options) is list) or not item.keys() <= _PROBLEM:
+        return _load_problem(item)
+    if options and expected == _spelt(options):
+        expected = None
+    return read_problem(True, path_from(name), item["message"], UNSET, expected, options)
+
+
+_PROBLEM: Final = frozenset({"field", "message", "expected", "options"})
+
+
+def _load_problem(item: dict[str, Json]) -> FieldError | None:
+    found = FieldError.of({**item, "field": path_from(item["field"])} if is_text(item["field"]) else item)
+    return None if found is None else _unspelt(found)
 
 
 def check_request(message: object) -> ToolError | None:

@@ -100,7 +100,7 @@ def next_action(error: ToolError, *, whole_call: bool = True) -> list[str]:
     if error.effect in IN_DOUBT and error.is_error:
         return [doubt(error, with_reason=False), *_after_doubt(error)]
     said = _advice(error)
-    if error._authored and error.standing == "quoted" and not error.patch and not error.actions:
+    if error.authored and error.standing == "quoted" and not error.patch and not error.actions:
         # What is only guessed from somebody's words is no reason to add to them.
         return said
     told = " ".join(said)
@@ -109,7 +109,8 @@ def next_action(error: ToolError, *, whole_call: bool = True) -> list[str]:
     elif error.reset_at is not None and error.retry_after is None:
         said.append(f"Wait until {rfc3339(error.reset_at)}, then make the same call again.")
     # Our own words that were read back have it already.
-    step = next_call(error) if whole_call and error.is_error and "Next: " not in told else ""
+    is_corrected = whole_call and bool(error.fields or error.patch) and error.is_error and "Next: " not in told
+    step = next_call(error) if is_corrected else ""
     # The whole call takes the place of the choices that its own tool offers.
     others = error.replace(actions=[each for each in error.actions if each.tool != error.tool]) if step else error
     if calls := _calls(others, "" if told.endswith("?") else told):

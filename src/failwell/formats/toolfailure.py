@@ -48,7 +48,7 @@ _CODE_OF_WORD: Final = {word: code for code, word in _WORD_OF_CODE.items()}
 def dump(error: ToolError, *, now: datetime | str | None = None) -> dict[str, Json]:
     """The proposal's object. `now` turns a delay into the instant it wants; without it only `reset_at` is used."""
     code, kind = error.code or default_code(error), error.kind
-    if error.effect in IN_DOUBT and error.info is None:
+    if error.info is None and error.effect in IN_DOUBT:
         # Of a code that nobody knows only the class is left, and that would say that the call can be corrected.
         code = "OUTCOME_UNKNOWN"
     wire: dict[str, Json] = {"class": _CLASS_OF_KIND[kind], "code": _WORD_OF_CODE.get(code, code)}

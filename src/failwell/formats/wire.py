@@ -366,7 +366,7 @@ def _permits(error: ToolError) -> bool:
 
 
 # What `ToolError._says` has names for.
-_UNCARRIED: Final = frozenset({*PROVENANCE, "debug", "cause", "sent"}) - {"standing"}
+_UNCARRIED: Final = frozenset({*PROVENANCE, "debug", "cause", "sent", "authored"}) - {"standing"}
 _CARRIED: Final = frozenset({*Fields.__annotations__, "message", "retryable"}) - _UNCARRIED
 # In this order: what the call may have done changes what the code may say.
 _TOGETHER: Final = (("effect", "verify"), ("code", "kind", "title"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any, Final, Self
 
 from .json_values import Json, plain, room_after, text
@@ -47,6 +46,9 @@ def fingerprint(tool: str, arguments: Mapping[str, Any]) -> str:
     >>> fingerprint("pay", {"id": 7, "amount": 5}) == fingerprint("pay", {"amount": 5, "id": 7})
     True
     """
+    # It loads OpenSSL, and only whoever makes calls needs it.
+    from hashlib import blake2b
+
     try:
         written = json.dumps([tool, arguments], sort_keys=True, default=repr, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):

@@ -57,6 +57,7 @@ class Fields(TypedDict, total=False):
     notes: Iterable[str] | None
     debug: object
     sent: Mapping[str, Any] | Sent | None
+    authored: bool | None
     cause: BaseException | None
 
 

@@ -115,9 +115,6 @@ class ToolError(Exception):
     _new: ClassVar[Callable[..., Any]] = Exception.__new__
     _given: dict[str, Any]
     _info: Code | None
-    # Whether its words were chosen for the caller, by a row of somebody's own table or by whoever raised a framework's
-    # own error: then they stand as they are.
-    _authored: bool = False
     # Whether it is what somebody made of a crash, which is its cause; and whether it stands in the log already.
     _crashed: bool = False
     _logged: bool = False
@@ -157,6 +154,9 @@ class ToolError(Exception):
     debug = Field(plain, cast("Json", None))
     # With what the call was made: for the words about the next one, and for no wire.
     sent = Field(Sent.of, cast("Sent | None", None))
+    # Whether its words were chosen for the caller, by a row of somebody's own table or by whoever raised a framework's
+    # own error: then they stand as they are. For no wire either.
+    authored = Field(flag, False)
 
     def __init_subclass__(cls, **defaults: Unpack[Fields]) -> None:
         """Fields given in a class statement are the defaults of its instances.
@@ -421,7 +421,9 @@ class ToolError(Exception):
         return f"[{self.type}] {self.message}"
 
     def __repr__(self) -> str:
-        hidden = ("message", "sent", *PROVENANCE, *(["severity"] if self.severity is Severity.ERROR else []))
+        hidden = {"message", "sent", "authored", *PROVENANCE}
+        if self.severity is Severity.ERROR:
+            hidden.add("severity")
         shown = (f"{name}={value!r}" for name, value in self._given.items() if name not in hidden)
         return f"{type(self).__name__}({', '.join([repr(self.message), *shown])})"
 

@@ -55,7 +55,7 @@ def log_failure(
     with suppress(Exception):
         if error._crashed:
             exc = error.__cause__ or exc
-        planned = isinstance(exc, ToolError) or error._authored
+        planned = isinstance(exc, ToolError) or error.authored
         crash = exc is not None and error.kind is Kind.INTERNAL and not planned
         level = logging.ERROR if crash or error.severity is Severity.CRITICAL else level
         standard = isinstance(logger, (logging.Logger, logging.LoggerAdapter))

@@ -69,8 +69,7 @@ def in_all(error: ToolError, tool: Traits, earlier: Sequence[ToolError] = ()) ->
         worst = None
     error = error if worst is error.effect else with_effect(error, worst)
     if _is_unsure(error, tool):
-        error = error.replace()
-        error._authored = True
+        error = error.replace(authored=True)
     return error
 
 

@@ -71,6 +71,7 @@ class Answering:
         self._unplaced: set[tuple[str, tuple[str, ...]]] = set()
         self._guards: dict[int, tuple[Any, Guard]] = {}
         self.aftermath = Aftermath(options.reads)
+        self._level = options.level
 
     def is_protocol(self, exc: MCPError, era: str) -> bool:
         """Whether the error stays one of the protocol's. A page to visit has no number of its own any more."""
@@ -155,9 +156,9 @@ class Answering:
             )
         if error is None:
             error = classify(exc, table=self.options.table)
-            if not error._authored and (refused := refusal(exc, tool.function)) is not None:
+            if not error.authored and (refused := refusal(exc, tool.function)) is not None:
                 error, is_authors = refused, True
-            elif not error._authored and (unreadable := misread(exc, arguments)) is not None:
+            elif not error.authored and (unreadable := misread(exc, arguments)) is not None:
                 error = unreadable
         changes = {
             "tool": tool.name,
@@ -171,7 +172,7 @@ class Answering:
         if isinstance(exc, BrokenResult):
             is_read = self.aftermath.nature(tool) is Nature.READ
             return error.replace(**changes, effect=Effect.NONE if is_read else Effect.DONE)
-        is_authors = is_authors or error._authored
+        is_authors = is_authors or error.authored
         return error.replace(**(self.aftermath.of(error, tool, is_authors=is_authors, exc=exc) | changes))
 
     def result(
@@ -330,7 +331,7 @@ class Answering:
                 guard=guard or options.guard,
                 action=action,
                 request_id=request_id,
-                level=options.level,
+                level=self._level,
                 told=told,
             )
 

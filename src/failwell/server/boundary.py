@@ -262,7 +262,7 @@ class Boundary(Answering):
         outcome = call.outcome = self.write_down(failed, call.request_id)
         error = outcome if isinstance(outcome, ToolError) else None
         self._told(call, failed.tool, error, asked=error is None)
-        as_written = isinstance(failed.raised, ToolError) or (error is not None and error._authored)
+        as_written = isinstance(failed.raised, ToolError) or (error is not None and error.authored)
         result = self.result(outcome, failed.tool, call, failed.guard, as_written=as_written)
         return CallToolResult.model_validate(result)
 

@@ -115,9 +115,9 @@ def meaning(
             return own
         return own.replace(**Aftermath().of(own, facts, is_authors=is_authors, exc=exc))
     error = classify(exc, table=table)
-    refused = None if error._authored else refusal(exc, function)
+    refused = None if error.authored else refusal(exc, function)
     error = refused or error
-    error = error.replace(**Aftermath().of(error, facts, is_authors=refused is not None or error._authored, exc=exc))
+    error = error.replace(**Aftermath().of(error, facts, is_authors=refused is not None or error.authored, exc=exc))
     changes: dict[str, Any] = {"tool": tool, "tier": tier, "strategy": error.strategy}
     if error.code == "INTERNAL_ERROR":
         changes["message"] = f"Unexpected error: {type(exc).__name__}"

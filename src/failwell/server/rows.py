@@ -50,7 +50,7 @@ _WORDED: Final = ("retry_after", "reset_at", "fields", "http_status", "suggestio
 def _authors(error: ToolError) -> ToolError:
     """Words of the author, or of the framework about a call that never reached its tool; what they say of the effect is
     only what they say."""
-    error._authored = True
+    error.authored = True
     error.standing = "quoted"
     return error
 
@@ -76,7 +76,7 @@ def disabled(exc: Exception) -> ToolError:
 
 def _refused(error: ToolError) -> ToolError:
     """What a framework says before it lets a call through to its tool."""
-    error._authored = True
+    error.authored = True
     return error
 
 

@@ -99,7 +99,7 @@ class Redactor:
         """Whether no long run in ASCII `text` is worth a closer look, and there are no rules of one's own."""
         if self.patterns or self.values or self.names:
             return False
-        return not any(LONG_VALUE.search(run) or _marked(run) for run in _long_runs(text))
+        return not any(_may_be_random(run) and (LONG_VALUE.search(run) or _marked(run)) for run in _long_runs(text))
 
     def __call__(self, text: str) -> str:
         """`text` with every secret in it masked. What is left is looked at again: a mask may show what it stood in."""
@@ -294,10 +294,14 @@ def _long_runs(text: str) -> Iterator[str]:
 def _marked(text: str) -> bool:
     pattern = marked()
     for run in LONG_RUN.finditer(text):
-        # Random characters without a single digit among them are not random.
-        if (len(run[0]) >= 24 or _DIGIT.search(run[0])) and pattern.search(text, run.start(), run.end()):
+        if _may_be_random(run[0]) and pattern.search(text, run.start(), run.end()):
             return True
     return any(_cuts(text))
+
+
+def _may_be_random(run: str) -> bool:
+    """Whether a run is long, or has a digit: random characters without a single one among them are not random."""
+    return len(run) >= 24 or _DIGIT.search(run) is not None
 
 
 def _cuts(text: str) -> Iterator[re.Match[str]]:

@@ -327,7 +327,23 @@ ROWS: Final[dict[str, Row]] = {
     ),
     # Of digits alone: so many that it is no count.
     "told_number": Row(
-        ("otp", "pin", "cvv", "cvc", "code"),
+        # Not by "code", which stands in every error that is written as JSON.
+        (
+            "otp",
+            "pin",
+            "cvv",
+            "cvc",
+            "passcode",
+            "2fa",
+            "mfa",
+            "sms",
+            "verification",
+            "login",
+            "auth",
+            "one-time",
+            "one time",
+            "your",
+        ),
         r"(?P<keep>\b(?:(?:otp|totp|pin|passcode|(?:2fa|mfa|otp|sms|pin|verification|login|auth|one[- ]time)[ _-]?"
         r"(?:pass)?code"
         r"|your(?:\s[a-z-]{1,20}){0,2}\scode(?=\s(?:is|:)\s))"

@@ -31,7 +31,7 @@ def classify(exc: BaseException, *, table: Table = DEFAULT) -> ToolError:
         error = _meaning(exc, table, set()) or broken(exc)
         # A copy: a row may give the same error each time, and what is said here is about this exception.
         changes: dict[str, Any] = {"debug": error.debug or named(exc), "cause": error.cause or exc}
-        if not error._authored:
+        if not error.authored:
             # What was refused is the operation that raised it; what the tool did before, an exception cannot know.
             changes |= {"standing": "quoted"} | ({"effect": None} if error.effect is Effect.NONE else {})
         return error.replace(**changes)
@@ -122,7 +122,7 @@ def _read(exc: BaseException, table: Table) -> ToolError | None:
             continue
         if is_a(found, ToolError):
             if row not in SHIPPED:
-                found._authored = True  # type: ignore[union-attr]
+                found.authored = True  # type: ignore[union-attr]
             return found
     return _by_status(exc)
 
