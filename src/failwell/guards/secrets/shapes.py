@@ -157,6 +157,9 @@ MARKED: Final[dict[str, str]] = {
     "volcengine": r"AKLT(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{36,50}",
     "intercom": r"dG9rOj[A-Za-z0-9+/]{40,60}={0,2}",
     "statsig": r"secret-(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{40,60}",
+    "product_key": r"(?=[A-Z-]{0,29}[0-9])[A-Z0-9]{5}(?:-[A-Z0-9]{5}){4}(?![A-Za-z0-9-])",
+    "calendar": r"private-[0-9a-f]{32}/basic",
+    "fernet": r"gAAAAAB[A-Za-z0-9_-]{60,4000}",
     # The beginnings of private keys in base64.
     "key_base64": r"LS0tLS1CRUdJTi(?:BQUklWQVRF|BSU0EgUFJJVkFUR|BFQyBQUklWQVRF|BPUEVOU1NIIFBSSVZB|BFTkNSWVBURUQg"
     r"|BEU0EgUFJJ|BQR1AgUFJJ)"
@@ -201,7 +204,7 @@ _HEADS: Final = {
 _NO_HEAD: Final = frozenset(
     "airtable crates nuget mailgun launchdarkly firebase cloudflare_origin octopus resend firecrawl fireworks pulumi "
     "render infracost adafruit facebook square_access artifactory bitcoin fal voyage infisical cal statsig "
-    "google_auth".split()
+    "google_auth product_key calendar".split()
 )
 
 

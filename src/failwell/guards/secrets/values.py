@@ -89,8 +89,24 @@ _SCHEMA: Final = frozenset(
 )
 
 
+# The next one of a list that has a line for each.
+_NEXT_ITEM: Final = pattern(r"[\"'`]?[ \t]{0,8}\r?\n[ \t]{0,40}-\s{1,4}(?=[^\s-])")
+_MOST_ITEMS: Final = 50
+
+
 def spans(text: str, at: int, op: str = "", query: bool = False) -> list[Span]:
     """The stretches of `text` that make up the value which begins at `at`, after `op`."""
+    found = _spans(text, at, op, query)
+    if text[at : at + 2] == "- " and "\n" in op:
+        while found and len(found) < _MOST_ITEMS and (item := _NEXT_ITEM.match(text, found[-1].end)):
+            more = _spans(text, item.end(), op, query)
+            if not more:
+                break
+            found += more
+    return found
+
+
+def _spans(text: str, at: int, op: str, query: bool) -> list[Span]:
     if glued := _GLUED.match(text, at):
         return [Span(at, glued.end(), True)]
     begin, at = at, _prefixed(text, at)
