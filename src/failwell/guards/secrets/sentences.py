@@ -108,7 +108,9 @@ def sentences(text: str, is_secret: IsSecret) -> Iterator[Span]:
                 yield span
         elif (asked := _TOLD_BEFORE.search(text[begin : found.start()])) and not _GOES_ON.match(text, end):
             value = asked["value"].rstrip(".,;:!?")
-            if random(value) and not _is_other(value, name) and (len(value) > 15 or not asked["aside"]):
+            # After a colon only what is said about the name makes a sentence: `…: invalid token`.
+            said = not asked["aside"] or (len(value) > 15 and asked.string[asked.end("aside") :].strip("\"'`") != "")
+            if said and random(value) and not _is_other(value, name):
                 yield Span(begin + asked.start("value"), begin + asked.start("value") + len(value), True)
 
 
