@@ -20,7 +20,7 @@ _CLOSED: Final = (
 )
 _MARK: Final = (
     r"(?::=|!==?|<>(?=\s)|={1,3}|-{1,2}>|→|⇒|➜|::(?=\s)|:|：|＝|&#(?:61|58|x3[dD]|x3[aA]);|&(?:equals|colon);"
-    r"|\\u003[dDaA]|\\x3[dDaA]|\.{4,80}(?=\s)|<-(?=\s)|\((?=[\"'])|(?-i:\bI?LIKE|\bIN)\b\s{0,3}\(?(?=N?'))"
+    r"|[—–](?=\s)|\\u003[dDaA]|\\x3[dDaA]|\.{4,80}(?=\s)|<-(?=\s)|\((?=[\"'])|(?-i:\bI?LIKE|\bIN)\b\s{0,3}\(?(?=N?'))"
 )
 # Emphasis may end after the colon, a tag too, and a text of several lines may begin.
 _SET: Final = (
@@ -59,7 +59,7 @@ REPORTED: Final = pattern(
     r"(?P<op>(?:\n[ ]{2,8}|:[ ])[^\r\n]{1,400}?\binput_value=)(?=[\"'])"
 )
 LOCATED: Final = pattern(
-    r"(?P<lead>)[\"']loc[\"']\s{0,2}:\s{0,2}[\[(][^\]()\r\n]{0,200}?[\"'](?P<name>[\w.-]{1,60})[\"'](?:,\s{0,2}"
+    r"(?P<lead>)[\"'](?:loc|path)[\"']\s{0,2}:\s{0,2}[\[(][^\]()\r\n]{0,200}?[\"'](?P<name>[\w.-]{1,60})[\"'](?:,\s{0,2}"
     r"[0-9]{1,6})?,?[\])]"
     r"(?P<op>[^{}\r\n]{0,400}?[\"']input[\"']\s{0,2}:\s{0,2})(?=[\"'])"
 )
@@ -97,7 +97,7 @@ PLACEHOLDER: Final = pattern(
     r"omitted|protected|sensitive|string|[*•x.]{2,80}|[<‹]"
     r"[^<>‹›]{0,80}[>›]|"
     r"\$\{[^{}]{0,80}\}?|\$\([^()]{0,80}\)?|(?-i:\$[A-Z_][A-Z0-9_]{0,60})|\$[0-9]{1,2}|\{\{[^{}]{0,200}\}?\}?|%s"
-    r"|%\(\w{1,60}\)?s?|\?|your[-_ ][\w -]{1,40}|ok|ENC\[.{0,4000}"
+    r"|%\(\w{1,60}\)?s?|\?|your[-_ ][\w -]{1,40}|ok|ENC\[.{0,4000}|\(?(?:sensitive(?: value)?\)?|known after apply\))"
     r"|[\w-]{0,8}(?:\.{3}|…|\*{3,40})\w{0,4}|"
     r":[a-z_]\w{0,60}|(?-i:@[a-z_]{1,20})|[\[(]redacted[\])]|=|env\.\w{1,60}|process\.env\.\w{1,60})",
     re.IGNORECASE,

@@ -111,9 +111,10 @@ ROWS: Final[dict[str, Row]] = {
     ),
     "samba": Row(("-u",), r"(?P<keep>(?<![\w-])-U[ =]?[\"']?[A-Za-z][\w.\\-]{0,60}%)[^\s\"']{1,200}"),
     "piped": Row(
-        ("-stdin", "--with-token", "sudo -s"),
-        r"(?P<keep>\b(?:echo|printf)\s{1,3}(?:-n\s{1,3})?[\"']?)[^\s\"'|]{1,4000}"
-        r"(?=[\"']?\s{0,3}\|[^\r\n]{0,200}(?:-stdin|--with-token|sudo\s{1,3}-S))",
+        ("-stdin", "--with-token", "sudo -s", "password-command"),
+        r"(?P<keep>password-command[ =]{1,3}[\"']?echo\s{1,3}|\b(?:echo|printf)\s{1,3}(?:-n\s{1,3})?[\"']?)"
+        r"[^\s\"'|]{1,4000}"
+        r"(?:(?<=\S)(?=[\"']\s{0,3}$)|(?=[\"']?\s{0,3}\|[^\r\n]{0,200}(?:-stdin|--with-token|sudo\s{1,3}-S)))",
     ),
     "registry": Row((":_auth", ":_password"), r"(?P<keep>:_(?:auth|authToken|password)\s{1,3})[^\s\"']{6,400}"),
     "rabbit": Row(
@@ -141,6 +142,14 @@ ROWS: Final[dict[str, Row]] = {
         r"(?:(?:'[^'\r\n]{0,200}'|\"[^\"\r\n]{0,200}\"|[^\s'\",()]{1,60}), ?){1,2}(?P<mark>[\"']?))(?P<plausible>"
         r"[^\"'\r\n(),=]{1,200})(?=[\"']?\))",
     ),
+    # A call in a stack trace, by what it is called: of what it was given, the first is a name or a place.
+    "frame": Row(
+        ("__construct(", "connect", "login", "user(", "createinstance(", "authenticat", "password("),
+        r"(?P<keep>\b\w{0,30}(?:__construct|connect(?:ion)?|login|authenticate|createInstance|get_?user|check_?password"
+        r"|verify_?password|password)\((?:'[^'\r\n]{0,200}'|\"[^\"\r\n]{0,200}\"),\s?"
+        r"(?:(?:'[^'\r\n]{0,100}'|\"[^\"\r\n]{0,100}\"|[\w()]{1,40}),\s?){0,4}?[\"'])"
+        r"(?=[^\"'\r\n]{0,60}[A-Za-z])(?=[^\"'\r\n]{0,60}[0-9@#$%^&!+~*])[^\"'\r\n]{6,200}(?=[\"'][,)])",
+    ),
     "pgpass": Row(
         (":5432:", ":*:", ":5433:", ":6432:"),
         r"(?P<keep>(?<![\w.:/*-])(?=[\w.-]{0,60}[A-Za-z*])[\w.*-]{1,100}:(?:[0-9]{2,5}|\*):[\w.*-]{1,60}:"
@@ -162,14 +171,16 @@ ROWS: Final[dict[str, Row]] = {
     ),
     "redis_command": Row(
         ("auth ",),
-        r"(?P<keep>(?-i:(?:^|[\r\n>])[ ]{0,2}AUTH )(?!(?:PLAIN|LOGIN|XOAUTH2|CRAM-MD5)\b)(?:[a-z][\w.-]{1,40} )?)"
-        r"(?P<plausible>[^\s'\"()]{6,400})(?=\s{0,3}(?:[\r\n(]|$))",
+        r"(?P<keep>(?-i:(?:^|[\r\n>(])[ ]{0,2}AUTH )(?!(?:PLAIN|LOGIN|XOAUTH2|CRAM-MD5)\b)(?:[a-z][\w.-]{1,40} )?)"
+        r"(?P<plausible>[^\s'\"()]{6,400})(?=\s{0,3}(?:[\r\n()]|$))",
     ),
     "mail_auth": Row(
         ("auth ",), r"(?P<keep>(?-i:\bAUTH (?:PLAIN|LOGIN|XOAUTH2|CRAM-MD5) ))[A-Za-z0-9+/]{12,4000}={0,2}"
     ),
     "mail_login": Row(
-        (" login ",), r"(?P<keep>(?-i:\b(?:[A-Za-z]{1,6}[0-9]{1,6} )?LOGIN )\S{1,100} \"?)(?P<plausible>[^\s\"]{1,200})"
+        (" login ",),
+        r"(?P<keep>(?:(?-i:\b(?:[A-Za-z]{1,6}[0-9]{1,6} )?LOGIN )|(?:^|[\r\n])[\w.]{1,8} login )\S{1,100} \"?)"
+        r"(?P<plausible>[^\s\"]{1,200})",
     ),
     "pass_command": Row(
         ("pass ",),
@@ -207,6 +218,25 @@ ROWS: Final[dict[str, Row]] = {
         ("log in", "logged in", "login", "sign in", "signed in", "authenticate"),
         r"(?P<keep>\b(?:log(?:ged)?[ -]?in|sign(?:ed)?[ -]in|authenticated?)\s(?:(?:as|for)\s)?(?:user\s)?"
         r"[\"']?[\w.@+\\-]{1,60}[\"']?\s(?:using|with)\s[\"']?)(?P<drawn>[^\s\"',()]{6,200})(?=[\s\"',.()]|$)",
+    ),
+    "failed_with": Row(
+        ("failed for ", "rejected for ", "denied for "),
+        r"(?P<keep>\b(?:login|authentication|auth|password)\)?\s(?:failed|rejected|denied)\sfor\s(?:user\s)?[\"']?[\w.@+\\-]{1,60}"
+        r"[\"']?\s(?:using|with)\s(?:password\s)?[\"'(])(?P<plausible>[^\s\"'()]{4,200})",
+    ),
+    "login_token": Row(
+        ("login ",),
+        r"(?P<keep>\b(?:cargo|npm|heroku|wandb|huggingface-cli|hf|fly|doctl|railway|vercel)\s{1,3}(?:auth\s{1,3})?login\s{1,3})"
+        r"(?P<drawn>[A-Za-z0-9_.-]{16,400})",
+    ),
+    "object_store": Row(
+        ("alias set ", "host add "),
+        r"(?P<keep>\bmc\s{1,3}(?:alias\s{1,3}set|config\s{1,3}host\s{1,3}add)\s{1,3}\S{1,60}\s{1,3}\S{1,200}\s{1,3}\S{1,100}\s{1,3})"
+        r"[^\s\"']{6,200}",
+    ),
+    "filled": Row(
+        ("....",),
+        r"(?P<keep>\b[\w-]{0,40}(?:password|passwd|secret|token|api_?key)\.{4,80}\s?)(?P<plausible>[^\s.\"'][^\s\"']{3,400})",
     ),
     "cloud_pair": Row(
         ("akia", "asia"),
@@ -329,6 +359,16 @@ ROWS: Final[dict[str, Row]] = {
         r"|your[-_ ])(?:(?<=\w\s)|(?<=\w\s\s)|(?![a-z]{1,20}(?:[.,;]|$|\s{1,3}(?:[a-z]{1,20}\b|$))))"
         r"(?(quote)[^\r\n\"']{1,4000}|(?:[^\r\n\"']|\"[^\"\r\n]{0,400}\"|'[^'\r\n]{0,400}'){1,4000})",
     ),
+    "signature": Row(
+        ("-signature",),
+        r"(?P<keep>\b[\w-]{1,40}-signature(?:-256)?[\"']?\s{0,2}[:=]\s{0,2}[\"']?(?:t=[0-9]{1,12},\s?)?(?:v[0-9]|sha[0-9]{1,3})=)"
+        r"[0-9A-Za-z+/=_-]{20,400}",
+    ),
+    "login_call": Row(
+        ("login", "signin", "sign_in", "authenticate"),
+        r"(?P<keep>[\"'][\w./-]{0,40}(?:login|sign_?in|authenticate)[\"'][^\[\]{}\r\n]{0,60}[\"'](?:params|args|arguments)[\"']"
+        r"\s{0,2}:\s{0,2}\[\s{0,2}[\"'][^\"'\r\n]{1,100}[\"']\s{0,2},\s{0,2}[\"'])[^\"'\r\n]{1,200}",
+    ),
     "cookie": Row(
         ("cookie",),
         r"(?P<keep>(?<![A-Za-z0-9])(?:set-)?cookie[\"']?\s{0,3}[:=]\s{0,3}[\"']?)"
@@ -371,6 +411,7 @@ ROWS: Final[dict[str, Row]] = {
         r"\([^'\r\n]{1,100},\s{0,3}|\bcrypt\()"
         r"[\"'])[^\"'\r\n]{1,400}",
     ),
+    "sql_key": Row(("pragma ",), r"(?P<keep>\bpragma\s{1,3}(?:hex)?(?:re)?key\s{0,3}=\s{0,3}[\"'])[^\"'\r\n]{1,400}"),
     "sql_bare": Row(
         ("identified",),
         r"(?P<keep>\bidentified\s{1,3}by\s{1,3})(?P<drawn>[^\s\"';]{4,200})(?=[\s;]|$)",

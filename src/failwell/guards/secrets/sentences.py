@@ -9,7 +9,7 @@ from typing import Final
 from failwell.model import pattern
 
 from .assignments import PROSE
-from .looks import is_elsewhere, plausible, random
+from .looks import is_elsewhere, names_a_secret, plausible, random
 from .neighbours import IsSecret, may_be
 from .secret_names import PASSWORDS
 from .values import Span, full_name
@@ -35,11 +35,13 @@ _TELLS_IT: Final = pattern(
 )
 # And before the name.
 _QUOTED_BEFORE: Final = pattern(
-    r"(?P<said>\b(?:value|input)[:=]?\s{1,2})?\(?(?P<quote>[\"'`])(?P<value>[^\"'`\r\n]{1,120})(?P=quote)\)?\s"
-    r"(?:(?P<valid>(?:is|was)\s(?:not\s)?(?:an?\s)?(?:in)?valid(?:\sfor)?)|(?:for|at|in|as|of|on)(?:\s(?:the|a|your))?"
+    r"(?P<said>\b(?:value|input)[:=]?\s{1,2})?\(?(?P<quote>[\"'`])(?P<value>[^\"'`\r\n]{1,120})(?P=quote)\)?"
+    r"(?:\s\([^()\r\n]{1,40}\))?\s(?:(?P<valid>(?:is|was)\s(?:not\s)?(?:an?\s)?(?:in)?valid(?:\sfor)?)|(?:for|at|in|as|of|on)(?:\s(?:the|a|your))?"
     r"(?:\s(?:field|parameter|argument|property|key|attribute|option|header|path|column|variable|setting))?)\s[\"'`(]?$"
     r"|(?P<mark>[\"'`])(?P<aside>[^\"'`\r\n]{1,120})(?P=mark)[^\"'`()\r\n]{0,60}\s\((?:(?:field|parameter|argument|option"
-    r"|column|variable|setting|key)(?::?\s|=))?[\"'`]?$",
+    r"|column|variable|setting|key)(?::?\s|=))?[\"'`]?$"
+    r"|\bvalue\s(?P<plain>[^\s\"'`()]{4,120})\s(?:for|of)\s(?:(?:the|configuration|config|option|property|parameter|setting"
+    r"|argument|field|key|variable)\s){1,2}[\"'`]?$",
     re.IGNORECASE,
 )
 # Some words about it, and then the value: `password for new user lars is …`, `API key you supplied (…)`.
@@ -101,7 +103,7 @@ def sentences(text: str, is_secret: IsSecret) -> Iterator[Span]:
             yield from _told(later, name, (later["is"] or later["then"]) is not None and _is_spoken(name))
         begin = max(0, found.start() - 220)
         if asked := _QUOTED_BEFORE.search(text[begin : found.start()]):
-            group = "value" if asked["value"] else "aside"
+            group = next(each for each in ("value", "aside", "plain") if asked[each])
             span = Span(begin + asked.start(group), begin + asked.end(group), True)
             sure = asked["said"] or (asked["valid"] and not name.lower().endswith("token"))
             if (sure or plausible(asked[group])) and may_be(text, span, is_secret):
@@ -136,7 +138,8 @@ def _is_spoken(name: str) -> bool:
 def _is_other(value: str, name: str) -> bool:
     """Whether it is another setting, the number of a key, which is no key, an address, or a place."""
     number = name.lower().endswith("key") and _HEX.fullmatch(value)
-    return bool(_SETTING.match(value) or number or _OTHER.fullmatch(value)) or is_elsewhere(value)
+    kept = name.lower().endswith(("secret", "secrets")) and names_a_secret(value)
+    return bool(_SETTING.match(value) or number or kept or _OTHER.fullmatch(value)) or is_elsewhere(value)
 
 
 def _closing(text: str, start: int, mark: str) -> int:

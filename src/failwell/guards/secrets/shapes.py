@@ -25,7 +25,7 @@ MARKED: Final[dict[str, str]] = {
     "slack": r"xox[abcdeoprs]-[A-Za-z0-9-]{8,255}",
     "slack_app": r"xapp-[0-9A-Za-z-]{10,255}",
     "slack_webhook": r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{10,255}",
-    "discord_webhook": r"discord(?:app)?\.com/api/webhooks/[0-9]{10,25}/[\w-]{20,255}",
+    "discord_webhook": r"discord(?:app)?\.com/api/(?:v[0-9]{1,2}/)?webhooks/[0-9]{10,25}/[\w-]{20,255}",
     "stripe": r"(?:sk|rk|ak)_(?:live|test|prod)_[A-Za-z0-9]{8,255}",
     "stripe_webhook": r"whsec_[A-Za-z0-9+/=]{16,255}",
     "sk_style": rf"sk-(?:ant-|proj-|svcacct-|admin-|or-v1-|None-|lf-)?(?=[A-Za-z_-]{{0,60}}[0-9]){_W}{{16,255}}",

@@ -51,7 +51,7 @@ _COMMA: Final = pattern(r"\s{0,20},\s{0,20}")
 _PLAIN_ITEM: Final = pattern(r"[^,{}\[\]()\"'\r\n]{1,60}")
 _QUOTE: Final = pattern(
     r"\\{1,7}[\"']|\\u002[27]|\\x2[27]|&quot;|&#(?:3[49]|x2[27]);|%2[27]|\"\"\"|'''"
-    r"|''(?=[^\s',;)}\]])|[\"'“`„«»「『‘‚＂´]"
+    r"|''(?=[^\s',;)}\]])|\"\"(?=[^\s\",;:)}\]])|[\"'“`„«»「『‘‚＂´]"
 )
 _CLOSING: Final = {
     "“": "”", "„": "“”", "«": "»", "»": "«", "「": "」", "『": "』", "‘": "’", "‚": "‘’", "＂": "＂", "´": "´",
@@ -298,7 +298,7 @@ def harmless(match: re.Match[str], span: Span) -> bool:
         _COUNT.fullmatch(value) or (":" in op and not span.quoted and value.isalpha())
     ):
         return True
-    if value.isdigit() and len(value) < 5 and not masks_numbers(name):
+    if len(value) < 6 and value.rstrip(":.").isdigit() and len(value.rstrip(":.")) < 5 and not masks_numbers(name):
         return True
     if lower.endswith("pin") and len(value) < 5 and value.rstrip(".:").isdigit() and len(value.rstrip(".:")) < 4:
         # A pin of a board.
@@ -345,6 +345,8 @@ def harmless(match: re.Match[str], span: Span) -> bool:
         return True
     if "=" in op:
         return False
+    if any(dash in op for dash in "—–"):
+        return not plausible(value) or _is_prose(value)
     if any(arrow in op for arrow in ("->", "→", "⇒", "➜")):
         return _is_prose(value) or (not span.quoted and _reads_on(text, span))
     if ">" in op:
@@ -423,4 +425,7 @@ def _reads_on(text: str, span: Span) -> bool:
     spaced = (
         len(following) == 2 and following[0] == " " and following[1].isalnum() and not _SET_NEXT.match(text, span.end)
     )
+    if spaced and not following[1].isascii() and text[span.start : span.end].isascii():
+        # The sentence is in another script.
+        return False
     return spaced and _WORD.fullmatch(text[span.start : span.end].rstrip(".!?:")) is not None
