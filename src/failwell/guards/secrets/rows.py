@@ -259,7 +259,7 @@ ROWS: Final[dict[str, Row]] = {
         r"[“\"'「«„『]?)(?P<plausible>[!-&(-~]{5,200})",
     ),
     "told_key": Row(
-        ("token", *(f"{what}{apart}key" for what in _KEYS_OF for apart in ("", " ", "_", "-"))),
+        ("token", "key"),
         rf"(?P<keep>(?:(?:{'|'.join(_KEYS_OF)})[ _-]?key|token)[\"']?\s"
         r"(?:(?:is|was)\s)?"
         r"(?:(?:not\s)?(?:valid|invalid|rejected|expired|revoked|refused|unknown|wrong))?[:=]?\s{0,2}[\"'(]?)"

@@ -90,7 +90,7 @@ _SCHEMA: Final = frozenset(
 
 
 # The next one of a list that has a line for each.
-_NEXT_ITEM: Final = pattern(r"[\"'`]?[ \t]{0,8}\r?\n[ \t]{0,40}-\s{1,4}(?=[^\s-])")
+_NEXT_ITEM: Final = pattern(r"[\"'`]?[ \t]{0,8}\r?\n[ \t]{0,40}-\s{1,4}(?=[^\s-])(?![\w.-]{1,60}:(?:\s|$))")
 _MOST_ITEMS: Final = 50
 
 
