@@ -1,12 +1,13 @@
-"""What a client writes into its log about the failures it meets."""
+"""What a client writes into its log about the failures it meets: one record for each."""
 
 from __future__ import annotations
 
 import logging
 from typing import Final
 
-from failwell.guards import DEFAULT
-from failwell.recovery import Attempt
+from failwell.model import Strategy, ToolError
+from failwell.observe import log_failure
+from failwell.recovery import Attempt, Report
 
 log = logging.getLogger("failwell.client")
 # A program that has set up no logging wants none of it on its standard error.
@@ -16,13 +17,19 @@ _LONGEST: Final = 500
 
 
 def write_down(attempt: Attempt) -> None:
-    """Log what contract 000 has an agent log: wrong input, what broke, and what nobody can read."""
-    told = attempt.decision.log
-    if told and log.isEnabledFor(logging.WARNING):
-        log.warning("%s: %s", _line(attempt.tool), _line(told))
+    """Log what contract 000 has an agent log, when it happens: wrong input, what broke, and what nobody can read."""
+    if attempt.decision.log and isinstance(attempt.error, ToolError):
+        _write(attempt.tool, attempt.error, attempt.decision.log)
 
 
-def _line(text: str) -> str:
-    """One line without secrets: what a server sends must not look like a line of the log."""
-    told = " ".join(DEFAULT.text(text).split())
-    return told if len(told) <= _LONGEST else told[: _LONGEST - 1] + "…"
+def write_ending(report: Report, error: ToolError) -> None:
+    """Log what is left of a call, unless its last failure was written down when it happened."""
+    if not report.attempts or not report.attempts[-1].decision.log:
+        _write(report.tool, error)
+
+
+def _write(tool: str, error: ToolError, said: str | None = None) -> None:
+    level = logging.ERROR if error.strategy is Strategy.ABORT else logging.WARNING
+    if said is not None and len(said) > _LONGEST:
+        said = said[: _LONGEST - 1] + "…"
+    log_failure(log, error, tool=tool, level=level, said=said)

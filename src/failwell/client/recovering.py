@@ -24,7 +24,6 @@ import anyio
 from failwell.formats import Outcome, next_action
 from failwell.guards import DEFAULT
 from failwell.model import Effect, NeedsInput, Next, Policy, Strategy, ToolError
-from failwell.observe import log_failure
 from failwell.readers import is_envelope, is_failing, read, text_of
 from failwell.recovery import (
     LOST,
@@ -43,7 +42,7 @@ from .connection import Connection, Live, NotConnected, OutOfTime
 from .course import ClientCall
 from .drivers import driver_for
 from .local_errors import closed, not_connected, too_late
-from .logbook import write_down
+from .logbook import write_down, write_ending
 from .sendable import is_plain, unsendable
 from .surface import attribute_of
 from .system_clock import SYSTEM, Clock
@@ -462,9 +461,8 @@ class Recovering:
         """Write down what is left, and where nothing can be done about it, let the user know."""
         if isinstance(outcome, NeedsInput):
             return
-        is_over = outcome.strategy is Strategy.ABORT
-        log_failure(log, outcome, tool=call.report.tool, level=logging.ERROR if is_over else logging.WARNING)
-        if is_over and self._notify_user is not None:
+        write_ending(call.report, outcome)
+        if outcome.strategy is Strategy.ABORT and self._notify_user is not None:
             await self._use(self._left(call), self._notify_user, DEFAULT(outcome))
 
     def _era(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 from failwell.guards import MASK
@@ -21,16 +22,17 @@ _MEANT: Final = re.compile(r"Did you mean '([^']+)' instead of '([^']+)'\?")
 _encode: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 
 
-def next_call(error: ToolError) -> str:
+def next_call(error: ToolError, problems: Sequence[FieldError] | None = None) -> str:
     """What to call next, with the arguments corrected as far as that is certain; empty where nothing is known of them.
 
     >>> next_call(ToolError(tool="find", sent={"q": "x"}, fields=[FieldError("limit", "Required", rule="required")]))
     'Next: call find with {"q": "x", "limit": "<limit>"}.'
     """
-    if not error.fields and not error.patch:
+    problems = error.fields if problems is None else problems
+    if not problems and not error.patch:
         return ""
     changes = [change for change in error.patch if is_whole(change)]
-    open_problems = [problem for problem in error.fields if not _is_reached(problem, changes)]
+    open_problems = [problem for problem in problems if not _is_reached(problem, changes)]
     strange = _unplaced(error, open_problems)
     tool = error.tool or "it"
     whole = _whole(error, changes, open_problems, strange)

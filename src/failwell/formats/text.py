@@ -7,6 +7,7 @@ which call, which argument, how many seconds, or to ask, or to stop.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from failwell.model import (
@@ -29,7 +30,7 @@ from failwell.model import (
 from .doubt import doubt, effect_in, harmless, next_step
 from .next_call import changed, mends_all, next_call
 from .wire import Format, build, whole
-from .wrong_argument import reason, strange_names
+from .wrong_argument import ordered, reason, strange_names
 from .xml_writer import ROUTING, missing_field
 
 _BY_STRATEGY: Final = {
@@ -57,12 +58,14 @@ _USUAL: Final = Policy()
 def dump(error: ToolError) -> str:
     if error.effect in IN_DOUBT and error.is_error:
         return " ".join(sentence for sentence in (doubt(error), *_after_doubt(error)) if sentence)
-    return " ".join(sentence for sentence in (*_reasons(error), *next_action(error)) if sentence)
+    problems = [ordered(each) for each in error.fields]
+    said = (*_reasons(error, problems), *next_action(error, problems=problems))
+    return " ".join(sentence for sentence in said if sentence)
 
 
-def _reasons(error: ToolError) -> list[str]:
+def _reasons(error: ToolError, wrong: Iterable[FieldError]) -> list[str]:
     """What went wrong, each thing once: the message, and what it does not say of the arguments."""
-    problems = [_sentence(reason(each), ".!?:;…") for each in error.fields if not _is_told(error, each)]
+    problems = [_sentence(reason(each), ".!?:;…") for each in wrong if not _is_told(error, each)]
     message = as_prose(error.message)
     if not problems:
         return [_sentence(message) or _sentence(error.title)]
@@ -92,10 +95,12 @@ def as_prose(message: str) -> str:
     return f"Error: {message}" if looks_structured else message
 
 
-def next_action(error: ToolError, *, whole_call: bool = True) -> list[str]:
+def next_action(
+    error: ToolError, *, whole_call: bool = True, problems: Sequence[FieldError] | None = None
+) -> list[str]:
     """The sentences that say what to do: the author's, completed with what the fields know and they leave out.
 
-    `whole_call` says that a call with other arguments is written out.
+    `whole_call` says that a call with other arguments is written out; `problems` are those of the error, in order.
     """
     if error.effect in IN_DOUBT and error.is_error:
         return [doubt(error, with_reason=False), *_after_doubt(error)]
@@ -110,9 +115,10 @@ def next_action(error: ToolError, *, whole_call: bool = True) -> list[str]:
         said.append(f"Wait until {rfc3339(error.reset_at)}, then make the same call again.")
     # Our own words that were read back have it already.
     is_corrected = whole_call and bool(error.fields or error.patch) and error.is_error and "Next: " not in told
-    step = next_call(error) if is_corrected else ""
+    step = next_call(error, problems) if is_corrected else ""
     # The whole call takes the place of the choices that its own tool offers.
-    others = error.replace(actions=[each for each in error.actions if each.tool != error.tool]) if step else error
+    own = [each for each in error.actions if each.tool == error.tool] if step else []
+    others = error.replace(actions=[each for each in error.actions if each not in own]) if own else error
     if calls := _calls(others, "" if told.endswith("?") else told):
         # A question alone is no step.
         said.append(f"Next: call {calls}." if told.endswith("?") else f"Call {calls}.")

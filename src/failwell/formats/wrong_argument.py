@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from failwell.model import FieldError, Json, Path, compact, place_of
+from failwell.model import UNSET, FieldError, Json, Path, compact, place_of
 from failwell.schema import ranked
 
 # Of the options that are repeated in a placeholder.
@@ -63,6 +63,14 @@ _ALTERNATIVES: Final = re.compile(r"Invalid \w+ value\. Expected (.+?)(?:, recei
 _BARE: Final = re.compile(r"[\w./:@+-]{1,60}")
 _QUOTED: Final = re.compile(r"'([^'\n]{1,100})'|\"([^\"\n]{1,100})\"")
 _ARTICLE: Final = re.compile(r"^(?:a|an|the) ")
+
+
+def ordered(problem: FieldError) -> FieldError:
+    """The problem with its likeliest option first, for whoever asks for more than one of the words below."""
+    options = _likeliest_first(problem) if isinstance(problem.sent, str) else ()
+    if len(options) < 2:
+        return problem
+    return FieldError(problem.path, problem.message, UNSET, problem.expected, options, problem.rule)
 
 
 def reason(problem: FieldError) -> str:

@@ -43,6 +43,7 @@ def log_failure(
     context: Mapping[str, Any] | None = None,
     level: int = logging.WARNING,
     told: ToolError | None = None,
+    said: str | None = None,
 ) -> None:
     """Write one record about a failed call: a line for what was to be expected, the way there, too, for what was not.
 
@@ -50,7 +51,7 @@ def log_failure(
     JSON-RPC error number; without one it is the code's own. `context` stands in the record beside the error's details.
     `level` is that of what was to be expected; a crash, and what its author calls critical, is an error. Nothing is put
     into words when nobody listens, no secret is printed, and a logger that raises is not felt. `told` is the error as
-    the caller is told, where it has passed the guard already.
+    the caller is told, where it has passed the guard already; `said` stands in the line instead of what the error says.
     """
     with suppress(Exception):
         if error._crashed:
@@ -71,7 +72,7 @@ def log_failure(
             "correlation_id": correlation_id or error.correlation_id,
         }
         fields: dict[str, Json] = {
-            **_guarded(names, _told(error), error, guard),
+            **_guarded(names, said or _told(error), error, guard),
             "error_code": number_of(error) if number is None else number,
             "kind": error.kind.value,
             "strategy": error.strategy.value,

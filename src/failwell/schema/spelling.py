@@ -26,7 +26,7 @@ def normal(word: str) -> str:
     >>> normal("User-ID"), normal("userId"), normal("user_id"), normal("-1")
     ('userid', 'userid', 'userid', '-1')
     """
-    return _SEPARATORS.sub("", word.strip().strip("_")).casefold()
+    return word.casefold() if word.isalnum() else _SEPARATORS.sub("", word.strip().strip("_")).casefold()
 
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
@@ -51,17 +51,26 @@ def ranked(word: str, words: Iterable[str], enough: float = 0.0, most: int = 1) 
     if len(found) < most:
         from difflib import SequenceMatcher
 
-        match = SequenceMatcher(b=key, autojunk=False)
+        match: SequenceMatcher[str] | None = None
+        pairs = {key[at : at + 2] for at in range(len(key) - 1)} if enough else set()
         scores = []
         for each, other in keys.items():
+            # The cheap questions first: most words are out by their letters alone.
+            if each in found or (pairs and not any(pair in other for pair in pairs)) or _shared(key, other) < enough:
+                continue
+            match = match or SequenceMatcher(b=key, autojunk=False)
             match.set_seq1(other)
-            # The cheap bounds first: most words are out by their letters alone.
-            if each not in found and match.real_quick_ratio() >= enough and match.quick_ratio() >= enough:
-                scores.append((match.ratio(), each))
+            scores.append((match.ratio(), each))
         scores = [(score, each) for score, each in scores if score >= enough]
         # Stable, so that of two words as near the first one wins.
         found += [each for _, each in sorted(scores, key=lambda pair: -pair[0])]
     return found[:most]
+
+
+def _shared(a: str, b: str) -> float:
+    """How alike two words can be at most: which letters they have in common, in whatever order."""
+    size = len(a) + len(b)
+    return 2 * sum(min(a.count(letter), b.count(letter)) for letter in set(a)) / size if size else 1.0
 
 
 def is_certain(word: str, match: str, words: Iterable[str] = ()) -> bool:

@@ -20,7 +20,7 @@ _CLOSED: Final = (
 )
 _MARK: Final = (
     r"(?::=|!==?|<>(?=\s)|={1,3}|-{1,2}>|→|⇒|➜|::(?=\s)|:|：|＝|&#(?:61|58|x3[dD]|x3[aA]);|&(?:equals|colon);"
-    r"|\\u003[dDaA]|\\x3[dDaA]|\.{4,80}(?=\s)|<-(?=\s)|\((?=[\"'])|(?-i:\bI?LIKE|\bIN)\b\s{0,3}\(?(?=N?'))"
+    r"|[—–](?=\s)|\\u003[dDaA]|\\x3[dDaA]|\.{4,80}(?=\s)|<-(?=\s)|\((?=[\"'])|(?-i:\bI?LIKE|\bIN)\b\s{0,3}\(?(?=N?'))"
 )
 # Emphasis may end after the colon, a tag too, and a text of several lines may begin.
 _SET: Final = (
@@ -56,11 +56,11 @@ DIRECTIVE: Final = pattern(
 # How validators tell about a value: the path on one line and the value in the next, or in two members of an object.
 REPORTED: Final = pattern(
     r"(?P<lead>)(?:^|(?<=\n))(?:[\w-]{1,60}\.){0,8}(?P<name>[\w-]{1,60})\r?"
-    r"(?P<op>\n[ ]{2,8}[^\r\n]{1,400}?\binput_value=)(?=[\"'])"
+    r"(?P<op>(?:\n[ ]{2,8}|:[ ])[^\r\n]{1,400}?\binput_value=)(?=[\"'])"
 )
 LOCATED: Final = pattern(
-    r"(?P<lead>)[\"']loc[\"']\s{0,2}:\s{0,2}[\[(][^\]()\r\n]{0,200}?[\"'](?P<name>[\w.-]{1,60})[\"'](?:,\s{0,2}"
-    r"[0-9]{1,6})?[\])]"
+    r"(?P<lead>)[\"'](?:loc|path)[\"']\s{0,2}:\s{0,2}[\[(][^\]()\r\n]{0,200}?[\"'](?P<name>[\w.-]{1,60})[\"'](?:,\s{0,2}"
+    r"[0-9]{1,6})?,?[\])]"
     r"(?P<op>[^{}\r\n]{0,400}?[\"']input[\"']\s{0,2}:\s{0,2})(?=[\"'])"
 )
 # Each with what a text must hold for it, and whether only what looks drawn at random is a secret there.
@@ -83,6 +83,8 @@ PROSE: Final = pattern(
     r"bearer|basic|digest|token|password|secret|key|header|format|malformed|rejected|denied|failed|revoked|does|did|"
     r"never|already|used|shorter|longer|minimum|maximum|unset|blank|redacted|hidden|masked|input|signature|got|at|"
     r"authentication|refresh|access|auth|yes|no|needs|takes|requires|option|flag|argument|with|from|by|if|when|only|"
+    r"via|over|through|instead|as|be|been|will|would|which|than|then|but|so|also|both|without|within|into|per|before|"
+    r"after|until|unless|because|since|while|where|each|every|either|neither|all|any|some|same|were|isn't|wasn't|"
     r"varchar|char|text|character|done|fail|failure|success|found|default|unchanged|changed|weak|strong|valid|"
     r"obbligatori[oa]|obligatori[oa]|obrigatóri[oa]|requerid[oa]|obligatoire|requise?|erforderlich|pflichtfeld|vereist"
     r"|krävs|pakollinen|обязательн\w{0,3}|wymagane|zorunlu|campo|ungültig|ongeldig|ogiltigt)(?![\w-])"
@@ -95,7 +97,7 @@ PLACEHOLDER: Final = pattern(
     r"omitted|protected|sensitive|string|[*•x.]{2,80}|[<‹]"
     r"[^<>‹›]{0,80}[>›]|"
     r"\$\{[^{}]{0,80}\}?|\$\([^()]{0,80}\)?|(?-i:\$[A-Z_][A-Z0-9_]{0,60})|\$[0-9]{1,2}|\{\{[^{}]{0,200}\}?\}?|%s"
-    r"|%\(\w{1,60}\)?s?|\?|your[-_ ][\w -]{1,40}|ok|ENC\[.{0,4000}"
+    r"|%\(\w{1,60}\)?s?|\?|your[-_ ][\w -]{1,40}|ok|ENC\[.{0,4000}|\(?(?:sensitive(?: value)?\)?|known after apply\))"
     r"|[\w-]{0,8}(?:\.{3}|…|\*{3,40})\w{0,4}|"
     r":[a-z_]\w{0,60}|(?-i:@[a-z_]{1,20})|[\[(]redacted[\])]|=|env\.\w{1,60}|process\.env\.\w{1,60})",
     re.IGNORECASE,

@@ -175,7 +175,7 @@ def may_be(text: str, span: Span, is_secret: IsSecret) -> bool:
 
 _Q: Final = r"[\"'\\]{0,8}"
 _TITLE: Final = pattern(
-    r"(?<![A-Za-z])(?:name|key|field|header|param(?:eter)?(?:_?(?:key|name))?|variable|property|option_?(?:name)?|label"
+    r"(?<![A-Za-z])(?:(?P<type>type)|name|key|field|header|param(?:eter)?(?:_?(?:key|name))?|variable|property|option_?(?:name)?|label"
     rf"|(?:instance_?)?path|attribute|column|setting|env){_Q}\s{{0,3}}[:=]\s{{0,3}}\[?\s?{_Q}(?P<name>[\w.$:/-]{{2,100}}+)",
     re.IGNORECASE,
 )
@@ -191,7 +191,7 @@ _OTHER: Final = pattern(r"[{}]|\n[ \t]*-[ \t]|\n[ \t]*\r?\n|</")
 def pairs(text: str, is_secret: IsSecret) -> Iterator[Span]:
     """The value beside a name that is given as a value itself: `{"name": "DB_PASSWORD", "value": …}`, in any order."""
     for title in _TITLE.finditer(text):
-        if not is_secret(title["name"]):
+        if not is_secret(title["name"]) or (title["type"] and title["name"].lower() != "password"):
             continue
         beyond = _OTHER.search(text, title.end(), title.end() + _NEAR)
         held = _HELD.search(text, title.end(), beyond.start() if beyond else title.end() + _NEAR)

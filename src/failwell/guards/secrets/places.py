@@ -28,6 +28,12 @@ _KEY_AND_VALUE: Final = pattern(
     re.IGNORECASE,
 )
 
+_NAMED_ELEMENT: Final = pattern(
+    r"(<\w{1,30}\s(?:[^<>]{0,200}\s)?(?:name|key|id)=\\?[\"'](?P<name>[\w.:-]{1,60})\\?[\"'][^<>]{0,200}>\s{0,20}"
+    r"<(?:value|string|val|data)>\s{0,10})(?P<text>[^<>]{1,4000})",
+    re.IGNORECASE,
+)
+
 
 def tags(text: str, is_secret: IsSecret, mask: str) -> str:
     """Values of secret names in attributes and elements: `<input name="csrf_token" class="x" value="…">`."""
@@ -57,7 +63,7 @@ def tags(text: str, is_secret: IsSecret, mask: str) -> str:
     if "<![CDATA[" in text:
         text = _CDATA.sub(element, text)
     if "</" in text:
-        text = _KEY_AND_VALUE.sub(element, text)
+        text = _NAMED_ELEMENT.sub(element, _KEY_AND_VALUE.sub(element, text))
     return _TAG.sub(tag, text) if "=" in text else text
 
 

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Final
 
@@ -134,7 +135,7 @@ class Redactor:
         if (runs and _marked(text)) or ("\n" in text and _parted(text)):
             text = self._marked(text)
         if runs and len(max(runs, key=len)) >= 32 and ("=" in text or ":" in text):
-            text = ENTROPIC.sub(self._entropic, text)
+            text = ENTROPIC.sub(partial(self._entropic, found), text)
         if named:
             for pattern, mark, random in ASSIGNED:
                 if mark in text:
@@ -233,7 +234,7 @@ class Redactor:
                 position = token_end(text, span.end)
         return "".join([*pieces, text[position:]]) if pieces else text
 
-    def _entropic(self, match: re.Match[str]) -> str:
+    def _entropic(self, known: set[str], match: re.Match[str]) -> str:
         value = match["value"]
         name = match["keep"].rstrip(" \t\n=:\"'")
         if _HARMLESS_NAMES.search(name) or _HARMLESS_VALUES.match(value) or _TYPED_ID.match(value):
@@ -242,6 +243,7 @@ class Redactor:
             return match[0]
         if _of_words(value) or not _random(value):
             return match[0]
+        known.add(value)
         return match["keep"] + self.mask
 
 

@@ -22,7 +22,12 @@ class Row(NamedTuple):
 
 
 _SCHEME_LEFT: Final = r"(?:(?<![A-Za-z0-9+.-])|(?<=%[0-9A-F][0-9A-F])|(?<=%25[0-9A-F][0-9A-F]))"
-_KEYS_OF: Final = ("api", "access", "secret", "auth", "license", "subscription")
+_KEYS_OF: Final = (
+    "api", "access", "secret", "auth", "license", "subscription", "encryption", "signing", "master", "fernet",
+    "integration", "hmac", "instrumentation", "product",
+)  # fmt: skip
+# What stands between a flag and its value, on a command line and in a list of arguments.
+_NEXT_ARGUMENT: Final = r"(?:[ =]{1,3}[\"']?|[\"'],?\s{0,3}[\"'])"
 
 ROWS: Final[dict[str, Row]] = {
     "private_key": Row(
@@ -35,6 +40,10 @@ ROWS: Final[dict[str, Row]] = {
         rf"(?P<keep>{_SCHEME_LEFT}"
         r"[a-zA-Z][a-zA-Z0-9+.-]{1,30}:(?:\\?/){2}[^\s/:@\"'<>]{0,200}:)"
         r"(?![0-9]{1,5}(?:[/?#\s]|$))(?:(?!://)[^\s\"<>]){1,20000}(?=@)",
+    ),
+    "share_password": Row(
+        (" //", "'//", '"//'),
+        r"(?P<keep>(?:^|(?<=[\s\"']))//[\w.;\\%-]{1,60}:)(?P<plausible>[^\s\"'<>@/]{1,200})(?=@[\w.-]{1,100}/)",
     ),
     "url_encoded": Row(
         ("%3a", "%2f", "%40", "%253a", "%252f", "%2540"),
@@ -69,21 +78,21 @@ ROWS: Final[dict[str, Row]] = {
         r"\s{1,3}|\becho\s{1,3}[\"']?[\w.-]{1,40}:(?=[^\r\n|]{1,200}\|[^\r\n]{0,20}chpasswd))(?!/)[^\s\"'|]{1,200}",
     ),
     "login_flag": Row(
-        ("login", "twine", "mongo", "redis-cli", "ldap", "sqlcmd", "bcp ", "secret set", "snowsql"),
+        ("login", "twine", "mongo", "redis-cli", "ldap", "sqlcmd", "bcp ", "secret set", "snowsql", "openssl", "snmp"),
         r"(?P<keep>\b(?:(?:docker|podman|buildah|skopeo|nerdctl|helm|crane|oc|az|cf)\b"
-        r"[^\r\n|;]{0,60}?\slogin\b"
-        r"[^\r\n|;]{0,200}?\s-p|(?:twine|mongo(?:sh|dump|restore|import|export)?)\b[^\r\n|;]{0,200}?\s-p"
-        r"|redis-cli\b[^\r\n|;]{0,200}?\s(?:-a|--pass)|ldap[a-z]{2,8}\b[^\r\n|;]{0,200}?\s-w"
+        r"[^\r\n|;]{0,60}?[\s\"']login\b"
+        r"[^\r\n|;]{0,200}?[\s\"']-p|(?:twine|mongo(?:sh|dump|restore|import|export)?)\b[^\r\n|;]{0,200}?[\s\"']-p"
+        r"|redis-cli\b[^\r\n|;]{0,200}?[\s\"'](?:-a|--pass)|ldap[a-z]{2,8}\b[^\r\n|;]{0,200}?[\s\"']-w"
         r"|gh\s{1,3}secret\s{1,3}set\b[^\r\n|;]{0,200}?\s(?:-b|--body)"
+        r"|openssl\b[^\r\n|;]{0,200}?[\s\"'](?-i:-k)|snmp[a-z]{2,9}\b[^\r\n|;]{0,200}?[\s\"'](?-i:-[cAX])"
         # Here the flag is the port's, so a number stays.
         r"|snowsql\b[^\r\n|;]{0,200}?\s-p(?![ =]{1,3}[0-9]{1,5}(?:\s|$))"
-        r"|(?:sqlcmd|bcp)\b[^\r\n|;]{0,200}?\s(?-i:-P))[ =]{1,3}[\"']?)[^\s\"'-][^\s\"']{0,200}",
+        rf"|(?:sqlcmd|bcp)\b[^\r\n|;]{{0,200}}?[\s\"'](?-i:-P)){_NEXT_ARGUMENT})[^\s\"'-][^\s\"']{{0,200}}",
     ),
     "login_pair": Row(
-        ("sqlplus", "sqlldr", "expdp", "impdp"),
-        r"(?P<keep>\b(?:sqlplus|sqlldr|expdp|impdp)\s{1,3}(?:-\w{1,10}\s{1,3}){0,3}[^\s/@\"'-]{1,60}/)"
-        r"[^\s@\"']{1,4000}"
-        r"(?=[@\s\"']|$)",
+        ("sqlplus", "sqlldr", "expdp", "impdp", "rman ", "imp ", "sqlcl"),
+        r"(?P<keep>\b(?:sqlplus|sqlcl|sqlldr|expdp|impdp|rman|exp|imp)\s{1,3}(?:-\w{1,10}\s{1,3}|target\s{1,3}){0,3}"
+        r"[^\s/@\"'-]{1,60}/)(?:\"[^\"\r\n]{1,200}\"|[^\s@\"']{1,4000})(?=[@\s\"']|$)",
     ),
     "net_use": Row(
         ("/user:", "/u:"),
@@ -91,11 +100,21 @@ ROWS: Final[dict[str, Row]] = {
         r"|\\{2,4}[^\s\\]{1,100}\\{1,2}\S{1,100}\s{1,3}(?=\S{1,200}\s{1,3}/u)))"
         r"(?!(?:fail(?:s|ed)|returned|exited|gave|with|and|on|is|was|in|at|error)\b)[^\s\"'/*][^\s\"']{0,200}",
     ),
+    "argument": Row(
+        tuple(f"{quote}-{flag}{quote}" for quote in "\"'" for flag in ("p", "a", "w", "pw")),
+        r"(?P<keep>[\"'](?-i:-u|-U|--user(?:name)?|-D|-h|--host)[\"'],[^\r\n\[\]()]{0,200}?[\"'](?-i:-[pPaw]|-pw)[\"'],\s{0,3}[\"'])"
+        r"(?P<plausible>[^\"'\r\n/:\s]{6,200})(?=[\"'])",
+    ),
+    "transfer": Row(("lftp",), r"(?P<keep>\blftp\b[^\r\n|;]{0,100}?\s-u\s{1,3}[^\s,\"']{1,60},)[^\s\"']{1,200}"),
+    "secure_string": Row(
+        ("securestring",), r"(?P<keep>\bConvertTo-SecureString\s{1,3}(?:-String\s{1,3})?[\"'])[^\"'\r\n]{1,400}"
+    ),
     "samba": Row(("-u",), r"(?P<keep>(?<![\w-])-U[ =]?[\"']?[A-Za-z][\w.\\-]{0,60}%)[^\s\"']{1,200}"),
     "piped": Row(
-        ("-stdin", "--with-token", "sudo -s"),
-        r"(?P<keep>\b(?:echo|printf)\s{1,3}(?:-n\s{1,3})?[\"']?)[^\s\"'|]{1,4000}"
-        r"(?=[\"']?\s{0,3}\|[^\r\n]{0,200}(?:-stdin|--with-token|sudo\s{1,3}-S))",
+        ("-stdin", "--with-token", "sudo -s", "password-command"),
+        r"(?P<keep>password-command[ =]{1,3}[\"']?echo\s{1,3}|\b(?:echo|printf)\s{1,3}(?:-n\s{1,3})?[\"']?)"
+        r"[^\s\"'|]{1,4000}"
+        r"(?:(?<=\S)(?=[\"']\s{0,3}$)|(?=[\"']?\s{0,3}\|[^\r\n]{0,200}(?:-stdin|--with-token|sudo\s{1,3}-S)))",
     ),
     "registry": Row((":_auth", ":_password"), r"(?P<keep>:_(?:auth|authToken|password)\s{1,3})[^\s\"']{6,400}"),
     "rabbit": Row(
@@ -123,6 +142,14 @@ ROWS: Final[dict[str, Row]] = {
         r"(?:(?:'[^'\r\n]{0,200}'|\"[^\"\r\n]{0,200}\"|[^\s'\",()]{1,60}), ?){1,2}(?P<mark>[\"']?))(?P<plausible>"
         r"[^\"'\r\n(),=]{1,200})(?=[\"']?\))",
     ),
+    # A call in a stack trace, by what it is called: of what it was given, the first is a name or a place.
+    "frame": Row(
+        ("__construct(", "connect", "login", "user(", "createinstance(", "authenticat", "password("),
+        r"(?P<keep>\b\w{0,30}(?:__construct|connect(?:ion)?|login|authenticate|createInstance|get_?user|check_?password"
+        r"|verify_?password|password)\((?:'[^'\r\n]{0,200}'|\"[^\"\r\n]{0,200}\"),\s?"
+        r"(?:(?:'[^'\r\n]{0,100}'|\"[^\"\r\n]{0,100}\"|[\w()]{1,40}),\s?){0,4}?[\"'])"
+        r"(?=[^\"'\r\n]{0,60}[A-Za-z])(?=[^\"'\r\n]{0,60}[0-9@#$%^&!+~*])[^\"'\r\n]{6,200}(?=[\"'][,)])",
+    ),
     "pgpass": Row(
         (":5432:", ":*:", ":5433:", ":6432:"),
         r"(?P<keep>(?<![\w.:/*-])(?=[\w.-]{0,60}[A-Za-z*])[\w.*-]{1,100}:(?:[0-9]{2,5}|\*):[\w.*-]{1,60}:"
@@ -133,15 +160,27 @@ ROWS: Final[dict[str, Row]] = {
         ("password ", "secret ", "key "),
         r"(?P<keep>\b(?:password|secret|key)\s[045789]\s)(?:[0-9A-F]{6,200}(?![\w-])|\$\S{6,200})",
     ),
+    "network": Row(
+        ("-server ", "isakmp key ", "-psk ", "password 0 "),
+        r"(?P<keep>\b(?:snmp-server\s{1,3}community|(?:tacacs|radius)-server\s(?:host\s\S{1,60}\s)?key|isakmp\skey|wpa-psk\sascii"
+        r"|password\s0)\s{1,3}(?:[07]\s)?)(?P<plausible>[^\s\"']{4,200})",
+    ),
     "redis_auth": Row(
         ('"auth"', "'auth'"),
         r"(?P<keep>[\"']AUTH[\"']\s{1,3}(?:[\"'][^\"'\r\n]{1,60}[\"']\s{1,3})?[\"'])[^\"'\r\n]{1,400}",
+    ),
+    "redis_command": Row(
+        ("auth ",),
+        r"(?P<keep>(?-i:(?:^|[\r\n>(])[ ]{0,2}AUTH )(?!(?:PLAIN|LOGIN|XOAUTH2|CRAM-MD5)\b)(?:[a-z][\w.-]{1,40} )?)"
+        r"(?P<plausible>[^\s'\"()]{6,400})(?=\s{0,3}(?:[\r\n()]|$))",
     ),
     "mail_auth": Row(
         ("auth ",), r"(?P<keep>(?-i:\bAUTH (?:PLAIN|LOGIN|XOAUTH2|CRAM-MD5) ))[A-Za-z0-9+/]{12,4000}={0,2}"
     ),
     "mail_login": Row(
-        (" login ",), r"(?P<keep>(?-i:\b(?:[A-Za-z]{1,6}[0-9]{1,6} )?LOGIN )\S{1,100} )(?P<drawn>[^\s]{1,200})"
+        (" login ",),
+        r"(?P<keep>(?:(?-i:\b(?:[A-Za-z]{1,6}[0-9]{1,6} )?LOGIN )|(?:^|[\r\n])[\w.]{1,8} login )\S{1,100} \"?)"
+        r"(?P<plausible>[^\s\"]{1,200})",
     ),
     "pass_command": Row(
         ("pass ",),
@@ -150,7 +189,7 @@ ROWS: Final[dict[str, Row]] = {
     ),
     "told": Row(
         ("password", "passphrase", "passcode", "passwort", "kennwort"),
-        r"(?P<keep>\b(?:password|passphrase|passcode|passwort|kennwort)\s(?:(?:is|was|to|set to|is set to):?\s)?"
+        r"(?P<keep>\b(?:password|passphrase|passcode|passwort|kennwort)[ \t](?:(?:is|was|to|set to|is set to):?\s)?"
         r"[\"'“]?)"
         r"(?P<drawn>[^\s\"'”]{5,4000}[^\s\"'”.,;:!?)])",
     ),
@@ -180,6 +219,25 @@ ROWS: Final[dict[str, Row]] = {
         r"(?P<keep>\b(?:log(?:ged)?[ -]?in|sign(?:ed)?[ -]in|authenticated?)\s(?:(?:as|for)\s)?(?:user\s)?"
         r"[\"']?[\w.@+\\-]{1,60}[\"']?\s(?:using|with)\s[\"']?)(?P<drawn>[^\s\"',()]{6,200})(?=[\s\"',.()]|$)",
     ),
+    "failed_with": Row(
+        ("failed for ", "rejected for ", "denied for "),
+        r"(?P<keep>\b(?:login|authentication|auth|password)\)?\s(?:failed|rejected|denied)\sfor\s(?:user\s)?[\"']?[\w.@+\\-]{1,60}"
+        r"[\"']?\s(?:using|with)\s(?:password\s)?[\"'(])(?P<plausible>[^\s\"'()]{4,200})",
+    ),
+    "login_token": Row(
+        ("login ",),
+        r"(?P<keep>\b(?:cargo|npm|heroku|wandb|huggingface-cli|hf|fly|doctl|railway|vercel)\s{1,3}(?:auth\s{1,3})?login\s{1,3})"
+        r"(?P<drawn>[A-Za-z0-9_.-]{16,400})",
+    ),
+    "object_store": Row(
+        ("alias set ", "host add "),
+        r"(?P<keep>\bmc\s{1,3}(?:alias\s{1,3}set|config\s{1,3}host\s{1,3}add)\s{1,3}\S{1,60}\s{1,3}\S{1,200}\s{1,3}\S{1,100}\s{1,3})"
+        r"[^\s\"']{6,200}",
+    ),
+    "filled": Row(
+        ("....",),
+        r"(?P<keep>\b[\w-]{0,40}(?:password|passwd|secret|token|api_?key)\.{4,80}\s?)(?P<plausible>[^\s.\"'][^\s\"']{3,400})",
+    ),
     "cloud_pair": Row(
         ("akia", "asia"),
         r"(?P<keep>(?:AKIA|ASIA)[A-Z0-9]{16}[\"']?[\s,:;|/]{1,6}[\"']?)(?P<drawn>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
@@ -201,11 +259,12 @@ ROWS: Final[dict[str, Row]] = {
         r"[“\"'「«„『]?)(?P<plausible>[!-&(-~]{5,200})",
     ),
     "told_key": Row(
-        ("token", *(f"{what}{apart}key" for what in _KEYS_OF for apart in ("", " ", "_", "-"))),
-        r"(?P<keep>(?:(?:api|access|secret|auth|license|subscription)[ _-]?key|token)[\"']?\s"
+        ("token", "key"),
+        rf"(?P<keep>(?:(?:{'|'.join(_KEYS_OF)})[ _-]?key|token)[\"']?\s"
         r"(?:(?:is|was)\s)?"
         r"(?:(?:not\s)?(?:valid|invalid|rejected|expired|revoked|refused|unknown|wrong))?[:=]?\s{0,2}[\"'(]?)"
-        r"(?!0x[0-9a-fA-F]{40}\b)(?P<drawn>[0-9A-Za-z_-]{16,4000})",
+        # The number of a key is no key.
+        r"(?!0x[0-9a-fA-F]{40}\b|(?-i:[0-9A-F]{16,40})\b)(?P<drawn>[0-9A-Za-z_-]{16,4000})",
     ),
     "told_code": Row(
         ("code is ", "code: ", "code for "),
@@ -213,12 +272,22 @@ ROWS: Final[dict[str, Row]] = {
         r"|confirmation|2fa|mfa|otp)"
         r"\s(?:pass)?code(?:\sfor\s[\w@.+-]{1,40}(?:\s[\w@.+-]{1,40}){0,3}?)?\s{0,2}(?:is|:)\s{1,2})[0-9]{4,8}\b",
     ),
+    "told_codes": Row(
+        ("codes",),
+        r"(?P<keep>\b(?:recovery|backup|one[- ]time|scratch|mfa|2fa|otp)[ _-]?(?:pass)?codes\b[^\r\n\"'\[\]():=]{0,60}"
+        r"[\"']?(?:[:=]\s{0,2}|\s)[\[(\"']{0,3})(?=[a-z-]{0,12}[0-9])[a-z0-9-]{6,24}(?:[\"']?(?:,\s{0,3}|\s)[\"']?"
+        r"(?=[a-z-]{0,12}[0-9])[a-z0-9-]{6,24}){0,20}(?![\w%])",
+    ),
+    "use_code": Row(
+        ("use code ", "enter code ", "use the code ", "enter the code ", "with code "),
+        r"(?P<keep>\b(?:use|enter|with)\s(?:the\s)?code:?\s)[0-9]{4,8}(?=[,.]?\s(?:to|for|as|when|within|on)\b)",
+    ),
     "your_code": Row(
         (" is your ",), r"\b(?:[A-Z]-)?[0-9]{4,8}(?=\sis\syour\s[\w ]{0,40}\b(?:code|otp|pin|passcode)\b)"
     ),
     "phrase": Row(
         ("mnemonic", "seed", "recovery phrase"),
-        r"(?P<keep>\b(?:mnemonic|seed phrase|recovery phrase|seed)[\"']?\s{0,3}(?:is|[:=])\s{0,3}[\"']?)(?:"
+        r"(?P<keep>\b(?:mnemonic|seed phrase|recovery phrase|seed)[\"']?\s{0,3}(?:is|[:=]|(?=[\"']))\s{0,3}[\"']?)(?:"
         r"[a-z]{3,8}\s){11,23}[a-z]{3,8}",
     ),
     "putty": Row(
@@ -248,7 +317,8 @@ ROWS: Final[dict[str, Row]] = {
         r"|\b(?:scrypt|pbkdf2):[\w:]{1,40}\$[A-Za-z0-9]{1,64}\$[0-9a-f]{32,256}"
         r"|\{(?:SSHA|SHA|SMD5|MD5|CRYPT|PBKDF2)[\w-]{0,12}\}[A-Za-z0-9+/=$.]{16,300}",
     ),
-    "okta": Row(("ssws",), r"(?P<keep>\bSSWS\s{1,3})[A-Za-z0-9_-]{16,100}"),
+    "own_scheme": Row(("ssws", "geniekey"), r"(?P<keep>\b(?:SSWS|GenieKey)\s{1,3})[A-Za-z0-9_-]{16,100}"),
+    "wordpress": Row(("wordpress_",), r"(?P<keep>\bwordpress_(?:logged_in|sec)_\w{0,40}=)[^\s;\"',&]{8,400}"),
     "url_token": Row(
         ("://",), r"(?P<keep>(?<![A-Za-z0-9+.-])[a-zA-Z][a-zA-Z0-9+.-]{1,30}://)[A-Za-z0-9_-]{24,400}(?=[:@])"
     ),
@@ -289,6 +359,16 @@ ROWS: Final[dict[str, Row]] = {
         r"|your[-_ ])(?:(?<=\w\s)|(?<=\w\s\s)|(?![a-z]{1,20}(?:[.,;]|$|\s{1,3}(?:[a-z]{1,20}\b|$))))"
         r"(?(quote)[^\r\n\"']{1,4000}|(?:[^\r\n\"']|\"[^\"\r\n]{0,400}\"|'[^'\r\n]{0,400}'){1,4000})",
     ),
+    "signature": Row(
+        ("-signature",),
+        r"(?P<keep>\b[\w-]{1,40}-signature(?:-256)?[\"']?\s{0,2}[:=]\s{0,2}[\"']?(?:t=[0-9]{1,12},\s?)?(?:v[0-9]|sha[0-9]{1,3})=)"
+        r"[0-9A-Za-z+/=_-]{20,400}",
+    ),
+    "login_call": Row(
+        ("login", "signin", "sign_in", "authenticate"),
+        r"(?P<keep>[\"'][\w./-]{0,40}(?:login|sign_?in|authenticate)[\"'][^\[\]{}\r\n]{0,60}[\"'](?:params|args|arguments)[\"']"
+        r"\s{0,2}:\s{0,2}\[\s{0,2}[\"'][^\"'\r\n]{1,100}[\"']\s{0,2},\s{0,2}[\"'])[^\"'\r\n]{1,200}",
+    ),
     "cookie": Row(
         ("cookie",),
         r"(?P<keep>(?<![A-Za-z0-9])(?:set-)?cookie[\"']?\s{0,3}[:=]\s{0,3}[\"']?)"
@@ -314,6 +394,16 @@ ROWS: Final[dict[str, Row]] = {
         r"(?!\$[A-Z_{(]|[<{]|[0-9]{1,6}(?:[\s\"']|$))[^\s\"']{1,400}",
     ),
     "netrc": Row(("password",), r"(?P<keep>\b(?:login|user)\s{1,3}[^\s|,;]{1,100}\s{1,3}password\s{1,3})[^\s|]{1,400}"),
+    "short_login": Row(
+        (" pass ", " -p ", " /p "),
+        r"(?P<keep>(?:\buser\s{1,3}[^\s|,;]{1,100}\s{1,3}pass|(?<!\S)-u\s{1,3}[^\s|,;]{1,100}\s{1,3}-p"
+        r"|(?<!\S)/u\s{1,3}[^\s|,;]{1,100}\s{1,3}/p)\s{1,3}[\"']?)(?P<plausible>[^\s|\"']{1,400})",
+    ),
+    "path_token": Row(
+        ("/token/", "/reset/", "/reset-password/", "/invite/", "/magic/", "/verify/", "/activate/", "/confirm/"),
+        r"(?P<keep>/(?:token|reset|reset-password|invite|magic|verify|activate|confirm)/(?:[\w-]{1,12}/)?)"
+        r"(?P<drawn>[A-Za-z0-9_-]{20,400})(?![\w.-])",
+    ),
     "sql": Row(
         ("password", "identified", "encryption key", "_decrypt(", "_encrypt(", "crypt("),
         r"(?P<keep>\b(?:(?:password|(?:encryption|master|symmetric)\s{1,3}key|identified(?:\s{1,3}with\s{1,3}\S{1,60})?\s{1,3}by)"
@@ -321,6 +411,7 @@ ROWS: Final[dict[str, Row]] = {
         r"\([^'\r\n]{1,100},\s{0,3}|\bcrypt\()"
         r"[\"'])[^\"'\r\n]{1,400}",
     ),
+    "sql_key": Row(("pragma ",), r"(?P<keep>\bpragma\s{1,3}(?:hex)?(?:re)?key\s{0,3}=\s{0,3}[\"'])[^\"'\r\n]{1,400}"),
     "sql_bare": Row(
         ("identified",),
         r"(?P<keep>\bidentified\s{1,3}by\s{1,3})(?P<drawn>[^\s\"';]{4,200})(?=[\s;]|$)",

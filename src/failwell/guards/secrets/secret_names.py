@@ -10,13 +10,17 @@ from typing import Final
 
 from failwell.model import pattern
 
+# Words for what people say to each other, in letters without marks.
+PASSWORDS: Final = tuple(
+    "password passwd passphrase passcode pwd passwort kennwort senha contrasena wachtwoord losenord salasana haslo "
+    "heslo mdp motdepasse passord adgangskode parola parol sifre jelszo parool lozinka geslo slaptazodis".split()
+)
 # What a name has to end in, as words.
-_ENDINGS: Final = frozenset(
-    "password passwd passphrase passcode pwd pw pass secret token jwt authorization auth credential credentials creds "
+_ENDINGS: Final = frozenset(PASSWORDS) | frozenset(
+    "pw pass secret token jwt authorization auth credential credentials creds "
     "cookie otp totp cvv cvc pin bearer pat apikey accesskey secretkey privatekey accountkey mnemonic dbpass "
-    "userpass rootpass pgpass storepass keypass requirepass masterauth rootpw bindpw psk passkey privkey passwort "
-    "kennwort senha contrasena wachtwoord losenord salasana haslo heslo mdp motdepasse passord adgangskode parola "
-    "parol sifre jelszo parool lozinka geslo slaptazodis zugangsschlussel".split()
+    "userpass rootpass pgpass storepass keypass requirepass masterauth rootpw bindpw psk passkey privkey "
+    "zugangsschlussel".split()
 )
 # The same in writings that have no words in our sense.
 FOREIGN: Final = (
@@ -27,12 +31,13 @@ FOREIGN: Final = (
 # What a name written as one word may end in.
 _TAILS: Final = (
     "password", "passwd", "passphrase", "passcode", "apikey", "secret", "token", "accesskey", "secretkey", "masterkey",
-    "signingkey", "privatekey", "presharedkey", "sessid", "sessionid", "pwd", "kennwort", "passwort",
+    "signingkey", "privatekey", "presharedkey", "instrumentationkey", "securestring", "sessid", "sessionid", "pwd",
+    "kennwort", "passwort",
 )  # fmt: skip
 _KEY_OF: Final = frozenset(
     "api access secret private encryption signing master account shared auth ssh service client license deploy hmac "
     "aes rsa storage subscription app application session functions preshared unseal fcm decryption validation wifi "
-    "wallet".split()
+    "wallet fernet integration instrumentation".split()
 )
 _PAIRS: Final = frozenset(
     tuple(pair.split())
@@ -40,7 +45,7 @@ _PAIRS: Final = frozenset(
     "backup codes,recovery code,recovery codes,seed phrase,recovery phrase,pass phrase,pass word,pass code,de passe,"
     "mfa seed,totp seed,otp seed,wallet seed,client assertion,code verifier,device code,verification code,mfa code,"
     "sms code,totp code,reset code,login code,community string,access signature,chave api,clave api,"
-    "cle secrete,clave secreta,chave secreta,pin kod".split(",")
+    "cle secrete,clave secreta,chave secreta,pin kod,security answer,secret answer".split(",")
 )
 _PLURALS: Final = frozenset("passwords secrets cookies apikeys".split())
 # A number or a word about which one it is does not make it another thing.
@@ -65,7 +70,7 @@ _IN_QUERY: Final = frozenset("sig signature key code sid session sas hmac creden
 # Words that hold a secret only where it looks like one: others set them to words and numbers.
 _AMBIGUOUS: Final = frozenset(
     "clave chave jeton cred pepper seed geheimnis kljuc ключ session sess sid tok csrf xsrf ticket community "
-    "signature sig hmac".split()
+    "signature sig hmac tokens crumb".split()
 )
 
 # What a code may be for that lets somebody in.
@@ -202,12 +207,13 @@ def masks_numbers(name: str) -> bool:
 # words, since they are in many others.
 _COMMON: Final = ("pass", "pwd", "secret", "token", "key", "auth", "credential", "cookie", "session", "sessid", "creds")
 # Second words of a pair that are in every other text.
-_EVERYWHERE: Final = frozenset(["code", "codes", "string"])
+_EVERYWHERE: Final = frozenset(["code", "codes", "string", "answer"])
 
 
 # Keys that are names of other things as often as they are secrets.
 _LOOSE_KEYS: Final = frozenset(
-    "account client session service app application storage license deploy shared subscription functions".split()
+    "account client session service app application storage license deploy shared subscription functions "
+    "integration".split()
 )
 
 

@@ -8,44 +8,54 @@ from typing import Final
 
 from failwell.model import pattern
 
-from .looks import is_elsewhere, plausible, random
+from .assignments import PROSE
+from .looks import is_elsewhere, names_a_secret, plausible, random
 from .neighbours import IsSecret, may_be
+from .secret_names import PASSWORDS
 from .values import Span, full_name
 
 _NAME: Final = pattern(r"[\w$.\[\]/-]{2,200}+")
+# What a validator puts behind the name: which of its rules was broken.
+_KEYWORD: Final = pattern(r"[/.](?:minLength|maxLength|pattern|format|type|enum|const)$")
 _CLOSERS: Final = {"'": "'", '"': '"', "`": "`", "«": "»", "“": "”", "[": "]", "‘": "’"}
 # A validator's words about a value that it quotes, after the name of what it was sent for.
 _QUOTES_IT: Final = pattern(
-    r"[\"'`)»”]{0,2}+(?:[^\r\n\"'`«“.;!?\[]|[.;!?](?=[^\s])){0,100}?"
-    r"\b(?:value|got|received|input|but was|given|actual)\b\s{0,2}(?:is\s|was\s|of\s)?"
+    r"[\"'`)»”]{0,2}+(?:[^\r\n\"'`«“.;!?\[]|[.;!?](?=[^\s])|(?<= )'\w{1,20}+'(?= )){0,100}?"
+    r"(?:\b(?:value|got|received|input|but was|given|actual|returned|cannot hold)|,\swas)\b\s{0,2}(?:is\s|was\s|of\s)?"
     r"[:=]?\s{0,2}\(?(?:(?P<quote>[\"'`«“‘\[])|(?=[A-Za-z_.-]{0,60}[0-9@#$%^&!+~*])(?P<bare>[\w@#$%^&!+~*.-]{6,200}))",
     re.IGNORECASE,
 )
 # The value itself, right behind the name, or a few words behind it.
 _TELLS_IT: Final = pattern(
-    r"[\"'`)]{0,2}+:?(?:\s(?:you|we|I|tried|sent|entered|provided|given|supplied|used|has|been|set|changed|reset|to|from|guess|now|is|was|not"
+    r"[\"'`)]{0,2}+(?:(?P<aside>,)|:?)(?:\s(?:you|we|I|tried|sent|entered|provided|given|supplied|used|has|been|set|changed|reset|to|from|guess|now|is|was|not"
     r"|valid|invalid|found|rejected|expired|unknown|value"
     r"|lautet|ist|es|est|é|är|jest|incorrect[ao]?|incorreta|wrong|falsch|inv[aá]lid[ao]|de acceso)){0,4}"
-    r":?\s{1,2}[(\"'`“«]{0,2}(?P<value>[^\s\"'`()“”«»]{6,400})",
+    r":?\s{1,2}(?P<quote>[(\"'`“«„]{0,2})(?:(?<=«)[\s\u202f])?(?P<value>[^\s\"'`()“”«»]{6,400})",
     re.IGNORECASE,
 )
 # And before the name.
 _QUOTED_BEFORE: Final = pattern(
-    r"(?P<said>\b(?:value|input)[:=]?\s{1,2})?\(?(?P<quote>[\"'`])(?P<value>[^\"'`\r\n]{1,120})(?P=quote)\)?\s"
-    r"(?:(?P<valid>(?:is|was)\s(?:not\s)?(?:an?\s)?(?:in)?valid(?:\sfor)?)|(?:for|at|in|as|of|on)(?:\s(?:the|a|your))?"
-    r"(?:\s(?:field|parameter|argument|property|key|attribute|option|header|path|column|variable|setting))?)\s[\"'`(]?$",
+    r"(?P<said>\b(?:value|input)[:=]?\s{1,2})?\(?(?P<quote>[\"'`])(?P<value>[^\"'`\r\n]{1,120})(?P=quote)\)?"
+    r"(?:\s\([^()\r\n]{1,40}\))?\s(?:(?P<valid>(?:is|was)\s(?:not\s)?(?:an?\s)?(?:in)?valid(?:\sfor)?)|(?:for|at|in|as|of|on)(?:\s(?:the|a|your))?"
+    r"(?:\s(?:field|parameter|argument|property|key|attribute|option|header|path|column|variable|setting))?)\s[\"'`(]?$"
+    r"|(?P<mark>[\"'`])(?P<aside>[^\"'`\r\n]{1,120})(?P=mark)[^\"'`()\r\n]{0,60}\s\((?:(?:field|parameter|argument|option"
+    r"|column|variable|setting|key)(?::?\s|=))?[\"'`]?$"
+    r"|\bvalue\s(?P<plain>[^\s\"'`()]{4,120})\s(?:for|of)\s(?:(?:the|configuration|config|option|property|parameter|setting"
+    r"|argument|field|key|variable)\s){1,2}[\"'`]?$",
     re.IGNORECASE,
 )
 # Some words about it, and then the value: `password for new user lars is …`, `API key you supplied (…)`.
 _TELLS_LATER: Final = pattern(
     r"[\"'`)]{0,2}+(?::\sthe|\s(?:for|of|to|in|on|at|between|from|para|für|voor|pour|von|van|de"
-    r"|(?P<yours>you|we|I|that|which|configured|supplied|provided|given|sent|used|set)))(?:\s[\w@'\"`/+\\-]{1,40}+(?:\.[\w-]{1,40}){0,4}+){0,8}?"
-    r"(?:\s(?P<is>is|was|(?:set|changed|reset|updated|rotated)\sto|ist|lautet|est|es|jest|är|é)(?:\s(?:now|set\sto))?:?\s"
+    r"|(?P<yours>you|we|I|that|which|configured|supplied|provided|given|sent|used|set)))(?:\s[\w@'\"`/+\\-]{1,40}+(?:\.[\w@-]{1,40}){0,4}+){0,8}?"
+    r"(?:(?P<then>:)[ \t]|\s(?P<is>is|was|(?:set|changed|reset|updated|rotated)\sto|ist|lautet|est|es|jest|är|é)"
+    r"(?:\s(?:now|set\sto))?:?\s"
     r"|\s?\(|,\s)[\"'`(“«]{0,2}(?=[^\s\"'`()]{0,80}[0-9@#$%^&!+~*])(?P<value>[^\s\"'`()“”«»,]{6,400})",
     re.IGNORECASE,
 )
 _TOLD_BEFORE: Final = pattern(
-    r"(?:^|(?<=[\s\"'`(“«]))(?P<value>[^\s\"'`()“”«»]{8,400}+)[\"'`)”»]{0,2}\s(?:is|was|were|as|has\sbeen|when|isn't|wasn't)\s"
+    r"(?:^|(?<=[\s\"'`(“«]))(?P<value>[^\s\"'`()“”«»]{8,400}+)[\"'`)”»]{0,2}"
+    r"(?:\s(?:is|was|were|as|has\sbeen|when|isn't|wasn't)\s|(?P<aside>:\s|(?<=:)\s|\s(?=\()))"
     r"(?:(?:also|tried|used|sent|given|as|the|an?|your|my|our|his|her|their|not|no|too|weak|valid|invalid|fallback|default|new|old"
     r"|current|wrong|right|correct|incorrect|expired|revoked|unknown|api|access|secret|auth|bearer|still|longer|initial|temporary"
     r"|short|common|supplied|provided|rejected|accepted|allowed|permitted|set|for|asked|prompted|one-time|admin|root|client|signing"
@@ -59,7 +69,8 @@ _ANOTHER: Final = pattern(r"[\"'`)]?(?:\s(?:to|and|or)|,(?:\s(?:and|or))?)\s[\"'
 # The address of somebody, or of an account that everybody may see.
 _OTHER: Final = pattern(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,6}|0x[0-9a-fA-F]{40}")
 # Names of what people say to each other, and words behind a number that make it a rule: `8-64 characters`.
-_SPOKEN: Final = ("password", "passwd", "passphrase", "passcode", "passwort", "kennwort", "contraseña", "senha", "pwd")
+_SPOKEN: Final = (*PASSWORDS, "contraseña", "salasanasi", "hasło", "lösenord", "mot de passe", "wifi key", "psk")
+_BLAMED: Final = ("wrong ", "incorrect ", "bad ", "invalid ", "old ", "rejected ")
 _A_SENTENCE: Final = pattern(r"\s(?:characters?|chars|letters|digits|bytes|bits)\b")
 _SETTING: Final = pattern(r"[A-Za-z_.-]{2,40}[=(]")
 _HEX: Final = pattern(r"[0-9A-F]{8,64}|[0-9a-f]{40}")
@@ -69,7 +80,7 @@ _SPOKEN_OF: Final = ("=", "undefined ", "unexpected ", "expected ", "next ", "mi
 def sentences(text: str, is_secret: IsSecret) -> Iterator[Span]:
     """What validators and others say about a secret: the name, a few words, and the value, in any order."""
     for found in _NAME.finditer(text):
-        bare = found[0].rstrip("./[]-")
+        bare = _KEYWORD.sub("", found[0].rstrip("./[]-"))
         end = found.start() + len(bare)
         name = full_name(text, found.start(), end)
         if not is_secret(name):
@@ -85,30 +96,34 @@ def sentences(text: str, is_secret: IsSecret) -> Iterator[Span]:
         before = text[max(0, found.start() - 12) : found.start()].lower()
         told = _TELLS_IT.match(text, end)
         if told and not before.endswith(_SPOKEN_OF):
-            yield from _told(told, name, _is_spoken(name))
+            blamed = told["quote"] != "" and before.endswith(_BLAMED)
+            yield from _told(told, name, _is_spoken(name) and not told["aside"], blamed)
         later = _TELLS_LATER.match(text, end)
-        if later and (later["is"] or later["yours"]):
-            yield from _told(later, name, later["is"] is not None and _is_spoken(name))
+        if later and (later["is"] or later["yours"] or later["then"]):
+            yield from _told(later, name, (later["is"] or later["then"]) is not None and _is_spoken(name))
         begin = max(0, found.start() - 220)
         if asked := _QUOTED_BEFORE.search(text[begin : found.start()]):
-            span = Span(begin + asked.start("value"), begin + asked.end("value"), True)
+            group = next(each for each in ("value", "aside", "plain") if asked[each])
+            span = Span(begin + asked.start(group), begin + asked.end(group), True)
             sure = asked["said"] or (asked["valid"] and not name.lower().endswith("token"))
-            if (sure or plausible(asked["value"])) and may_be(text, span, is_secret):
+            if (sure or plausible(asked[group])) and may_be(text, span, is_secret):
                 yield span
         elif (asked := _TOLD_BEFORE.search(text[begin : found.start()])) and not _GOES_ON.match(text, end):
             value = asked["value"].rstrip(".,;:!?")
-            if random(value) and not _is_other(value, name):
+            # After a colon only what is said about the name makes a sentence: `…: invalid token`.
+            said = not asked["aside"] or (len(value) > 15 and asked.string[asked.end("aside") :].strip("\"'`") != "")
+            if said and random(value) and not _is_other(value, name):
                 yield Span(begin + asked.start("value"), begin + asked.start("value") + len(value), True)
 
 
-def _told(told: re.Match[str], name: str, spoken: bool) -> Iterator[Span]:
+def _told(told: re.Match[str], name: str, spoken: bool, blamed: bool = False) -> Iterator[Span]:
     """The value that a sentence tells, and others in a row with it."""
     following: re.Match[str] | None = told
     for _ in range(20):
         if following is None:
             return
         value = following["value"].rstrip(".,;:!?")
-        looks = (spoken and plausible(value)) or random(value.lstrip("$@:%"))
+        looks = (spoken and (plausible(value) or (blamed and not PROSE.match(value)))) or random(value.lstrip("$@:%"))
         if not looks or _is_other(value, name) or _A_SENTENCE.match(told.string, following.end()):
             return
         start = following.start("value")
@@ -123,7 +138,8 @@ def _is_spoken(name: str) -> bool:
 def _is_other(value: str, name: str) -> bool:
     """Whether it is another setting, the number of a key, which is no key, an address, or a place."""
     number = name.lower().endswith("key") and _HEX.fullmatch(value)
-    return bool(_SETTING.match(value) or number or _OTHER.fullmatch(value)) or is_elsewhere(value)
+    kept = name.lower().endswith(("secret", "secrets")) and names_a_secret(value)
+    return bool(_SETTING.match(value) or number or kept or _OTHER.fullmatch(value)) or is_elsewhere(value)
 
 
 def _closing(text: str, start: int, mark: str) -> int:

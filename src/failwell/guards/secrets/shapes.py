@@ -25,7 +25,7 @@ MARKED: Final[dict[str, str]] = {
     "slack": r"xox[abcdeoprs]-[A-Za-z0-9-]{8,255}",
     "slack_app": r"xapp-[0-9A-Za-z-]{10,255}",
     "slack_webhook": r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{10,255}",
-    "discord_webhook": r"discord(?:app)?\.com/api/webhooks/[0-9]{10,25}/[\w-]{20,255}",
+    "discord_webhook": r"discord(?:app)?\.com/api/(?:v[0-9]{1,2}/)?webhooks/[0-9]{10,25}/[\w-]{20,255}",
     "stripe": r"(?:sk|rk|ak)_(?:live|test|prod)_[A-Za-z0-9]{8,255}",
     "stripe_webhook": r"whsec_[A-Za-z0-9+/=]{16,255}",
     "sk_style": rf"sk-(?:ant-|proj-|svcacct-|admin-|or-v1-|None-|lf-)?(?=[A-Za-z_-]{{0,60}}[0-9]){_W}{{16,255}}",
@@ -157,6 +157,9 @@ MARKED: Final[dict[str, str]] = {
     "volcengine": r"AKLT(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{36,50}",
     "intercom": r"dG9rOj[A-Za-z0-9+/]{40,60}={0,2}",
     "statsig": r"secret-(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{40,60}",
+    "product_key": r"(?=[A-Z-]{0,29}[0-9])[A-Z0-9]{5}(?:-[A-Z0-9]{5}){4}(?![A-Za-z0-9-])",
+    "calendar": r"private-[0-9a-f]{32}/basic",
+    "fernet": r"gAAAAAB[A-Za-z0-9_-]{60,4000}",
     # The beginnings of private keys in base64.
     "key_base64": r"LS0tLS1CRUdJTi(?:BQUklWQVRF|BSU0EgUFJJVkFUR|BFQyBQUklWQVRF|BPUEVOU1NIIFBSSVZB|BFTkNSWVBURUQg"
     r"|BEU0EgUFJJ|BQR1AgUFJJ)"
@@ -201,7 +204,7 @@ _HEADS: Final = {
 _NO_HEAD: Final = frozenset(
     "airtable crates nuget mailgun launchdarkly firebase cloudflare_origin octopus resend firecrawl fireworks pulumi "
     "render infracost adafruit facebook square_access artifactory bitcoin fal voyage infisical cal statsig "
-    "google_auth".split()
+    "google_auth product_key calendar".split()
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import chain
@@ -72,20 +73,21 @@ def searches(words: Iterable[str], whole: Iterable[str] = ()) -> tuple[Search, .
     the words with the same one share a search; all characters that hardly ever come up share one.
     """
     wanted = {(word, "") for word in words if word.isascii()} | {(word, _TAIL) for word in whole}
-    # A word with another one in it is found with the other.
-    left = {
-        (word, tail)
-        for word, tail in wanted
-        if not any(other in word and other != word for other, rest in wanted if not rest)
+    # A word with another one in it is found with the other; the short ones are looked for first, and drop the most.
+    plain: list[str] = []
+    for word in sorted((word for word, tail in wanted if not tail), key=len):
+        if not any(other in word for other in plain):
+            plain.append(word)
+    left = {(word, "") for word in plain}
+    left |= {
+        (word, tail) for word, tail in wanted if tail and not any(other in word and other != word for other in plain)
     }
     rare: list[str] = []
     common: list[str] = []
     while left:
         # The character that does the most for what it costs.
-        letter = max(
-            sorted({letter for word, _ in left for letter in word}),
-            key=lambda letter: sum(letter in word for word, _ in left) / (2 + _OFTEN.get(letter, 0)) ** 1.5,
-        )
+        found = Counter(chain.from_iterable(set(word) for word, _ in left))
+        letter = max(sorted(found), key=lambda letter: found[letter] / (2 + _OFTEN.get(letter, 0)) ** 1.5)
         having = sorted(pair for pair in left if letter in pair[0])
         left.difference_update(having)
         row = f"{re.escape(letter)}(?:{'|'.join(_around(letter, *one) for one in having)})"

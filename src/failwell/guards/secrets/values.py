@@ -51,7 +51,7 @@ _COMMA: Final = pattern(r"\s{0,20},\s{0,20}")
 _PLAIN_ITEM: Final = pattern(r"[^,{}\[\]()\"'\r\n]{1,60}")
 _QUOTE: Final = pattern(
     r"\\{1,7}[\"']|\\u002[27]|\\x2[27]|&quot;|&#(?:3[49]|x2[27]);|%2[27]|\"\"\"|'''"
-    r"|''(?=[^\s',;)}\]])|[\"'“`„«»「『‘‚＂´]"
+    r"|''(?=[^\s',;)}\]])|\"\"(?=[^\s\",;:)}\]])|[\"'“`„«»「『‘‚＂´]"
 )
 _CLOSING: Final = {
     "“": "”", "„": "“”", "«": "»", "»": "«", "「": "」", "『": "』", "‘": "’", "‚": "‘’", "＂": "＂", "´": "´",
@@ -89,8 +89,24 @@ _SCHEMA: Final = frozenset(
 )
 
 
+# The next one of a list that has a line for each.
+_NEXT_ITEM: Final = pattern(r"[\"'`]?[ \t]{0,8}\r?\n[ \t]{0,40}-\s{1,4}(?=[^\s-])(?![\w.-]{1,60}:(?:\s|$))")
+_MOST_ITEMS: Final = 50
+
+
 def spans(text: str, at: int, op: str = "", query: bool = False) -> list[Span]:
     """The stretches of `text` that make up the value which begins at `at`, after `op`."""
+    found = _spans(text, at, op, query)
+    if text[at : at + 2] == "- " and "\n" in op:
+        while found and len(found) < _MOST_ITEMS and (item := _NEXT_ITEM.match(text, found[-1].end)):
+            more = _spans(text, item.end(), op, query)
+            if not more:
+                break
+            found += more
+    return found
+
+
+def _spans(text: str, at: int, op: str, query: bool) -> list[Span]:
     if glued := _GLUED.match(text, at):
         return [Span(at, glued.end(), True)]
     begin, at = at, _prefixed(text, at)
@@ -282,7 +298,7 @@ def harmless(match: re.Match[str], span: Span) -> bool:
         _COUNT.fullmatch(value) or (":" in op and not span.quoted and value.isalpha())
     ):
         return True
-    if value.isdigit() and len(value) < 5 and not masks_numbers(name):
+    if len(value) < 6 and value.rstrip(":.").isdigit() and len(value.rstrip(":.")) < 5 and not masks_numbers(name):
         return True
     if lower.endswith("pin") and len(value) < 5 and value.rstrip(".:").isdigit() and len(value.rstrip(".:")) < 4:
         # A pin of a board.
@@ -329,6 +345,8 @@ def harmless(match: re.Match[str], span: Span) -> bool:
         return True
     if "=" in op:
         return False
+    if any(dash in op for dash in "—–"):
+        return not plausible(value) or _is_prose(value)
     if any(arrow in op for arrow in ("->", "→", "⇒", "➜")):
         return _is_prose(value) or (not span.quoted and _reads_on(text, span))
     if ">" in op:
@@ -407,4 +425,7 @@ def _reads_on(text: str, span: Span) -> bool:
     spaced = (
         len(following) == 2 and following[0] == " " and following[1].isalnum() and not _SET_NEXT.match(text, span.end)
     )
+    if spaced and not following[1].isascii() and text[span.start : span.end].isascii():
+        # The sentence is in another script.
+        return False
     return spaced and _WORD.fullmatch(text[span.start : span.end].rstrip(".!?:")) is not None
