@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from failwell.formats import META_KEY, keys
 from failwell.guards import DEFAULT
-from failwell.model import Effect, NeedsInput, ToolError, compact
+from failwell.model import Effect, NeedsInput, Policy, ToolError, compact
 from failwell.observe import CallEvent, emit
 from failwell.readers import is_plain_failure, read, text_of
 from failwell.recovery import Engine, Run, explained
@@ -30,6 +30,8 @@ _SUSPECT: Final = (
     b"refused", b"unavailable", b"invalid", b"status", b'"success"',
 )  # fmt: skip
 _LOOK_AGAIN: Final = 0.25
+# A client gives up on a call after a minute, as a rule: what takes longer is for the model to decide.
+_PATIENT: Final = Policy(deadline=45.0, max_delay=20.0)
 
 
 class Calls:
@@ -37,7 +39,8 @@ class Calls:
 
     def __init__(self, traffic: Traffic, lists: Lists, jitter: Callable[[], float]) -> None:
         self._traffic, self._lists = traffic, lists
-        self._engine = Engine(traffic.options.policy, traffic.clock, jitter)
+        self._policy = traffic.options.policy or _PATIENT
+        self._engine = Engine(self._policy, traffic.clock, jitter)
         self._gate = Gate(traffic.options.validate)
         self._joined: dict[str, list[RelayedRequest]] = {}
         """Calls that wait for the answer to the first one with their key."""
@@ -226,7 +229,7 @@ class Calls:
                 request.run.worked(self._traffic.listing.tools)
                 self._traffic.has_worked = True
             self._traffic.is_anew = False
-            self._traffic.tell(self.for_client(request, frame, message))
+            self._traffic.tell(request.for_client(frame, message))
             self.keep_answer(request, frame, is_undone=False)
             self._ended(request, None)
             return
@@ -237,7 +240,7 @@ class Calls:
         if not isinstance(outcome, ToolError) or not outcome.is_error:
             # A question to the user, a warning, or what only the client can act on.
             request.run.let_go()
-            self._traffic.tell(self.for_client(request, frame, message))
+            self._traffic.tell(request.for_client(frame, message))
             self.keep_answer(request, frame, is_undone=True)
             self._ended(request, outcome if isinstance(outcome, NeedsInput) else None)
             return
@@ -254,7 +257,7 @@ class Calls:
         request.run.let_go()
         tools = self._traffic.listing.tools
         # By an engine that remembers nothing: what may be the text of a file must not stop the next call of it.
-        teller = Engine(self._traffic.options.policy, self._traffic.clock, float).begin(request.tool, request.arguments)
+        teller = Engine(self._policy, self._traffic.clock, float).begin(request.tool, request.arguments)
         ending = teller.ending(explained(seen, request.tool, request.arguments, tools.listed), tools)
         told = ending.told if isinstance(ending.told, ToolError) else seen
         marked = with_id(answers.marked(message, told), None, request.id)
@@ -348,9 +351,6 @@ class Calls:
         request.cancelled = True
         if request.run is not None:
             request.run.let_go()
-
-    def for_client(self, request: RelayedRequest, frame: bytes, message: Message | None) -> bytes:
-        return frame if request.key == request.own_key else with_id(frame, message, request.id)
 
 
 def _is_ours(frame: bytes) -> bool:

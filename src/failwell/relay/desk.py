@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from failwell.recovery import Watch
-
-from . import answers, failures
-from .actions import Action, Death, RelayOptions
-from .calls import Calls
+from .actions import Action, Death, Prepare, RelayOptions
 from .frames import TooLong
 from .life import Life
 from .listing import LISTS
@@ -23,6 +20,11 @@ from .messages import Message, key_of, large_success, params_of, read_frame, wit
 from .request import RelayedRequest
 from .traffic import Traffic
 
+if TYPE_CHECKING:
+    from failwell.recovery import Watch
+
+    from .calls import Calls
+
 
 class Desk:
     """One server, one client, and what passes between them."""
@@ -30,11 +32,19 @@ class Desk:
     def __init__(self, options: RelayOptions, clock: Watch, jitter: Callable[[], float]) -> None:
         self._traffic = traffic = Traffic(options, clock)
         self._lists = Lists(traffic)
-        self._calls = Calls(traffic, self._lists, jitter)
-        self._life = Life(traffic, self._calls, self._lists)
+        self._jitter = jitter
+        self._life = Life(traffic, lambda: self._calls, self._lists)
+        self._is_prepared = False
         self.options, self.session, self.listing = options, traffic.session, traffic.listing
-        self._lists.admit = self._calls.admit
-        traffic.wake, traffic.sent = self._life.wake, self._calls.limit
+        self._lists.admit = lambda request: self._calls.admit(request)
+        traffic.wake, traffic.sent = self._life.wake, lambda request: self._calls.limit(request)
+
+    @cached_property
+    def _calls(self) -> Calls:
+        # With it comes all that is known about failures, and nearly all the time that a start would take.
+        from .calls import Calls
+
+        return Calls(self._traffic, self._lists, self._jitter)
 
     # What becomes of the server
 
@@ -47,6 +57,11 @@ class Desk:
         """The server has ended, or could not be started."""
         self._life.died(death)
         return self._traffic.taken()
+
+    @staticmethod
+    def prepare() -> None:
+        """Load what calls will need: it may be done in a thread of its own."""
+        from . import calls as calls
 
     def drain(self) -> list[Action]:
         """Let what is under way come to its end, take nothing new, then end."""
@@ -153,6 +168,8 @@ class Desk:
         self.session.heard(request)
         if self._traffic.state != "up":
             if request.method == "ping":
+                from . import answers
+
                 self._traffic.tell(answers.answer(request.id, {}))
                 return
             known = self.session.welcome if request.method == "initialize" else None
@@ -163,6 +180,8 @@ class Desk:
         self._traffic.forward(request)
 
     def _too_long_for_server(self, frame: TooLong) -> list[Action]:
+        from . import answers
+
         found = re.search(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")', frame.head)
         if found is not None and b'"method"' in frame.head:
             limit = self.options.longest / 1e6
@@ -193,9 +212,11 @@ class Desk:
                     self._traffic.pending.pop(key_of(each["id"]), None)
             self._traffic.tell(frame)
         elif frame.strip():
+            from . import failures
+
             words = failures.last_words(frame[:500].decode("utf-8", "replace"))
             self._traffic.once(
-                "noise", f"{self.options.command} writes to stdout what is no message: {words}", loud=True
+                "noise", f"{self._traffic.command} writes to stdout what is no message: {words}", loud=True
             )
         return self._traffic.taken()
 
@@ -247,12 +268,18 @@ class Desk:
             self.listing.learn(request.method, request.params, frame, message)
             if request.method == "tools/list":
                 self._lists.listed()
-        self._traffic.tell(self._calls.for_client(request, frame, message))
+        self._traffic.tell(request.for_client(frame, message))
+        if not self._is_prepared:
+            # The client has something to do now, and the server too.
+            self._is_prepared = True
+            self._traffic.out.append(Prepare())
         if request.claim:
             # It was cancelled, and is answered all the same.
             self._calls.keep_answer(request, frame, is_undone=False)
 
     def _too_long_for_client(self, frame: TooLong) -> list[Action]:
+        from . import answers, failures
+
         found = re.search(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")', frame.head)
         request = self._traffic.pending.pop(found[1], None) if found is not None else None
         limit = self.options.longest

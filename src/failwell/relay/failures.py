@@ -20,6 +20,7 @@ _PLACES: Final = re.compile(r"^\s*(?:at |File \"|\^+|~+|Traceback |node:internal
 
 _TELLING: Final = re.compile(r"(?i)\b(?:\w*error|\w*exception|failed|fatal|panic|cannot|denied|missing)\b.*\w")
 _LAST: Final = 5
+_LONGEST_COMMAND: Final = 200
 
 
 def how(death: Death) -> str:
@@ -113,6 +114,11 @@ def never_started(death: Death, command: str) -> str:
     words = last_words(death.errors)
     said = f"; it said: {words}" if words else ""
     return f"{command} ended with {how(death)} before it answered{said}"
+
+
+def command_line(command: str) -> str:
+    """A command as it can be told: without arguments that may be secret."""
+    return shorten(DEFAULT.redact(command), _LONGEST_COMMAND)
 
 
 RESTARTED: Final = f"The server was started anew before this call; {_ENDED}."

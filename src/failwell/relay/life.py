@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
 
-from . import answers, failures
 from .actions import Death, Note, Quit, Start, StopServer, ToServer
-from .calls import Calls
 from .listing import LISTS
 from .lists import Lists
 from .messages import Message, read_frame
 from .request import RelayedRequest
 from .session import notification
 from .traffic import Traffic
+
+if TYPE_CHECKING:
+    from .calls import Calls
 
 # What changes nothing by the protocol's own word: it is asked again of a new server.
 _READS: Final = LISTS | {
@@ -36,7 +37,7 @@ _LONGEST_PAUSE: Final = 30.0
 class Life:
     """Whether there is a server, and what becomes of requests when there is none."""
 
-    def __init__(self, traffic: Traffic, calls: Calls, lists: Lists) -> None:
+    def __init__(self, traffic: Traffic, calls: Callable[[], Calls], lists: Lists) -> None:
         self._traffic, self._calls, self._lists = traffic, calls, lists
         self._falls = 0
         """How often it ended soon after it was started, in a row."""
@@ -47,7 +48,8 @@ class Life:
         """The server's process runs."""
         self._traffic.life = object()
         self._traffic.is_anew = self._traffic.has_answered
-        self._calls.renewed()
+        if self._traffic.is_anew:
+            self._calls().renewed()
         session = self._traffic.session
         if session.greeting is None or session.welcome is None:
             self._is_up()
@@ -88,7 +90,7 @@ class Life:
             elif each.cancelled:
                 continue
             elif each.tool and each.run is None:
-                self._calls.admit(each)
+                self._calls().admit(each)
             else:
                 self._traffic.forward(each)
 
@@ -125,10 +127,12 @@ class Life:
         if not self._traffic.has_answered and not self._traffic.listing.known:
             self._never_started(death, lost)
             return
+        from . import failures
+
         # One that did some work before it ended is worth starting at once.
         self._falls = 1 if self._traffic.has_worked else self._falls + 1
         self._traffic.has_worked = False
-        line = f"{self._traffic.options.command} ended with {failures.reason(death)}; it is started again"
+        line = f"{self._traffic.command} ended with {failures.reason(death)}; it is started again"
         self._traffic.out.append(Note(line, loud=True))
         held, unlisted = self._traffic.held, self._traffic.unlisted
         self._traffic.held, self._traffic.unlisted = [], []
@@ -145,7 +149,9 @@ class Life:
             self.wake()
 
     def _never_started(self, death: Death, lost: list[RelayedRequest]) -> None:
-        line = failures.never_started(death, self._traffic.options.command)
+        from . import answers, failures
+
+        line = failures.never_started(death, self._traffic.command)
         held = [each for each in self._traffic.held if isinstance(each, RelayedRequest)]
         for request in [*lost, *held, *self._traffic.unlisted]:
             if not request.cancelled:
@@ -154,13 +160,15 @@ class Life:
 
     def _lost(self, request: RelayedRequest, death: Death) -> None:
         """A request that was with the server when it ended."""
+        from . import answers, failures
+
         if request.cancelled:
             if request.claim and self._traffic.options.keys is not None:
                 self._traffic.options.keys.lose(request.claim)
             return
         if request.run is not None:
             is_written = not any(request is each for each in death.unwritten)
-            self._calls.settle(request, failures.stopped(death, request.tool, written=is_written), None)
+            self._calls().settle(request, failures.stopped(death, request.tool, written=is_written), None)
         elif request.method in _READS and not request.losses:
             # It may be what the server dies of, so that is tried once.
             request.losses += 1
@@ -171,12 +179,14 @@ class Life:
 
     def _not_back(self, request: RelayedRequest, death: Death) -> None:
         """A request that waited for a server which did not come."""
+        from . import answers, failures
+
         if request.cancelled:
             return
-        error = failures.not_back(death, self._traffic.options.command, request.tool or None)
+        error = failures.not_back(death, self._traffic.command, request.tool or None)
         if request.run is not None or request.tool:
-            request.run = request.run or self._calls.begin(request)
-            self._calls.end(request, request.run.refused(error) if request.last is None else request.last, None)
+            request.run = request.run or self._calls().begin(request)
+            self._calls().end(request, request.run.refused(error) if request.last is None else request.last, None)
         else:
             self._traffic.tell(answers.error_answer(request.id, error.message, error))
 

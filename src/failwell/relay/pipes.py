@@ -15,13 +15,16 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import Final
+from threading import Thread
+from typing import TYPE_CHECKING, Final
 
-from .actions import Action, Death, Note, Quit, Start, StopServer, ToClient, ToServer
+from .actions import Action, Death, Note, Prepare, Quit, Start, StopServer, ToClient, ToServer
 from .desk import Desk
 from .frames import Lines
-from .injection import Injection
 from .processes import CannotStart, Child, Warden, sweep
+
+if TYPE_CHECKING:
+    from .injection import Injection
 
 _CHUNK: Final = 1 << 18
 _READABLE: Final = select.POLLIN | select.POLLHUP | select.POLLERR
@@ -305,6 +308,8 @@ class Pipes:
                 self._say(action)
             elif isinstance(action, Start):
                 self._start()
+            elif isinstance(action, Prepare):
+                Thread(target=self._desk.prepare, daemon=True).start()
             elif isinstance(action, StopServer):
                 if self._child is not None:
                     self._child.signal(signal.SIGTERM)
