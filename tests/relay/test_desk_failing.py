@@ -46,6 +46,20 @@ def test_an_original_with_a_secret_is_guarded_and_says_so() -> None:
     assert "hunter2secret" not in json.dumps(answer)
 
 
+@pytest.mark.parametrize(
+    "data", [{"password": "hunter2secret", "user": "bob"}, [{"name": "api_key", "value": "hunter2secret"}]]
+)
+def test_a_secret_under_its_name_is_guarded_wherever_the_answer_goes(data: Any) -> None:
+    table = Table()
+    table.call(9, "get_invoice", {"invoice_id": "i"})
+    sent = result(9, "Login failed", is_error=True)
+    sent["result"]["structuredContent"] = data
+    table.server(sent)
+    (told,) = table.told()
+    assert "hunter2secret" not in json.dumps(told)
+    assert told["result"]["_meta"][keys.ORIGINAL]["redacted"] is True
+
+
 def test_a_huge_original_is_not_sent_twice() -> None:
     _, answer = failing("x" * 100_000)
     assert answer["_meta"][keys.ORIGINAL] == {"cut": 100_100}
@@ -336,13 +350,35 @@ def test_a_cancellation_names_the_repeat_by_the_id_that_the_server_knows() -> No
 
 def test_the_same_call_that_fails_the_same_way_is_stopped() -> None:
     table = Table()
-    for id in (1, 2, 3):
+    texts = []
+    for id in (1, 2, 3, 4):
         table.call(id, "get_invoice", {"invoice_id": "nope"})
         for message in table.heard():
             table.server(result(message["id"], "Invoice nope not found", is_error=True))
-    texts = [told["result"]["content"][0]["text"] for told in table.told()]
-    assert texts[2].startswith("Not called: the same call failed twice in the same way.")
-    assert table.heard() == []
+        texts.append(table.told()[0]["result"]["content"][0]["text"])
+    assert texts == [
+        "Invoice nope not found. Look for another one; the same call will fail again.",
+        "Invoice nope not found. The same call has now failed twice in the same way. Use another one, or look for it first.",
+        "Invoice nope not found. The same call has now failed 3 times in the same way and will not be made again for 10 "
+        "seconds. Use another one, or look for it first.",
+        "Not called for 10 seconds: the same call failed 3 times in the same way. Invoice nope not found. Use another one, "
+        "or look for it first.",
+    ]
+    # What the user has done meanwhile is not seen here.
+    table.passes(10)
+    table.call(5, "get_invoice", {"invoice_id": "nope"})
+    assert [each["id"] for each in table.heard()] == [5]
+
+
+def test_what_was_not_called_again_is_not_said_to_have_failed_part_way_itself() -> None:
+    table = Table(validate="off")
+    for id in (1, 2, 3, 4):
+        table.call(id, "pay", {})
+        for message in table.heard():
+            table.server(result(message["id"], "2 tests failed", is_error=True))
+    assert table.told()[3]["result"]["content"][0]["text"].startswith(
+        "pay failed part-way (2 tests failed; it failed 3 times like that, and was not called this time), so it may have"
+    )
 
 
 def test_a_hanging_call_is_cancelled_and_answered_and_progress_extends_it() -> None:

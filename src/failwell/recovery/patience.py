@@ -36,7 +36,7 @@ class Patience:
         with self._lock:
             known = self._loops.refuses(tool, arguments, now) if first else None
             if known is not None:
-                return is_repeated(*known)
+                return is_repeated(*known, self._policy)
             breaker = self._breakers.get(tool)
             wait = breaker.wait(now) if breaker is not None else None
         return None if breaker is None or wait is None else is_broken(tool, breaker.failures, wait)

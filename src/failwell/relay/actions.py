@@ -36,6 +36,8 @@ class Start(NamedTuple):
 class StopServer(NamedTuple):
     """End the server; it is told as dead when it is."""
 
+    why: str = ""
+
 
 class Quit(NamedTuple):
     """End everything, with this exit code."""
@@ -74,6 +76,8 @@ class Death:
     unwritten: tuple[object, ...] = ()
     problem: str = ""
     """Why it could not be started at all."""
+    ended_for: str = ""
+    """Why the relay itself has ended it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -111,10 +111,24 @@ def kept(frame: bytes, message: Any) -> dict[str, Any]:
     if len(frame) > _LONGEST_ORIGINAL:
         return {"cut": len(frame)}
     text = frame.rstrip(b"\r\n").decode("utf-8", "replace")
+    if DEFAULT.hides_nothing(text):
+        return {"frame": text}
     hidden = masked(message)
     if hidden == message and DEFAULT.redact(text) == text:
         return {"frame": text}
-    return {"frame": compact(hidden), "redacted": True}
+    return {"frame": DEFAULT.redact(compact(hidden)), "redacted": True}
+
+
+def with_note(frame: bytes, note: str) -> bytes:
+    """A success with a note beside what the server sent, which stays whole: in a block for the model, in `_meta` for
+    programs."""
+    message = read_frame(frame)
+    theirs = message.get("result") if isinstance(message, dict) else None
+    if not isinstance(theirs, dict) or not isinstance(theirs.get("content"), list):
+        return frame
+    meta = {**(theirs.get("_meta") or {}), keys.RESTARTED: True}
+    content = [*theirs["content"], {"type": "text", "text": note}]
+    return written({**message, "result": {**theirs, "content": content, "_meta": meta}})
 
 
 def marked(message: Mapping[str, Any], error: ToolError) -> bytes:

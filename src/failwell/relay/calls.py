@@ -22,16 +22,20 @@ from .session import notification
 from .traffic import Traffic
 
 KEY: Final = keys.IDEMPOTENCY_KEY
-# Numbers that are between client and server, and tell a model nothing.
-_PROTOCOL_NUMBERS: Final = frozenset({-32020, -32021, -32022, -32042, -32601, -32700})
+# Numbers that are between client and server, and tell a model nothing: by the first ones the client is asked for
+# something else, and nothing was done.
+_ASKING_NUMBERS: Final = frozenset({-32020, -32021, -32022, -32042})
+_PROTOCOL_NUMBERS: Final = _ASKING_NUMBERS | {-32601, -32700}
 # Without one of these words, no success is a failure.
 _SUSPECT: Final = (
     b"error", b"fail", b"denied", b"exception", b"not found", b"forbidden", b"unauthor", b"timed out", b"timeout",
     b"refused", b"unavailable", b"invalid", b"status", b'"success"',
 )  # fmt: skip
 _LOOK_AGAIN: Final = 0.25
-# A client gives up on a call after a minute, as a rule: what takes longer is for the model to decide.
-_PATIENT: Final = Policy(deadline=45.0, max_delay=20.0)
+_LONGEST_KEY: Final = 255
+# A client gives up on a call after a minute, as a rule: what takes longer is for the model to decide. What the user has
+# done meanwhile a relay does not see, so that only calls in quick succession are stopped, and only for a moment.
+_PATIENT: Final = Policy(deadline=45.0, max_delay=20.0, loop_after=3, loop_window=10.0)
 
 
 class Calls:
@@ -95,8 +99,13 @@ class Calls:
     def _is_known_by_key(self, request: RelayedRequest) -> bool:
         """Whether the call was made before, by its idempotency key: then it is answered, or waits for that answer."""
         key, kept_keys = request.meta[KEY], self._traffic.options.keys
-        if kept_keys is None or not isinstance(key, str) or not 0 < len(key) <= 255 or self._traffic.session.keeps_keys:
+        if kept_keys is None or self._traffic.session.keeps_keys:
             return False
+        if self._traffic.listing.tools.traits(request.tool).reads:
+            return False
+        if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY:
+            self._refuse(request, failures.no_key(request.tool))
+            return True
         claim = state.named(key, self._traffic.session.client_of(request), self._traffic.options.command)
         call = state.call_of(request.tool, request.arguments)
         kept = kept_keys.begin(claim, call)
@@ -201,7 +210,7 @@ class Calls:
             self._knocked = None
             # A call that is older, and may take its time, may be what it is busy with.
             if not any(each.began < began for each in traffic.pending.values() if each.run is not None):
-                traffic.out.append(StopServer())
+                traffic.out.append(StopServer("no answer to anything, so the relay ended it"))
 
         traffic.after(seconds, look)
 
@@ -221,16 +230,15 @@ class Calls:
         if message is None or is_result:
             if message is not None and not self._is_fine(request, frame, message):
                 return
-            if type(result) is dict and (result.get("resultType", "complete") != "complete" or "task" in result):
+            is_asking = type(result) is dict and result.get("resultType") == "input_required"
+            if is_asking or (type(result) is dict and ("task" in result or result.get("resultType") == "task")):
                 # A question to the user, or work that goes on: neither worked nor failed so far.
                 request.run.let_go()
-                self.keep_answer(request, frame, is_undone=True)
             else:
                 request.run.worked(self._traffic.listing.tools)
                 self._traffic.has_worked = True
-            self._traffic.is_anew = False
-            self._traffic.tell(request.for_client(frame, message))
-            self.keep_answer(request, frame, is_undone=False)
+            self._traffic.tell(self._told_anew(request.for_client(frame, message)))
+            self.keep_answer(request, frame, is_undone=is_asking)
             self._ended(request, None)
             return
         error = message.get("error")
@@ -241,10 +249,18 @@ class Calls:
             # A question to the user, a warning, or what only the client can act on.
             request.run.let_go()
             self._traffic.tell(request.for_client(frame, message))
-            self.keep_answer(request, frame, is_undone=True)
+            is_asking = isinstance(error, Mapping) and error.get("code") in _ASKING_NUMBERS
+            self.keep_answer(request, frame, is_undone=is_asking or isinstance(outcome, NeedsInput))
             self._ended(request, outcome if isinstance(outcome, NeedsInput) else None)
             return
         self.settle(request, outcome, frame, text_of(result) if result is not None else "")
+
+    def _told_anew(self, frame: bytes) -> bytes:
+        """The first success of a server that was started anew, with words that say so; all others as they are."""
+        if not self._traffic.is_anew or not self._traffic.options.mark_successes:
+            return frame
+        self._traffic.is_anew = False
+        return answers.with_note(frame, failures.RESTARTED)
 
     def _is_fine(self, request: RelayedRequest, frame: bytes, message: Message) -> bool:
         """Whether a success is one. A failure that was plainly sent as one is marked, and never leads to a repeat."""

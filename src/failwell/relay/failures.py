@@ -27,6 +27,8 @@ def how(death: Death) -> str:
     """How a server ended, in a few words."""
     if death.problem:
         return death.problem
+    if death.ended_for:
+        return death.ended_for
     if death.code is None:
         return "it was not started"
     if death.code < 0:
@@ -101,6 +103,17 @@ def too_large(tool: str, size: int, limit: int) -> ToolError:
     )
 
 
+def cut_short(tool: str) -> ToolError:
+    return ToolError(
+        "the relay was told to end before the answer came",
+        code="UNAVAILABLE",
+        tool=tool,
+        origin="local",
+        delivery="unanswered",
+        effect=Effect.UNKNOWN,
+    )
+
+
 def ending(tool: str) -> ToolError:
     return ToolError(
         "The relay is about to end, and the call was not made.", code="UNAVAILABLE", tool=tool, **NEVER_SENT
@@ -121,10 +134,20 @@ def command_line(command: str) -> str:
     return shorten(DEFAULT.redact(command), _LONGEST_COMMAND)
 
 
-RESTARTED: Final = f"The server was started anew before this call; {_ENDED}."
+RESTARTED: Final = f"The server was started anew before this answer; {_ENDED}."
 
 
 # What there is to say of idempotency keys
+
+
+def no_key(tool: str) -> ToolError:
+    return ToolError(
+        "The idempotency key of this call is no text of 1 to 255 characters.",
+        code="INVALID_PARAMS",
+        tool=tool,
+        suggestion="Give this call a key such as a UUID, or none. It was not made.",
+        **NEVER_SENT,
+    )
 
 
 def key_reused(tool: str) -> ToolError:

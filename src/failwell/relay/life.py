@@ -62,7 +62,7 @@ class Life:
         result = message.get("result")
         if not isinstance(result, Mapping):
             self._traffic.once("greeting", "the server refused the handshake that it had taken before", loud=True)
-            self._traffic.out.append(StopServer())
+            self._traffic.out.append(StopServer("a handshake that it refused"))
             return
         session = self._traffic.session
         if session.initialized is not None:
@@ -73,7 +73,7 @@ class Life:
 
     def _not_greeted(self, asked: bytes, life: object) -> None:
         if self._traffic.life is life and self._traffic.own.pop(asked, None) is not None:
-            self._traffic.out.append(StopServer())
+            self._traffic.out.append(StopServer("no answer to the handshake, so the relay ended it"))
 
     def _is_up(self) -> None:
         self._traffic.state = "up"
@@ -206,11 +206,31 @@ class Life:
 
     def drain(self) -> None:
         """Let what is under way come to its end, take nothing new, then end."""
-        if not self._traffic.is_ending:
-            self._traffic.is_ending = True
-            self._traffic.timers.at(
-                self._traffic.clock.monotonic() + _DRAIN_TIMEOUT, lambda: self._traffic.out.append(Quit(0))
-            )
+        if self._traffic.is_ending:
+            # Whoever says so twice does not want to wait.
+            self._cut_short()
+            return
+        self._traffic.is_ending = True
+        self._traffic.after(_DRAIN_TIMEOUT, self._cut_short)
+
+    def _cut_short(self) -> None:
+        """End now: what is under way is told as what it is, a call that may have been done."""
+        from . import answers, failures
+
+        lost, self._traffic.pending = list(self._traffic.pending.values()), {}
+        waiting = [each for each in self._traffic.held if isinstance(each, RelayedRequest)]
+        waiting += [*self._traffic.unlisted, *self._traffic.repeating]
+        self._traffic.held, self._traffic.unlisted, self._traffic.repeating = [], [], set()
+        for request in [*lost, *waiting]:
+            if request.cancelled:
+                continue
+            if not request.tool:
+                self._traffic.tell(answers.error_answer(request.id, "The relay was told to end."))
+                continue
+            request.run = request.run or self._calls().begin(request)
+            error = failures.cut_short(request.tool) if request in lost else failures.ending(request.tool)
+            self._calls().end(request, request.run.refused(error) if request.last is None else request.last, None)
+        self._traffic.out.append(Quit(0))
 
     @property
     def is_drained(self) -> bool:

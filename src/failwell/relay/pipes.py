@@ -31,6 +31,7 @@ _READABLE: Final = select.POLLIN | select.POLLHUP | select.POLLERR
 _STUBBORN: Final = 2.0
 _FLUSH: Final = 2.0
 _AT_ONCE: Final = 64
+_MUTE: Final = "its stdout closed, so the relay ended it"
 
 Witness = Callable[[str, bytes], None]
 """Told of each frame: `client`, `server`, `to client` or `to server`."""
@@ -113,6 +114,7 @@ class Pipes:
         self._to_server = Outlet(-1)
         self._code: int | None = None
         self._ends_at: float | None = None
+        self._ends_for = self._ended_for = ""
         self._has_client = True
         self._masks: dict[int, int] = {}
 
@@ -191,6 +193,7 @@ class Pipes:
         if self._ends_at is not None and self._ends_at <= time.monotonic():
             self._ends_at = None
             if self._child is not None:
+                self._ended_for = self._ends_for
                 self._child.signal(signal.SIGKILL)
         if self._desk.is_drained and not self._to_client.is_full:
             self._code = 0
@@ -226,6 +229,7 @@ class Pipes:
             self._unwatch(child.stdout)
             if child.code is None and self._ends_at is None:
                 # It cannot say any more, so it has a moment to end by itself.
+                self._ends_for = _MUTE
                 self._ends_at = time.monotonic() + _STUBBORN
             self._ended_perhaps()
             return False
@@ -262,8 +266,6 @@ class Pipes:
         for number in self._wake.recv(4096):
             if number == signal.SIGCHLD:
                 self._ended_perhaps()
-            elif number == signal.SIGHUP:
-                self._code = 0
             else:
                 self._do(self._desk.drain())
 
@@ -278,13 +280,14 @@ class Pipes:
         if self._child is not child:
             return
         self._read_errors(child)
+        why, self._ended_for = self._ended_for, ""
         self._child, self._ends_at = None, None
         for pipe in (child.stdin, child.stdout, child.stderr):
             self._unwatch(pipe)
         code, unwritten = child.code, self._to_server.unwritten
         child.end(politely=False)
         self._from_server.rest()
-        self._do(self._desk.died(Death(code, child.errors, unwritten)))
+        self._do(self._desk.died(Death(code, child.errors, unwritten, ended_for=why)))
 
     # Out
 
@@ -312,6 +315,7 @@ class Pipes:
                 Thread(target=self._desk.prepare, daemon=True).start()
             elif isinstance(action, StopServer):
                 if self._child is not None:
+                    self._ended_for = self._ends_for = action.why
                     self._child.signal(signal.SIGTERM)
                     self._ends_at = time.monotonic() + _STUBBORN
             elif isinstance(action, Quit):
