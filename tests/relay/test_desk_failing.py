@@ -34,6 +34,32 @@ def test_words_become_words_that_say_what_to_do() -> None:
     assert (error["code"], error["standing"], error["tool"]) == ("NOT_FOUND", "quoted", "get_invoice")
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "No changes staged for commit. Use git_add to stage changes first.",
+            "No changes staged for commit. Use git_add to stage changes first.",
+        ),
+        (
+            "No changes found. 3 files.",
+            "No changes found. 3 files. Look for another one; the same call will fail again.",
+        ),
+    ],
+)
+def test_the_servers_own_advice_is_not_contradicted(text: str, words: str) -> None:
+    _, answer = failing(text, tool="get_invoice")
+    assert answer["content"][0]["text"] == words
+
+
+def test_words_that_nobody_can_place_do_not_shut_a_tool() -> None:
+    table = Table(validate="off")
+    for id in range(8):
+        table.call(id, "odd", {"n": id})
+        table.server(result(id, f"something odd about {chr(97 + id)}", is_error=True))
+    assert len(table.heard()) == 8
+
+
 def test_without_the_original_there_is_none() -> None:
     _, answer = failing("Invoice inv_1 not found", keep_original=False)
     assert list(answer["_meta"]) == [META_KEY]
@@ -168,8 +194,11 @@ def test_wrong_arguments_get_the_words_of_the_tools_own_schema() -> None:
 
 def test_a_plain_failure_sent_as_a_success_is_marked_and_stays_whole() -> None:
     table = Table()
-    table.call(1, "get_invoice", {"invoice_id": "i"})
-    sent = {"content": [{"type": "text", "text": "Error: connect ECONNREFUSED 127.0.0.1:6379"}], "vendor": 1}
+    table.call(1, "get_invoice", {"invoice_id": "inv_7"})
+    sent = {
+        "content": [{"type": "text", "text": "Error: cannot load inv_7: connect ECONNREFUSED 127.0.0.1:6379"}],
+        "vendor": 1,
+    }
     table.server({"jsonrpc": "2.0", "id": 1, "result": sent})
     (told,) = table.told()
     answer = told["result"]
@@ -202,6 +231,11 @@ def test_a_marked_success_of_a_write_may_have_been_done_and_stops_no_later_call(
         "The function raises ValueError: bad input when x is None.",
         '{"errors": [], "data": 1}',
         "User 7 not found",
+        # Of a tool that reads these may be what was read.
+        "Error: connect ECONNREFUSED 127.0.0.1:5432",
+        "404 Not Found",
+        '{"status": "failed", "error": {"code": 500, "message": "boom"}}',
+        "# Error: connect ECONNREFUSED\n\nThis error means that nothing listens.",
     ],
 )
 def test_an_answer_that_speaks_of_errors_passes_as_it_came(text: str) -> None:
@@ -211,9 +245,32 @@ def test_an_answer_that_speaks_of_errors_passes_as_it_came(text: str) -> None:
     assert table.frames == [frame(result(1, text))]
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "text", "is_marked"),
+    [
+        ("send_mail", {}, "Error: connect ECONNREFUSED 127.0.0.1:25", True),
+        ("send_mail", {}, '{"success": false, "error": "mailbox is full"}', True),
+        ("weather", {"city": "Lyon"}, "Error executing tool weather: HTTP 503 Service Unavailable", True),
+        ("weather", {"city": "Lyon"}, "Error: no data for Lyon: Request failed with status code 500", True),
+        ("weather", {"city": "Lyon"}, "Error: Request failed with status code 500", False),
+        ("search", {"query": "ECONNREFUSED"}, "Error: connect ECONNREFUSED 10.0.0.1:80", False),
+        ("translate", {"text": "Fehler"}, "Error: connection refused", False),
+        ("sentry", {}, "Error: connect ETIMEDOUT 10.0.0.1:443 (seen 34 times in production since Monday)", False),
+        ("send_mail", {}, "Error: connect ECONNREFUSED 127.0.0.1:25\n" * 8, False),
+    ],
+)
+def test_only_a_failure_of_the_tool_itself_is_marked(
+    tool: str, arguments: dict[str, Any], text: str, is_marked: bool
+) -> None:
+    table = Table(validate="off")
+    table.call(1, tool, arguments)
+    table.server(frame(result(1, text)))
+    assert (json.loads(table.frames[0])["result"]["isError"], len(table.frames)) == (is_marked, 1)
+
+
 def test_with_strict_success_a_success_is_one() -> None:
     table = Table(mark_successes=False)
-    table.call(1, "get_invoice", {"invoice_id": "i"})
+    table.call(1, "pay", {"invoice_id": "i"})
     sent = frame(result(1, "Error: connect ECONNREFUSED 127.0.0.1:6379"))
     table.server(sent)
     assert table.frames == [sent]
@@ -413,6 +470,21 @@ def test_a_server_that_is_frozen_is_started_anew_and_one_that_is_busy_is_not() -
             table.server({"jsonrpc": "2.0", "id": knock["id"], "result": {}})
         table.passes(10)
     assert table.stops == 1
+
+
+def test_a_write_of_a_tool_that_is_left_alone_is_not_to_be_made_again_later() -> None:
+    table = Table()
+    for id in range(6):
+        table.call(id, "pay", {"invoice_id": f"inv_{id % 5}"})
+        for message in table.heard():
+            table.server(result(message["id"], "503 Service Unavailable", is_error=True))
+    *_, last = table.told()
+    assert last["result"]["content"][0]["text"] == (
+        "pay failed part-way (503 Service Unavailable; pay failed 5 times in a row, and was not called this time), so it "
+        'may have been done already. Next: call get_invoice with {"invoice_id":"inv_0"} to see whether it was.'
+    )
+    error = last["result"]["_meta"][META_KEY]
+    assert (error["effect"], error["retryable"], "retry_after" in error) == ("unknown", False, False)
 
 
 def test_a_tool_that_fails_again_and_again_is_left_alone_until_its_server_is_another_one() -> None:

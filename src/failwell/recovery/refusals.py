@@ -66,7 +66,14 @@ def is_repeated(error: ToolError, times: int, policy: Policy) -> ToolError:
     return error.replace(message=message, origin="local", next_steps=(*error.next_steps, way_out(error)))
 
 
-def is_broken(tool: str, failures: int, wait: float) -> ToolError:
-    """The answer to a call that is not made, because the tool does not work at present."""
+def is_broken(tool: str, failures: int, wait: float, last: ToolError | None = None) -> ToolError:
+    """The answer to a call that is not made, because the tool does not work at present; `last` is how the same call
+    failed before, if it was made."""
+    if last is not None and last.effect in IN_DOUBT:
+        # It must not be made later either, before somebody has looked.
+        message = (
+            f"{last.message.rstrip('.')}; {tool} failed {times_of(failures)} in a row, and was not called this time"
+        )
+        return last.replace(message=message, origin="local")
     message = f"Not called: {tool} failed {times_of(failures)} in a row."
     return ToolError(message, code="UNAVAILABLE", retry_after=max(0.1, round(wait, 1)), **NEVER_SENT)

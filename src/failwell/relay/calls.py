@@ -14,6 +14,8 @@ from failwell.recovery import Engine, Run, explained
 
 from . import answers, failures, state
 from .actions import Note, StopServer, ToClient, ToServer
+from .advice import advised
+from .evidence import is_own_failure
 from .gate import Gate
 from .lists import Lists
 from .messages import Message, params_of, read_frame, with_id
@@ -269,9 +271,11 @@ class Calls:
         seen = read(message, observe=True)
         if not isinstance(seen, ToolError) or not is_plain_failure(seen, message):
             return True
+        tools = self._traffic.listing.tools
+        if not is_own_failure(tools.traits(request.tool), request.arguments, message["result"]):
+            return True
         assert request.run is not None
         request.run.let_go()
-        tools = self._traffic.listing.tools
         # By an engine that remembers nothing: what may be the text of a file must not stop the next call of it.
         teller = Engine(self._policy, self._traffic.clock, float).begin(request.tool, request.arguments)
         ending = teller.ending(explained(seen, request.tool, request.arguments, tools.listed), tools)
@@ -288,6 +292,7 @@ class Calls:
         assert run is not None
         outcome = self._ruled(request, outcome, text)
         outcome = explained(outcome, request.tool, request.arguments, tools.listed, text)
+        outcome = advised(outcome)
         if outcome.origin == "peer":
             self._gate.heard(outcome, request.tool, self._traffic.listing)
         run.failed(outcome, self._traffic.life)
