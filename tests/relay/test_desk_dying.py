@@ -279,7 +279,23 @@ def test_a_server_that_never_starts_says_why_in_one_line(death: Death, line: str
     table.do(table.desk.died(death))
     assert table.told() == [{"jsonrpc": "2.0", "id": 0, "error": {"code": -32603, "message": line}}]
     assert table.quit is not None
-    assert tuple(table.quit) == (2, line)
+    assert (table.quit.code, [note.line for note in table.notes]) == (2, [line])
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_client_that_asks_after_the_server_has_failed_to_start_is_told_why(asked: bool) -> None:
+    table = Table(connected=False)
+    table.do(table.desk.died(Death(None, problem="there is no nodejs")))
+    assert table.quit is None
+    if asked:
+        table.client(table.request(0, "initialize", {"protocolVersion": "2025-11-25"}))
+        (told,) = table.told()
+        assert told["error"]["message"] == "cannot start pay-server: there is no nodejs"
+    else:
+        table.do(table.desk.drain())
+    assert table.quit is not None
+    assert table.quit.code == 2
+    assert len(table.notes) == 1
 
 
 def test_what_a_dead_server_asked_is_taken_back_and_never_reaches_the_next_one() -> None:

@@ -373,6 +373,7 @@ def test_a_read_that_fails_in_a_passing_way_is_made_again() -> None:
         ({"trusted": False}, "get_invoice", False),
         ({"trusted": False, "reads": ("get_*",)}, "get_invoice", True),
         ({"reads": ("pay",)}, "pay", True),
+        ({"reads": ("p*",)}, "pay", False),
     ],
 )
 def test_who_says_that_a_tool_only_reads(options: dict[str, Any], tool: str, made_again: bool) -> None:

@@ -165,7 +165,7 @@ def test_two_requests_under_one_id_are_both_answered() -> None:
 
 def test_noise_on_stdout_is_kept_out_and_named_once() -> None:
     table = Table()
-    for line in (b"Server listening on stdio\n", b"{not json\n", b'"text"\n', b"\n", b"{}\n"):
+    for line in (b"Server listening on stdio\n", b"{not json\n", b'"text"\n', b"\n", b"{}\n", b"[1,2]\n", b"[]\n"):
         table.server(line)
     assert table.frames == []
     assert [note.line for note in table.notes] == [

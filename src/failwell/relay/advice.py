@@ -9,8 +9,8 @@ from failwell.model import ToolError
 
 _LONGEST: Final = 1_000
 _VERBS: Final = (
-    "use|try|run|call|check|make sure|ensure|set|provide|install|add|specify|log in|sign in|start|create|pass|choose|select"
-    "|open"
+    "use|try|run|call|check|make sure|ensure|set|provide|install|add|specify|log in|sign in|start|create|pass|choose"
+    "|select|open"
 )
 _ADVICE: Final = re.compile(rf"(.{{3,}}?[.!]) ((?i:(?:please |first,? )?(?:{_VERBS})) .{{3,}})")
 

@@ -198,7 +198,7 @@ class Desk:
         if key is not None:
             return self._answered(key, frame, None)
         message = read_frame(frame)
-        if type(message) is not dict or not ("method" in message or "result" in message or "error" in message):
+        if not _is_message(message):
             return self._noise(frame, message)
         if "method" in message:
             self._asked_by_server(frame, message)
@@ -206,9 +206,9 @@ class Desk:
         return self._answered(key_of(message.get("id")), frame, message)
 
     def _noise(self, frame: bytes, message: Any) -> list[Action]:
-        if isinstance(message, list):
+        if isinstance(message, list) and message and all(map(_is_message, message)):
             for each in message:
-                if isinstance(each, dict) and "id" in each:
+                if "id" in each:
                     self._traffic.pending.pop(key_of(each["id"]), None)
             self._traffic.tell(frame)
         elif frame.strip():
@@ -290,3 +290,7 @@ class Desk:
             self._traffic.tell(answers.error_answer(request.id, message))
         self._traffic.once("large", f"a message of {frame.size} bytes from the server was not passed on", loud=True)
         return self._traffic.taken()
+
+
+def _is_message(value: Any) -> bool:
+    return type(value) is dict and ("method" in value or "result" in value or "error" in value)

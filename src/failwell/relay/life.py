@@ -30,6 +30,7 @@ _READS: Final = LISTS | {
 }
 _GREETING_TIMEOUT: Final = 60.0
 _DRAIN_TIMEOUT: Final = 10.0
+_GRACE: Final = 2.0
 _MOST_FALLS: Final = 6
 _LONGEST_PAUSE: Final = 30.0
 
@@ -41,6 +42,8 @@ class Life:
         self._traffic, self._calls, self._lists = traffic, calls, lists
         self._falls = 0
         """How often it ended soon after it was started, in a row."""
+        self._reason = ""
+        """Why it never started."""
         self._is_idle = False
         """Whether it is being stopped because nobody calls it."""
 
@@ -149,14 +152,27 @@ class Life:
             self.wake()
 
     def _never_started(self, death: Death, lost: list[RelayedRequest]) -> None:
-        from . import answers, failures
+        from . import failures
 
-        line = failures.never_started(death, self._traffic.command)
+        self._traffic.state = "failed"
+        self._reason = failures.never_started(death, self._traffic.command)
+        self._traffic.out.append(Note(self._reason, loud=True))
+        # Who started us has something to ask, and is told why there is no answer.
+        if not self._tell_reason(lost):
+            self._traffic.after(_GRACE, lambda: self._traffic.out.append(Quit(2)))
+
+    def _tell_reason(self, lost: list[RelayedRequest]) -> bool:
+        """Answer whoever waits for a server that never started; whether there was anybody. With the answer it ends."""
+        from . import answers
+
         held = [each for each in self._traffic.held if isinstance(each, RelayedRequest)]
         for request in [*lost, *held, *self._traffic.unlisted]:
             if not request.cancelled:
-                self._traffic.tell(answers.error_answer(request.id, line))
-        self._traffic.out.append(Quit(2, line))
+                self._traffic.tell(answers.error_answer(request.id, self._reason))
+        asked = bool(lost or held or self._traffic.unlisted)
+        if asked:
+            self._traffic.out.append(Quit(2))
+        return asked
 
     def _lost(self, request: RelayedRequest, death: Death) -> None:
         """A request that was with the server when it ended."""
@@ -192,7 +208,9 @@ class Life:
 
     def wake(self) -> None:
         """See to it that there is a server, as soon as it may be started."""
-        if self._traffic.state == "off":
+        if self._traffic.state == "failed":
+            self._tell_reason([])
+        elif self._traffic.state == "off":
             self.start()
         elif self._traffic.state == "down":
             self._traffic.state = "pausing"
@@ -206,6 +224,9 @@ class Life:
 
     def drain(self) -> None:
         """Let what is under way come to its end, take nothing new, then end."""
+        if self._traffic.state == "failed":
+            self._traffic.out.append(Quit(2))
+            return
         if self._traffic.is_ending:
             # Whoever says so twice does not want to wait.
             self._cut_short()

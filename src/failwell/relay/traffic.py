@@ -46,7 +46,7 @@ class Traffic:
         self.stale: set[bytes] = set()
         """What a server that is gone asked of the client."""
         self.state = "off"
-        """`off`, `starting`, `up`, `down`, or `pausing` before it is started again."""
+        """`off`, `starting`, `up`, `down`, `pausing` before it is started again, or `failed` if it never started."""
         self.life: object = None
         """Another one for each server that was started."""
         self.has_answered = False
