@@ -9,6 +9,7 @@ import pytest
 from desk_table import TOOLS, Table, frame, result
 
 from failwell.formats import META_KEY, keys
+from failwell.relay import calls
 
 
 def failing(text: str, *, tool: str = "get_invoice", **options: Any) -> tuple[Table, dict[str, Any]]:
@@ -58,6 +59,56 @@ def test_words_that_nobody_can_place_do_not_shut_a_tool() -> None:
         table.call(id, "odd", {"n": id})
         table.server(result(id, f"something odd about {chr(97 + id)}", is_error=True))
     assert len(table.heard()) == 8
+
+
+def deep(levels: int) -> bytes:
+    return b"[" * levels + b"]" * levels
+
+
+@pytest.mark.parametrize("levels", [50, 500, 5_000])
+@pytest.mark.parametrize(
+    "form",
+    [b'"result":{"content":[],"isError":true,"structuredContent":%s}', b'"error":{"code":1,"message":"x","data":%s}'],
+)
+def test_a_failure_however_deep_is_answered_once_and_the_relay_lives(levels: int, form: bytes) -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.server(b'{"jsonrpc":"2.0","id":1,' + form % deep(levels) + b"}\n")
+    (told,) = table.told()
+    assert (told["id"], told["result"]["isError"], told["result"]["_meta"][META_KEY]["effect"]) == (1, True, "unknown")
+    table.call(2, "pay", {"invoice_id": "j"})
+    table.server(result(2, "paid"))
+    assert table.told() == [result(2, "paid")]
+
+
+@pytest.mark.parametrize("levels", [300, 600, 5_000])
+def test_a_success_however_deep_passes_and_so_does_a_request(levels: int) -> None:
+    table = Table(validate="off")
+    table.call(1, "pay", {"invoice_id": "i"})
+    answer = b'{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":' + deep(levels) + b"}}\n"
+    table.server(answer)
+    assert table.frames == [answer]
+    table.heard()
+    asked = (
+        b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"pay","arguments":{"a":'
+        + deep(levels)
+        + b"}}}\n"
+    )
+    table.client(asked)
+    assert [each.frame for each in table.sent] == [asked]
+    table.frames.clear()
+    table.died()
+    assert table.told()[0]["id"] == 2
+
+
+def test_a_large_failure_is_read_at_its_ends_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = calls.read
+    sizes: list[int] = []
+    monkeypatch.setattr(calls, "read", lambda message: (sizes.append(len(json.dumps(message))), read(message))[1])
+    _, answer = failing("Error: boom " + "x" * 3_000_000)
+    assert max(sizes) < 20_000
+    assert len(json.dumps(answer)) < 60_000
+    assert answer["_meta"][keys.ORIGINAL]["cut"] > 3_000_000
 
 
 def test_without_the_original_there_is_none() -> None:

@@ -480,13 +480,18 @@ _OPAQUE: Final = frozenset({"data", "blob"})
 _OF_SCHEMAS: Final = frozenset({"type", "$ref", "anyOf", "oneOf", "allOf", "enum"})
 
 
-def masked(value: Json, name: str = "") -> Json:
+_DEEPEST: Final = 100
+
+
+def masked(value: Json, name: str = "", depth: int = 0) -> Json:
     """A JSON value, such as the blocks of a result, with the secrets in it masked: by their looks, and by the names
-    that they stand under."""
+    that they stand under. What lies deeper than anybody would look is left out."""
     if isinstance(value, str):
         if name and not _says_nothing(value) and is_secret_name(name):
             return MASK
         return "".join(map(DEFAULT.redact, _pieces(value)))
+    if depth >= _DEEPEST and isinstance(value, (Mapping, list, tuple)):
+        return "…"
     if isinstance(value, Mapping):
         below = name if name and is_secret_name(name) and _OF_SCHEMAS.isdisjoint(value) else ""
         titled = next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), "")
@@ -494,11 +499,11 @@ def masked(value: Json, name: str = "") -> Json:
         return {
             key: part
             if key in opaque and isinstance(part, str)
-            else masked(part, below or (titled if key in _VALUE_KEYS else key))
+            else masked(part, below or (titled if key in _VALUE_KEYS else key), depth + 1)
             for key, part in value.items()
         }
     if isinstance(value, (list, tuple)):
-        return [masked(part, name) for part in value]
+        return [masked(part, name, depth + 1) for part in value]
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return MASK if is_number and name and is_secret_name(name) and masks_numbers(name) else value
 

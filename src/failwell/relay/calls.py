@@ -34,6 +34,7 @@ _SUSPECT: Final = (
     b"refused", b"unavailable", b"invalid", b"status", b'"success"',
 )  # fmt: skip
 _LOOK_AGAIN: Final = 0.25
+_LARGE: Final = 100_000
 _LONGEST_KEY: Final = 255
 # A client gives up on a call after a minute, as a rule: what takes longer is for the model to decide. What the user has
 # done meanwhile a relay does not see, so that only calls in quick succession are stopped, and only for a moment.
@@ -243,7 +244,10 @@ class Calls:
             self.keep_answer(request, frame, is_undone=is_asking)
             self._ended(request, None)
             return
-        error = message.get("error")
+        if len(frame) > _LARGE:
+            message = answers.shortened(message)
+            result = message.get("result")
+        error, request.said = message.get("error"), message
         outcome = None
         if not (isinstance(error, Mapping) and error.get("code") in _PROTOCOL_NUMBERS):
             outcome = read(message)
@@ -257,6 +261,12 @@ class Calls:
             return
         self.settle(request, outcome, frame, text_of(result) if result is not None else "")
 
+    def unreadable(self, request: RelayedRequest) -> None:
+        """An answer came that cannot be read, and is no success."""
+        assert request.run is not None
+        request.last, request.said = None, None
+        self.end(request, request.run.refused(failures.unreadable(request.tool)), None)
+
     def _told_anew(self, frame: bytes) -> bytes:
         """The first success of a server that was started anew, with words that say so; all others as they are."""
         if not self._traffic.is_anew or not self._traffic.options.mark_successes:
@@ -266,13 +276,13 @@ class Calls:
 
     def _is_fine(self, request: RelayedRequest, frame: bytes, message: Message) -> bool:
         """Whether a success is one. A failure that was plainly sent as one is marked, and never leads to a repeat."""
-        if not self._traffic.options.mark_successes or not _is_suspect(frame):
-            return True
-        seen = read(message, observe=True)
-        if not isinstance(seen, ToolError) or not is_plain_failure(seen, message):
+        if not self._traffic.options.mark_successes or len(frame) > _LARGE or not _is_suspect(frame):
             return True
         tools = self._traffic.listing.tools
         if not is_own_failure(tools.traits(request.tool), request.arguments, message["result"]):
+            return True
+        seen = read(message, observe=True)
+        if not isinstance(seen, ToolError) or not is_plain_failure(seen, message):
             return True
         assert request.run is not None
         request.run.let_go()
@@ -337,6 +347,7 @@ class Calls:
                 client=session.client_of(request),
                 output_schema=self._traffic.listing.has_output_schema(request.tool),
                 original=frame,
+                said=request.said,
                 keep_original=options.keep_original,
                 sent=request.arguments,
                 note=note,

@@ -16,7 +16,7 @@ from .frames import TooLong
 from .life import Life
 from .listing import LISTS
 from .lists import Lists
-from .messages import Message, key_of, large_success, params_of, read_frame, with_id, written
+from .messages import Message, key_of, large_success, outline, params_of, read_frame, with_id, written
 from .request import RelayedRequest
 from .traffic import Traffic
 
@@ -99,6 +99,10 @@ class Desk:
         if isinstance(frame, TooLong):
             return self._too_long_for_server(frame)
         message = read_frame(frame)
+        if message is None and (found := outline(frame)) is not None and {"id", "method"} <= found.keys():
+            # Too deep to be read, but not to be answered.
+            self._traffic.forward(RelayedRequest.of(frame, found))
+            return self._traffic.taken()
         if type(message) is not dict:
             return self._batch_from_client(frame, message)
         method = message.get("method")
@@ -107,10 +111,19 @@ class Desk:
         if "id" not in message:
             self._notified_by_client(frame, message, method)
         elif method == "tools/call" and isinstance(params_of(message).get("name"), str):
-            self._calls.called(RelayedRequest.of(frame, message))
+            self._called(RelayedRequest.of(frame, message))
         else:
             self._requested(RelayedRequest.of(frame, message))
         return self._traffic.taken()
+
+    def _called(self, request: RelayedRequest) -> None:
+        try:
+            self._calls.called(request)
+        except RecursionError:
+            # Too deep to be looked at, but not to be answered.
+            if self._traffic.pending.get(request.key) is not request:
+                request.run, request.tool = None, ""
+                self._traffic.forward(request)
 
     def _batch_from_client(self, frame: bytes, message: Any) -> list[Action]:
         """What is no single message goes on as it is; requests in a batch are known, so that they can be answered."""
@@ -198,12 +211,25 @@ class Desk:
         if key is not None:
             return self._answered(key, frame, None)
         message = read_frame(frame)
+        if message is None and (message := outline(frame)) is not None:
+            return self._outlined(frame, message)
         if not _is_message(message):
             return self._noise(frame, message)
         if "method" in message:
             self._asked_by_server(frame, message)
             return self._traffic.taken()
         return self._answered(key_of(message.get("id")), frame, message)
+
+    def _outlined(self, frame: bytes, message: Message) -> list[Action]:
+        """A message that is too deep to be read, but for its ends."""
+        request = self._traffic.pending.pop(key_of(message.get("id")), None) if "method" not in message else None
+        if "method" not in message and request is None:
+            return self._noise(frame, None)
+        if request is not None and request.run is not None and not request.cancelled and "error" in message:
+            self._calls.unreadable(request)
+        else:
+            self._traffic.tell(frame if request is None else with_id(frame, message, request.id))
+        return self._traffic.taken()
 
     def _noise(self, frame: bytes, message: Any) -> list[Action]:
         if isinstance(message, list) and message and all(map(_is_message, message)):
@@ -254,10 +280,23 @@ class Desk:
             return self._traffic.taken()
         self._traffic.has_answered = True
         if request.run is not None and not request.cancelled:
-            self._calls.tool_answered(request, frame, message)
+            try:
+                self._calls.tool_answered(request, frame, message)
+            except Exception as problem:
+                # Whatever a server sends, its other calls go on.
+                self._traffic.once("unread", f"an answer could not be read: {type(problem).__name__}", loud=True)
+                self._unread(request, frame, message or {})
         else:
             self._request_answered(request, frame, message)
         return self._traffic.taken()
+
+    def _unread(self, request: RelayedRequest, frame: bytes, message: Message) -> None:
+        """An answer that nobody here can read: a success passes, a failure is told without its words."""
+        result = message.get("result")
+        if isinstance(result, dict) and result.get("isError") is not True:
+            self._traffic.tell(with_id(frame, None, request.id))
+        else:
+            self._calls.unreadable(request)
 
     def _request_answered(self, request: RelayedRequest, frame: bytes, message: Message | None) -> None:
         if request.method == "initialize":

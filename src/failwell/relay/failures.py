@@ -114,6 +114,17 @@ def cut_short(tool: str) -> ToolError:
     )
 
 
+def unreadable(tool: str) -> ToolError:
+    return ToolError(
+        "the answer is a failure that cannot be read",
+        code="INTERNAL_ERROR",
+        tool=tool,
+        origin="local",
+        delivery="answered",
+        effect=Effect.UNKNOWN,
+    )
+
+
 def ending(tool: str) -> ToolError:
     return ToolError(
         "The relay is about to end, and the call was not made.", code="UNAVAILABLE", tool=tool, **NEVER_SENT

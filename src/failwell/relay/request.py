@@ -38,6 +38,8 @@ class RelayedRequest:
     last: Any = None
     """What the latest attempt failed with, and the answer that said so."""
     answer: bytes | None = None
+    said: Any = None
+    """The JSON of that answer, or of as much as is read of it."""
     deadline: float | None = None
     began: float = 0.0
     claim: str = ""
