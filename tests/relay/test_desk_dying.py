@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from failwell.formats import META_KEY, keys
-from failwell.relay import Death
+from failwell.relay import Death, Quit
 
 
 def error_of(told: dict[str, Any]) -> dict[str, Any]:
@@ -296,6 +296,17 @@ def test_a_client_that_asks_after_the_server_has_failed_to_start_is_told_why(ask
     assert table.quit is not None
     assert table.quit.code == 2
     assert len(table.notes) == 1
+
+
+def test_a_server_that_answers_nothing_at_all_is_told_in_the_end() -> None:
+    table = Table(connected=False)
+    table.client(table.request(0, "initialize", {"protocolVersion": "2025-11-25"}))
+    table.passes(119)
+    assert (table.told(), table.quit) == ([], None)
+    table.passes(1)
+    line = "pay-server has not answered in 120 seconds"
+    assert table.told() == [{"jsonrpc": "2.0", "id": 0, "error": {"code": -32603, "message": line}}]
+    assert ([note.line for note in table.notes], table.quit) == ([line], Quit(2))
 
 
 def test_what_a_dead_server_asked_is_taken_back_and_never_reaches_the_next_one() -> None:

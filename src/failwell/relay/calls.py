@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -29,10 +30,11 @@ KEY: Final = keys.IDEMPOTENCY_KEY
 _ASKING_NUMBERS: Final = frozenset({-32020, -32021, -32022, -32042})
 _PROTOCOL_NUMBERS: Final = _ASKING_NUMBERS | {-32601, -32700}
 # Without one of these words, no success is a failure.
-_SUSPECT: Final = (
-    b"error", b"fail", b"denied", b"exception", b"not found", b"forbidden", b"unauthor", b"timed out", b"timeout",
-    b"refused", b"unavailable", b"invalid", b"status", b'"success"',
-)  # fmt: skip
+_SUSPECT: Final = re.compile(
+    rb'(?<!"is)error|fail|denied|exception|not found|forbidden|unauthor|timed out|timeout|refused|unavailable|invalid'
+    rb'|status|"success"',
+    re.IGNORECASE,
+)
 _LOOK_AGAIN: Final = 0.25
 _LARGE: Final = 100_000
 _LONGEST_KEY: Final = 255
@@ -276,7 +278,7 @@ class Calls:
 
     def _is_fine(self, request: RelayedRequest, frame: bytes, message: Message) -> bool:
         """Whether a success is one. A failure that was plainly sent as one is marked, and never leads to a repeat."""
-        if not self._traffic.options.mark_successes or len(frame) > _LARGE or not _is_suspect(frame):
+        if not self._traffic.options.mark_successes or len(frame) > _LARGE or not _SUSPECT.search(frame):
             return True
         tools = self._traffic.listing.tools
         if not is_own_failure(tools.traits(request.tool), request.arguments, message["result"]):
@@ -387,8 +389,3 @@ class Calls:
 
 def _is_ours(frame: bytes) -> bool:
     return META_KEY.encode() in frame
-
-
-def _is_suspect(frame: bytes) -> bool:
-    text = frame.lower().replace(b'"iserror"', b"")
-    return any(word in text for word in _SUSPECT)

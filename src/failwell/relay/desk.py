@@ -191,6 +191,8 @@ class Desk:
                 self._traffic.tell(frame)
                 return
         self._traffic.forward(request)
+        if request.method == "initialize" and not self._traffic.has_answered:
+            self._life.asked_first(request)
 
     def _too_long_for_server(self, frame: TooLong) -> list[Action]:
         from . import answers

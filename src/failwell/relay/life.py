@@ -29,6 +29,8 @@ _READS: Final = LISTS | {
     "subscriptions/listen",
 }
 _GREETING_TIMEOUT: Final = 60.0
+# The first start may be the one that downloads the server.
+_FIRST_GREETING_TIMEOUT: Final = 120.0
 _DRAIN_TIMEOUT: Final = 10.0
 _GRACE: Final = 2.0
 _MOST_FALLS: Final = 6
@@ -160,6 +162,18 @@ class Life:
         # Who started us has something to ask, and is told why there is no answer.
         if not self._tell_reason(lost):
             self._traffic.after(_GRACE, lambda: self._traffic.out.append(Quit(2)))
+
+    def asked_first(self, request: RelayedRequest) -> None:
+        """The client greets a server that has said nothing so far: one that never answers is told as one."""
+        self._traffic.after(_FIRST_GREETING_TIMEOUT, lambda: self._still_mute(request))
+
+    def _still_mute(self, request: RelayedRequest) -> None:
+        if self._traffic.has_answered or self._traffic.pending.get(request.key) is not request:
+            return
+        del self._traffic.pending[request.key]
+        self._reason = f"{self._traffic.command} has not answered in {_FIRST_GREETING_TIMEOUT:g} seconds"
+        self._traffic.out.append(Note(self._reason, loud=True))
+        self._tell_reason([request])
 
     def _tell_reason(self, lost: list[RelayedRequest]) -> bool:
         """Answer whoever waits for a server that never started; whether there was anybody. With the answer it ends."""

@@ -18,6 +18,8 @@ _TAIL: Final = 300
 _SOME_ID: Final = re.compile(rb'"id"\s*:\s*' + _ID)
 _METHOD: Final = re.compile(rb'"method"\s*:\s*"([\w/.-]{1,100})"')
 
+_LENIENT: Final = json.JSONDecoder(strict=False)
+
 Message = dict[str, Any]
 
 
@@ -25,8 +27,14 @@ def read_frame(frame: bytes) -> Any:
     """The JSON of a frame; None for what is none."""
     try:
         return json.loads(frame)
-    except (ValueError, RecursionError):
+    except RecursionError:
         return None
+    except ValueError:
+        # A byte that is no UTF-8, or a bare tab in a text: others read that, so it is a message.
+        try:
+            return _LENIENT.decode(frame.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            return None
 
 
 def key_of(id: object) -> bytes:

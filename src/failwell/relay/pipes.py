@@ -63,6 +63,8 @@ class Outlet:
     def flush(self) -> None:
         """Write as much as the pipe takes: many frames at once, since each write wakes somebody."""
         waiting = self._waiting
+        if not waiting:
+            return
         try:
             while waiting and not self.is_broken:
                 if len(waiting) == 1:
@@ -115,7 +117,7 @@ class Pipes:
         self._code: int | None = None
         self._ends_at: float | None = None
         self._ends_for = self._ended_for = ""
-        self._has_client = True
+        self._is_ending = False
         self._masks: dict[int, int] = {}
 
     def run(self) -> int:
@@ -176,7 +178,8 @@ class Pipes:
         if due is not None and due <= time.monotonic():
             self._do(self._desk.tick())
         self._flush()
-        self._look_at_ends()
+        if self._ends_at is not None or self._is_ending:
+            self._look_at_ends()
 
     def _flush(self) -> None:
         self._to_server.flush()
@@ -186,8 +189,11 @@ class Pipes:
 
     def _patience(self) -> float | None:
         """For how many milliseconds there is nothing to do but wait."""
-        times = [each for each in (self._desk.wakes_at, self._ends_at) if each is not None]
-        return None if not times else max(0.0, min(times) - time.monotonic()) * 1000 + 0.5
+        due, end = self._desk.wakes_at, self._ends_at
+        if due is None and end is None:
+            return None
+        first = min(each for each in (due, end) if each is not None)
+        return max(0.0, first - time.monotonic()) * 1000 + 0.5
 
     def _look_at_ends(self) -> None:
         if self._ends_at is not None and self._ends_at <= time.monotonic():
@@ -209,8 +215,7 @@ class Pipes:
             data = b""
         if not data:
             self._unwatch(0)
-            self._has_client = False
-            self._do(self._desk.drain())
+            self._end()
             return
         for frame in self._from_client.feed(data):
             if self._witness is not None and isinstance(frame, bytes):
@@ -267,7 +272,11 @@ class Pipes:
             if number == signal.SIGCHLD:
                 self._ended_perhaps()
             else:
-                self._do(self._desk.drain())
+                self._end()
+
+    def _end(self) -> None:
+        self._is_ending = True
+        self._do(self._desk.drain())
 
     def _ended_perhaps(self) -> None:
         child = self._child
