@@ -357,6 +357,34 @@ def test_what_a_server_might_take_is_sent(mode: str, arguments: dict[str, Any], 
     assert bool(table.heard()) is sent
 
 
+@pytest.mark.parametrize(
+    ("schema", "value", "sent"),
+    [
+        ({"type": "boolean"}, 1, True),
+        ({"type": "integer"}, True, True),
+        ({"type": "string", "format": "duration"}, 3600, True),
+        ({"anyOf": [{"type": "integer"}, {"type": "boolean"}]}, "5", True),
+        ({"type": "string"}, None, True),
+        ({"type": "array"}, "[1]", True),
+        ({"enum": ["low", "high"]}, "High", True),
+        ({"enum": ["low", "high"]}, "highest", False),
+        ({"type": "string", "maxLength": 3}, "abc ", True),
+        ({"type": "string", "maxLength": 3}, "abcd", False),
+        ({"type": "string"}, {"a": 1}, False),
+        ({"type": "array"}, 5, False),
+        ({"type": "integer", "minimum": 1}, 0, False),
+    ],
+)
+def test_only_what_is_sure_to_fail_is_refused(schema: dict[str, Any], value: Any, sent: bool) -> None:
+    table = Table(connected=False)
+    listed = {"type": "object", "properties": {"a": schema, "b": {"type": "string", "default": "x"}}, "required": ["b"]}
+    table.client(table.request("list", "tools/list"))
+    table.server({"jsonrpc": "2.0", "id": "list", "result": {"tools": [{"name": "put", "inputSchema": listed}]}})
+    table.heard()
+    table.call(1, "put", {"a": value})
+    assert bool(table.heard()) is sent
+
+
 def test_a_misspelt_tool_is_told_with_the_nearest_one() -> None:
     table = Table()
     table.call(1, "get_invoce", {"invoice_id": "i"})
