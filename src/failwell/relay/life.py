@@ -51,8 +51,8 @@ class Life:
 
     def started(self) -> None:
         """The server's process runs."""
+        self._traffic.is_anew = self._traffic.life is not None
         self._traffic.life = object()
-        self._traffic.is_anew = self._traffic.has_answered
         if self._traffic.is_anew:
             self._calls().renewed()
         session = self._traffic.session
