@@ -1,33 +1,44 @@
 """What `failwell wrap` costs on a call, against the server alone and against other relays: in the same run, in turns.
 
-Real processes and a client that knows nothing but lines of JSON, so that there is nothing to hide behind. The exit code
-is 1 when a bar is missed. Peers are measured where they are installed: FastMCP's proxy always, `mcp-proxy` of PyPI
-where it is on the path or named by MCP_PROXY.
+Real processes and a client that knows nothing but lines of JSON, so that there is nothing to hide behind. Each block of
+a relay is held against the block of the server alone that came just before it, and what is told is the middle of these
+ratios. The peers are installed into environments of their own, under .field; one that cannot be had is left out. The
+exit code is 1 when a bar is missed.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections import deque
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from bench import Report
+from field_servers import NotInstalled, Server
 
 BAR = 1.35
 STARTUP = 0.15
+STARTS = 9
 MEMORY = 60.0
 CALLS = int(os.environ.get("CALLS", "2000"))
+MANY = int(os.environ.get("MANY", "0"))
+"""How many calls more are made for the sake of the memory: 100000 takes some minutes."""
 BLOCK = 100
 DEPTH = 16
+WRAP = "failwell wrap"
+GUARD = "mcp-doctor guard"
+# What takes many times as long is not measured as often.
+SLOW = {"FastMCP's proxy": 5, "mcp-proxy (PyPI)": 10}
 SERVER = """
+import sys
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
@@ -41,7 +52,10 @@ def echo(text: str) -> str:
 def fail(text: str) -> str:
     raise ToolError(f"Thing {text} not found")
 
-server.run()
+if len(sys.argv) > 1:
+    server.run("streamable-http", port=int(sys.argv[1]))
+else:
+    server.run()
 """
 PROXY = """
 import sys
@@ -128,61 +142,128 @@ class Client:
 
 def main() -> int:
     report = Report()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
         server, proxy = Path(folder) / "server.py", Path(folder) / "proxy.py"
         server.write_text(SERVER, "utf-8")
         proxy.write_text(PROXY, "utf-8")
         direct = [sys.executable, str(server)]
-        lanes = {"direct": direct, "failwell wrap": [sys.executable, "-m", "failwell", "wrap", "--", *direct]}
-        lanes["FastMCP's proxy"] = [sys.executable, str(proxy), str(server)]
-        if (other := os.environ.get("MCP_PROXY") or shutil.which("mcp-proxy")) is not None:
-            lanes["mcp-proxy (PyPI)"] = [other, "--", *direct]
+        lanes = {
+            "direct": direct,
+            WRAP: [sys.executable, "-m", "failwell", "wrap", "--", *direct],
+            "FastMCP's proxy": [sys.executable, str(proxy), str(server)],
+            **_peers(direct, running),
+        }
         _startup(report, lanes)
         _calls(report, lanes)
+    print(f"load: {', '.join(f'{each:.1f}' for each in os.getloadavg())} on {os.cpu_count()} cores")
     for line in report.missed:
         print(f"missed: {line}")
     return bool(report.missed)
 
 
+def _peers(direct: list[str], running: ExitStack) -> dict[str, list[str]]:
+    """The relays of others that can be installed."""
+    found = {}
+    here = Path(direct[-1]).parent
+    try:
+        guard = Server("bench-guard", ("mcp-server-lint==0.35.7",), "mcp-doctor").command_line(here)
+        found[GUARD] = [*guard, "guard", "--", *direct]
+    except NotInstalled as problem:
+        print(f"{GUARD} is left out: {problem}")
+    try:
+        proxy = Server("bench-proxy", ("mcp-proxy==0.13.0",), "mcp-proxy").command_line(here)
+        # It stands between stdio and HTTP, never between two on stdio.
+        found["mcp-proxy (PyPI)"] = [*proxy, "--transport", "streamablehttp", _served(direct, running)]
+    except NotInstalled as problem:
+        print(f"mcp-proxy is left out: {problem}")
+    return found
+
+
+def _served(direct: list[str], running: ExitStack) -> str:
+    """The address of the same server over HTTP."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    process = subprocess.Popen([*direct, str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    running.callback(process.wait)
+    running.callback(process.terminate)
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            break
+        except OSError:
+            time.sleep(0.1)
+    return f"http://127.0.0.1:{port}/mcp"
+
+
 def _startup(report: Report, lanes: dict[str, list[str]]) -> None:
     """How much later the first answer comes, by the fastest of several starts in turns."""
-    times: dict[str, list[float]] = {name: [] for name in ("direct", "failwell wrap")}
-    for _ in range(5):
+    names = [name for name in lanes if not name.startswith("mcp-proxy")]
+    times: dict[str, list[float]] = {name: [] for name in names}
+    for _ in range(STARTS):
         for name, found in times.items():
             client = Client(lanes[name])
             found.append(client.startup)
             client.close()
-    added = min(times["failwell wrap"]) - min(times["direct"])
-    told = report.bar("failwell wrap: seconds that a start takes longer", added, STARTUP)
-    report.table("A start", ["", "seconds"], [["direct", f"{min(times['direct']):.2f}"], ["the relay adds", told]])
+    rows = [["direct", f"{min(times['direct']):.2f}", ""]]
+    for name in names[1:]:
+        added = min(times[name]) - min(times["direct"])
+        limit = STARTUP if name == WRAP else 1e9
+        rows.append([name, f"{min(times[name]):.2f}", report.bar(f"{name}: seconds that a start adds", added, limit)])
+    report.table(f"A start, the fastest of {STARTS}", ["", "seconds", "added"], rows)
 
 
 def _calls(report: Report, lanes: dict[str, list[str]]) -> None:
     clients = {name: Client(command) for name, command in lanes.items()}
     try:
         for tool in ("echo", "fail"):
-            times: dict[str, list[float]] = {name: [] for name in clients}
-            deep: dict[str, list[float]] = {name: [] for name in clients}
-            for client in clients.values():
-                client.block(tool, BLOCK)
-            for _ in range(CALLS // BLOCK):
-                for name, client in clients.items():
-                    times[name] += client.block(tool, BLOCK)
-                    deep[name].append(client.deep(tool, BLOCK))
-            base, base_deep = statistics.median(times["direct"]), statistics.median(deep["direct"])
-            rows = []
-            for name in clients:
-                middle, together = statistics.median(times[name]), statistics.median(deep[name])
-                limit = BAR if name == "failwell wrap" else 1e9
-                told = report.bar(f"{name}, {tool}: times of direct", middle / base, limit)
-                rows.append([name, f"{middle * 1000:.3f}", told, f"{together / base_deep:.2f}"])
-            columns = [tool, "ms, the middle call", "times of direct", f"with {DEPTH} under way"]
-            report.table(f"{CALLS} calls of {tool}, in turns", columns, rows)
-        told = report.bar("failwell wrap: megabytes", clients["failwell wrap"].memory, MEMORY)
-        report.table("Memory of the relay after all that", ["", "MB"], [["failwell wrap", told]])
+            _blocks(report, clients, tool)
+        relay = clients[WRAP]
+        before = relay.memory
+        for _ in range(MANY // BLOCK):
+            relay.deep("echo", BLOCK)
+        told = report.bar(f"{WRAP}: megabytes", relay.memory, MEMORY)
+        rows = [[f"after {4 * CALLS} calls", f"{before:.1f}"], [f"after {MANY} more", told]]
+        report.table("Memory of the relay", ["", "MB"], rows)
     finally:
         for client in clients.values():
             client.close()
+
+
+def _blocks(report: Report, clients: dict[str, Client], tool: str) -> None:
+    for client in clients.values():
+        client.block(tool, BLOCK)
+    middle: dict[str, list[float]] = {name: [] for name in clients}
+    one: dict[str, list[float]] = {name: [] for name in clients}
+    many: dict[str, list[float]] = {name: [] for name in clients}
+    for number in range(CALLS // BLOCK):
+        for name, client in clients.items():
+            if number % SLOW.get(name, 1):
+                continue
+            # Just before each relay the server alone: what else the machine does meets both.
+            alone = clients["direct"]
+            direct, deep = statistics.median(alone.block(tool, BLOCK)), alone.deep(tool, BLOCK)
+            times = statistics.median(client.block(tool, BLOCK))
+            middle[name].append(times)
+            one[name].append(times / direct)
+            many[name].append(client.deep(tool, BLOCK) / deep)
+    rows = []
+    for name in clients:
+        limit = BAR if name == WRAP else 1e9
+        rows.append(
+            [
+                name,
+                f"{statistics.median(middle[name]) * 1000:.3f}",
+                report.bar(f"{name}, {tool}: times of direct", statistics.median(one[name]), limit),
+                report.bar(f"{name}, {tool}, {DEPTH} under way", statistics.median(many[name]), limit),
+            ]
+        )
+    columns = [tool, "ms, the middle call", "times of direct", f"with {DEPTH} under way"]
+    report.table(f"{CALLS} calls of {tool}, in turns", columns, rows)
+    if GUARD in clients:
+        for kind, found in (("one", one), (str(DEPTH), many)):
+            mine, theirs = statistics.median(found[WRAP]), statistics.median(found[GUARD])
+            report.bar(f"{WRAP}, {tool}, {kind} under way, against {GUARD}", mine / theirs, 1.0)
 
 
 if __name__ == "__main__":

@@ -33,8 +33,9 @@ def test_an_agent_gets_through_with_failwell_and_not_without(shown: str) -> None
         "2. An argument with a typo",
         "3. A step that was left out",
         "4. A database that is busy",
+        "5. A server that you did not write, which dies in the middle of a call",
     ]
-    for plain, ours in zip(cases[1::3], cases[2::3], strict=True):
+    for plain, ours in zip(cases[1:12:3], cases[2:12:3], strict=True):
         assert plain.startswith("   without Failwell, the agent reads\n")
         assert "once more, and reads\n      the same\n   and gives up." in plain
         assert ours.startswith("   with Failwell, the agent reads\n")
@@ -62,6 +63,30 @@ def test_the_payment_is_told_whole(shown: str) -> None:
       whether it was.
    and calls get_invoice {"id": "inv_1"}, reads 'inv_1: paid', and knows.
    In the shop's books: 1 payment.""",
+    ]
+
+
+def test_a_server_of_somebody_else_is_shown_as_it_is_and_wrapped(shown: str) -> None:
+    assert shown.split("\n\n")[16:18] == [
+        """\
+   as it is
+   the agent calls send_reminder {"customer": "ada"}, and reads
+      nothing: the server is gone, and its tools are too
+   the agent calls list_reminders {"customer": "ada"}, and reads
+      nothing: the server is gone, and its tools are too
+   Reminders that were really sent: 1.""",
+        """\
+   behind failwell wrap
+   the agent calls send_reminder {"customer": "ada"}, and reads
+      send_reminder failed part-way (the server stopped with exit code 137:
+      Error: out of memory; what it had open, such as a login or a browser, is
+      gone), so it may have been done already. Next: call list_reminders with
+      {"customer":"ada"} to see whether it was.
+   the agent calls list_reminders {"customer": "ada"}, and reads
+      reminders sent to ada: 1
+      The server was started anew before this answer; what it had open, such as
+      a login or a browser, is gone.
+   Reminders that were really sent: 1.""",
     ]
 
 

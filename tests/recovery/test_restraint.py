@@ -178,4 +178,4 @@ def test_what_the_text_says_may_be_called_again_is_not_refused_when_its_time_has
             loops.failed("get", {}, error, 0)
         assert loops.refuses("get", {}, first - 0.1) is not None
         assert loops.refuses("get", {}, first) is None
-        assert ("will not be made again" in sharper(error, 2)) == (error is not harmless)
+        assert ("will not be made again" in sharper(error, 2, fw.Policy())) == (error is not harmless)

@@ -57,6 +57,24 @@ def test_a_record_follows_no_link_and_a_broken_one_is_named(
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
+def test_a_record_masks_by_names_and_overwrites_only_records(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, other = tmp_path / "log.jsonl", tmp_path / "letter.txt"
+    for _ in range(2):
+        kept = record.Record(str(file), lambda: 1.0)
+        kept("client", frame({"method": "tools/call", "params": {"arguments": {"password": "hunter2secret"}}}))
+        kept.close()
+        (row,) = file.read_text("utf-8").splitlines()[1:]
+        assert json.loads(row)["frame"]["params"] == {"arguments": {"password": "[redacted]"}}
+    other.write_text("Dear Ann\n", "utf-8")
+    other.chmod(0o644)
+    assert main(["wrap", "--record", str(other), "--", "true"]) == 2
+    assert "no record of ours" in capsys.readouterr().err
+    assert main(["wrap", "--state", str(other), "--", "true"]) == 2
+    assert (other.read_text("utf-8"), oct(other.stat().st_mode & 0o777)) == ("Dear Ann\n", "0o644")
+
+
 def test_faults_on_purpose_are_met_as_real_ones_are(tmp_path: Path) -> None:
     faults = ["pay_invoice=crash@after", "get_invoice=text:Error: 503 Service Unavailable", "say=twice"]
     options = [part for fault in faults for part in ("--inject", fault)]

@@ -11,13 +11,21 @@ from desk_table import TOOLS, Table, frame, result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from failwell.formats import META_KEY
-from failwell.relay import Death
+from failwell.formats import META_KEY, keys
+from failwell.relay import Death, Quit
 
 
 def error_of(told: dict[str, Any]) -> dict[str, Any]:
     error: dict[str, Any] = told["result"]["_meta"][META_KEY]
     return error
+
+
+def anew(answer: dict[str, Any]) -> dict[str, Any]:
+    """The same answer, with what the first one of a new server says beside it."""
+    note = "The server was started anew before this answer; what it had open, such as a login or a browser, is gone."
+    told = answer["result"]
+    said = [*told["content"], {"type": "text", "text": note}]
+    return {**answer, "result": {**told, "content": said, "_meta": {keys.RESTARTED: True}}}
 
 
 @pytest.mark.parametrize("modern", [False, True])
@@ -60,11 +68,11 @@ def test_a_write_of_which_no_byte_was_written_is_made_by_the_next_server() -> No
     (again,) = table.heard()
     assert (again["method"], again["params"]) == ("tools/call", {"name": "pay", "arguments": {"invoice_id": "inv_1"}})
     table.server(result(again["id"], "paid"))
-    assert table.told() == [result(5, "paid")]
+    assert table.told() == [anew(result(5, "paid"))]
 
 
 def test_a_read_is_made_again_and_its_answer_is_byte_identical_but_for_the_id() -> None:
-    table = Table()
+    table = Table(mark_successes=False)
     table.call(5, "get_invoice", {"invoice_id": "inv_1"})
     table.died()
     table.passes(0)
@@ -176,8 +184,45 @@ def test_the_first_failure_of_a_new_server_says_that_it_is_new() -> None:
         table.call(id, "get_invoice", {"invoice_id": "i"})
         table.server(result(id, "Not logged in", is_error=True))
     first, second = (told["result"]["content"][0]["text"] for told in table.told())
-    assert "The server was started anew before this call; what it had open" in first
+    assert "The server was started anew before this answer; what it had open" in first
     assert "anew" not in second
+
+
+@pytest.mark.parametrize("size", [1, 100_000])
+def test_the_first_success_of_a_new_server_says_that_it_is_new_and_no_other(size: int) -> None:
+    table = Table()
+    table.died()
+    table.passes(0)
+    table.revive()
+    for id in (1, 2):
+        table.call(id, "get_invoice", {"invoice_id": "i"})
+        table.server(frame(result(id, "x" * size)))
+    first, second = table.frames
+    assert json.loads(first) == anew(result(1, "x" * size))
+    assert second == frame(result(2, "x" * size))
+
+
+def test_a_server_that_the_relay_had_to_end_is_not_said_to_have_been_killed_by_somebody() -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.do(table.desk.died(Death(-9, ended_for="its stdout closed, so the relay ended it")))
+    assert "(the server stopped with its stdout closed, so the relay ended it; what" in table.frames[0].decode()
+
+
+def test_who_ends_the_relay_twice_gets_what_is_under_way_told_as_it_is() -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.client(table.request(2, "resources/read", {"uri": "a:b"}))
+    table.do(table.desk.drain())
+    assert (table.told(), table.quit) == ([], None)
+    table.call(3, "pay", {"invoice_id": "j"})
+    table.do(table.desk.drain())
+    late, lost, other = table.told()
+    assert [each["id"] for each in (late, lost, other)] == [3, 1, 2]
+    assert [error_of(each)["effect"] for each in (late, lost)] == ["none", "unknown"]
+    assert lost["result"]["content"][0]["text"].startswith("pay failed part-way (the relay was told to end before")
+    assert other["error"]["message"] == "The relay was told to end."
+    assert table.quit is not None
 
 
 def test_calls_wait_for_the_server_and_are_told_why_it_does_not_come() -> None:
@@ -234,7 +279,34 @@ def test_a_server_that_never_starts_says_why_in_one_line(death: Death, line: str
     table.do(table.desk.died(death))
     assert table.told() == [{"jsonrpc": "2.0", "id": 0, "error": {"code": -32603, "message": line}}]
     assert table.quit is not None
-    assert tuple(table.quit) == (2, line)
+    assert (table.quit.code, [note.line for note in table.notes]) == (2, [line])
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_client_that_asks_after_the_server_has_failed_to_start_is_told_why(asked: bool) -> None:
+    table = Table(connected=False)
+    table.do(table.desk.died(Death(None, problem="there is no nodejs")))
+    assert table.quit is None
+    if asked:
+        table.client(table.request(0, "initialize", {"protocolVersion": "2025-11-25"}))
+        (told,) = table.told()
+        assert told["error"]["message"] == "cannot start pay-server: there is no nodejs"
+    else:
+        table.do(table.desk.drain())
+    assert table.quit is not None
+    assert table.quit.code == 2
+    assert len(table.notes) == 1
+
+
+def test_a_server_that_answers_nothing_at_all_is_told_in_the_end() -> None:
+    table = Table(connected=False)
+    table.client(table.request(0, "initialize", {"protocolVersion": "2025-11-25"}))
+    table.passes(119)
+    assert (table.told(), table.quit) == ([], None)
+    table.passes(1)
+    line = "pay-server has not answered in 120 seconds"
+    assert table.told() == [{"jsonrpc": "2.0", "id": 0, "error": {"code": -32603, "message": line}}]
+    assert ([note.line for note in table.notes], table.quit) == ([line], Quit(2))
 
 
 def test_what_a_dead_server_asked_is_taken_back_and_never_reaches_the_next_one() -> None:

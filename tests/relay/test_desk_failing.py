@@ -9,6 +9,7 @@ import pytest
 from desk_table import TOOLS, Table, frame, result
 
 from failwell.formats import META_KEY, keys
+from failwell.relay import calls
 
 
 def failing(text: str, *, tool: str = "get_invoice", **options: Any) -> tuple[Table, dict[str, Any]]:
@@ -34,6 +35,82 @@ def test_words_become_words_that_say_what_to_do() -> None:
     assert (error["code"], error["standing"], error["tool"]) == ("NOT_FOUND", "quoted", "get_invoice")
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "No changes staged for commit. Use git_add to stage changes first.",
+            "No changes staged for commit. Use git_add to stage changes first.",
+        ),
+        (
+            "No changes found. 3 files.",
+            "No changes found. 3 files. Look for another one; the same call will fail again.",
+        ),
+    ],
+)
+def test_the_servers_own_advice_is_not_contradicted(text: str, words: str) -> None:
+    _, answer = failing(text, tool="get_invoice")
+    assert answer["content"][0]["text"] == words
+
+
+def test_words_that_nobody_can_place_do_not_shut_a_tool() -> None:
+    table = Table(validate="off")
+    for id in range(8):
+        table.call(id, "odd", {"n": id})
+        table.server(result(id, f"something odd about {chr(97 + id)}", is_error=True))
+    assert len(table.heard()) == 8
+
+
+def deep(levels: int) -> bytes:
+    return b"[" * levels + b"]" * levels
+
+
+@pytest.mark.parametrize("levels", [50, 500, 5_000])
+@pytest.mark.parametrize(
+    "form",
+    [b'"result":{"content":[],"isError":true,"structuredContent":%s}', b'"error":{"code":1,"message":"x","data":%s}'],
+)
+def test_a_failure_however_deep_is_answered_once_and_the_relay_lives(levels: int, form: bytes) -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.server(b'{"jsonrpc":"2.0","id":1,' + form % deep(levels) + b"}\n")
+    (told,) = table.told()
+    assert (told["id"], told["result"]["isError"], told["result"]["_meta"][META_KEY]["effect"]) == (1, True, "unknown")
+    table.call(2, "pay", {"invoice_id": "j"})
+    table.server(result(2, "paid"))
+    assert table.told() == [result(2, "paid")]
+
+
+@pytest.mark.parametrize("levels", [300, 600, 5_000])
+def test_a_success_however_deep_passes_and_so_does_a_request(levels: int) -> None:
+    table = Table(validate="off")
+    table.call(1, "pay", {"invoice_id": "i"})
+    answer = b'{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":' + deep(levels) + b"}}\n"
+    table.server(answer)
+    assert table.frames == [answer]
+    table.heard()
+    asked = (
+        b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"pay","arguments":{"a":'
+        + deep(levels)
+        + b"}}}\n"
+    )
+    table.client(asked)
+    assert [each.frame for each in table.sent] == [asked]
+    table.frames.clear()
+    table.died()
+    assert table.told()[0]["id"] == 2
+
+
+def test_a_large_failure_is_read_at_its_ends_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = calls.read
+    sizes: list[int] = []
+    monkeypatch.setattr(calls, "read", lambda message: (sizes.append(len(json.dumps(message))), read(message))[1])
+    _, answer = failing("Error: boom " + "x" * 3_000_000)
+    assert max(sizes) < 20_000
+    assert len(json.dumps(answer)) < 60_000
+    assert answer["_meta"][keys.ORIGINAL]["cut"] > 3_000_000
+
+
 def test_without_the_original_there_is_none() -> None:
     _, answer = failing("Invoice inv_1 not found", keep_original=False)
     assert list(answer["_meta"]) == [META_KEY]
@@ -44,6 +121,20 @@ def test_an_original_with_a_secret_is_guarded_and_says_so() -> None:
     kept = answer["_meta"][keys.ORIGINAL]
     assert kept["redacted"] is True
     assert "hunter2secret" not in json.dumps(answer)
+
+
+@pytest.mark.parametrize(
+    "data", [{"password": "hunter2secret", "user": "bob"}, [{"name": "api_key", "value": "hunter2secret"}]]
+)
+def test_a_secret_under_its_name_is_guarded_wherever_the_answer_goes(data: Any) -> None:
+    table = Table()
+    table.call(9, "get_invoice", {"invoice_id": "i"})
+    sent = result(9, "Login failed", is_error=True)
+    sent["result"]["structuredContent"] = data
+    table.server(sent)
+    (told,) = table.told()
+    assert "hunter2secret" not in json.dumps(told)
+    assert told["result"]["_meta"][keys.ORIGINAL]["redacted"] is True
 
 
 def test_a_huge_original_is_not_sent_twice() -> None:
@@ -154,8 +245,11 @@ def test_wrong_arguments_get_the_words_of_the_tools_own_schema() -> None:
 
 def test_a_plain_failure_sent_as_a_success_is_marked_and_stays_whole() -> None:
     table = Table()
-    table.call(1, "get_invoice", {"invoice_id": "i"})
-    sent = {"content": [{"type": "text", "text": "Error: connect ECONNREFUSED 127.0.0.1:6379"}], "vendor": 1}
+    table.call(1, "get_invoice", {"invoice_id": "inv_7"})
+    sent = {
+        "content": [{"type": "text", "text": "Error: cannot load inv_7: connect ECONNREFUSED 127.0.0.1:6379"}],
+        "vendor": 1,
+    }
     table.server({"jsonrpc": "2.0", "id": 1, "result": sent})
     (told,) = table.told()
     answer = told["result"]
@@ -188,6 +282,11 @@ def test_a_marked_success_of_a_write_may_have_been_done_and_stops_no_later_call(
         "The function raises ValueError: bad input when x is None.",
         '{"errors": [], "data": 1}',
         "User 7 not found",
+        # Of a tool that reads these may be what was read.
+        "Error: connect ECONNREFUSED 127.0.0.1:5432",
+        "404 Not Found",
+        '{"status": "failed", "error": {"code": 500, "message": "boom"}}',
+        "# Error: connect ECONNREFUSED\n\nThis error means that nothing listens.",
     ],
 )
 def test_an_answer_that_speaks_of_errors_passes_as_it_came(text: str) -> None:
@@ -197,9 +296,32 @@ def test_an_answer_that_speaks_of_errors_passes_as_it_came(text: str) -> None:
     assert table.frames == [frame(result(1, text))]
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "text", "is_marked"),
+    [
+        ("send_mail", {}, "Error: connect ECONNREFUSED 127.0.0.1:25", True),
+        ("send_mail", {}, '{"success": false, "error": "mailbox is full"}', True),
+        ("weather", {"city": "Lyon"}, "Error executing tool weather: HTTP 503 Service Unavailable", True),
+        ("weather", {"city": "Lyon"}, "Error: no data for Lyon: Request failed with status code 500", True),
+        ("weather", {"city": "Lyon"}, "Error: Request failed with status code 500", False),
+        ("search", {"query": "ECONNREFUSED"}, "Error: connect ECONNREFUSED 10.0.0.1:80", False),
+        ("translate", {"text": "Fehler"}, "Error: connection refused", False),
+        ("sentry", {}, "Error: connect ETIMEDOUT 10.0.0.1:443 (seen 34 times in production since Monday)", False),
+        ("send_mail", {}, "Error: connect ECONNREFUSED 127.0.0.1:25\n" * 8, False),
+    ],
+)
+def test_only_a_failure_of_the_tool_itself_is_marked(
+    tool: str, arguments: dict[str, Any], text: str, is_marked: bool
+) -> None:
+    table = Table(validate="off")
+    table.call(1, tool, arguments)
+    table.server(frame(result(1, text)))
+    assert (json.loads(table.frames[0])["result"]["isError"], len(table.frames)) == (is_marked, 1)
+
+
 def test_with_strict_success_a_success_is_one() -> None:
     table = Table(mark_successes=False)
-    table.call(1, "get_invoice", {"invoice_id": "i"})
+    table.call(1, "pay", {"invoice_id": "i"})
     sent = frame(result(1, "Error: connect ECONNREFUSED 127.0.0.1:6379"))
     table.server(sent)
     assert table.frames == [sent]
@@ -232,6 +354,34 @@ def test_arguments_that_the_schema_refuses_never_reach_the_server() -> None:
 def test_what_a_server_might_take_is_sent(mode: str, arguments: dict[str, Any], sent: bool) -> None:
     table = Table(validate=mode)
     table.call(1, "pay", arguments)
+    assert bool(table.heard()) is sent
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "sent"),
+    [
+        ({"type": "boolean"}, 1, True),
+        ({"type": "integer"}, True, True),
+        ({"type": "string", "format": "duration"}, 3600, True),
+        ({"anyOf": [{"type": "integer"}, {"type": "boolean"}]}, "5", True),
+        ({"type": "string"}, None, True),
+        ({"type": "array"}, "[1]", True),
+        ({"enum": ["low", "high"]}, "High", True),
+        ({"enum": ["low", "high"]}, "highest", False),
+        ({"type": "string", "maxLength": 3}, "abc ", True),
+        ({"type": "string", "maxLength": 3}, "abcd", False),
+        ({"type": "string"}, {"a": 1}, False),
+        ({"type": "array"}, 5, False),
+        ({"type": "integer", "minimum": 1}, 0, False),
+    ],
+)
+def test_only_what_is_sure_to_fail_is_refused(schema: dict[str, Any], value: Any, sent: bool) -> None:
+    table = Table(connected=False)
+    listed = {"type": "object", "properties": {"a": schema, "b": {"type": "string", "default": "x"}}, "required": ["b"]}
+    table.client(table.request("list", "tools/list"))
+    table.server({"jsonrpc": "2.0", "id": "list", "result": {"tools": [{"name": "put", "inputSchema": listed}]}})
+    table.heard()
+    table.call(1, "put", {"a": value})
     assert bool(table.heard()) is sent
 
 
@@ -302,6 +452,7 @@ def test_a_read_that_fails_in_a_passing_way_is_made_again() -> None:
         ({"trusted": False}, "get_invoice", False),
         ({"trusted": False, "reads": ("get_*",)}, "get_invoice", True),
         ({"reads": ("pay",)}, "pay", True),
+        ({"reads": ("p*",)}, "pay", False),
     ],
 )
 def test_who_says_that_a_tool_only_reads(options: dict[str, Any], tool: str, made_again: bool) -> None:
@@ -336,13 +487,35 @@ def test_a_cancellation_names_the_repeat_by_the_id_that_the_server_knows() -> No
 
 def test_the_same_call_that_fails_the_same_way_is_stopped() -> None:
     table = Table()
-    for id in (1, 2, 3):
+    texts = []
+    for id in (1, 2, 3, 4):
         table.call(id, "get_invoice", {"invoice_id": "nope"})
         for message in table.heard():
             table.server(result(message["id"], "Invoice nope not found", is_error=True))
-    texts = [told["result"]["content"][0]["text"] for told in table.told()]
-    assert texts[2].startswith("Not called: the same call failed twice in the same way.")
-    assert table.heard() == []
+        texts.append(table.told()[0]["result"]["content"][0]["text"])
+    assert texts == [
+        "Invoice nope not found. Look for another one; the same call will fail again.",
+        "Invoice nope not found. The same call has now failed twice in the same way. Use another one, or look for it first.",
+        "Invoice nope not found. The same call has now failed 3 times in the same way and will not be made again for 10 "
+        "seconds. Use another one, or look for it first.",
+        "Not called for 10 seconds: the same call failed 3 times in the same way. Invoice nope not found. Use another one, "
+        "or look for it first.",
+    ]
+    # What the user has done meanwhile is not seen here.
+    table.passes(10)
+    table.call(5, "get_invoice", {"invoice_id": "nope"})
+    assert [each["id"] for each in table.heard()] == [5]
+
+
+def test_what_was_not_called_again_is_not_said_to_have_failed_part_way_itself() -> None:
+    table = Table(validate="off")
+    for id in (1, 2, 3, 4):
+        table.call(id, "pay", {})
+        for message in table.heard():
+            table.server(result(message["id"], "2 tests failed", is_error=True))
+    assert table.told()[3]["result"]["content"][0]["text"].startswith(
+        "pay failed part-way (2 tests failed; it failed 3 times like that, and was not called this time), so it may have"
+    )
 
 
 def test_a_hanging_call_is_cancelled_and_answered_and_progress_extends_it() -> None:
@@ -377,6 +550,21 @@ def test_a_server_that_is_frozen_is_started_anew_and_one_that_is_busy_is_not() -
             table.server({"jsonrpc": "2.0", "id": knock["id"], "result": {}})
         table.passes(10)
     assert table.stops == 1
+
+
+def test_a_write_of_a_tool_that_is_left_alone_is_not_to_be_made_again_later() -> None:
+    table = Table()
+    for id in range(6):
+        table.call(id, "pay", {"invoice_id": f"inv_{id % 5}"})
+        for message in table.heard():
+            table.server(result(message["id"], "503 Service Unavailable", is_error=True))
+    *_, last = table.told()
+    assert last["result"]["content"][0]["text"] == (
+        "pay failed part-way (503 Service Unavailable; pay failed 5 times in a row, and was not called this time), so it "
+        'may have been done already. Next: call get_invoice with {"invoice_id":"inv_0"} to see whether it was.'
+    )
+    error = last["result"]["_meta"][META_KEY]
+    assert (error["effect"], error["retryable"], "retry_after" in error) == ("unknown", False, False)
 
 
 def test_a_tool_that_fails_again_and_again_is_left_alone_until_its_server_is_another_one() -> None:

@@ -193,6 +193,53 @@ def test_a_cancelled_write_that_ends_in_a_protocol_error_is_not_made_again_by_it
     assert table.told()[-1]["result"]["_meta"][META_KEY]["effect"] == "unknown"
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"error": {"code": -32601, "message": "Method not found"}},
+        {"error": {"code": -32700, "message": "Parse error"}},
+        {"result": {"task": {"taskId": "t"}}},
+        {"result": {"resultType": "task", "taskId": "t"}},
+        {"result": {"resultType": "of a later day"}},
+    ],
+)
+def test_what_does_not_say_that_nothing_was_done_keeps_the_key(answer: dict[str, Any]) -> None:
+    table = Table(keys=state.AnswersInMemory())
+    for id in (1, 2):
+        table.call(id, "pay", {"invoice_id": "i"}, meta=KEY)
+        table.server({"jsonrpc": "2.0", "id": id, **answer})
+    assert len(table.heard()) == 1
+    assert [each["id"] for each in table.told()] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "answer", [{"error": {"code": -32042, "message": "Log in"}}, {"result": {"resultType": "input_required"}}]
+)
+def test_a_question_to_the_user_gives_the_key_back(answer: dict[str, Any]) -> None:
+    table = Table(keys=state.AnswersInMemory())
+    for id in (1, 2):
+        table.call(id, "pay", {"invoice_id": "i"}, meta=KEY)
+        table.server({"jsonrpc": "2.0", "id": id, **answer})
+    assert len(table.heard()) == 2
+
+
+@pytest.mark.parametrize("key", ["", "k" * 256, 5, None, ["k"], True])
+def test_what_is_no_key_is_refused_and_nothing_is_done(key: Any) -> None:
+    table = Table(keys=state.AnswersInMemory())
+    table.call(1, "pay", {"invoice_id": "i"}, meta={keys.IDEMPOTENCY_KEY: key})
+    (told,) = table.told()
+    error = told["result"]["_meta"][META_KEY]
+    assert (error["code"], error["effect"], table.heard()) == ("INVALID_PARAMS", "none", [])
+
+
+def test_a_read_has_no_use_for_a_key() -> None:
+    table = Table(keys=state.AnswersInMemory())
+    for id, tool in ((1, "get_invoice"), (2, "get_invoice"), (3, "pay")):
+        table.call(id, tool, {"invoice_id": "i"}, meta=KEY)
+        table.server(result(id, "ok"))
+    assert len(table.heard()) == 3
+
+
 def test_an_answer_that_is_too_large_is_told_as_done(store: Any) -> None:
     table = Table(keys=store)
     table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)

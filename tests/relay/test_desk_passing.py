@@ -9,6 +9,7 @@ from desk_table import TOOLS, Table, frame, result
 from hypothesis import given
 from hypothesis import strategies as st
 
+from failwell.formats import META_KEY
 from failwell.relay import Lines, TooLong
 
 JSON = st.recursive(
@@ -165,12 +166,24 @@ def test_two_requests_under_one_id_are_both_answered() -> None:
 
 def test_noise_on_stdout_is_kept_out_and_named_once() -> None:
     table = Table()
-    for line in (b"Server listening on stdio\n", b"{not json\n", b'"text"\n', b"\n", b"{}\n"):
+    for line in (b"Server listening on stdio\n", b"{not json\n", b'"text"\n', b"\n", b"{}\n", b"[1,2]\n", b"[]\n"):
         table.server(line)
     assert table.frames == []
     assert [note.line for note in table.notes] == [
         "pay-server writes to stdout what is no message: Server listening on stdio"
     ]
+
+
+@pytest.mark.parametrize("sign", [b"\xff", b"\x00", b"\t"])
+def test_an_answer_with_a_sign_that_should_not_be_there_is_an_answer(sign: bytes) -> None:
+    table = Table()
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    answer = frame(result(1, "paid?")).replace(b"?", sign)
+    table.server(answer)
+    assert table.frames == [answer]
+    table.call(2, "get_invoice", {"invoice_id": "j"})
+    table.server(frame(result(2, "No invoice j?", is_error=True)).replace(b"?", sign))
+    assert json.loads(table.frames[1])["result"]["_meta"][META_KEY]["code"] == "NOT_FOUND"
 
 
 def test_answers_that_nobody_asked_for_are_kept_out() -> None:

@@ -131,7 +131,7 @@ def test_a_server_that_never_starts_says_why_and_ends_with_two(tmp_path: Path, c
         code, errors = server.close()
     assert code == 2
     assert line in errors.splitlines()[-1]
-    assert answer is None or answer["error"]["message"] in errors
+    assert answer["error"]["message"] in errors
 
 
 def test_what_comes_through_a_shell_pipe_is_answered(tmp_path: Path) -> None:

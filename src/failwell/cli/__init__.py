@@ -12,7 +12,6 @@ from typing import NoReturn
 
 from failwell import __version__
 from failwell.packages import MissingPackage
-from failwell.schema import nearest
 
 from .io import Stop
 
@@ -58,6 +57,8 @@ def _check_command(given: Sequence[str], commands: Collection[str]) -> None:
     named = next((each for each in given if not each.startswith("-")), None)
     if named is None or named in commands:
         return
+    from failwell.schema import nearest
+
     meant = nearest(named, commands)
     hint = f"did you mean: failwell {meant}" if meant else f"there are {', '.join(commands)}"
     raise Stop(f"there is no command {named!r}; {hint}")

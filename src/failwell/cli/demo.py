@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from .demo_live import Obstacle, Trial
+    from .demo_wrap import Foreign
 
 WIDEST: Final = 100
 PIPED: Final = 80
 WITHOUT, WITH = ("without Failwell", "red"), ("with Failwell", "green")
+AS_IT_IS, WRAPPED = ("as it is", "red"), ("behind failwell wrap", "green")
 WHY: Final = (
     "When a tool fails, an agent has only the text of the error to go by. Here it meets four failures twice: as the "
     "MCP SDK sends them, and with one line in the same server: failwell.server.install(server)."
@@ -30,8 +32,9 @@ HONEST: Final = (
     "and where the error says nothing, it tries once more and then gives up."
 )
 NEXT: Final = (
-    "Next: put the one line into your server (README, 'If you write a server'); `failwell example` lists five servers "
-    "to try; `failwell explain` says what an error means that you paste."
+    "Next: put the one line into your server (README, 'If you write a server'), or wrap one that you run "
+    "(`failwell wrap -- CMD`); `failwell example` lists five servers to try; `failwell explain` says what an error "
+    "means that you paste."
 )
 
 
@@ -103,6 +106,7 @@ def run(options: Namespace) -> int:
     page.put("Starting the two servers takes some seconds ...", style="dim")
     import anyio
 
+    from . import demo_wrap
     from .demo_live import compare
 
     runs: list[tuple[Obstacle, Trial, Trial]] = []
@@ -117,10 +121,11 @@ def run(options: Namespace) -> int:
             gone.append(problem)
         return not gone
 
-    with interruptible():
+    with interruptible(), demo_wrap.both() as foreign:
         anyio.run(compare, show)
-    if gone:
-        raise gone[0]
+        if gone:
+            raise gone[0]
+        _show_wrapped(page, len(runs) + 1, foreign)
     obstacles, *columns = zip(*runs, strict=True)
     for (label, style), column in zip((WITHOUT, WITH), columns, strict=True):
         through = sum(run.through for run in column)
@@ -142,6 +147,20 @@ def _show(page: Page, number: int, obstacle: Obstacle, both: Sequence[Trial]) ->
         if obstacle.thing:
             made = f"{run.made or 'no'} {obstacle.thing}{'s' * (run.made > 1)}"
             page.put(f"In the shop's books: {made}.", indent=3, style=f"bold {style}", after="")
+        page.put("", after="")
+
+
+def _show_wrapped(page: Page, number: int, both: Sequence[Foreign]) -> None:
+    from .demo_wrap import TITLE, met
+
+    page.put(f"{number}. {TITLE}", style="bold cyan")
+    for (label, style), server in zip((AS_IT_IS, WRAPPED), both, strict=True):
+        page.put(label, indent=3, style=style, after="")
+        for call, texts in met(server):
+            page.put(f"the agent calls {call}, and reads", indent=3, after="")
+            for text in texts or ["nothing: the server is gone, and its tools are too"]:
+                page.put(text, indent=6, after="")
+        page.put(f"Reminders that were really sent: {server.count}.", indent=3, style=f"bold {style}", after="")
         page.put("", after="")
 
 

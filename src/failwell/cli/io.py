@@ -10,9 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from failwell.formats import FORMATS, is_prose
-from failwell.guards import visible
-
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
@@ -32,11 +29,15 @@ class Stop(Exception):
 
 def in_line(text: str) -> str:
     """`text` on one line, with nothing in it that a terminal would act on."""
+    from failwell.guards import visible
+
     return " ".join(visible(text).split())
 
 
 def not_an_error(format: str | None, remedy: str) -> Stop:
     """What to say of input that holds no error."""
+    from failwell.formats import is_prose
+
     if is_prose(format):
         return Stop("there is no text to read", code=1)
     if format is not None:
@@ -51,6 +52,8 @@ def speaks_unicode() -> bool:
 
 def as_written(wire: Any, format: str) -> str:
     """A wire value as it is printed: with references instead of characters the output cannot take."""
+    from failwell.formats import FORMATS
+
     text: str = wire if isinstance(wire, str) else FORMATS[format].encode(wire)
     if speaks_unicode() or text.isascii():
         return text
@@ -81,7 +84,12 @@ def read_source(file: str) -> str:
 
 def check_format(name: str | None) -> str | None:
     """`name` if it is a format."""
-    if name is not None and name not in FORMATS:
+    if name is None:
+        return None
+    # Not every command needs them, and one has to start soon.
+    from failwell.formats import FORMATS
+
+    if name not in FORMATS:
         raise Stop(f"there is no format {name!r}; use one of: {', '.join(FORMATS)}")
     return name
 

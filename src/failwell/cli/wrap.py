@@ -31,7 +31,7 @@ def register(commands: Commands) -> None:
     )
     parser.add_argument("name", nargs="?", metavar="NAME", help="which server of the file, where it has several")
     parser.add_argument("--config", metavar="FILE", help="take the server from a client's file, such as .mcp.json")
-    parser.add_argument("--format", default="text", metavar="NAME", help="the form of a failure; text by default")
+    parser.add_argument("--format", metavar="NAME", help="the form of a failure; text by default")
     parser.add_argument("--no-original", action="store_true", help="leave what the server sent out of _meta")
     parser.add_argument("--strict-success", action="store_true", help="never mark a success as a failure")
     parser.add_argument(

@@ -129,10 +129,11 @@ def next_action(
     return [sentence for sentence in said if sentence]
 
 
-def usual_action(error: ToolError, policy: Policy = _USUAL) -> list[str]:
-    """What is to be done by the kind of the error, where nobody said anything else; `policy` is of whoever waits."""
+def usual_action(error: ToolError, policy: Policy = _USUAL) -> tuple[str, str] | None:
+    """What is to be done by the kind of the error, where nobody said anything else: by default, and for whoever waits
+    by `policy`."""
     usual = _default(error)
-    return [_default(error, policy)] if usual and next_action(error) == [usual] else []
+    return (usual, _default(error, policy)) if usual and next_action(error) == [usual] else None
 
 
 def _advice(error: ToolError) -> list[str]:

@@ -118,13 +118,17 @@ class Guard:
         for text in (outcome.message, given.get("code", "")):
             if text not in written:
                 written = f"{written} {text}"
-        if not written.isascii() or written.encode().translate(None, _PLAIN):
-            return False
         for name in ("fields", "patch"):
             for part in given.get(name, ()):
                 for step in part.path:
                     if type(step) is str and is_secret_name(step):
                         return False
+        return self.hides_nothing(written)
+
+    def hides_nothing(self, written: str) -> bool:
+        """Whether there is nothing to mask in a JSON text, names and all: one look that says no when in doubt."""
+        if not written.isascii() or written.encode().translate(None, _PLAIN):
+            return False
         return not suspicious(written.lower(), self.fences) and self.redact.idle(written)
 
     def text(self, text: str, name: str = "") -> str:
@@ -470,17 +474,38 @@ def _pieces(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-# Bytes, not words.
-_OPAQUE: Final = frozenset({"data", "blob", "base64"})
+# Bytes, not words, where it is said of which type they are.
+_OPAQUE: Final = frozenset({"data", "blob"})
+# What only a schema has: what stands in one under the name of a secret describes it.
+_OF_SCHEMAS: Final = frozenset({"type", "$ref", "anyOf", "oneOf", "allOf", "enum"})
 
 
-def masked(value: Json) -> Json:
-    """A JSON value, such as the blocks of a result, with the secrets in its texts masked."""
+_DEEPEST: Final = 100
+
+
+def masked(value: Json, name: str = "", depth: int = 0) -> Json:
+    """A JSON value, such as the blocks of a result, with the secrets in it masked: by their looks, and by the names
+    that they stand under. What lies deeper than anybody would look is left out."""
     if isinstance(value, str):
+        if name and not _says_nothing(value) and is_secret_name(name):
+            return MASK
         return "".join(map(DEFAULT.redact, _pieces(value)))
+    if depth >= _DEEPEST and isinstance(value, (Mapping, list, tuple)):
+        return "…"
     if isinstance(value, Mapping):
-        return {name: part if name in _OPAQUE else masked(part) for name, part in value.items()}
-    return [masked(part) for part in value] if isinstance(value, (list, tuple)) else value
+        below = name if name and is_secret_name(name) and _OF_SCHEMAS.isdisjoint(value) else ""
+        titled = next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), "")
+        opaque = _OPAQUE if isinstance(value.get("mimeType"), str) else ()
+        return {
+            key: part
+            if key in opaque and isinstance(part, str)
+            else masked(part, below or (titled if key in _VALUE_KEYS else key), depth + 1)
+            for key, part in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [masked(part, name, depth + 1) for part in value]
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return MASK if is_number and name and is_secret_name(name) and masks_numbers(name) else value
 
 
 __all__ = ["DEFAULT", "MASK", "UNCHANGED", "Guard", "Secrets", "guard", "masked", "secret_paths", "shown_arguments"]

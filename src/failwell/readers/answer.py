@@ -247,7 +247,7 @@ def _from_peer(error: ToolError) -> ToolError:
 
 
 def _quoted(error: ToolError) -> ToolError:
-    return _from_peer(error.replace(standing="quoted"))
+    return error.replace(origin="peer", delivery="answered", standing="quoted")
 
 
 def _prose(told: object, found: ToolError | None) -> ToolError | None:

@@ -15,7 +15,10 @@ _TO_BLAME: Final = frozenset({Kind.TRANSIENT, Kind.INTERNAL})
 
 
 def is_to_blame(error: ToolError) -> bool:
-    """Whether a failure says that the server does not work. One that names its own delay is well enough to do so."""
+    """Whether a failure says that the server does not work. One that names its own delay is well enough to do so, and
+    words that nobody can place may as well be about what it was asked."""
+    if error.legacy and error.code is None:
+        return False
     return error.kind in _TO_BLAME and error.retry_after is None and error.reset_at is None
 
 

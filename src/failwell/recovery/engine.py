@@ -262,11 +262,12 @@ class Run:
         error = self._in_all(outcome, tools, is_answer=is_answer)
         decision, notes = self._last_decision(error, tools), self._notes(error)
         # Of a call that may have been done, one step is told, and nothing about trying.
-        steps = [] if error.effect in IN_DOUBT else usual_action(error, self.engine.policy)
-        if error.effect in IN_DOUBT or (not notes and steps == usual_action(error)):
+        if error.effect in IN_DOUBT:
             return Ending(error, decision, error, notes)
-        if any(note.endswith(way_out(error)) for note in notes):
-            steps = []
+        usual, mine = usual_action(error, self.engine.policy) or ("", "")
+        if not notes and usual == mine:
+            return Ending(error, decision, error, notes)
+        steps = [mine] if mine and not any(note.endswith(way_out(error)) for note in notes) else []
         # What is said of trying must not take the place of what there is to do.
         told = error.replace(next_steps=(*error.next_steps, *notes, *steps))
         return Ending(error, decision, told, notes)
@@ -308,7 +309,7 @@ class Run:
         now = self.engine.clock.monotonic()
         times = self.engine.patience.times(report.tool, report.arguments, error, now)
         tried = [f"It was tried {times_of(report.calls)}."] if report.calls > 1 else []
-        return (*tried, sharper(error, times)) if times > 1 else tuple(tried)
+        return (*tried, sharper(error, times, self.engine.policy)) if times > 1 else tuple(tried)
 
     def _with_check(self, outcome: Outcome, tools: Tools) -> Outcome:
         """A failure that may have done something, with the call that would tell."""

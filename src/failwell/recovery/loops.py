@@ -60,6 +60,11 @@ class LoopGuard:
             self._calls.popitem(last=False)
         return times
 
+    def last(self, tool: str, arguments: Mapping[str, Any]) -> ToolError | None:
+        """How this call failed when it was last made, however long ago."""
+        known = self._calls.get(fingerprint(tool, arguments)) if self._calls else None
+        return None if known is None else known.error
+
     def refuses(self, tool: str, arguments: Mapping[str, Any], now: float) -> tuple[ToolError, int] | None:
         """The failure that a call would only repeat, and how often it was seen; None if the call may be made."""
         if not self._calls:

@@ -36,10 +36,12 @@ class Patience:
         with self._lock:
             known = self._loops.refuses(tool, arguments, now) if first else None
             if known is not None:
-                return is_repeated(*known)
+                return is_repeated(*known, self._policy)
             breaker = self._breakers.get(tool)
             wait = breaker.wait(now) if breaker is not None else None
-        return None if breaker is None or wait is None else is_broken(tool, breaker.failures, wait)
+            if breaker is None or wait is None:
+                return None
+            return is_broken(tool, breaker.failures, wait, self._loops.last(tool, arguments))
 
     def objects(self, tool: str, outcome: Outcome, now: float, wait: float) -> str | None:
         """Why a call is not to be repeated after this wait, or None."""

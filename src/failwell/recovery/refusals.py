@@ -6,11 +6,13 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from failwell.formats import next_step
-from failwell.model import Effect, Kind, ToolError
+from failwell.model import IN_DOUBT, Effect, Kind, Policy, ToolError
 
 NEVER_SENT: Final[dict[str, Any]] = {"origin": "local", "delivery": "never_sent", "effect": Effect.NONE}
 """How an error says that its call was not made."""
 
+# A wait that a model, or its user, can be asked for.
+_SOON: Final = 60.0
 _WAYS_OUT: Final = {
     Kind.VALIDATION: "Change {what} before you call it again.",
     Kind.NOT_FOUND: "Use another one, or look for it first.",
@@ -21,14 +23,18 @@ _WAYS_OUT: Final = {
 }
 
 
-def sharper(error: ToolError, times: int) -> str:
+def sharper(error: ToolError, times: int, policy: Policy) -> str:
     """What must change, for a model that makes the same call again."""
     if error.kind is Kind.TRANSIENT and error.retryable:
         # It may be made again, in its time.
         return f"The same call has now failed {times_of(times)} in the same way: calling sooner is no use."
-    return (
-        f"The same call has now failed {times_of(times)} in the same way and will not be made again. {way_out(error)}"
-    )
+    stopped = f" and will not be made again{_for_now(policy)}" if times >= policy.loop_after else ""
+    return f"The same call has now failed {times_of(times)} in the same way{stopped}. {way_out(error)}"
+
+
+def _for_now(policy: Policy) -> str:
+    """For how long a call is not made: told where that is worth waiting for."""
+    return f" for {policy.loop_window:g} seconds" if policy.loop_window <= _SOON else ""
 
 
 def way_out(error: ToolError) -> str:
@@ -49,13 +55,25 @@ def times_of(number: int) -> str:
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
-def is_repeated(error: ToolError, times: int) -> ToolError:
+def is_repeated(error: ToolError, times: int, policy: Policy) -> ToolError:
     """The answer to a call that is not made, because it would only fail as it did before."""
-    message = f"Not called: the same call failed {times_of(times)} in the same way. {error.message}"
+    if error.effect in IN_DOUBT:
+        # Those before may have been done, whatever becomes of this one.
+        message = f"{error.message.rstrip('.')}; it failed {times_of(times)} like that, and was not called this time"
+    else:
+        seen = f"the same call failed {times_of(times)} in the same way"
+        message = f"Not called{_for_now(policy)}: {seen}. {error.message}"
     return error.replace(message=message, origin="local", next_steps=(*error.next_steps, way_out(error)))
 
 
-def is_broken(tool: str, failures: int, wait: float) -> ToolError:
-    """The answer to a call that is not made, because the tool does not work at present."""
+def is_broken(tool: str, failures: int, wait: float, last: ToolError | None = None) -> ToolError:
+    """The answer to a call that is not made, because the tool does not work at present; `last` is how the same call
+    failed before, if it was made."""
+    if last is not None and last.effect in IN_DOUBT:
+        # It must not be made later either, before somebody has looked.
+        message = (
+            f"{last.message.rstrip('.')}; {tool} failed {times_of(failures)} in a row, and was not called this time"
+        )
+        return last.replace(message=message, origin="local")
     message = f"Not called: {tool} failed {times_of(failures)} in a row."
     return ToolError(message, code="UNAVAILABLE", retry_after=max(0.1, round(wait, 1)), **NEVER_SENT)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from failwell.guards import shown_arguments
 from failwell.model import Action, Sent, Traits
 from failwell.readers import find_check
+
+_MOST_KNOWN: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +23,18 @@ class Tools:
     reads: Sequence[str] = ()
     """Names of tools that only read, by the word of whoever runs this, with `*` for anything."""
 
+    _traits: dict[str, tuple[object, Traits]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
     def traits(self, tool: str) -> Traits:
         """What is known of a tool, be it only its name."""
-        return Traits.of(self.listed.get(tool, tool)).known(trusted=self.trusted, reads=self.reads)
+        listed = self.listed.get(tool, tool)
+        # Of one failure this is asked again and again.
+        known = self._traits.get(tool)
+        if known is None or known[0] is not listed:
+            if len(self._traits) >= _MOST_KNOWN:
+                self._traits.clear()
+            known = self._traits[tool] = listed, Traits.of(listed).known(trusted=self.trusted, reads=self.reads)
+        return known[1]
 
     def shown(self, tool: str, arguments: Mapping[str, Any]) -> Sent | None:
         """What may be shown of a call's arguments to whoever makes it again."""

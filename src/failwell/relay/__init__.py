@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .actions import Action, Death, Note, Quit, RelayOptions, Start, StopServer, ToClient, ToServer
+from .actions import Action, Death, Note, Prepare, Quit, RelayOptions, Start, StopServer, ToClient, ToServer
 from .frames import Lines, TooLong
 from .wrapping import Wrapping, replay, wrap
 
@@ -53,6 +53,7 @@ __all__ = [
     "Start",
     "StopServer",
     "Quit",
+    "Prepare",
     "Note",
     "Death",
     # how messages are told apart

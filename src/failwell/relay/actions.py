@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-from failwell.model import Policy
+from typing import TYPE_CHECKING, NamedTuple
 
 from .frames import LONGEST
 
 if TYPE_CHECKING:
+    from failwell.model import Policy
     from failwell.observe import Hook
 
     from .rules import Rules
@@ -37,6 +36,8 @@ class Start(NamedTuple):
 class StopServer(NamedTuple):
     """End the server; it is told as dead when it is."""
 
+    why: str = ""
+
 
 class Quit(NamedTuple):
     """End everything, with this exit code."""
@@ -44,6 +45,10 @@ class Quit(NamedTuple):
     code: int
     line: str = ""
     """What to say on stderr."""
+
+
+class Prepare(NamedTuple):
+    """Load what calls will need, while nobody waits for an answer."""
 
 
 class Note(NamedTuple):
@@ -54,7 +59,7 @@ class Note(NamedTuple):
     """Whether it is said even where nobody asked for a log."""
 
 
-Action = ToClient | ToServer | Start | StopServer | Quit | Note
+Action = ToClient | ToServer | Start | StopServer | Quit | Prepare | Note
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +76,8 @@ class Death:
     unwritten: tuple[object, ...] = ()
     problem: str = ""
     """Why it could not be started at all."""
-
-
-# A client gives up on a call after a minute, as a rule: what takes longer is for the model to decide.
-_PATIENT: Final = Policy(deadline=45.0, max_delay=20.0)
+    ended_for: str = ""
+    """Why the relay itself has ended it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +92,7 @@ class RelayOptions:
     lazy: whether the server is started by the first call that needs it. idle: after how many seconds without a call it
         is stopped; None for never.
     mend: what becomes of tools whose schema the APIs of models refuse: `keep`, `fix` or `drop`.
+    policy: how patient the engine is; None for as long as clients wait.
     rules: what the operator says about this server's failures. keys: where idempotency keys are kept.
     hooks: told of each call that has ended, by a `failwell.observe.CallEvent`.
     """
@@ -105,7 +109,7 @@ class RelayOptions:
     idle: float | None = None
     mend: str = "keep"
     longest: int = LONGEST
-    policy: Policy = _PATIENT
+    policy: Policy | None = None
     rules: Rules | None = None
     keys: Keys | None = None
     hooks: tuple[Hook, ...] = ()

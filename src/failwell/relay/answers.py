@@ -18,6 +18,7 @@ _LONGEST_ORIGINAL: Final = 64_000
 # In words about a call that may have been done, a longer reason is cut.
 _LONGEST_REASON: Final = 500
 _LONGEST_OUTPUT: Final = 8_000
+_MOST_BLOCKS: Final = 20
 
 Result = dict[str, Any]
 
@@ -40,11 +41,12 @@ def failed(
     client: str | None,
     output_schema: bool,
     original: bytes | None = None,
+    said: Any = None,
     keep_original: bool = True,
     sent: Mapping[str, Any] | None = None,
     note: str = "",
 ) -> Result:
-    """The result that tells of a failure; `original` is the server's own answer, if it gave one."""
+    """The result that tells of a failure; `original` is the server's own answer, if it gave one, `said` its JSON."""
     told = ending.told
     if isinstance(told, ToolError):
         told = told.replace(message=without_paths(told.message, sent or {}))
@@ -54,7 +56,6 @@ def failed(
     if isinstance(told, ToolError) and told.delivery == "unanswered" and FORMATS[format].prose:
         # That the answer was lost is said by whoever does not know why.
         result["content"] = to_result(told.replace(delivery=None), format, era=era, client=client)["content"]
-    said = read_frame(original) if original is not None else None
     theirs = said.get("result") if isinstance(said, dict) else None
     if isinstance(theirs, Mapping):
         _beside(result, theirs, told, in_doubt=ending.in_doubt)
@@ -111,10 +112,47 @@ def kept(frame: bytes, message: Any) -> dict[str, Any]:
     if len(frame) > _LONGEST_ORIGINAL:
         return {"cut": len(frame)}
     text = frame.rstrip(b"\r\n").decode("utf-8", "replace")
+    if DEFAULT.hides_nothing(text):
+        return {"frame": text}
     hidden = masked(message)
     if hidden == message and DEFAULT.redact(text) == text:
         return {"frame": text}
-    return {"frame": compact(hidden), "redacted": True}
+    return {"frame": DEFAULT.redact(compact(hidden)), "redacted": True}
+
+
+def shortened(message: Mapping[str, Any]) -> dict[str, Any]:
+    """A large answer with only the two ends of its texts: nobody reads more of a failure, and the rest takes time."""
+    result, error = message.get("result"), message.get("error")
+    if isinstance(error, Mapping):
+        return {**message, "error": {"code": error.get("code"), "message": _ends(str(error.get("message", "")))}}
+    if not isinstance(result, Mapping) or not isinstance(result.get("content"), list):
+        return dict(message)
+    blocks = [
+        {**block, "text": _ends(block["text"])} if isinstance(block.get("text"), str) else block
+        for block in result["content"][:_MOST_BLOCKS]
+        if isinstance(block, Mapping)
+    ]
+    rest = {name: value for name, value in result.items() if name not in ("content", "structuredContent")}
+    return {**message, "result": {**rest, "content": blocks}}
+
+
+def _ends(text: str) -> str:
+    half = _LONGEST_OUTPUT
+    return (
+        text if len(text) <= 2 * half else f"{text[:half]}\n…({len(text) - 2 * half} characters cut)…\n{text[-half:]}"
+    )
+
+
+def with_note(frame: bytes, note: str) -> bytes:
+    """A success with a note beside what the server sent, which stays whole: in a block for the model, in `_meta` for
+    programs."""
+    message = read_frame(frame)
+    theirs = message.get("result") if isinstance(message, dict) else None
+    if not isinstance(theirs, dict) or not isinstance(theirs.get("content"), list):
+        return frame
+    meta = {**(theirs.get("_meta") or {}), keys.RESTARTED: True}
+    content = [*theirs["content"], {"type": "text", "text": note}]
+    return written({**message, "result": {**theirs, "content": content, "_meta": meta}})
 
 
 def marked(message: Mapping[str, Any], error: ToolError) -> bytes:

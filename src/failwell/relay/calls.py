@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from failwell.formats import META_KEY, keys
 from failwell.guards import DEFAULT
-from failwell.model import Effect, NeedsInput, ToolError, compact
+from failwell.model import Effect, NeedsInput, Policy, ToolError, compact
 from failwell.observe import CallEvent, emit
 from failwell.readers import is_plain_failure, read, text_of
 from failwell.recovery import Engine, Run, explained
 
 from . import answers, failures, state
 from .actions import Note, StopServer, ToClient, ToServer
+from .advice import advised
+from .evidence import is_own_failure
 from .gate import Gate
 from .lists import Lists
 from .messages import Message, params_of, read_frame, with_id
@@ -22,14 +25,22 @@ from .session import notification
 from .traffic import Traffic
 
 KEY: Final = keys.IDEMPOTENCY_KEY
-# Numbers that are between client and server, and tell a model nothing.
-_PROTOCOL_NUMBERS: Final = frozenset({-32020, -32021, -32022, -32042, -32601, -32700})
+# Numbers that are between client and server, and tell a model nothing: by the first ones the client is asked for
+# something else, and nothing was done.
+_ASKING_NUMBERS: Final = frozenset({-32020, -32021, -32022, -32042})
+_PROTOCOL_NUMBERS: Final = _ASKING_NUMBERS | {-32601, -32700}
 # Without one of these words, no success is a failure.
-_SUSPECT: Final = (
-    b"error", b"fail", b"denied", b"exception", b"not found", b"forbidden", b"unauthor", b"timed out", b"timeout",
-    b"refused", b"unavailable", b"invalid", b"status", b'"success"',
-)  # fmt: skip
+_SUSPECT: Final = re.compile(
+    rb'(?<!"is)error|fail|denied|exception|not found|forbidden|unauthor|timed out|timeout|refused|unavailable|invalid'
+    rb'|status|"success"',
+    re.IGNORECASE,
+)
 _LOOK_AGAIN: Final = 0.25
+_LARGE: Final = 100_000
+_LONGEST_KEY: Final = 255
+# A client gives up on a call after a minute, as a rule: what takes longer is for the model to decide. What the user has
+# done meanwhile a relay does not see, so that only calls in quick succession are stopped, and only for a moment.
+_PATIENT: Final = Policy(deadline=45.0, max_delay=20.0, loop_after=3, loop_window=10.0)
 
 
 class Calls:
@@ -37,7 +48,8 @@ class Calls:
 
     def __init__(self, traffic: Traffic, lists: Lists, jitter: Callable[[], float]) -> None:
         self._traffic, self._lists = traffic, lists
-        self._engine = Engine(traffic.options.policy, traffic.clock, jitter)
+        self._policy = traffic.options.policy or _PATIENT
+        self._engine = Engine(self._policy, traffic.clock, jitter)
         self._gate = Gate(traffic.options.validate)
         self._joined: dict[str, list[RelayedRequest]] = {}
         """Calls that wait for the answer to the first one with their key."""
@@ -92,8 +104,13 @@ class Calls:
     def _is_known_by_key(self, request: RelayedRequest) -> bool:
         """Whether the call was made before, by its idempotency key: then it is answered, or waits for that answer."""
         key, kept_keys = request.meta[KEY], self._traffic.options.keys
-        if kept_keys is None or not isinstance(key, str) or not 0 < len(key) <= 255 or self._traffic.session.keeps_keys:
+        if kept_keys is None or self._traffic.session.keeps_keys:
             return False
+        if self._traffic.listing.tools.traits(request.tool).reads:
+            return False
+        if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY:
+            self._refuse(request, failures.no_key(request.tool))
+            return True
         claim = state.named(key, self._traffic.session.client_of(request), self._traffic.options.command)
         call = state.call_of(request.tool, request.arguments)
         kept = kept_keys.begin(claim, call)
@@ -198,7 +215,7 @@ class Calls:
             self._knocked = None
             # A call that is older, and may take its time, may be what it is busy with.
             if not any(each.began < began for each in traffic.pending.values() if each.run is not None):
-                traffic.out.append(StopServer())
+                traffic.out.append(StopServer("no answer to anything, so the relay ended it"))
 
         traffic.after(seconds, look)
 
@@ -218,43 +235,61 @@ class Calls:
         if message is None or is_result:
             if message is not None and not self._is_fine(request, frame, message):
                 return
-            if type(result) is dict and (result.get("resultType", "complete") != "complete" or "task" in result):
+            is_asking = type(result) is dict and result.get("resultType") == "input_required"
+            if is_asking or (type(result) is dict and ("task" in result or result.get("resultType") == "task")):
                 # A question to the user, or work that goes on: neither worked nor failed so far.
                 request.run.let_go()
-                self.keep_answer(request, frame, is_undone=True)
             else:
                 request.run.worked(self._traffic.listing.tools)
                 self._traffic.has_worked = True
-            self._traffic.is_anew = False
-            self._traffic.tell(self.for_client(request, frame, message))
-            self.keep_answer(request, frame, is_undone=False)
+            self._traffic.tell(self._told_anew(request.for_client(frame, message)))
+            self.keep_answer(request, frame, is_undone=is_asking)
             self._ended(request, None)
             return
-        error = message.get("error")
+        if len(frame) > _LARGE:
+            message = answers.shortened(message)
+            result = message.get("result")
+        error, request.said = message.get("error"), message
         outcome = None
         if not (isinstance(error, Mapping) and error.get("code") in _PROTOCOL_NUMBERS):
             outcome = read(message)
         if not isinstance(outcome, ToolError) or not outcome.is_error:
             # A question to the user, a warning, or what only the client can act on.
             request.run.let_go()
-            self._traffic.tell(self.for_client(request, frame, message))
-            self.keep_answer(request, frame, is_undone=True)
+            self._traffic.tell(request.for_client(frame, message))
+            is_asking = isinstance(error, Mapping) and error.get("code") in _ASKING_NUMBERS
+            self.keep_answer(request, frame, is_undone=is_asking or isinstance(outcome, NeedsInput))
             self._ended(request, outcome if isinstance(outcome, NeedsInput) else None)
             return
         self.settle(request, outcome, frame, text_of(result) if result is not None else "")
 
+    def unreadable(self, request: RelayedRequest) -> None:
+        """An answer came that cannot be read, and is no success."""
+        assert request.run is not None
+        request.last, request.said = None, None
+        self.end(request, request.run.refused(failures.unreadable(request.tool)), None)
+
+    def _told_anew(self, frame: bytes) -> bytes:
+        """The first success of a server that was started anew, with words that say so; all others as they are."""
+        if not self._traffic.is_anew or not self._traffic.options.mark_successes:
+            return frame
+        self._traffic.is_anew = False
+        return answers.with_note(frame, failures.RESTARTED)
+
     def _is_fine(self, request: RelayedRequest, frame: bytes, message: Message) -> bool:
         """Whether a success is one. A failure that was plainly sent as one is marked, and never leads to a repeat."""
-        if not self._traffic.options.mark_successes or not _is_suspect(frame):
+        if not self._traffic.options.mark_successes or len(frame) > _LARGE or not _SUSPECT.search(frame):
+            return True
+        tools = self._traffic.listing.tools
+        if not is_own_failure(tools.traits(request.tool), request.arguments, message["result"]):
             return True
         seen = read(message, observe=True)
         if not isinstance(seen, ToolError) or not is_plain_failure(seen, message):
             return True
         assert request.run is not None
         request.run.let_go()
-        tools = self._traffic.listing.tools
         # By an engine that remembers nothing: what may be the text of a file must not stop the next call of it.
-        teller = Engine(self._traffic.options.policy, self._traffic.clock, float).begin(request.tool, request.arguments)
+        teller = Engine(self._policy, self._traffic.clock, float).begin(request.tool, request.arguments)
         ending = teller.ending(explained(seen, request.tool, request.arguments, tools.listed), tools)
         told = ending.told if isinstance(ending.told, ToolError) else seen
         marked = with_id(answers.marked(message, told), None, request.id)
@@ -269,6 +304,7 @@ class Calls:
         assert run is not None
         outcome = self._ruled(request, outcome, text)
         outcome = explained(outcome, request.tool, request.arguments, tools.listed, text)
+        outcome = advised(outcome)
         if outcome.origin == "peer":
             self._gate.heard(outcome, request.tool, self._traffic.listing)
         run.failed(outcome, self._traffic.life)
@@ -313,6 +349,7 @@ class Calls:
                 client=session.client_of(request),
                 output_schema=self._traffic.listing.has_output_schema(request.tool),
                 original=frame,
+                said=request.said,
                 keep_original=options.keep_original,
                 sent=request.arguments,
                 note=note,
@@ -349,14 +386,6 @@ class Calls:
         if request.run is not None:
             request.run.let_go()
 
-    def for_client(self, request: RelayedRequest, frame: bytes, message: Message | None) -> bytes:
-        return frame if request.key == request.own_key else with_id(frame, message, request.id)
-
 
 def _is_ours(frame: bytes) -> bool:
     return META_KEY.encode() in frame
-
-
-def _is_suspect(frame: bytes) -> bool:
-    text = frame.lower().replace(b'"iserror"', b"")
-    return any(word in text for word in _SUSPECT)

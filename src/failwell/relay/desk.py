@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from failwell.recovery import Watch
-
-from . import answers, failures
-from .actions import Action, Death, RelayOptions
-from .calls import Calls
+from .actions import Action, Death, Prepare, RelayOptions
 from .frames import TooLong
 from .life import Life
 from .listing import LISTS
 from .lists import Lists
-from .messages import Message, key_of, large_success, params_of, read_frame, with_id, written
+from .messages import Message, key_of, large_success, outline, params_of, read_frame, with_id, written
 from .request import RelayedRequest
 from .traffic import Traffic
+
+if TYPE_CHECKING:
+    from failwell.recovery import Watch
+
+    from .calls import Calls
 
 
 class Desk:
@@ -30,11 +32,19 @@ class Desk:
     def __init__(self, options: RelayOptions, clock: Watch, jitter: Callable[[], float]) -> None:
         self._traffic = traffic = Traffic(options, clock)
         self._lists = Lists(traffic)
-        self._calls = Calls(traffic, self._lists, jitter)
-        self._life = Life(traffic, self._calls, self._lists)
+        self._jitter = jitter
+        self._life = Life(traffic, lambda: self._calls, self._lists)
+        self._is_prepared = False
         self.options, self.session, self.listing = options, traffic.session, traffic.listing
-        self._lists.admit = self._calls.admit
-        traffic.wake, traffic.sent = self._life.wake, self._calls.limit
+        self._lists.admit = lambda request: self._calls.admit(request)
+        traffic.wake, traffic.sent = self._life.wake, lambda request: self._calls.limit(request)
+
+    @cached_property
+    def _calls(self) -> Calls:
+        # With it comes all that is known about failures, and nearly all the time that a start would take.
+        from .calls import Calls
+
+        return Calls(self._traffic, self._lists, self._jitter)
 
     # What becomes of the server
 
@@ -47,6 +57,11 @@ class Desk:
         """The server has ended, or could not be started."""
         self._life.died(death)
         return self._traffic.taken()
+
+    @staticmethod
+    def prepare() -> None:
+        """Load what calls will need: it may be done in a thread of its own."""
+        from . import calls as calls
 
     def drain(self) -> list[Action]:
         """Let what is under way come to its end, take nothing new, then end."""
@@ -84,6 +99,10 @@ class Desk:
         if isinstance(frame, TooLong):
             return self._too_long_for_server(frame)
         message = read_frame(frame)
+        if message is None and (found := outline(frame)) is not None and {"id", "method"} <= found.keys():
+            # Too deep to be read, but not to be answered.
+            self._traffic.forward(RelayedRequest.of(frame, found))
+            return self._traffic.taken()
         if type(message) is not dict:
             return self._batch_from_client(frame, message)
         method = message.get("method")
@@ -92,10 +111,19 @@ class Desk:
         if "id" not in message:
             self._notified_by_client(frame, message, method)
         elif method == "tools/call" and isinstance(params_of(message).get("name"), str):
-            self._calls.called(RelayedRequest.of(frame, message))
+            self._called(RelayedRequest.of(frame, message))
         else:
             self._requested(RelayedRequest.of(frame, message))
         return self._traffic.taken()
+
+    def _called(self, request: RelayedRequest) -> None:
+        try:
+            self._calls.called(request)
+        except RecursionError:
+            # Too deep to be looked at, but not to be answered.
+            if self._traffic.pending.get(request.key) is not request:
+                request.run, request.tool = None, ""
+                self._traffic.forward(request)
 
     def _batch_from_client(self, frame: bytes, message: Any) -> list[Action]:
         """What is no single message goes on as it is; requests in a batch are known, so that they can be answered."""
@@ -153,6 +181,8 @@ class Desk:
         self.session.heard(request)
         if self._traffic.state != "up":
             if request.method == "ping":
+                from . import answers
+
                 self._traffic.tell(answers.answer(request.id, {}))
                 return
             known = self.session.welcome if request.method == "initialize" else None
@@ -161,8 +191,12 @@ class Desk:
                 self._traffic.tell(frame)
                 return
         self._traffic.forward(request)
+        if request.method == "initialize" and not self._traffic.has_answered:
+            self._life.asked_first(request)
 
     def _too_long_for_server(self, frame: TooLong) -> list[Action]:
+        from . import answers
+
         found = re.search(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")', frame.head)
         if found is not None and b'"method"' in frame.head:
             limit = self.options.longest / 1e6
@@ -179,23 +213,38 @@ class Desk:
         if key is not None:
             return self._answered(key, frame, None)
         message = read_frame(frame)
-        if type(message) is not dict or not ("method" in message or "result" in message or "error" in message):
+        if message is None and (message := outline(frame)) is not None:
+            return self._outlined(frame, message)
+        if not _is_message(message):
             return self._noise(frame, message)
         if "method" in message:
             self._asked_by_server(frame, message)
             return self._traffic.taken()
         return self._answered(key_of(message.get("id")), frame, message)
 
+    def _outlined(self, frame: bytes, message: Message) -> list[Action]:
+        """A message that is too deep to be read, but for its ends."""
+        request = self._traffic.pending.pop(key_of(message.get("id")), None) if "method" not in message else None
+        if "method" not in message and request is None:
+            return self._noise(frame, None)
+        if request is not None and request.run is not None and not request.cancelled and "error" in message:
+            self._calls.unreadable(request)
+        else:
+            self._traffic.tell(frame if request is None else with_id(frame, message, request.id))
+        return self._traffic.taken()
+
     def _noise(self, frame: bytes, message: Any) -> list[Action]:
-        if isinstance(message, list):
+        if isinstance(message, list) and message and all(map(_is_message, message)):
             for each in message:
-                if isinstance(each, dict) and "id" in each:
+                if "id" in each:
                     self._traffic.pending.pop(key_of(each["id"]), None)
             self._traffic.tell(frame)
         elif frame.strip():
+            from . import failures
+
             words = failures.last_words(frame[:500].decode("utf-8", "replace"))
             self._traffic.once(
-                "noise", f"{self.options.command} writes to stdout what is no message: {words}", loud=True
+                "noise", f"{self._traffic.command} writes to stdout what is no message: {words}", loud=True
             )
         return self._traffic.taken()
 
@@ -233,10 +282,23 @@ class Desk:
             return self._traffic.taken()
         self._traffic.has_answered = True
         if request.run is not None and not request.cancelled:
-            self._calls.tool_answered(request, frame, message)
+            try:
+                self._calls.tool_answered(request, frame, message)
+            except Exception as problem:
+                # Whatever a server sends, its other calls go on.
+                self._traffic.once("unread", f"an answer could not be read: {type(problem).__name__}", loud=True)
+                self._unread(request, frame, message or {})
         else:
             self._request_answered(request, frame, message)
         return self._traffic.taken()
+
+    def _unread(self, request: RelayedRequest, frame: bytes, message: Message) -> None:
+        """An answer that nobody here can read: a success passes, a failure is told without its words."""
+        result = message.get("result")
+        if isinstance(result, dict) and result.get("isError") is not True:
+            self._traffic.tell(with_id(frame, None, request.id))
+        else:
+            self._calls.unreadable(request)
 
     def _request_answered(self, request: RelayedRequest, frame: bytes, message: Message | None) -> None:
         if request.method == "initialize":
@@ -247,12 +309,18 @@ class Desk:
             self.listing.learn(request.method, request.params, frame, message)
             if request.method == "tools/list":
                 self._lists.listed()
-        self._traffic.tell(self._calls.for_client(request, frame, message))
+        self._traffic.tell(request.for_client(frame, message))
+        if not self._is_prepared:
+            # The client has something to do now, and the server too.
+            self._is_prepared = True
+            self._traffic.out.append(Prepare())
         if request.claim:
             # It was cancelled, and is answered all the same.
             self._calls.keep_answer(request, frame, is_undone=False)
 
     def _too_long_for_client(self, frame: TooLong) -> list[Action]:
+        from . import answers, failures
+
         found = re.search(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")', frame.head)
         request = self._traffic.pending.pop(found[1], None) if found is not None else None
         limit = self.options.longest
@@ -263,3 +331,7 @@ class Desk:
             self._traffic.tell(answers.error_answer(request.id, message))
         self._traffic.once("large", f"a message of {frame.size} bytes from the server was not passed on", loud=True)
         return self._traffic.taken()
+
+
+def _is_message(value: Any) -> bool:
+    return type(value) is dict and ("method" in value or "result" in value or "error" in value)

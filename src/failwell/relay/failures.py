@@ -20,12 +20,15 @@ _PLACES: Final = re.compile(r"^\s*(?:at |File \"|\^+|~+|Traceback |node:internal
 
 _TELLING: Final = re.compile(r"(?i)\b(?:\w*error|\w*exception|failed|fatal|panic|cannot|denied|missing)\b.*\w")
 _LAST: Final = 5
+_LONGEST_COMMAND: Final = 200
 
 
 def how(death: Death) -> str:
     """How a server ended, in a few words."""
     if death.problem:
         return death.problem
+    if death.ended_for:
+        return death.ended_for
     if death.code is None:
         return "it was not started"
     if death.code < 0:
@@ -100,6 +103,28 @@ def too_large(tool: str, size: int, limit: int) -> ToolError:
     )
 
 
+def cut_short(tool: str) -> ToolError:
+    return ToolError(
+        "the relay was told to end before the answer came",
+        code="UNAVAILABLE",
+        tool=tool,
+        origin="local",
+        delivery="unanswered",
+        effect=Effect.UNKNOWN,
+    )
+
+
+def unreadable(tool: str) -> ToolError:
+    return ToolError(
+        "the answer is a failure that cannot be read",
+        code="INTERNAL_ERROR",
+        tool=tool,
+        origin="local",
+        delivery="answered",
+        effect=Effect.UNKNOWN,
+    )
+
+
 def ending(tool: str) -> ToolError:
     return ToolError(
         "The relay is about to end, and the call was not made.", code="UNAVAILABLE", tool=tool, **NEVER_SENT
@@ -115,10 +140,25 @@ def never_started(death: Death, command: str) -> str:
     return f"{command} ended with {how(death)} before it answered{said}"
 
 
-RESTARTED: Final = f"The server was started anew before this call; {_ENDED}."
+def command_line(command: str) -> str:
+    """A command as it can be told: without arguments that may be secret."""
+    return shorten(DEFAULT.redact(command), _LONGEST_COMMAND)
+
+
+RESTARTED: Final = f"The server was started anew before this answer; {_ENDED}."
 
 
 # What there is to say of idempotency keys
+
+
+def no_key(tool: str) -> ToolError:
+    return ToolError(
+        "The idempotency key of this call is no text of 1 to 255 characters.",
+        code="INVALID_PARAMS",
+        tool=tool,
+        suggestion="Give this call a key such as a UUID, or none. It was not made.",
+        **NEVER_SENT,
+    )
 
 
 def key_reused(tool: str) -> ToolError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from failwell.model import Kind, ToolError
+from failwell.model import FieldError, Kind, ToolError
 from failwell.readers import call_of, check_names, fate, unknown_tool
 from failwell.recovery import NEVER_SENT, schema_of
 from failwell.schema import NO_PROBLEMS, Checkers, Problems, broken_rules, has_names, invalid, properties_of
@@ -49,7 +49,7 @@ class Gate:
         broken = NO_PROBLEMS
         if not self._checkers(schema).fits(arguments):
             broken = broken_rules(call_of(schema, arguments), own=False)
-            if self._mode == "auto" and _may_be_taken(broken):
+            if self._mode == "auto" and _may_be_taken(broken, schema):
                 broken = NO_PROBLEMS
         strange = NO_PROBLEMS
         if not has_names(arguments, schema):
@@ -72,7 +72,23 @@ class Gate:
                 self._given_up.add(tool)
 
 
-def _may_be_taken(broken: Problems) -> bool:
-    """Whether all that is wrong is that a number came as a text: many servers take that."""
+def _may_be_taken(broken: Problems, schema: Mapping[str, Any]) -> bool:
+    """Whether a server may take it all the same: many are more lenient than what they list."""
     fields = invalid(broken).fields if broken else ()
-    return bool(fields) and all(problem.rule == "type" and isinstance(problem.sent, str) for problem in fields)
+    known = properties_of(schema)
+    return bool(fields) and all(_is_lenient(problem, known) for problem in fields)
+
+
+def _is_lenient(problem: FieldError, known: Mapping[str, Any]) -> bool:
+    sent = problem.sent
+    if problem.rule == "required":
+        # Some list as required what they have a default for.
+        listed = known.get(str(problem.path[0])) if len(problem.path) == 1 else None
+        return isinstance(listed, Mapping) and "default" in listed
+    if problem.rule in ("type", "anyOf", "oneOf"):
+        # A number as a text, seconds for a time, 1 for true, null for nothing, JSON in a text; but no 5 for a list.
+        is_whole = problem.expected is not None and ("object" in problem.expected or "array" in problem.expected)
+        return isinstance(sent, str) or sent is None or (not is_whole and isinstance(sent, (bool, int, float)))
+    if isinstance(sent, str) and problem.rule == "enum":
+        return sent.strip().casefold() in {str(option).casefold() for option in problem.options}
+    return isinstance(sent, str) and problem.rule in ("maxLength", "pattern") and sent != sent.strip()

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
 
-from . import answers, failures
 from .actions import Death, Note, Quit, Start, StopServer, ToServer
-from .calls import Calls
 from .listing import LISTS
 from .lists import Lists
 from .messages import Message, read_frame
 from .request import RelayedRequest
 from .session import notification
 from .traffic import Traffic
+
+if TYPE_CHECKING:
+    from .calls import Calls
 
 # What changes nothing by the protocol's own word: it is asked again of a new server.
 _READS: Final = LISTS | {
@@ -28,7 +29,10 @@ _READS: Final = LISTS | {
     "subscriptions/listen",
 }
 _GREETING_TIMEOUT: Final = 60.0
+# The first start may be the one that downloads the server.
+_FIRST_GREETING_TIMEOUT: Final = 120.0
 _DRAIN_TIMEOUT: Final = 10.0
+_GRACE: Final = 2.0
 _MOST_FALLS: Final = 6
 _LONGEST_PAUSE: Final = 30.0
 
@@ -36,18 +40,21 @@ _LONGEST_PAUSE: Final = 30.0
 class Life:
     """Whether there is a server, and what becomes of requests when there is none."""
 
-    def __init__(self, traffic: Traffic, calls: Calls, lists: Lists) -> None:
+    def __init__(self, traffic: Traffic, calls: Callable[[], Calls], lists: Lists) -> None:
         self._traffic, self._calls, self._lists = traffic, calls, lists
         self._falls = 0
         """How often it ended soon after it was started, in a row."""
+        self._reason = ""
+        """Why it never started."""
         self._is_idle = False
         """Whether it is being stopped because nobody calls it."""
 
     def started(self) -> None:
         """The server's process runs."""
+        self._traffic.is_anew = self._traffic.life is not None
         self._traffic.life = object()
-        self._traffic.is_anew = self._traffic.has_answered
-        self._calls.renewed()
+        if self._traffic.is_anew:
+            self._calls().renewed()
         session = self._traffic.session
         if session.greeting is None or session.welcome is None:
             self._is_up()
@@ -60,7 +67,7 @@ class Life:
         result = message.get("result")
         if not isinstance(result, Mapping):
             self._traffic.once("greeting", "the server refused the handshake that it had taken before", loud=True)
-            self._traffic.out.append(StopServer())
+            self._traffic.out.append(StopServer("a handshake that it refused"))
             return
         session = self._traffic.session
         if session.initialized is not None:
@@ -71,7 +78,7 @@ class Life:
 
     def _not_greeted(self, asked: bytes, life: object) -> None:
         if self._traffic.life is life and self._traffic.own.pop(asked, None) is not None:
-            self._traffic.out.append(StopServer())
+            self._traffic.out.append(StopServer("no answer to the handshake, so the relay ended it"))
 
     def _is_up(self) -> None:
         self._traffic.state = "up"
@@ -88,7 +95,7 @@ class Life:
             elif each.cancelled:
                 continue
             elif each.tool and each.run is None:
-                self._calls.admit(each)
+                self._calls().admit(each)
             else:
                 self._traffic.forward(each)
 
@@ -125,10 +132,12 @@ class Life:
         if not self._traffic.has_answered and not self._traffic.listing.known:
             self._never_started(death, lost)
             return
+        from . import failures
+
         # One that did some work before it ended is worth starting at once.
         self._falls = 1 if self._traffic.has_worked else self._falls + 1
         self._traffic.has_worked = False
-        line = f"{self._traffic.options.command} ended with {failures.reason(death)}; it is started again"
+        line = f"{self._traffic.command} ended with {failures.reason(death)}; it is started again"
         self._traffic.out.append(Note(line, loud=True))
         held, unlisted = self._traffic.held, self._traffic.unlisted
         self._traffic.held, self._traffic.unlisted = [], []
@@ -145,22 +154,51 @@ class Life:
             self.wake()
 
     def _never_started(self, death: Death, lost: list[RelayedRequest]) -> None:
-        line = failures.never_started(death, self._traffic.options.command)
+        from . import failures
+
+        self._traffic.state = "failed"
+        self._reason = failures.never_started(death, self._traffic.command)
+        self._traffic.out.append(Note(self._reason, loud=True))
+        # Who started us has something to ask, and is told why there is no answer.
+        if not self._tell_reason(lost):
+            self._traffic.after(_GRACE, lambda: self._traffic.out.append(Quit(2)))
+
+    def asked_first(self, request: RelayedRequest) -> None:
+        """The client greets a server that has said nothing so far: one that never answers is told as one."""
+        self._traffic.after(_FIRST_GREETING_TIMEOUT, lambda: self._still_mute(request))
+
+    def _still_mute(self, request: RelayedRequest) -> None:
+        if self._traffic.has_answered or self._traffic.pending.get(request.key) is not request:
+            return
+        del self._traffic.pending[request.key]
+        self._reason = f"{self._traffic.command} has not answered in {_FIRST_GREETING_TIMEOUT:g} seconds"
+        self._traffic.out.append(Note(self._reason, loud=True))
+        self._tell_reason([request])
+
+    def _tell_reason(self, lost: list[RelayedRequest]) -> bool:
+        """Answer whoever waits for a server that never started; whether there was anybody. With the answer it ends."""
+        from . import answers
+
         held = [each for each in self._traffic.held if isinstance(each, RelayedRequest)]
         for request in [*lost, *held, *self._traffic.unlisted]:
             if not request.cancelled:
-                self._traffic.tell(answers.error_answer(request.id, line))
-        self._traffic.out.append(Quit(2, line))
+                self._traffic.tell(answers.error_answer(request.id, self._reason))
+        asked = bool(lost or held or self._traffic.unlisted)
+        if asked:
+            self._traffic.out.append(Quit(2))
+        return asked
 
     def _lost(self, request: RelayedRequest, death: Death) -> None:
         """A request that was with the server when it ended."""
+        from . import answers, failures
+
         if request.cancelled:
             if request.claim and self._traffic.options.keys is not None:
                 self._traffic.options.keys.lose(request.claim)
             return
         if request.run is not None:
             is_written = not any(request is each for each in death.unwritten)
-            self._calls.settle(request, failures.stopped(death, request.tool, written=is_written), None)
+            self._calls().settle(request, failures.stopped(death, request.tool, written=is_written), None)
         elif request.method in _READS and not request.losses:
             # It may be what the server dies of, so that is tried once.
             request.losses += 1
@@ -171,18 +209,22 @@ class Life:
 
     def _not_back(self, request: RelayedRequest, death: Death) -> None:
         """A request that waited for a server which did not come."""
+        from . import answers, failures
+
         if request.cancelled:
             return
-        error = failures.not_back(death, self._traffic.options.command, request.tool or None)
+        error = failures.not_back(death, self._traffic.command, request.tool or None)
         if request.run is not None or request.tool:
-            request.run = request.run or self._calls.begin(request)
-            self._calls.end(request, request.run.refused(error) if request.last is None else request.last, None)
+            request.run = request.run or self._calls().begin(request)
+            self._calls().end(request, request.run.refused(error) if request.last is None else request.last, None)
         else:
             self._traffic.tell(answers.error_answer(request.id, error.message, error))
 
     def wake(self) -> None:
         """See to it that there is a server, as soon as it may be started."""
-        if self._traffic.state == "off":
+        if self._traffic.state == "failed":
+            self._tell_reason([])
+        elif self._traffic.state == "off":
             self.start()
         elif self._traffic.state == "down":
             self._traffic.state = "pausing"
@@ -196,11 +238,34 @@ class Life:
 
     def drain(self) -> None:
         """Let what is under way come to its end, take nothing new, then end."""
-        if not self._traffic.is_ending:
-            self._traffic.is_ending = True
-            self._traffic.timers.at(
-                self._traffic.clock.monotonic() + _DRAIN_TIMEOUT, lambda: self._traffic.out.append(Quit(0))
-            )
+        if self._traffic.state == "failed":
+            self._traffic.out.append(Quit(2))
+            return
+        if self._traffic.is_ending:
+            # Whoever says so twice does not want to wait.
+            self._cut_short()
+            return
+        self._traffic.is_ending = True
+        self._traffic.after(_DRAIN_TIMEOUT, self._cut_short)
+
+    def _cut_short(self) -> None:
+        """End now: what is under way is told as what it is, a call that may have been done."""
+        from . import answers, failures
+
+        lost, self._traffic.pending = list(self._traffic.pending.values()), {}
+        waiting = [each for each in self._traffic.held if isinstance(each, RelayedRequest)]
+        waiting += [*self._traffic.unlisted, *self._traffic.repeating]
+        self._traffic.held, self._traffic.unlisted, self._traffic.repeating = [], [], set()
+        for request in [*lost, *waiting]:
+            if request.cancelled:
+                continue
+            if not request.tool:
+                self._traffic.tell(answers.error_answer(request.id, "The relay was told to end."))
+                continue
+            request.run = request.run or self._calls().begin(request)
+            error = failures.cut_short(request.tool) if request in lost else failures.ending(request.tool)
+            self._calls().end(request, request.run.refused(error) if request.last is None else request.last, None)
+        self._traffic.out.append(Quit(0))
 
     @property
     def is_drained(self) -> bool:

@@ -3,15 +3,15 @@ against them."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Final
-
-from failwell.model import compact
-from failwell.recovery import Tools
+from typing import TYPE_CHECKING, Any, Final
 
 from .messages import read_frame, with_id
 from .request import RelayedRequest
+
+if TYPE_CHECKING:
+    from failwell.recovery import Tools
 
 LISTS: Final = frozenset(
     {"tools/list", "resources/list", "resources/templates/list", "prompts/list", "server/discover"}
@@ -25,7 +25,10 @@ class RememberedTools:
     """The lists of one server as they were last seen."""
 
     def __init__(self, *, trusted: bool = True, reads: Sequence[str] = ()) -> None:
-        self.tools = Tools(trusted=trusted, reads=tuple(reads))
+        self._trusted, self._reads = trusted, tuple(reads)
+        self._tools: Tools | None = None
+        self.known: Mapping[str, Any] = {}
+        """The tools by their names."""
         self.is_fresh = False
         """Whether all tools are known, as far as the server told."""
         self.is_hopeless = False
@@ -35,8 +38,13 @@ class RememberedTools:
         self._found: dict[str, Any] = {}
 
     @property
-    def known(self) -> Mapping[str, Any]:
-        return self.tools.listed
+    def tools(self) -> Tools:
+        """What they are, as far as that is to be believed: made when the first call asks for it."""
+        if self._tools is None:
+            from failwell.recovery import Tools
+
+            self._tools = Tools(self.known, trusted=self._trusted, reads=self._reads)
+        return self._tools
 
     def answer(self, request: RelayedRequest) -> bytes | None:
         """What the server would answer, by what it answered before."""
@@ -63,7 +71,7 @@ class RememberedTools:
         following = result.get("nextCursor")
         if isinstance(following, str) and following:
             return following
-        self.tools, self.is_fresh, self.is_hopeless = replace(self.tools, listed=self._found), True, False
+        self.known, self._tools, self.is_fresh, self.is_hopeless = self._found, None, True, False
         return None
 
     def recall(self, pages: Mapping[str, bytes]) -> None:
@@ -87,8 +95,12 @@ class RememberedTools:
 
 def _page(method: str, params: Mapping[str, Any]) -> str:
     asked = {name: value for name, value in params.items() if name != "_meta"}
-    return f"{method} {compact(asked) if asked else ''}"
+    return f"{method} {_written(asked) if asked else ''}"
 
 
 def same_tools(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return compact(dict(one)) == compact(dict(other))
+    return _written(one) == _written(other)
+
+
+def _written(value: Mapping[str, Any]) -> str:
+    return json.dumps(dict(value), ensure_ascii=False, separators=(",", ":"))

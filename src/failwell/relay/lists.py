@@ -37,9 +37,7 @@ class Lists:
         made = tool_schemas.listed(tools, self._traffic.options.mend)
         if made == tools:
             return frame, message
-        self._traffic.once(
-            "mended", f"{self._traffic.options.command} lists tools that the APIs of models refuse", loud=True
-        )
+        self._traffic.once("mended", f"{self._traffic.command} lists tools that the APIs of models refuse", loud=True)
         message = {**message, "result": {**result, "tools": made}}
         return written(message), message
 

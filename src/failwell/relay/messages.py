@@ -15,6 +15,10 @@ _TAIL_ID: Final = re.compile(rb'\}\s*,\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s
 _RESULT_FIRST: Final = re.compile(rb'\s*\{\s*"result"\s*:\s*\{')
 _FAILED: Final = re.compile(rb'"isError"\s*:\s*(?!false)')
 _TAIL: Final = 300
+_SOME_ID: Final = re.compile(rb'"id"\s*:\s*' + _ID)
+_METHOD: Final = re.compile(rb'"method"\s*:\s*"([\w/.-]{1,100})"')
+
+_LENIENT: Final = json.JSONDecoder(strict=False)
 
 Message = dict[str, Any]
 
@@ -23,8 +27,14 @@ def read_frame(frame: bytes) -> Any:
     """The JSON of a frame; None for what is none."""
     try:
         return json.loads(frame)
-    except (ValueError, RecursionError):
+    except RecursionError:
         return None
+    except ValueError:
+        # A byte that is no UTF-8, or a bare tab in a text: others read that, so it is a message.
+        try:
+            return _LENIENT.decode(frame.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            return None
 
 
 def key_of(id: object) -> bytes:
@@ -32,6 +42,21 @@ def key_of(id: object) -> bytes:
     if type(id) is int:
         return b"%d" % id
     return json.dumps(id, separators=(",", ":")).encode()
+
+
+def outline(frame: bytes) -> Message | None:
+    """What can be told of a message that is too deeply nested to be read: its id, its method, and whether it failed."""
+    if not frame.lstrip().startswith(b"{") or not frame.rstrip().endswith(b"}"):
+        return None
+    ends = frame[:_TAIL], frame[-_TAIL:]
+    id = next((found[1] for end in ends if (found := _SOME_ID.search(end))), None)
+    method = _METHOD.search(ends[0]) or _METHOD.search(ends[1])
+    if method is not None:
+        return {"method": method[1].decode(), **({"id": json.loads(id)} if id is not None else {})}
+    if id is None:
+        return None
+    kind = "error" if b'"error"' in ends[0] or b'"isError":true' in frame or b'"isError": true' in frame else "result"
+    return {"id": json.loads(id), kind: {}}
 
 
 def large_success(frame: bytes) -> bytes | None:

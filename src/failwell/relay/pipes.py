@@ -15,19 +15,23 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import Final
+from threading import Thread
+from typing import TYPE_CHECKING, Final
 
-from .actions import Action, Death, Note, Quit, Start, StopServer, ToClient, ToServer
+from .actions import Action, Death, Note, Prepare, Quit, Start, StopServer, ToClient, ToServer
 from .desk import Desk
 from .frames import Lines
-from .injection import Injection
 from .processes import CannotStart, Child, Warden, sweep
+
+if TYPE_CHECKING:
+    from .injection import Injection
 
 _CHUNK: Final = 1 << 18
 _READABLE: Final = select.POLLIN | select.POLLHUP | select.POLLERR
 _STUBBORN: Final = 2.0
 _FLUSH: Final = 2.0
 _AT_ONCE: Final = 64
+_MUTE: Final = "its stdout closed, so the relay ended it"
 
 Witness = Callable[[str, bytes], None]
 """Told of each frame: `client`, `server`, `to client` or `to server`."""
@@ -59,6 +63,8 @@ class Outlet:
     def flush(self) -> None:
         """Write as much as the pipe takes: many frames at once, since each write wakes somebody."""
         waiting = self._waiting
+        if not waiting:
+            return
         try:
             while waiting and not self.is_broken:
                 if len(waiting) == 1:
@@ -110,7 +116,8 @@ class Pipes:
         self._to_server = Outlet(-1)
         self._code: int | None = None
         self._ends_at: float | None = None
-        self._has_client = True
+        self._ends_for = self._ended_for = ""
+        self._is_ending = False
         self._masks: dict[int, int] = {}
 
     def run(self) -> int:
@@ -171,7 +178,8 @@ class Pipes:
         if due is not None and due <= time.monotonic():
             self._do(self._desk.tick())
         self._flush()
-        self._look_at_ends()
+        if self._ends_at is not None or self._is_ending:
+            self._look_at_ends()
 
     def _flush(self) -> None:
         self._to_server.flush()
@@ -181,13 +189,17 @@ class Pipes:
 
     def _patience(self) -> float | None:
         """For how many milliseconds there is nothing to do but wait."""
-        times = [each for each in (self._desk.wakes_at, self._ends_at) if each is not None]
-        return None if not times else max(0.0, min(times) - time.monotonic()) * 1000 + 0.5
+        due, end = self._desk.wakes_at, self._ends_at
+        if due is None and end is None:
+            return None
+        first = min(each for each in (due, end) if each is not None)
+        return max(0.0, first - time.monotonic()) * 1000 + 0.5
 
     def _look_at_ends(self) -> None:
         if self._ends_at is not None and self._ends_at <= time.monotonic():
             self._ends_at = None
             if self._child is not None:
+                self._ended_for = self._ends_for
                 self._child.signal(signal.SIGKILL)
         if self._desk.is_drained and not self._to_client.is_full:
             self._code = 0
@@ -203,8 +215,7 @@ class Pipes:
             data = b""
         if not data:
             self._unwatch(0)
-            self._has_client = False
-            self._do(self._desk.drain())
+            self._end()
             return
         for frame in self._from_client.feed(data):
             if self._witness is not None and isinstance(frame, bytes):
@@ -223,6 +234,7 @@ class Pipes:
             self._unwatch(child.stdout)
             if child.code is None and self._ends_at is None:
                 # It cannot say any more, so it has a moment to end by itself.
+                self._ends_for = _MUTE
                 self._ends_at = time.monotonic() + _STUBBORN
             self._ended_perhaps()
             return False
@@ -259,10 +271,12 @@ class Pipes:
         for number in self._wake.recv(4096):
             if number == signal.SIGCHLD:
                 self._ended_perhaps()
-            elif number == signal.SIGHUP:
-                self._code = 0
             else:
-                self._do(self._desk.drain())
+                self._end()
+
+    def _end(self) -> None:
+        self._is_ending = True
+        self._do(self._desk.drain())
 
     def _ended_perhaps(self) -> None:
         child = self._child
@@ -275,13 +289,14 @@ class Pipes:
         if self._child is not child:
             return
         self._read_errors(child)
+        why, self._ended_for = self._ended_for, ""
         self._child, self._ends_at = None, None
         for pipe in (child.stdin, child.stdout, child.stderr):
             self._unwatch(pipe)
         code, unwritten = child.code, self._to_server.unwritten
         child.end(politely=False)
         self._from_server.rest()
-        self._do(self._desk.died(Death(code, child.errors, unwritten)))
+        self._do(self._desk.died(Death(code, child.errors, unwritten, ended_for=why)))
 
     # Out
 
@@ -305,8 +320,11 @@ class Pipes:
                 self._say(action)
             elif isinstance(action, Start):
                 self._start()
+            elif isinstance(action, Prepare):
+                Thread(target=self._desk.prepare, daemon=True).start()
             elif isinstance(action, StopServer):
                 if self._child is not None:
+                    self._ended_for = self._ends_for = action.why
                     self._child.signal(signal.SIGTERM)
                     self._ends_at = time.monotonic() + _STUBBORN
             elif isinstance(action, Quit):

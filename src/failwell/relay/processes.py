@@ -160,11 +160,4 @@ def _watch(reading: int, mark: str) -> None:
         os._exit(0)
 
 
-def command_line(command: Sequence[str]) -> str:
-    """A command as it can be told: without arguments that may be secret."""
-    from failwell.guards import DEFAULT, shorten
-
-    return shorten(DEFAULT.redact(" ".join(command)), 200)
-
-
 IS_WINDOWS: Final = sys.platform == "win32"

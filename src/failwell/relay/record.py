@@ -20,6 +20,8 @@ _NOTE: Final = (
     "private data all the same."
 )
 
+_BEGINNING: Final = b'{"failwell": "record"'
+
 
 class BadRecord(ValueError):
     """Why a record cannot be written or read."""
@@ -31,9 +33,15 @@ class Record:
     def __init__(self, path: str, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._left = _MOST_BYTES
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
         try:
             handle = os.open(path, flags, 0o600)
+            begun = os.read(handle, len(_BEGINNING))
+            if begun and begun != _BEGINNING:
+                os.close(handle)
+                raise BadRecord(f"{path} is there, and no record of ours: name another file with --record")
+            os.ftruncate(handle, 0)
+            os.lseek(handle, 0, os.SEEK_SET)
             os.fchmod(handle, 0o600)
         except OSError as problem:
             raise BadRecord(f"cannot write {path}: {problem.strerror or problem}") from None

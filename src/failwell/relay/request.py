@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from failwell.recovery import Run
+from .messages import Message, key_of, meta_of, params_of, with_id
 
-from .messages import Message, key_of, meta_of, params_of
+if TYPE_CHECKING:
+    from failwell.recovery import Run
 
 ERA_KEY: Final = "io.modelcontextprotocol/protocolVersion"
 CLIENT_KEY: Final = "io.modelcontextprotocol/clientInfo"
@@ -37,6 +38,8 @@ class RelayedRequest:
     last: Any = None
     """What the latest attempt failed with, and the answer that said so."""
     answer: bytes | None = None
+    said: Any = None
+    """The JSON of that answer, or of as much as is read of it."""
     deadline: float | None = None
     began: float = 0.0
     claim: str = ""
@@ -59,6 +62,10 @@ class RelayedRequest:
     def arguments(self) -> dict[str, Any]:
         given = self.params.get("arguments")
         return given if isinstance(given, dict) else {}
+
+    def for_client(self, frame: bytes, message: Message | None) -> bytes:
+        """An answer under the id by which the client knows the request."""
+        return frame if self.key == self.own_key else with_id(frame, message, self.id)
 
 
 def client_name(info: object) -> str | None:

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from failwell.formats import META_KEY, MODERN_ERA
-
 from .messages import Message, read_frame, written
 from .request import CLIENT_KEY, ERA_KEY, RelayedRequest, client_name
 
@@ -69,7 +67,11 @@ class Session:
 
     @property
     def is_modern(self) -> bool:
-        return not self.greeting and str(self.modern.get(ERA_KEY, "")) >= MODERN_ERA
+        if self.greeting or ERA_KEY not in self.modern:
+            return False
+        from failwell.formats import MODERN_ERA
+
+        return str(self.modern[ERA_KEY]) >= MODERN_ERA
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
@@ -81,6 +83,8 @@ class Session:
     @property
     def keeps_keys(self) -> bool:
         """Whether the server itself knows calls by their keys."""
+        from failwell.formats import META_KEY
+
         return any(
             isinstance(found, Mapping) and isinstance(found.get(META_KEY), Mapping) and "idempotency" in found[META_KEY]
             for found in (self.capabilities.get(place) for place in ("extensions", "experimental"))

@@ -203,7 +203,6 @@ def _opened(path: Path) -> sqlite3.Connection:
                 raise BadState(f"{path} belongs to another user; name a file of your own with --state")
             if not stat.S_ISREG(about.st_mode):
                 raise BadState(f"{path} is no file; name one with --state")
-            os.fchmod(handle, 0o600)
     except OSError as problem:
         raise BadState(f"cannot open {path}: {problem.strerror or problem}; name another file with --state") from None
     db = sqlite3.connect(path, timeout=30.0, isolation_level=None)
@@ -214,6 +213,7 @@ def _opened(path: Path) -> sqlite3.Connection:
             raise BadState(f"{path} is no file of failwell's keys; name another one with --state")
         if not is_new and version != _VERSION:
             raise BadState(f"{path} is of another version ({version}) of failwell; move it away, or name another file")
+        path.chmod(0o600)
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = FULL")
         db.execute(

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any, Final
 
-from .actions import Action, Death, Note, Quit, Start, StopServer, ToClient, ToServer
+from .actions import Action, Death, Note, Prepare, Quit, Start, StopServer, ToClient, ToServer
 from .desk import Desk
 from .frames import Lines
 from .processes import MARK, sweep
@@ -206,6 +206,8 @@ class Threads:
                 self._say(action)
             elif isinstance(action, Start):
                 self._start()
+            elif isinstance(action, Prepare):
+                threading.Thread(target=self._desk.prepare, daemon=True).start()
             elif isinstance(action, StopServer) and self._child is not None:
                 self._child.kill()
             elif isinstance(action, Quit):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import cached_property
 from itertools import count
-from typing import Any, Final
-
-from failwell.recovery import Watch
+from typing import TYPE_CHECKING, Any, Final
 
 from .actions import Action, Note, RelayOptions, ToClient, ToServer
 from .listing import RememberedTools
@@ -15,6 +14,9 @@ from .messages import Message, key_of, with_id, written
 from .request import RelayedRequest
 from .session import Session
 from .timers import Timers
+
+if TYPE_CHECKING:
+    from failwell.recovery import Watch
 
 _MOST_HELD: Final = 10_000
 
@@ -44,7 +46,7 @@ class Traffic:
         self.stale: set[bytes] = set()
         """What a server that is gone asked of the client."""
         self.state = "off"
-        """`off`, `starting`, `up`, `down`, or `pausing` before it is started again."""
+        """`off`, `starting`, `up`, `down`, `pausing` before it is started again, or `failed` if it never started."""
         self.life: object = None
         """Another one for each server that was started."""
         self.has_answered = False
@@ -61,6 +63,13 @@ class Traffic:
         self._nonce = os.urandom(4).hex()
         self._count = count(1)
         self._noticed: set[str] = set()
+
+    @cached_property
+    def command(self) -> str:
+        """The server's command as it can be told."""
+        from .failures import command_line
+
+        return command_line(self.options.command)
 
     def after(self, seconds: float, due: Callable[[], None]) -> None:
         """Do something later."""

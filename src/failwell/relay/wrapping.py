@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,11 +36,10 @@ class Wrapping:
 
 def wrap(wrapping: Wrapping) -> int:
     """Relay between standard input and output and the server, until one of them is gone; the exit code."""
-    from .processes import CannotStart, Child, Warden, command_line
+    from .processes import CannotStart, Child, Warden
 
     mark = f"{os.getpid()}-{os.urandom(8).hex()}"
-    named = command_line(wrapping.command)
-    options = replace(wrapping.options, command=named)
+    options = replace(wrapping.options, command=" ".join(wrapping.command))
     # Windows cannot fork, and cannot poll pipes.
     by_threads = not hasattr(os, "fork") or os.environ.get(BY_THREADS) == "1"
     warden = None if by_threads else Warden(mark)
@@ -53,20 +51,28 @@ def wrap(wrapping: Wrapping) -> int:
         except CannotStart:
             # Said once more when the desk wants it started.
             child = None
+    import random
+
     from .clock import SystemClock
     from .desk import Desk
-    from .injection import Injection
-    from .memory import keep, place_of, recall
 
     desk = Desk(options, SystemClock(), random.random)
-    memory = place_of(wrapping.command, wrapping.cwd, os.environ) if options.lazy else None
-    if memory is not None:
+    memory = None
+    if options.lazy:
+        from .memory import keep, place_of, recall
+
+        memory = place_of(wrapping.command, wrapping.cwd, os.environ)
         recall(memory, desk.session, desk.listing)
 
     def say(note: Note) -> None:
         if note.loud or wrapping.loud:
             print(f"failwell: {note.line}", file=sys.stderr, flush=True)
 
+    injection = None
+    if wrapping.inject:
+        from .injection import Injection
+
+        injection = Injection(wrapping.inject)
     relay: Pipes | Threads
     if by_threads:
         from .threads import Threads
@@ -86,7 +92,7 @@ def wrap(wrapping: Wrapping) -> int:
             mark=mark,
             warden=warden,
             witness=wrapping.record,
-            injection=Injection(wrapping.inject) if wrapping.inject else None,
+            injection=injection,
         )
     try:
         return relay.run()

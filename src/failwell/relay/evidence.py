@@ -1,0 +1,60 @@
+"""Whether a failure that stands in a success is the tool's own.
+
+A tool that hands over somebody's text (a file, a log, a message, what a search found) proves nothing by that text. So
+either the tool is one that does something, or the text speaks of this very call.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from failwell.model import Nature, Traits
+
+# What frameworks and clients write before what a tool raised.
+_FRAMEWORKS: Final = re.compile(
+    r"\s*(?:error (?:executing|calling|running) (?:the )?tool|mcp error -\d|input validation error|unknown tool)\b",
+    re.IGNORECASE,
+)
+_DOING: Final = frozenset(
+    """
+    add append approve archive assign book buy cancel charge close commit copy create delete deploy disable drop edit
+    enable insert install invite merge modify move order pay post publish purchase push put refund register reject
+    remove rename reply reserve restore save schedule send set share start stop submit transfer update upload write
+    """.split()
+)
+_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+# What stands under these may come back in what was found.
+_SOUGHT: Final = re.compile(
+    r"(?i)quer|^q$|search|pattern|regex|text|content|message|prompt|sql|keyword|term|filter|body"
+)
+_LONGEST: Final = 600
+_MOST_LINES: Final = 4
+_SHORTEST: Final = 4
+
+
+def is_own_failure(traits: Traits, arguments: Mapping[str, Any], result: Mapping[str, Any]) -> bool:
+    """Whether a result that looks like a failure is one of the tool that sent it."""
+    content = result.get("content")
+    if not isinstance(content, list) or len(content) != 1 or not isinstance(content[0], Mapping):
+        return False
+    text = content[0].get("text")
+    if not isinstance(text, str) or len(text) > _LONGEST or text.strip().count("\n") >= _MOST_LINES:
+        return False
+    return _FRAMEWORKS.match(text) is not None or _does_something(traits) or _speaks_of_this_call(text, arguments)
+
+
+def _does_something(traits: Traits) -> bool:
+    if traits.nature in (Nature.WRITE, Nature.IDEMPOTENT):
+        return True
+    words = {word.lower() for word in _WORD.findall(traits.name or "")}
+    return traits.nature is Nature.UNMARKED and not words.isdisjoint(_DOING)
+
+
+def _speaks_of_this_call(text: str, arguments: Mapping[str, Any]) -> bool:
+    return any(
+        isinstance(value, str) and len(value) >= _SHORTEST and " " not in value and value in text
+        for name, value in arguments.items()
+        if not _SOUGHT.search(name)
+    )
