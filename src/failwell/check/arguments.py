@@ -1,14 +1,15 @@
 """Arguments made from a schema: such as it allows, and such as it forbids in one way each.
 
-Written by hand rather than drawn by a generator: a check must send the same calls each time, as few as will do, and must
-know of each value in which way it is wrong.
+Written by hand rather than drawn by a generator: a check must send the same calls each time, as few as will do, and
+knows of each value in which way it is wrong.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from contextlib import suppress
+from typing import Any, Final, NamedTuple, TypeGuard
 
 from failwell.guards import Secrets
 from failwell.model import UNSET
@@ -242,7 +243,7 @@ _SAMPLES: Final[dict[Any, Any]] = {
 }
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
@@ -269,7 +270,8 @@ def _unknown(value: Any) -> str:
 
 def _repeated(value: Any) -> str:
     least, _, inner = value
-    return _written(inner) * min(max(least, 1 if least == 0 and value[1] > 1 else least), 64)
+    count: int = 1 if least == 0 and value[1] > 1 else least
+    return _written(inner) * min(count, 64)
 
 
 def _one_of(value: Any) -> str:
@@ -277,7 +279,7 @@ def _one_of(value: Any) -> str:
     if str(kind) == "NEGATE":
         unwanted = {chr(each) for what, each in value[1:] if str(what) == "LITERAL"}
         return next(each for each in "xq7_-" if each not in unwanted)
-    return _PARTS[str(kind)](inner)
+    return str(_PARTS[str(kind)](inner))
 
 
 _CATEGORIES: Final = {"CATEGORY_DIGIT": "7", "CATEGORY_WORD": "x", "CATEGORY_SPACE": " "}
@@ -330,10 +332,8 @@ def _breaking_items(node: Schema, root: Schema, types: set[str]) -> Iterator[tup
     if isinstance(items, Mapping) and "array" in types:
         inner = resolve(items, root)
         if isinstance(most, int) and most < 1_000:
-            try:
+            with suppress(NoSample):
                 yield "items", [_sample(inner, root)] * (most + 1), (str(most), "most", "many", "long")
-            except NoSample:
-                pass
         wrong = _wrong(inner, root)
         if wrong is not UNSET:
             yield "nested", [wrong], tuple(word for kind in _types(inner, root) for word in _SAID.get(kind, (kind,)))

@@ -42,6 +42,7 @@ class Conversation:
         self.transport, self.era, self.waits = transport, era, waits
         self.opening: dict[str, Any] = {}
         self.starts = 0
+        self.began = 0.0
         self._number = 0
 
     @property
@@ -68,6 +69,7 @@ class Conversation:
         if not isinstance(result, dict):
             raise DoesNotStart(_why(reply, self), reply)
         self.opening = result
+        self.began = reply.seconds
         if self.era == LEGACY:
             if isinstance(self.transport, HttpTransport):
                 self.transport.version = str(result.get("protocolVersion"))

@@ -36,7 +36,7 @@ class CheckOptions:
     rules: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
     era: str = "auto"
-    waits: Waits = Waits()
+    waits: Waits = field(default_factory=Waits)
     most_tools: int = 50
     most_seconds: float = 600.0
     declared: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -112,7 +112,7 @@ class _Examination:
         if talk.era == LEGACY:
             self._old_version(talk)
         if talk.era == LEGACY and self._options.era in ("auto", MODERN):
-            self._newer()
+            self._newer(talk.began)
         facts = {"noise": list(self._transport.noise), "twice": len(self._transport.twice)}
         self._judge(Observation(Probe("session"), Reply("answered"), talk.era, facts=facts))
 
@@ -254,14 +254,20 @@ class _Examination:
             self._transport.open()
         except Exception:
             return
-        params = {"protocolVersion": "1999-01-01", "capabilities": {}, "clientInfo": {"name": "failwell", "version": "1"}}
+        params = {
+            "protocolVersion": "1999-01-01",
+            "capabilities": {},
+            "clientInfo": {"name": "failwell", "version": "1"},
+        }
         request = again.request("initialize", params)
         reply = again.send(request, self._options.waits.start)
-        self._judge(Observation(Probe("old_version", "initialize", params), reply, LEGACY, frame=encoded(request).decode()))
+        self._judge(
+            Observation(Probe("old_version", "initialize", params), reply, LEGACY, frame=encoded(request).decode())
+        )
 
-    def _newer(self) -> None:
+    def _newer(self, began: float) -> None:
         """The newer era with a server of its own, where it speaks it."""
-        talk = Conversation(self._transport, MODERN, Waits(min(self._options.waits.start, 10.0), self._options.waits.call))
+        talk = Conversation(self._transport, MODERN, Waits(max(10.0, 5 * began), self._options.waits.call))
         self._progress(f"starting, {MODERN}", 0, 0)
         try:
             talk.open()
@@ -280,7 +286,9 @@ class _Examination:
         request = talk.request("tools/list", {})
         request["params"]["_meta"].update(params["_meta"])
         reply = talk.send(request)
-        seen = Observation(Probe("unsupported_version", "tools/list", params), reply, MODERN, frame=encoded(request).decode())
+        seen = Observation(
+            Probe("unsupported_version", "tools/list", params), reply, MODERN, frame=encoded(request).decode()
+        )
         self._judge(seen)
 
     def _judge(self, seen: Observation) -> None:

@@ -133,7 +133,9 @@ class Observation:
     @property
     def is_tool_failure(self) -> bool:
         """Whether it is a failed call of a tool, or of one that does not exist."""
-        return self.failed and self.probe.method == "tools/call" and (self.tool is not None or self.kind in UNKNOWN_TOOLS)
+        return (
+            self.failed and self.probe.method == "tools/call" and (self.tool is not None or self.kind in UNKNOWN_TOOLS)
+        )
 
     @cached_property
     def canonical(self) -> bool:

@@ -216,7 +216,7 @@ def server_probes(tools: Sequence[CheckedSurface], opened: Mapping[str, Any], *,
         # A server may run the tool that it thinks is meant.
         safe = next((tool for tool in tools if tool.schema.required and misspelling(tool.name, names)), None)
         if safe is not None:
-            given = {"name": misspelling(safe.name, names), "arguments": {}}
+            given: dict[str, Any] = {"name": misspelling(safe.name, names), "arguments": {}}
             yield Probe("misspelt_tool", params=given, expects=(safe.name,))
         yield Probe("no_name", params={"arguments": {}})
         yield Probe("name_number", params={"name": 7, "arguments": {}})

@@ -66,7 +66,7 @@ def total(rates: Mapping[str, float]) -> int:
         return 0
     weights = sum(GROUPS[group] for group in scores)
     whole = sum(GROUPS[group] * score for group, score in scores.items()) / weights
-    limits = [RULES[rule].most for rule, rate in rates.items() if rate < 1]
+    limits = [RULES[rule].limit(rate) for rule, rate in rates.items()]
     # Rounded before it is cut, so that what adds up to a whole number is one.
     return int(min([round(whole, 6), *limits]))
 
@@ -79,11 +79,11 @@ def lost(rule: CheckRule, rates: Mapping[str, float]) -> float:
 
 def limited_by(rates: Mapping[str, float]) -> str | None:
     """The rule that holds the score down, where one does."""
-    broken = [RULES[rule] for rule, rate in rates.items() if rate < 1 and RULES[rule].most < 100]
-    if not broken:
+    if not rates:
         return None
-    strictest = min(broken, key=lambda rule: rule.most)
-    return strictest.id if total(rates) == strictest.most else None
+    strictest = min(rates, key=lambda rule: RULES[rule].limit(rates[rule]))
+    limit = RULES[strictest].limit(rates[strictest])
+    return strictest if limit < 100 and total(rates) == int(round(limit, 6)) else None
 
 
 Json = dict[str, Any]

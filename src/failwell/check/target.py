@@ -74,7 +74,9 @@ def scrubbed(home: Path) -> dict[str, str]:
     kept = {name: os.environ[name] for name in _NEEDED if name in os.environ}
     places = {"HOME": home, "USERPROFILE": home, "TMPDIR": home, "TEMP": home, "TMP": home}
     places |= {"XDG_CONFIG_HOME": home / ".config", "XDG_DATA_HOME": home / ".local", "XDG_CACHE_HOME": home / ".cache"}
-    return kept | {name: str(place) for name, place in places.items()} | {"NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    return (
+        kept | {name: str(place) for name, place in places.items()} | {"NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    )
 
 
 def absolute(command: Sequence[str]) -> list[str]:

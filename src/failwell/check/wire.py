@@ -19,7 +19,7 @@ LONGEST_FRAME: Final = 8_000_000
 _KEPT: Final = 200_000
 _MOST_NOISE: Final = 20
 _MOST_IDS: Final = 4_000
-_AFTERWARDS: Final = 0.15
+_AFTERWARDS: Final = 0.3
 
 Message = dict[str, Any]
 State = Literal["answered", "silent", "ended", "refused"]

@@ -8,67 +8,172 @@ from typing import Any, Final
 
 from failwell.model import pattern
 
+
+def _any(*parts: str, flags: str = "") -> re.Pattern[str]:
+    return pattern(flags + "|".join(parts))
+
+
 # What frameworks put before the words of a tool.
 _PREFIX: Final = pattern(
-    r"(?is)^\s*(?:(?:mcp )?error(?: -?\d+)?\s*[:.-]\s*|error (?:executing|calling|running|in) (?:the )?tool:?\s*['\"`]?[\w./-]*"
-    r"['\"`]?\s*[:.-]?\s*|tool ['\"`]?[\w./-]+['\"`]? (?:execution )?failed\s*[:.-]?\s*|(?:internal|input validation) error\s*[:.-]\s*)"
+    r"(?is)^\s*(?:"
+    r"(?:mcp )?error(?: -?\d+)?\s*[:.-]\s*"
+    r"|error (?:executing|calling|running|in) (?:the )?tool:?\s*['\"`]?[\w./-]*['\"`]?\s*[:.-]?\s*"
+    r"|tool ['\"`]?[\w./-]+['\"`]? (?:execution )?failed\s*[:.-]?\s*"
+    r"|(?:internal|input validation) error\s*[:.-]\s*)"
 )
 _NOTHING: Final = pattern(
-    r"(?is)^(?:an? |the |some )?(?:(?:unknown|unexpected|internal|generic|server|general|unhandled|fatal|tool|system|runtime)[ -]?)*"
-    r"(?:error|errors|failure|failed|fail|exception|problem|issue|oops|unknown)?(?: (?:has )?occur+ed| happened| executing (?:the )?"
-    r"(?:tool|request))?(?: while (?:executing|processing|handling|running|calling)[\w\s'\"./-]{0,60})?$"
+    r"(?is)^(?:an? |the |some )?"
+    r"(?:(?:unknown|unexpected|internal|generic|server|general|unhandled|fatal|tool|system|runtime)[ -]?)*"
+    r"(?:error|errors|failure|failed|fail|exception|problem|issue|oops|unknown)?"
+    r"(?: (?:has )?occur+ed| happened| executing (?:the )?(?:tool|request))?"
+    r"(?: while (?:executing|processing|handling|running|calling)[\w\s'\"./-]{0,60})?$"
 )
 _EMPTY_WORDS: Final = frozenset(
-    """something went wrong|request failed|operation failed|the operation failed|call failed|tool failed|execution failed|bad request|
-    invalid|invalid input|invalid request|invalid arguments|invalid argument|invalid parameters|invalid params|not allowed|denied|null|none|
-    undefined|nan|[object object]|{}|[]|false|try again|please try again|please try again later|error executing tool|internal server
-    error|could not complete the request|unable to process the request|unable to process request|the request could not be
-    processed|the request failed|response validation failed|fetch failed|nope|ko""".replace("\n    ", " ").split("|")
+    """something went wrong
+    request failed
+    operation failed
+    the operation failed
+    the operation could not be completed
+    call failed
+    tool failed
+    execution failed
+    the request failed
+    bad request
+    invalid
+    invalid input
+    invalid request
+    invalid argument
+    invalid arguments
+    invalid params
+    invalid parameters
+    invalid value
+    validation failed
+    validation error
+    response validation failed
+    not allowed
+    denied
+    null
+    none
+    undefined
+    nan
+    [object object]
+    {}
+    []
+    false
+    try again
+    please try again
+    please try again later
+    an error occurred, please try again
+    error executing tool
+    internal server error
+    could not complete the request
+    unable to process the request
+    unable to process request
+    the request could not be processed
+    fetch failed
+    nope
+    ko""".split("\n    ")
 )
-_CLASS_NAME: Final = pattern(r"^[\w.]{0,80}(?:Error|Exception|Warning|Fault|Timeout)(?:\(['\"]*\))?(?::\s*['\"]?[^\s'\"]{0,60}['\"]?)?$")
+_CLASS_NAME: Final = pattern(
+    r"^[\w.]{0,80}(?:Error|Exception|Warning|Fault|Timeout)(?:\(['\"]*\))?(?::\s*['\"]?[^\s'\"]{0,60}['\"]?)?$"
+)
 _BARE_VALUE: Final = pattern(r"^(?:'[^']{0,80}'|\"[^\"]{0,80}\"|-?\d+|[0-9a-f-]{6,40})$")
 
 # Dumps of validators, made for those who wrote the program.
-_DUMP: Final = pattern(
-    r"\[type=\w+, input_value=|errors\.pydantic\.dev|validation errors? for \w+|\"code\":\s*\"(?:invalid_type|too_small|too_big|invalid_value|"
-    r"invalid_string|unrecognized_keys|custom)\"|cannot unmarshal|Go struct field|Failed validating '\w+' in schema|On instance\b|"
-    r"received undefined at |ZodError|missing field `|loc=\(|ctx=\{"
+_DUMP: Final = _any(
+    r"\[type=\w+, input_value=",
+    r"errors\.pydantic\.dev",
+    r"validation errors? for \w+",
+    r"\"code\":\s*\"(?:invalid_type|too_small|too_big|invalid_value|invalid_string|unrecognized_keys|custom)\"",
+    r"cannot unmarshal",
+    r"Go struct field",
+    r"Failed validating '\w+' in schema",
+    r"expected \w+, received \w+",
+    r"ZodError",
+    r"missing field `",
+    r"loc=\(",
+    r"ctx=\{",
 )
-_TRACE: Final = pattern(
-    r"Traceback \(most recent call last\)|\n\s*File \"[^\"\n]{1,300}\", line \d+|\n\s{2,8}at (?:async )?[\w$.<>\[\] ]{1,120}"
-    r"\(?[^\s()]{1,200}:\d+(?::\d+)?\)?|\n\s*at [\w$.]+\([\w$]+\.java:\d+\)|goroutine \d+ \[|panicked at|stack backtrace:|^\s+at .+\.(?:js|ts|mjs):\d+:\d+"
+_TRACE: Final = _any(
+    r"Traceback \(most recent call last\)",
+    r"\n\s*File \"[^\"\n]{1,300}\", line \d+",
+    r"\n\s{2,8}at (?:async )?[\w$.<>\[\] ]{0,120}\(?[^\s()]{1,200}:\d+(?::\d+)?\)?",
+    r"\n\s*at [\w$.]+\([\w$]+\.java:\d+\)",
+    r"\n\s*at [\w.]+\([^)\n]{0,200}\) in [^\n]{1,200}:line \d+",
+    r"goroutine \d+ \[",
+    r"panicked at",
+    r"stack backtrace:",
 )
-_INTERNALS: Final = pattern(
-    r"site-packages|node_modules/|/usr/(?:local/)?lib/python|\.(?:py|js|mjs|ts|go|rs|rb|java|cs)(?::|\", line |, line )\d+|"
-    r"'\w+' object (?:has no attribute|is not (?:callable|subscriptable|iterable))|NoneType|object is not subscriptable|"
-    r"Cannot (?:read|set) propert(?:y|ies) (?:of|'\w+' of) (?:undefined|null)|Cannot destructure property|is not a function\b|undefined is not|"
-    r"list index out of range|tuple index out of range|dictionary changed size|unhashable type|takes \d+ positional argument|"
-    r"missing \d+ required (?:positional|keyword)|got an unexpected keyword argument|must be str, not|unsupported operand type|"
-    r"\[object Object\]|<[\w.]+ object at 0x[0-9a-f]+>|0x[0-9a-f]{8,16}\b|sqlalche\.me|\(psycopg|sqlite3\.\w*Error|java\.lang\.|"
-    r"System\.\w+Exception|HTTPSConnectionPool\(|Caused by \w+\(|[\w]+Error\('|KeyError: "
+_INTERNALS: Final = _any(
+    r"site-packages",
+    r"node_modules/",
+    r"/usr/(?:local/)?lib/python",
+    r"\.(?:py|js|mjs|ts|go|rs|rb|java|cs)(?::|\", line |, line )\d+",
+    r"'\w+' object (?:has no attribute|is not (?:callable|subscriptable|iterable))",
+    r"NoneType",
+    r"object is not subscriptable",
+    r"Cannot (?:read|set) propert(?:y|ies) (?:of|'\w+' of) (?:undefined|null)",
+    r"Cannot destructure property",
+    r"is not a function\b",
+    r"undefined is not",
+    r"(?:list|tuple|string) index out of range",
+    r"unhashable type",
+    r"takes \d+ positional argument",
+    r"missing \d+ required (?:positional|keyword)",
+    r"got an unexpected keyword argument",
+    r"must be str, not",
+    r"unsupported operand type",
+    r"not supported between instances of",
+    r"can only concatenate str",
+    r"\[object Object\]",
+    r"<[\w.]+ object at 0x[0-9a-f]+>",
+    r"sqlalche\.me",
+    r"\(psycopg",
+    r"sqlite3\.\w*Error",
+    r"java\.lang\.",
+    r"System\.\w+Exception",
+    r"HTTPS?ConnectionPool\(",
+    r"Caused by \w+\(",
+    r"\w+Error\('",
+    r"\bKeyError: ",
+    r"nil pointer dereference",
 )
 _HTML: Final = pattern(r"(?i)<!doctype html|<html[\s>]|<body[\s>]|<head[\s>]")
 
-_VERBS: Final = (
-    "call use try pass provide give set send choose pick check see look list ask wait retry correct fix remove rename add specify supply "
-    "make ensure run create open request contact log sign login authenticate reduce shorten split omit include search find get fetch "
-    "select enter change replace refer consult read verify confirm tell stop do repeat start connect reconnect configure install "
-    "increase decrease limit narrow upgrade register reserve leave write put start reserve release"
-).split()
+_VERBS: Final = """add ask authenticate call change check choose confirm configure connect consult contact correct
+create decrease do ensure enter fetch find fix get give include increase install leave limit list log login look make
+narrow omit open pass pick provide put read reconnect reduce refer register release remove rename repeat replace request
+reserve retry run search see select send set shorten sign specify split start stop supply tell try upgrade use verify
+wait write""".split()
+# What follows where such a word is a noun: "Request failed", "Check constraint", "List index".
+_NO_ORDER: Final = """failed failure error errors timed time timeout was were is are has had not could cannot of index
+constraint returned exceeded denied refused limit body method id url parameter operation call failed: request""".split()
 _INSTRUCTION: Final = pattern(
-    r"(?i)(?:^|[.;:!?)\u2014\n-]\s*|\b(?:please|then|first|or|and|instead,?|to fix this,?|next:?|so)\s+)(?:%s)\s+(?:the |a |an |it |one |"
-    r"again|your|this|that|with|for|to |another|only|sure|\w|['\"`<{\[])" % "|".join(_VERBS)
+    r"(?i)(?:^|[.;:!?)\u2014\n-]\s*|\b(?:please|then|first|or|and|instead,?|to fix this,?|next:?|so)\s+)"
+    r"(?:" + "|".join(_VERBS) + r")\s+(?!(?:" + "|".join(_NO_ORDER) + r")\b)['\"`<{\[]?\w"
 )
-_NEXT: Final = pattern(
-    r"(?i)\bdid you mean\b|\bnext:|\bnext step|\bmust (?:be|have|match|not|contain|start|end|lie)\b|\b(?:use|try|call|pass|give|choose) one of\b|"
-    r"\bvalid (?:options|values|ones|tools|choices|\w+s) (?:are|include)\b|\ballowed(?: values)?\s*(?:are\b|:)|\bavailable \w+\s*(?:are\b|:)|"
-    r"\b(?:valid|known|possible|supported) \w+\s*:|\bneeds? to be\b|\byou (?:can|may|should|need|must)\b|\binstead\b|"
-    r"\b(?:tools?|options|choices|values)(?: are|:)"
+_NEXT: Final = _any(
+    r"\bdid you mean\b",
+    r"\bnext:",
+    r"\bnext step",
+    r"\bmust (?:be|have|match|not|contain|start|end|lie)\b",
+    r"\b(?:use|try|call|pass|give|choose) one of\b",
+    r"\b(?:valid|known|possible|supported|allowed|available) \w+\s*(?:are\b|include\b|:)",
+    r"\ballowed\s*(?:are\b|:)",
+    r"\bneeds? to be\b",
+    r"\byou (?:can|may|should|need|must)\b",
+    r"\binstead\b",
+    r"\b(?:tools?|options|choices|values)(?: are|:)",
+    flags="(?i)",
 )
 _SHOULD: Final = pattern(r"(?i)\bshould (?:be|have|match|contain)\b|\bis required\b|\bexpect(?:s|ed)\b")
-_AGAIN: Final = pattern(
-    r"(?i)\b(?:try|retry|repeat)(?: (?:it|the call|this call|the request|the same call))? (?:again )?(?:later|shortly|soon|in (?:a|\d))|"
-    r"temporar(?:y|ily)|\btry again later\b|\bwait \d|\bcome back later\b|\bwait (?:a |some |and)"
+_AGAIN: Final = _any(
+    r"\b(?:try|retry|repeat)(?: (?:it|(?:the|this) (?:same )?(?:call|request)))? (?:again )?(?:later|shortly|soon)",
+    r"\b(?:try|retry)(?: again)? in (?:a|\d)",
+    r"temporar(?:y|ily)",
+    r"\bwait (?:a |some |and |\d)",
+    r"\bcome back later\b",
+    flags="(?i)",
 )
 
 
@@ -90,13 +195,8 @@ def says_nothing(text: str) -> bool:
     """
     said = bare(text)
     folded = " ".join(said.lower().split())
-    return (
-        len(said) < 3
-        or folded in _EMPTY_WORDS
-        or bool(_NOTHING.match(said))
-        or bool(_CLASS_NAME.match(said))
-        or bool(_BARE_VALUE.match(said))
-    )
+    empty = len(said) < 3 or folded in _EMPTY_WORDS
+    return empty or any(shape.match(said) is not None for shape in (_NOTHING, _CLASS_NAME, _BARE_VALUE))
 
 
 def is_dump(text: str) -> bool:
@@ -123,7 +223,7 @@ def names_next_step(text: str) -> bool:
     >>> names_next_step("No city 'Olso'. Call list_cities to see them all."), names_next_step("Not found: 7")
     (True, False)
     """
-    said = re.sub(r"For further information visit \S+", "", text)
+    said = without_sent(re.sub(r"For further information visit \S+", "", text))
     if _INSTRUCTION.search(bare(said)) or _NEXT.search(said):
         return True
     return not is_dump(text) and _SHOULD.search(said) is not None

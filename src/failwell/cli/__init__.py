@@ -16,7 +16,19 @@ from failwell.schema import nearest
 
 from .io import Stop
 
-COMMANDS = ("demo", "explain", "convert", "codes", "check", "wrap", "adopt", "example", "manifest", "schema", "conformance")
+COMMANDS = (
+    "demo",
+    "explain",
+    "convert",
+    "codes",
+    "check",
+    "wrap",
+    "adopt",
+    "example",
+    "manifest",
+    "schema",
+    "conformance",
+)
 """Each is a module of that name; of these only the one that was asked for is imported."""
 
 _EPILOG = """\

@@ -33,8 +33,12 @@ def register(commands: Commands) -> None:
     parser.add_argument("target", nargs="?", metavar="URL", help="the address of a server over HTTP")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument("--min-score", type=int, metavar="N", help="exit 1 below this score")
-    parser.add_argument("--header", action="append", default=[], metavar="H", help="a header: 'Authorization: Bearer …'")
-    parser.add_argument("--env", action="append", default=[], metavar="NAME", help="give the server a variable: NAME or NAME=VALUE")
+    parser.add_argument(
+        "--header", action="append", default=[], metavar="H", help="a header: 'Authorization: Bearer …'"
+    )
+    parser.add_argument(
+        "--env", action="append", default=[], metavar="NAME", help="give the server a variable: NAME or NAME=VALUE"
+    )
     parser.add_argument("--cwd", metavar="DIR", help="where the server works; a temporary folder by default")
     parser.add_argument("--allow-writes", action="store_true", help="call tools that may change something, too")
     parser.add_argument("--reads", action="append", default=[], metavar="NAME", help="a tool that only reads: 'get_*'")
@@ -42,7 +46,9 @@ def register(commands: Commands) -> None:
     parser.add_argument("--rule", action="append", default=[], metavar="RULE", help="only this rule or group")
     parser.add_argument("--skip", action="append", default=[], metavar="RULE", help="all but this rule or group")
     parser.add_argument("--timeout", type=float, default=10.0, metavar="S", help="seconds to wait for a call; 10")
-    parser.add_argument("--start-timeout", type=float, default=30.0, metavar="S", help="seconds to wait for the start; 30")
+    parser.add_argument(
+        "--start-timeout", type=float, default=30.0, metavar="S", help="seconds to wait for the start; 30"
+    )
     parser.add_argument("--era", default="auto", choices=("auto", "2025-11-25", "2026-07-28"), help="of the protocol")
     parser.set_defaults(run=run)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ..report import CheckReport
-from ..rules import RULES
+from failwell.check.report import CheckReport
+from failwell.check.rules import RULES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,7 +29,11 @@ Part = tuple[str, str]
 def lines(report: CheckReport) -> Iterator[list[Part]]:
     score, graded = report.score, report.graded
     data = report.to_dict()
-    yield [(f" {score} ", f"bold reverse {_colour(score)}"), (f" {report.grade}  ", f"bold {_colour(score)}"), (report.target, "bold")]
+    yield [
+        (f" {score} ", f"bold reverse {_colour(score)}"),
+        (f" {report.grade}  ", f"bold {_colour(score)}"),
+        (report.target, "bold"),
+    ]
     if data["reason"] is not None:
         yield [("It does not start: ", "red"), (data["reason"], "")]
         return
@@ -55,7 +59,9 @@ def lines(report: CheckReport) -> Iterator[list[Part]]:
         yield [("   Fix: ", "green"), (f"{row.plain} With Failwell: {row.failwell}", "")]
     yield [("", "")]
     count = len(data["findings"])
-    yield [(f"{count} finding{'s' if count != 1 else ''} in all: --json, --html FILE, --sarif FILE, --junit FILE", "dim")]
+    yield [
+        (f"{count} finding{'s' if count != 1 else ''} in all: --json, --html FILE, --sarif FILE, --junit FILE", "dim")
+    ]
     for note in data["notes"][:3]:
         yield [(note, "dim")]
 

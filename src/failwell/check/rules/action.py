@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import words
-from ..observation import Observation
-from ..probes import UNKNOWN_TOOLS, WRONG_ARGUMENTS
+from failwell.check import words
+from failwell.check.observation import Observation
+from failwell.check.probes import UNKNOWN_TOOLS, WRONG_ARGUMENTS
+
 from .rule import CheckRule, Judged
 
 _INSTALL: Final = "failwell.server.install(server)"
@@ -23,6 +24,9 @@ def says_what(seen: Observation) -> Judged:
 
 def names_argument(seen: Observation) -> Judged:
     if not seen.is_tool_failure or seen.kind not in _MUST_NAME or seen.probe.argument is None:
+        return None
+    if seen.kind == "unknown_argument" and not (seen.base is not None and seen.base.worked):
+        # It fails without it, too.
         return None
     said = words.without_sent(seen.text)
     names = (seen.probe.argument, *seen.probe.wrong, *seen.probe.expects[:1] * (seen.kind == "nested"))
@@ -72,6 +76,9 @@ def near_name(seen: Observation) -> Judged:
         return f"The failure does not name the tool that was meant, {seen.probe.expects[0]!r}: {seen.text[:100]!r}"
     if words.mentions(said, (seen.probe.argument or "",)) or "did you mean" in said.lower():
         return True
+    if seen.base is not None and not seen.base.worked:
+        # It fails with the right name, too.
+        return None
     return f"The failure does not say that {seen.probe.argument!r} is no argument of the tool."
 
 
@@ -87,30 +94,33 @@ RULES: Final = (
     CheckRule(
         "action.says-what",
         "high",
-        8,
+        7,
         "A failure says what failed",
         'The text of every failure: "error", "Error executing tool X", a class name, an empty text.',
         "With nothing to go by, a model repeats the call or gives up.",
         _INSTALL + ", and raise failwell.NotFound, Conflict, Denied, Transient … with a sentence",
         "Raise the framework's own tool error with a sentence: newer SDKs hide the text of all other exceptions.",
         says_what,
-        most=79,
+        most=45,
+        scales=True,
     ),
     CheckRule(
         "action.next-step",
         "medium",
-        9,
+        11,
         "A failure names the next step",
         "Whether the text holds an instruction: which tool to call, which argument to change, to wait, to ask.",
         "What made models recover in measurements was one concrete next step, not more fields.",
         _INSTALL + '; for your own: raise failwell.NotFound("…", suggestion="Call projects.list first.")',
         'End the text with one instruction: "Call list_projects to see the ids."',
         next_step,
+        most=45,
+        scales=True,
     ),
     CheckRule(
         "action.names-argument",
         "medium",
-        6,
+        5,
         "A refusal names the argument",
         "Answers to calls with one wrong argument.",
         "Without the name a model changes the wrong argument.",
@@ -143,7 +153,7 @@ RULES: Final = (
     CheckRule(
         "action.near-name",
         "low",
-        2,
+        3,
         "A misspelt name is told",
         "Calls of a tool, or with an argument, whose name is one letter off.",
         "A model that is told the right name makes the right call at once.",

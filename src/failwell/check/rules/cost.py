@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from .. import words
-from ..observation import Observation
+from failwell.check import words
+from failwell.check.observation import Observation
+
 from .rule import CheckRule, Judged
 
 _INSTALL: Final = "failwell.server.install(server)"
@@ -15,7 +16,7 @@ _FAR_TOO_MANY: Final = 20_000
 
 
 def short(seen: Observation) -> Judged:
-    if not seen.is_tool_failure and not (seen.failed and seen.reply.message is not None):
+    if not seen.failed or seen.kind == "huge":
         return None
     size = sum(map(len, seen.blocks))
     if size <= _MANY:
@@ -24,10 +25,14 @@ def short(seen: Observation) -> Judged:
 
 
 def no_flood(seen: Observation) -> Judged:
-    if seen.probe.method != "tools/call" or seen.reply.state != "answered" or not (seen.failed or seen.reply.message is None):
+    if (
+        seen.probe.method != "tools/call"
+        or seen.reply.state != "answered"
+        or not (seen.failed or seen.reply.message is None)
+    ):
         return None
-    size = max(seen.reply.size, sum(map(len, seen.blocks)))
-    return True if size <= _FAR_TOO_MANY else f"The answer to a failed call has {size:,} bytes."
+    size = sum(map(len, seen.blocks)) if seen.reply.message is not None else seen.reply.size
+    return True if size <= _FAR_TOO_MANY else f"The text of a failed call has {size:,} characters."
 
 
 def no_page(seen: Observation) -> Judged:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from failwell.check.conversation import MODERN
+from failwell.check.observation import Observation
+from failwell.check.probes import UNKNOWN_TOOLS, WRONG_ARGUMENTS
 
-from ..conversation import MODERN
-from ..observation import Observation
-from ..probes import UNKNOWN_TOOLS, WRONG_ARGUMENTS
 from .rule import CheckRule, Judged
 
 _INSTALL: Final = "failwell.server.install(server)"
 _JSONRPC: Final = "JSON-RPC 2.0, 5.1 Error object"
 _BAD_PARAMS: Final = frozenset({"no_name", "name_number", "no_params", "arguments_text"})
-_BAD_FRAMES: Final = frozenset({"no_jsonrpc", "jsonrpc_1", "params_text", "id_object", "id_null", "no_method", "scalar"})
-_METHODS: Final = frozenset({"tools/call", "resources/read", "prompts/get", "failwell/no-such-method"})
+_BAD_FRAMES: Final = frozenset(
+    {"no_jsonrpc", "jsonrpc_1", "params_text", "id_object", "id_null", "no_method", "scalar"}
+)
+_MISLEADING: Final = frozenset({0, -32603, -32600, -32601, -32700})
 
 
 def starts(seen: Observation) -> Judged:
@@ -29,7 +31,11 @@ def lists_tools(seen: Observation) -> Judged:
         return None
     if seen.result is not None and isinstance(seen.result.get("tools"), list):
         return True
-    told = f"error {seen.code}: {seen.text[:160]}" if seen.error is not None else f"nothing that is a list ({seen.reply.state})"
+    told = (
+        f"error {seen.code}: {seen.text[:160]}"
+        if seen.error is not None
+        else f"nothing that is a list ({seen.reply.state})"
+    )
     return f"The server declares tools, and answers tools/list with {told}"
 
 
@@ -43,7 +49,11 @@ def envelope(seen: Observation) -> Judged:
         return "The answer has neither result nor error, or both."
     if "error" in message:
         error = message["error"]
-        if not isinstance(error, dict) or type(error.get("code")) is not int or not isinstance(error.get("message"), str):
+        if (
+            not isinstance(error, dict)
+            or type(error.get("code")) is not int
+            or not isinstance(error.get("message"), str)
+        ):
             return "The answer's error has no integer code, or no text message."
     return True
 
@@ -107,7 +117,11 @@ def bad_frame(seen: Observation) -> Judged:
 def bad_json(seen: Observation) -> Judged:
     if seen.kind != "bad_json" or not seen.answered:
         return None
-    return True if seen.code in (-32700, -32600) else f"A line that is no JSON is answered with {seen.code}, not with -32700."
+    return (
+        True
+        if seen.code in (-32700, -32600)
+        else f"A line that is no JSON is answered with {seen.code}, not with -32700."
+    )
 
 
 def notification(seen: Observation) -> Judged:
@@ -151,8 +165,10 @@ def wrong_name(kind: str, what: str) -> Callable[[Observation], Judged]:
             return None
         if seen.error is None:
             return f"A {what} that does not exist is answered with a result."
-        allowed = (-32602, -32002) if seen.era != MODERN else (-32602,)
-        return True if seen.code in allowed else f"A {what} that does not exist is answered with {seen.code}, not -32602."
+        # A code of the server's own tells it, too; one that stands for something else does not.
+        if seen.code not in _MISLEADING:
+            return True
+        return f"A {what} that does not exist is answered with {seen.code}, not -32602."
 
     return judge
 
@@ -171,8 +187,11 @@ def no_such_era(seen: Observation) -> Judged:
         return None
     if seen.error is None:
         return "A request in a version that does not exist is carried out."
-    return True if seen.code in (-32022, -32602, -32600) else f"An unsupported version is answered with {seen.code}, not with -32022."
-
+    return (
+        True
+        if seen.code in (-32022, -32602, -32600)
+        else f"An unsupported version is answered with {seen.code}, not with -32022."
+    )
 
 
 RULES: Final = (
@@ -211,7 +230,8 @@ RULES: Final = (
         _INSTALL,
         "Answer with a result and isError: true; keep JSON-RPC errors for what no model can act on.",
         in_results,
-        most=84,
+        most=70,
+        scales=True,
         clause="MCP, Tools, Error handling: input validation and execution errors are tool execution errors",
     ),
     CheckRule(

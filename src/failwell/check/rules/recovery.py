@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from failwell.check import words
+from failwell.check.observation import Observation
+from failwell.check.probes import WRONG_ARGUMENTS
 from failwell.model import Kind
 
-from .. import words
-from ..observation import Observation
-from ..probes import WRONG_ARGUMENTS
 from .rule import CheckRule, Judged
 
 _INSTALL: Final = "failwell.server.install(server)"
@@ -61,7 +61,12 @@ def no_false_hope(seen: Observation) -> Judged:
     if not seen.is_tool_failure or seen.kind not in WRONG_ARGUMENTS:
         return None
     meaning = seen.meaning
-    stated = meaning is not None and meaning.standing == "stated" and meaning.retryable and meaning.kind is not Kind.VALIDATION
+    stated = (
+        meaning is not None
+        and meaning.standing == "stated"
+        and meaning.retryable
+        and meaning.kind is not Kind.VALIDATION
+    )
     if stated or words.promises_passing(seen.text):
         return "A call that can never work is told as one that may be made again unchanged."
     return True
@@ -70,11 +75,21 @@ def no_false_hope(seen: Observation) -> Judged:
 def passing_told(seen: Observation) -> Judged:
     """A failure that passes says so."""
     meaning = seen.meaning
-    if not seen.is_tool_failure or seen.kind in WRONG_ARGUMENTS or meaning is None or meaning.kind is not Kind.TRANSIENT:
+    if (
+        not seen.is_tool_failure
+        or seen.kind in WRONG_ARGUMENTS
+        or meaning is None
+        or meaning.kind is not Kind.TRANSIENT
+    ):
         return None
     if seen.tool is not None and seen.tool.writes and seen.canonical:
         return None
-    if seen.canonical or meaning.retry_after is not None or words.promises_passing(seen.text) or "again" in seen.text.lower():
+    if (
+        seen.canonical
+        or meaning.retry_after is not None
+        or words.promises_passing(seen.text)
+        or "again" in seen.text.lower()
+    ):
         return True
     return f"The failure passes, and does not say that the call may be made again, nor when: {seen.text[:100]!r}"
 
@@ -125,7 +140,8 @@ RULES: Final = (
         _INSTALL,
         "Validate the arguments against the schema that you publish.",
         schema_kept,
-        most=79,
+        most=50,
+        scales=True,
         clause="MCP, Tools, Security considerations: servers must validate all tool inputs",
     ),
     CheckRule(
@@ -138,7 +154,8 @@ RULES: Final = (
         _INSTALL,
         'Refuse them, and say so in the schema: "additionalProperties": false.',
         unknown_argument,
-        most=89,
+        most=75,
+        scales=True,
     ),
     CheckRule(
         "recovery.no-false-hope",

@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ..observation import Observation
+from failwell.check.observation import Observation
 
 Judged = bool | str | None
 """True where a rule holds, a sentence that says how it is broken, or None where it has nothing to say."""
 
 GROUPS: Final[Mapping[str, int]] = {
-    "structure": 15,
-    "action": 30,
-    "safety": 20,
-    "protocol": 10,
+    "structure": 20,
+    "action": 35,
+    "safety": 15,
+    "protocol": 5,
     "recovery": 20,
     "cost": 5,
 }
@@ -40,8 +40,16 @@ class CheckRule:
     judge: Callable[[Observation], Judged]
     most: int = 100
     """The highest score of a server that breaks it."""
+    scales: bool = False
+    """Whether that is meant for a server that breaks it always; what breaks it seldom may score higher."""
     clause: str | None = None
     """Where the protocol says so."""
+
+    def limit(self, share: float) -> float:
+        """The highest score of a server on which it holds in that share of cases."""
+        if share >= 1:
+            return 100
+        return self.most + (100 - self.most) * share if self.scales else self.most
 
     @property
     def group(self) -> str:

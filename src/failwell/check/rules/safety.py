@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Final
 
+from failwell.check import words
+from failwell.check.arguments import CANARY
+from failwell.check.observation import Observation
+from failwell.check.probes import INJECTED
 from failwell.guards import DEFAULT, MASK
 
-from .. import words
-from ..arguments import CANARY
-from ..observation import Observation
-from ..probes import INJECTED
 from .rule import CheckRule, Judged
 
 _INSTALL: Final = "failwell.server.install(server)"
@@ -75,7 +75,9 @@ def injection_contained(seen: Observation) -> Judged:
     if seen.kind != "injection" or not seen.failed:
         return None
     if _LINE in seen.text:
-        return "The failure repeats a text that it was sent, as lines of its own: an instruction hidden in it is obeyed."
+        return (
+            "The failure repeats a text that it was sent, as lines of its own: an instruction hidden in it is obeyed."
+        )
     hidden = [mark for mark in ("\u202e", "\u200b", "\x1b") if mark in INJECTED and mark in seen.text]
     if hidden:
         return "The failure repeats invisible and control characters that it was sent."

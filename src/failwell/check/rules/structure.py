@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from failwell.check.observation import Observation
+from failwell.check.probes import UNKNOWN_TOOLS, WRONG_ARGUMENTS
 from failwell.model import Kind
 from failwell.schema import Checker
 
-from ..observation import Observation
-from ..probes import UNKNOWN_TOOLS, WRONG_ARGUMENTS
 from .rule import CheckRule, Judged
 
 _INSTALL: Final = "failwell.server.install(server)"
@@ -121,7 +121,7 @@ RULES: Final = (
     CheckRule(
         "structure.code",
         "low",
-        4,
+        5,
         "A failure has a stable code",
         "Whether `_meta`, `structuredContent` or a JSON text of the failure names a code.",
         "Agents, dashboards and tests can branch on a code; words change with every release.",
