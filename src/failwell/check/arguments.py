@@ -114,6 +114,30 @@ class ToolSchema:
             return {"failwell": CANARY}
         return value
 
+    def absent(self, base: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Arguments that fit, and name something that cannot be there; None where no argument names anything."""
+        changed: dict[str, Any] = {}
+        for name, node in self.properties.items():
+            if name not in base and name not in self.required and not (changed == {} and _is_reference(name)):
+                continue
+            value = self._other(name, node, base)
+            if value is not UNSET:
+                changed[name] = value
+        return {**base, **changed} if changed else None
+
+    def _other(self, name: str, node: Schema, base: Mapping[str, Any]) -> Any:
+        """A value of the same shape that nobody has; UNSET where there is none."""
+        if "enum" in node or "const" in node or self.secrets.hides((name,)):
+            return UNSET
+        known = base.get(name)
+        if known is None:
+            with suppress(NoSample):
+                known = _sample(node, self.root)
+        for value in _others(known) if isinstance(known, str) else _numbers(name, known):
+            if value != known and self.fits({**base, name: value}):
+                return value
+        return UNSET
+
     def expected(self, name: str) -> tuple[str, ...]:
         node = self.properties.get(name, {})
         return tuple(word for kind in _types(node, self.root) for word in _SAID.get(kind, (kind,)))
@@ -136,6 +160,33 @@ _SAID: Final = {
     "object": ("object", "dict", "map", "record", "struct"),
     "null": ("null", "none"),
 }
+
+
+def _is_reference(name: str) -> bool:
+    return (
+        name.lower().rstrip("s").endswith(("id", "name", "path", "key", "ref", "slug", "url", "uri", "file", "number"))
+    )
+
+
+def _others(known: str) -> Iterator[str]:
+    """Texts of the shape of another one, the least likely to exist first."""
+    yield NO_SUCH
+    yield re.sub(r"\d+", lambda found: "9" * max(len(found[0]), 6), known)
+    yield re.sub(r"\d", "9", known)
+    yield re.sub(r"[0-9a-f]", lambda found: "0" if found[0].isdigit() else "e", known)
+    stem, dot, suffix = known.rpartition(".")
+    yield f"{stem}-failwell-no-such{dot}{suffix}" if dot else f"{known}-failwell-no-such"
+    yield re.sub(r"[a-z]", "q", known)
+    yield re.sub(r"[A-Z]", "Q", known)
+    yield re.sub(r"[A-Za-z]", "z", known)
+    yield f"{known}9"
+    yield f"{known}q"
+
+
+def _numbers(name: str, known: Any) -> tuple[int, ...]:
+    """A number that names something, such as an id, may be of nothing; any other is only a number."""
+    named = name.lower().endswith(("id", "number", "index", "ref")) and type(known) is int
+    return (2_000_000_011, 999_999_937, 99_999_989, 999_983, 9_973, 97) if named else ()
 
 
 def _types(node: Schema, root: Schema, depth: int = 0) -> set[str]:

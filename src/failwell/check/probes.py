@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from failwell.model import UNSET, Nature, Traits
 
-from .arguments import CANARY, NO_SUCH, ToolSchema
+from .arguments import CANARY, ToolSchema
 
 _MOST_ARGUMENTS: Final = 8
 _MOST_BROKEN: Final = 14
@@ -178,11 +178,12 @@ def _unknown(tool: CheckedSurface, base: Mapping[str, Any]) -> Iterator[Probe]:
 def _strings(tool: CheckedSurface, base: Mapping[str, Any]) -> Iterator[Probe]:
     """A thing that cannot exist, and strings that nobody expects."""
     schema = tool.schema
+    absent = schema.absent(base)
+    if absent is not None and absent != base:
+        changed = next(name for name, value in absent.items() if base.get(name) != value)
+        yield _call("absent", tool, absent, argument=changed, expects=(str(absent[changed]),))
     free = [name for name, node in schema.properties.items() if _is_free_text(node)]
-    named = [name for name in free if name in base] or free[:1]
-    if named and any(base.get(name) != NO_SUCH for name in named):
-        yield _call("absent", tool, {**base, **dict.fromkeys(named, NO_SUCH)}, argument=named[0], expects=(NO_SUCH,))
-    for name in named[:1]:
+    for name in ([name for name in free if name in base] or free)[:1]:
         for kind, value in (
             ("empty", ""),
             ("huge", "failwell " * (_HUGE // 9)),

@@ -163,10 +163,14 @@ _NEXT: Final = _any(
     r"\bneeds? to be\b",
     r"\byou (?:can|may|should|need|must)\b",
     r"\binstead\b",
+    r"\b(?:it|this|which|tool|the tool) (?:only )?(?:takes|accepts|wants|expects|needs|knows|allows)\b",
     r"\b(?:tools?|options|choices|values)(?: are|:)",
     flags="(?i)",
 )
 _SHOULD: Final = pattern(r"(?i)\bshould (?:be|have|match|contain)\b|\bis required\b|\bexpect(?:s|ed)\b")
+_BLAME: Final = pattern(
+    r"(?i)\b(?:internal|unexpected|unhandled|server|fatal|system) (?:server )?(?:error|exception|failure)"
+)
 _AGAIN: Final = _any(
     r"\b(?:try|retry|repeat)(?: (?:it|(?:the|this) (?:same )?(?:call|request)))? (?:again )?(?:later|shortly|soon)",
     r"\b(?:try|retry)(?: again)? in (?:a|\d)",
@@ -227,6 +231,11 @@ def names_next_step(text: str) -> bool:
     if _INSTRUCTION.search(bare(said)) or _NEXT.search(said):
         return True
     return not is_dump(text) and _SHOULD.search(said) is not None
+
+
+def blames_server(text: str) -> bool:
+    """Whether a text says that the server, not the call, is at fault."""
+    return _BLAME.search(text) is not None
 
 
 def promises_passing(text: str) -> bool:

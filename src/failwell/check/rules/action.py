@@ -41,7 +41,7 @@ def says_expected(seen: Observation) -> Judged:
     said = words.without_sent(seen.text)
     if seen.kind in ("missing", "null") and words.mentions(said, ("required", "missing", "needed", "needs")):
         return True
-    if words.mentions(said, seen.probe.expects) or "must be" in said.lower():
+    if words.mentions(said, (*seen.probe.expects, "must be", "for example", "such as", "e.g.")):
         return True
     return f"The failure does not say what {seen.probe.argument!r} should be: {seen.text[:100]!r}"
 

@@ -115,12 +115,12 @@ def bad_frame(seen: Observation) -> Judged:
 
 
 def bad_json(seen: Observation) -> Judged:
-    if seen.kind != "bad_json" or not seen.answered:
+    if seen.kind != "bad_json" or seen.died or seen.reply.state == "refused":
         return None
+    if seen.reply.state == "silent":
+        return "A line that is no JSON gets no answer; the sender waits for one."
     return (
-        True
-        if seen.code in (-32700, -32600)
-        else f"A line that is no JSON is answered with {seen.code}, not with -32700."
+        True if seen.code in (-32700, -32600) else f"A line that is no JSON is answered with {seen.code}, not -32700."
     )
 
 
@@ -298,7 +298,7 @@ RULES: Final = (
         "protocol.parse-error",
         "low",
         1,
-        "Bad JSON gets -32700 or silence",
+        "Bad JSON gets -32700",
         "A line that ends in the middle of an object.",
         "Another code sends the caller looking in the wrong place.",
         _INSTALL,

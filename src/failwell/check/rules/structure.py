@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from failwell.check import words
 from failwell.check.observation import Observation
 from failwell.check.probes import UNKNOWN_TOOLS, WRONG_ARGUMENTS
 from failwell.model import Kind
@@ -59,7 +60,11 @@ def right_kind(seen: Observation) -> Judged:
         wanted = {Kind.NOT_FOUND, Kind.VALIDATION}
     else:
         return None
-    if kind in wanted:
+    # Words that say nothing of a kind are no wrong kind.
+    evident = (
+        not seen.meaning.legacy or kind is not Kind.INTERNAL or seen.code == -32603 or words.blames_server(seen.text)
+    )
+    if kind in wanted or not evident or not (seen.meaning.code or evident):
         return True
     cause = "tool that does not exist" if seen.kind in UNKNOWN_TOOLS else f"wrong argument ({seen.probe.argument})"
     return f"A {cause} is told as a failure of the kind {kind}: {_short(seen.text)}"
