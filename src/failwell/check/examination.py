@@ -41,6 +41,10 @@ class CheckOptions:
     most_seconds: float = 600.0
     declared: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """The codes of each tool, from a manifest."""
+    faults: bool = False
+    """Whether to stand between the server and its upstream as well, and to fail there."""
+    base_urls: tuple[str, ...] = ()
+    """Variables in which the server reads the address of its upstream."""
 
     def wants(self, rule: str) -> bool:
         group = rule.partition(".")[0]
