@@ -12,7 +12,7 @@ from failwell.formats import keys
 from failwell.guards import DEFAULT
 
 from .conversation import ERAS, LEGACY, MODERN, Conversation, DoesNotStart, Waits
-from .findings import CheckFinding, Ledger
+from .findings import CheckFinding, Judgements
 from .observation import Observation
 from .probes import CheckedSurface, Probe, frame_probes, server_probes, surface, tool_probes
 from .rules import RULES
@@ -56,7 +56,7 @@ class CheckOptions:
 class Examined:
     """What is known at the end."""
 
-    ledger: Ledger
+    ledger: Judgements
     tools: list[CheckedSurface] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     probes: dict[str, int] = field(default_factory=dict)
@@ -85,7 +85,7 @@ def examine(
 ) -> Examined:
     """Ask everything, and judge it."""
     wanted = [rule for rule in RULES.values() if options.wants(rule.id)]
-    found = Examined(Ledger(wanted, reproduce))
+    found = Examined(Judgements(wanted, reproduce))
     began = time.monotonic()
     try:
         _Examination(transport, options, found, progress, began).run()

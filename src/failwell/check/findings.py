@@ -11,7 +11,7 @@ from failwell.guards import DEFAULT, masked, shorten, visible
 
 from .observation import Observation
 from .rules import RULES, SEVERITIES, CheckRule
-from .score import SERVER, Tally
+from .score import SERVER, RuleTally
 
 _LONGEST: Final = 2_000
 
@@ -66,13 +66,13 @@ class CheckFinding:
 
 
 @dataclass
-class Ledger:
+class Judgements:
     """Judges observations and keeps what came of it."""
 
     rules: Iterable[CheckRule]
     reproduce: Callable[[str, str], str]
     """A command, from a frame and the era it was sent in."""
-    tally: Tally = field(default_factory=Tally)
+    tally: RuleTally = field(default_factory=RuleTally)
     _found: dict[tuple[str, str], CheckFinding] = field(default_factory=dict)
 
     def judge(self, seen: Observation) -> None:

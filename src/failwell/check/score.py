@@ -22,7 +22,7 @@ def grade(score: int) -> str:
 
 
 @dataclass
-class Tally:
+class RuleTally:
     """How often each rule held, by tool and by situation."""
 
     counts: dict[str, dict[str, dict[str, list[int]]]] = field(default_factory=dict)

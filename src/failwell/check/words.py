@@ -164,7 +164,7 @@ _NEXT: Final = _any(
     r"\byou (?:can|may|should|need|must)\b",
     r"\binstead\b",
     r"\b(?:it|this|which|tool|the tool) (?:only )?(?:takes|accepts|wants|expects|needs|knows|allows)\b",
-    r"\b(?:tools?|options|choices|values)(?: are|:)",
+    r"\b(?:tools|options|choices|values)(?: are|:)",
     flags="(?i)",
 )
 _SHOULD: Final = pattern(r"(?i)\bshould (?:be|have|match|contain)\b|\bis required\b|\bexpect(?:s|ed)\b")

@@ -207,9 +207,7 @@ def _settings(options: Namespace) -> dict[str, Any]:
         if known == "command":
             continue
         if not hasattr(options, known) or known in ("send", "compare", "target", "after"):
-            raise Stop(
-                f"pyproject.toml: [tool.failwell.check] knows no {name!r}; failwell check --help has the options"
-            )
+            raise Stop(f"pyproject.toml: [tool.failwell.check] knows no {name!r}; see failwell check --help")
         if known in _LISTS:
             setattr(options, known, getattr(options, known) or ([value] if isinstance(value, str) else list(value)))
         elif getattr(options, known) in (None, False) or (known, getattr(options, known)) in _DEFAULTS:
@@ -325,9 +323,8 @@ def _rule(name: str) -> str:
     if name in RULES or name in GROUPS:
         return name
     meant = nearest(name, [*GROUPS, *RULES])
-    raise Stop(
-        f"there is no rule {name!r}; " + (f"did you mean {meant}?" if meant else f"groups are {', '.join(GROUPS)}")
-    )
+    hint = f"did you mean {meant}?" if meant else f"the groups are {', '.join(GROUPS)}"
+    raise Stop(f"there is no rule {name!r}; {hint}")
 
 
 def _examples(path: str | None) -> Mapping[str, Mapping[str, Any]]:

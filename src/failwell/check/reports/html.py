@@ -141,8 +141,8 @@ def _findings(findings: list[CheckFinding]) -> Iterator[str]:
         clause = f"<p class=clause>{escape(rule.clause)}</p>" if rule.clause else ""
         yield (
             f'<article id="{rule.id}"><h3>{escape(rule.title)} {_tag(rule.severity)}</h3>'
-            f"<p class=id><code>{rule.id}</code></p><p>{escape(rule.why)}</p>{clause}<p class=fix>{escape(rule.plain)}</p>"
-            f"<p class=fix><code>{escape(rule.failwell)}</code></p>"
+            f"<p class=id><code>{rule.id}</code></p><p>{escape(rule.why)}</p>{clause}"
+            f"<p class=fix>{escape(rule.plain)}</p><p class=fix><code>{escape(rule.failwell)}</code></p>"
         )
         for finding in found:
             times = f" <em>{finding.count} probes</em>" if finding.count > 1 else ""
