@@ -55,6 +55,7 @@ def register(commands: Commands) -> None:
     add("--base-url-env", action="append", default=[], metavar="NAME", help="with --faults: where it reads its address")
     add("--manifest", metavar="FILE", help="hold the codes that are seen against those of a manifest")
     add("--tool", action="append", default=[], metavar="NAME", help="only this tool")
+    add("--max-tools", type=int, default=50, metavar="N", help="how many tools are asked, in the order of the list; 50")
     add("--rule", action="append", default=[], metavar="RULE", help="only this rule, or group of rules")
     add("--skip", action="append", default=[], metavar="RULE", help="all but this rule, or group of rules")
     add("--era", default="auto", choices=("auto", "2025-11-25", "2026-07-28"), help="of the protocol; auto is both")
@@ -215,7 +216,7 @@ def _settings(options: Namespace) -> dict[str, Any]:
     return dict(found)
 
 
-_DEFAULTS: Final = (("era", "auto"), ("timeout", 10.0), ("start_timeout", 30.0))
+_DEFAULTS: Final = (("era", "auto"), ("timeout", 10.0), ("start_timeout", 30.0), ("max_tools", 50))
 
 
 def _target(options: Namespace, settings: Mapping[str, Any]) -> CheckTarget:
@@ -309,6 +310,7 @@ def _options(given: Namespace) -> CheckOptions:
         rules=tuple(map(_rule, given.rule)),
         skip=tuple(map(_rule, given.skip)),
         era=given.era,
+        most_tools=given.max_tools,
         waits=_waits(given),
         declared=_declared(given.manifest),
         faults=given.faults,
