@@ -20,6 +20,7 @@ _KEPT: Final = 200_000
 _MOST_NOISE: Final = 20
 _MOST_IDS: Final = 4_000
 _AFTERWARDS: Final = 0.3
+_PARTING: Final = 2.0
 
 Message = dict[str, Any]
 State = Literal["answered", "silent", "ended", "refused"]
@@ -94,6 +95,7 @@ class StdioTransport:
         self._mark = f"{os.getpid()}-{os.urandom(8).hex()}"
         self._child: processes.Child | None = None
         self._warden = warden
+        self._said_all = False
         self._lines = Lines(LONGEST_FRAME)
         self._waiting: deque[bytes | TooLong] = deque()
         self._answered: deque[str] = deque(maxlen=_MOST_IDS)
@@ -109,6 +111,7 @@ class StdioTransport:
         if self._warden is not None:
             self._warden.knows(self._child.pid)
         self._lines = Lines(LONGEST_FRAME)
+        self._said_all = False
         self._waiting.clear()
         self._answered.clear()
 
@@ -121,6 +124,11 @@ class StdioTransport:
     def last_words(self) -> str:
         if self._child is None:
             return ""
+        until = time.monotonic() + _PARTING
+        while self._said_all and self._child.code is None and time.monotonic() < until:
+            # Its pipes close a moment before it has ended.
+            self._listen(0.02)
+            time.sleep(0.02)
         self._listen(0.05)
         code, said = self._child.code, self._child.errors.strip()
         ended = f"it ended with exit code {code}" if code is not None else "it is still running"
@@ -233,6 +241,7 @@ class StdioTransport:
 
     def _heard(self, data: bytes) -> bool:
         if not data:
+            self._said_all = True
             if rest := self._lines.rest():
                 self._waiting.append(rest)
             return False
