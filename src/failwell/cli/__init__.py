@@ -15,7 +15,19 @@ from failwell.packages import MissingPackage
 
 from .io import Stop
 
-COMMANDS = ("demo", "explain", "convert", "codes", "wrap", "adopt", "example", "manifest", "schema", "conformance")
+COMMANDS = (
+    "demo",
+    "explain",
+    "convert",
+    "codes",
+    "check",
+    "wrap",
+    "adopt",
+    "example",
+    "manifest",
+    "schema",
+    "conformance",
+)
 """Each is a module of that name; of these only the one that was asked for is imported."""
 
 _EPILOG = """\

@@ -14,6 +14,7 @@ from .wrapping import Wrapping, replay, wrap
 if TYPE_CHECKING:
     from . import adoption as adoption
     from . import config as config
+    from . import processes as processes
     from . import record as record
     from . import rules as rules
     from . import state as state
@@ -28,10 +29,10 @@ _LATER = {
     "Desk": ".desk",
     "Rules": ".rules",
     **dict.fromkeys(("KINDS", "Injected"), ".injection"),
-    **dict.fromkeys(("adoption", "config", "record", "rules", "state", "watching"), ""),
+    **dict.fromkeys(("adoption", "config", "processes", "record", "rules", "state", "watching"), ""),
 }
 # What the command line uses, and nobody else may count on.
-_HOUSE = ("adoption", "config", "record", "rules", "state", "watching", "Rules", "KINDS", "Injected")
+_HOUSE = ("adoption", "config", "processes", "record", "rules", "state", "watching", "Rules", "KINDS", "Injected")
 
 
 def __getattr__(name: str) -> Any:

@@ -91,22 +91,39 @@ def _is_server(node: Node) -> bool:
     return isinstance(node.value, dict) and ("command" in node.value or "url" in node.value or "type" in node.value)
 
 
-def server(path: str, name: str | None, environment: Mapping[str, str]) -> Server:
-    """The server of that name, or the only one; it raises `NoServer`."""
+def chosen(path: str, name: str | None) -> Entry:
+    """The server of that name, or the only one, as it stands in a file; it raises `NoServer`."""
     found = entries(parsed(path)[1])
     names = [entry.name for entry in found]
     if not found:
         raise NoServer(f"{path} names no server: it has neither mcpServers nor servers")
     if name is None and len(found) > 1:
         raise NoServer(f"{path} names several servers, so say which: {', '.join(names)}")
-    chosen = next((entry for entry in found if name in (None, entry.name)), None)
-    if chosen is None:
+    entry = next((entry for entry in found if name in (None, entry.name)), None)
+    if entry is None:
         meant = nearest(str(name), names)
         told = f"did you mean {meant!r}?" if meant else f"there are: {', '.join(names)}"
         raise NoServer(f"{path} names no server {name!r}; {told}")
-    if not chosen.is_stdio:
-        raise NoServer(f"{chosen.name} in {path} is no server on stdio; only those can be wrapped so far")
-    return _startable(chosen, environment)
+    return entry
+
+
+def server(path: str, name: str | None, environment: Mapping[str, str]) -> Server:
+    """The server of that name, or the only one, ready to be started; it raises `NoServer`."""
+    entry = chosen(path, name)
+    if not entry.is_stdio:
+        raise NoServer(f"{entry.name} in {path} is no server on stdio; only those can be wrapped so far")
+    return _startable(entry, environment)
+
+
+def address(entry: Entry, environment: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Where a server over HTTP is, and the headers that it is sent; it raises `NoServer`."""
+    given = entry.node.value
+    url, headers = given.get("url"), given.get("headers")
+    if not isinstance(url, str):
+        raise NoServer(f"{entry.name} has neither a command nor a url")
+    named = headers if isinstance(headers, dict) else {}
+    filled = {str(key): _filled(str(value), environment, entry.name) for key, value in named.items()}
+    return _filled(url, environment, entry.name), filled
 
 
 def _startable(entry: Entry, environment: Mapping[str, str]) -> Server:

@@ -1,0 +1,36 @@
+"""How a server fails, graded: `failwell check`. It speaks raw JSON-RPC, and judges every answer by a table of rules.
+
+report = check(CheckTarget(["python", "server.py"]))
+print(report.score, report.grade)
+"""
+
+from __future__ import annotations
+
+from . import reports as reports
+from .checking import check
+from .checking import send as send
+from .comparison import Comparison as Comparison
+from .comparison import NoReport as NoReport
+from .comparison import load_report as load_report
+from .comparison import new_findings as new_findings
+from .conversation import Waits
+from .examination import CheckOptions
+from .findings import CheckFinding
+from .report import CheckReport
+from .rules import GROUPS, RULES, CheckRule
+from .target import CheckTarget
+from .target import absolute as absolute
+
+__all__ = [
+    "check",
+    "CheckTarget",
+    "CheckOptions",
+    "Waits",
+    "CheckReport",
+    "CheckFinding",
+    "CheckRule",
+    "RULES",
+    "GROUPS",
+]
+# What the command line uses, and nobody else may count on.
+_HOUSE = ("reports", "send", "Comparison", "NoReport", "load_report", "new_findings", "absolute")

@@ -1,0 +1,74 @@
+"""One check, from a target to its report; and one frame, from a target to its answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from failwell.relay import processes
+
+from .conversation import ERAS, Conversation, DoesNotStart, Waits
+from .examination import CheckOptions, Progress, examine, nobody
+from .report import CheckReport
+from .target import CheckTarget
+
+_LONGEST: Final = 1_500
+
+
+def check(
+    target: CheckTarget, options: CheckOptions | None = None, *, progress: Progress = nobody, guarded: bool = False
+) -> CheckReport:
+    """Ask a server everything, and grade how it fails.
+
+    With `guarded`, a second process ends the server where this one is killed.
+    """
+    again = target.arguments()
+    options = options or CheckOptions()
+
+    def reproduce(frame: str, era: str) -> str:
+        if not frame or len(frame) > _LONGEST:
+            return f"failwell check {again}"
+        return f"failwell check --era {era} --send {shlex.quote(frame)} {again}"
+
+    with _warden(guarded and target.url is None) as warden, target.transport(warden) as transport:
+        return CheckReport(target.name, examine(transport, options, reproduce, progress))
+
+
+@contextmanager
+def _warden(wanted: bool) -> Iterator[Any]:
+    if not wanted or not hasattr(os, "fork"):
+        yield None
+        return
+    warden = processes.Warden(f"{os.getpid()}-{os.urandom(8).hex()}")
+    try:
+        yield warden
+    finally:
+        warden.dismiss()
+
+
+def send(target: CheckTarget, frame: str, era: str | None, waits: Waits) -> str:
+    """The answer to one frame after the handshake, as it came, or what came instead."""
+    problem: DoesNotStart | None = None
+    with target.transport() as transport:
+        for each in (era,) if era is not None else ERAS:
+            talk = Conversation(transport, each, waits)
+            try:
+                talk.open()
+            except DoesNotStart as caught:
+                problem = problem or caught
+                continue
+            reply = transport.exchange([frame.encode()], _id_of(frame), waits.call, loose=True)
+            return reply.raw or f"({reply.state} after {reply.seconds:.1f} seconds)"
+    return f"(it does not start: {problem})"
+
+
+def _id_of(frame: str) -> Any:
+    try:
+        value = json.loads(frame)
+    except (ValueError, RecursionError):
+        return None
+    return value.get("id") if isinstance(value, dict) else None

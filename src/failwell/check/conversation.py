@@ -1,0 +1,162 @@
+"""What is said to a server in one era of the protocol: the handshake, requests with ids, and whether it still lives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from .web import HttpTransport
+from .wire import CannotConnect, Reply, Transport, encoded
+
+LEGACY: Final = "2025-11-25"
+MODERN: Final = "2026-07-28"
+ERAS: Final = (LEGACY, MODERN)
+CLIENT: Final = {"name": "failwell-check", "version": "1"}
+SILENCE: Final = 3.0
+"""So long is waited for an answer that may not come."""
+_MOST_PAGES: Final = 200
+_MOST_STARTS: Final = 12
+
+
+class DoesNotStart(Exception):
+    """Why a server cannot be talked to: what it was asked, and what came instead."""
+
+    def __init__(self, reason: str, reply: Reply | None = None) -> None:
+        super().__init__(reason)
+        self.reply = reply
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """The longest waits, in seconds."""
+
+    start: float = 30.0
+    call: float = 10.0
+
+
+class Conversation:
+    """One server in one era; it can be started again when it has died."""
+
+    def __init__(self, transport: Transport, era: str, waits: Waits) -> None:
+        self.transport, self.era, self.waits = transport, era, waits
+        self.opening: dict[str, Any] = {}
+        self.starts = 0
+        self.began = 0.0
+        self._number = 0
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        found = self.opening.get("capabilities")
+        return found if isinstance(found, Mapping) else {}
+
+    @property
+    def can_start(self) -> bool:
+        return self.starts < _MOST_STARTS
+
+    def open(self) -> None:
+        """Start it and shake hands; it raises `DoesNotStart`."""
+        self.starts += 1
+        try:
+            self.transport.open()
+        except CannotConnect as problem:
+            raise DoesNotStart(str(problem)) from None
+        if isinstance(self.transport, HttpTransport):
+            self.transport.modern = self.era == MODERN
+            self.transport.version = MODERN if self.era == MODERN else None
+        reply = self.ask(*_HELLO[self.era], patience=self.waits.start)
+        result = (reply.message or {}).get("result")
+        if not isinstance(result, dict):
+            raise DoesNotStart(_why(reply, self), reply)
+        self.opening = result
+        self.began = reply.seconds
+        if self.era == LEGACY:
+            if isinstance(self.transport, HttpTransport):
+                self.transport.version = str(result.get("protocolVersion"))
+            self.transport.tell(encoded({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+
+    def close(self) -> None:
+        self.transport.close()
+
+    def fresh_id(self) -> int:
+        self._number += 1
+        return self._number
+
+    def request(self, method: str, params: Mapping[str, Any] | None, id: Any = None) -> dict[str, Any]:
+        """A request as this era writes it."""
+        frame: dict[str, Any] = {"jsonrpc": "2.0", "id": self.fresh_id() if id is None else id, "method": method}
+        if self.era == MODERN:
+            params = dict(params or {})
+            params["_meta"] = {**params.get("_meta", {}), **_ENVELOPE}
+        if params is not None:
+            frame["params"] = dict(params)
+        return frame
+
+    def ask(self, method: str, params: Mapping[str, Any] | None = None, *, patience: float | None = None) -> Reply:
+        return self.send(self.request(method, params), patience)
+
+    def send(self, frame: dict[str, Any], patience: float | None = None) -> Reply:
+        seconds = self.waits.call if patience is None else patience
+        return self.transport.exchange([encoded(frame)], frame.get("id"), seconds)
+
+    def send_raw(self, frames: Sequence[bytes], id: Any) -> Reply:
+        """Send what is no proper request, for which silence is an answer, too."""
+        if isinstance(self.transport, HttpTransport):
+            return self.transport.exchange(frames, id, SILENCE, loose=True)
+        # Whoever answers what was sent after it will not answer it any more, so that silence need not be waited for.
+        after = self.request(*self._sign_of_life)
+        return self.transport.exchange([*frames, encoded(after)], id, SILENCE, loose=True, end=after["id"])
+
+    @property
+    def _sign_of_life(self) -> tuple[str, Mapping[str, Any]]:
+        # The newer era has no ping, and one in it turns some servers back to the older.
+        return ("ping" if self.era == LEGACY else "server/discover", {})
+
+    def is_alive(self) -> bool:
+        """Whether it answers at all."""
+        return self.ask(*self._sign_of_life, patience=SILENCE).state in ("answered", "refused")
+
+    def listed(self, method: str, key: str, note: Callable[[Reply], None]) -> list[dict[str, Any]]:
+        """Everything of a list, page by page."""
+        found: list[dict[str, Any]] = []
+        cursor: Any = None
+        for _ in range(_MOST_PAGES):
+            reply = self.ask(method, {} if cursor is None else {"cursor": cursor}, patience=self.waits.start)
+            note(reply)
+            result = (reply.message or {}).get("result")
+            items = result.get(key) if isinstance(result, dict) else None
+            if not isinstance(items, list):
+                break
+            found += [item for item in items if isinstance(item, dict)]
+            after = result.get("nextCursor") if isinstance(result, dict) else None
+            if not isinstance(after, str) or after == cursor:
+                break
+            cursor = after
+        return found
+
+
+_ENVELOPE: Final = {
+    "io.modelcontextprotocol/protocolVersion": MODERN,
+    "io.modelcontextprotocol/clientInfo": CLIENT,
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+_HELLO: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
+    LEGACY: ("initialize", {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": CLIENT}),
+    MODERN: ("server/discover", {}),
+}
+
+
+def _why(reply: Reply, conversation: Conversation) -> str:
+    asked = _HELLO[conversation.era][0]
+    words = conversation.transport.last_words()
+    more = f"; {words}" if words else ""
+    if reply.state == "ended":
+        return f"it was gone before it answered {asked}{more}"
+    if reply.state == "silent":
+        return f"it did not answer {asked} within {reply.seconds:.0f} seconds{more}"
+    if reply.state == "refused":
+        hint = "; it wants credentials: give them with --header" if reply.status in (401, 403) else ""
+        return f"it answered {asked} with HTTP status {reply.status}{hint}"
+    error = (reply.message or {}).get("error")
+    said = f"the error {error.get('code')}: {error.get('message')}" if isinstance(error, dict) else reply.raw[:200]
+    return f"it answered {asked} with {said}{more}"

@@ -1,0 +1,304 @@
+"""A server is asked everything there is to ask, and each answer is judged when it comes: nothing is kept of it but what
+a finding shows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from failwell.formats import keys
+from failwell.guards import DEFAULT
+
+from .conversation import ERAS, LEGACY, MODERN, Conversation, DoesNotStart, Waits
+from .findings import CheckFinding, Judgements
+from .observation import Observation
+from .probes import CheckedSurface, Probe, frame_probes, server_probes, surface, tool_probes
+from .rules import RULES
+from .wire import Reply, Transport, encoded
+
+_MOST_SILENT: Final = 2
+_MOST_DEATHS_BY_FRAMES: Final = 3
+_ECHOED: Final = 3
+"""Of so many tools it is looked whether they fail the same in the newer era."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOptions:
+    """What may be done to a server, and what is looked at."""
+
+    allow_writes: bool = False
+    reads: tuple[str, ...] = ()
+    examples: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    only: tuple[str, ...] = ()
+    """Tools; all of them if none is named."""
+    rules: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    era: str = "auto"
+    waits: Waits = field(default_factory=Waits)
+    most_tools: int = 50
+    most_seconds: float = 600.0
+    declared: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The codes of each tool, from a manifest."""
+    faults: bool = False
+    """Whether to stand between the server and its upstream as well, and to fail there."""
+    base_urls: tuple[str, ...] = ()
+    """Variables in which the server reads the address of its upstream."""
+
+    def wants(self, rule: str) -> bool:
+        group = rule.partition(".")[0]
+        named = not self.rules or rule in self.rules or group in self.rules
+        return named and rule not in self.skip and group not in self.skip
+
+
+@dataclass
+class Examined:
+    """What is known at the end."""
+
+    ledger: Judgements
+    tools: list[CheckedSurface] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    probes: dict[str, int] = field(default_factory=dict)
+    eras: list[str] = field(default_factory=list)
+    server: Mapping[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    reason: str | None = None
+    """Why it did not start."""
+
+    @property
+    def findings(self) -> list[CheckFinding]:
+        return self.ledger.findings()
+
+
+Progress = Callable[[str, int, int], None]
+"""Is told what is looked at, how much is done and how much there is."""
+
+
+def nobody(what: str, done: int, of: int) -> None:
+    """Progress that nobody looks at."""
+
+
+def examine(
+    transport: Transport, options: CheckOptions, reproduce: Callable[[str, str], str], progress: Progress = nobody
+) -> Examined:
+    """Ask everything, and judge it."""
+    wanted = [rule for rule in RULES.values() if options.wants(rule.id)]
+    found = Examined(Judgements(wanted, reproduce))
+    began = time.monotonic()
+    try:
+        _Examination(transport, options, found, progress, began).run()
+    finally:
+        transport.close()
+    found.seconds = time.monotonic() - began
+    return found
+
+
+class _Examination:
+    def __init__(
+        self, transport: Transport, options: CheckOptions, found: Examined, progress: Progress, began: float
+    ) -> None:
+        self._transport, self._options, self._found = transport, options, found
+        self._progress, self._until = progress, began + options.most_seconds
+        self._deaths = 0
+
+    def run(self) -> None:
+        talk = self._opened()
+        if talk is None:
+            return
+        self._found.eras.append(talk.era)
+        info = talk.opening.get("serverInfo")
+        self._found.server = dict(info) if isinstance(info, Mapping) else {}
+        self._list(talk)
+        self._ask_tools(talk)
+        self._ask_server(talk)
+        if talk.era == LEGACY:
+            self._old_version(talk)
+        if talk.era == LEGACY and self._options.era in ("auto", MODERN):
+            self._newer(talk.began)
+        facts = {"noise": list(self._transport.noise), "twice": len(self._transport.twice)}
+        self._judge(Observation(Probe("session"), Reply("answered"), talk.era, facts=facts))
+
+    def _opened(self) -> Conversation | None:
+        """A conversation in the era that was asked for, or in the first that the server speaks."""
+        problem: DoesNotStart | None = None
+        for era in ERAS if self._options.era == "auto" else (self._options.era,):
+            self._progress(f"starting, {era}", 0, 0)
+            waits = self._options.waits
+            if problem is not None:
+                waits = Waits(min(waits.start, 10.0), waits.call)
+            talk = Conversation(self._transport, era, waits)
+            try:
+                talk.open()
+            except DoesNotStart as caught:
+                problem = problem or caught
+                continue
+            self._judge(Observation(Probe("start"), Reply("answered"), era))
+            return talk
+        assert problem is not None
+        reason = DEFAULT.redact(" ".join(str(problem).split()))
+        self._found.reason = reason
+        reply = problem.reply or Reply("ended")
+        self._judge(Observation(Probe("start", "initialize", note=reason), reply, LEGACY))
+        return None
+
+    def _list(self, talk: Conversation) -> None:
+        if "tools" not in talk.capabilities:
+            self._found.notes.append("The server declares no tools, so none were looked for.")
+            return
+        self._progress("listing tools", 0, 0)
+
+        def note(reply: Reply) -> None:
+            frame = encoded(talk.request("tools/list", {}, 0)).decode()
+            self._judge(Observation(Probe("list", "tools/list", {}), reply, talk.era, frame=frame))
+
+        listed = [tool for tool in talk.listed("tools/list", "tools", note) if isinstance(tool.get("name"), str)]
+        options = self._options
+        chosen = [tool for tool in listed if not options.only or tool["name"] in options.only]
+        if options.only and not chosen:
+            self._found.notes.append(f"None of the tools is named {', '.join(options.only)}.")
+        self._found.left_out = [str(tool["name"]) for tool in chosen[options.most_tools :]]
+        self._found.tools = [
+            surface(tool, allow_writes=options.allow_writes, reads=options.reads)
+            for tool in chosen[: options.most_tools]
+        ]
+
+    def _ask_tools(self, talk: Conversation) -> None:
+        tools = [tool for tool in self._found.tools if tool.is_probed]
+        for number, tool in enumerate(tools):
+            self._progress(tool.name, number, len(tools))
+            if time.monotonic() > self._until or not talk.can_start:
+                self._found.left_out += [each.name for each in tools[number:]]
+                return
+            self._ask_tool(talk, tool)
+
+    def _ask_tool(self, talk: Conversation, tool: CheckedSurface) -> None:
+        base: Observation | None = None
+        silent = 0
+        facts = {"declared": self._declared(tool)}
+        for probe in tool_probes(tool, self._options.examples.get(tool.name)):
+            seen = self._asked(talk, probe, tool, base, facts)
+            if probe.kind == "base":
+                base = seen
+            silent += seen.reply.state == "silent"
+            if silent >= _MOST_SILENT or not talk.can_start:
+                self._found.notes.append(f"{tool.name} was given up: it did not answer {silent} calls.")
+                return
+
+    def _declared(self, tool: CheckedSurface) -> frozenset[str]:
+        meta = tool.listed.get("_meta")
+        said = meta.get(keys.RAISES) if isinstance(meta, Mapping) else None
+        codes = said.get("codes", said) if isinstance(said, Mapping) else said
+        found = {str(each.get("code", each) if isinstance(each, Mapping) else each) for each in codes or ()}
+        return frozenset(found) | self._options.declared.get(tool.name, frozenset())
+
+    def _asked(
+        self,
+        talk: Conversation,
+        probe: Probe,
+        tool: CheckedSurface | None = None,
+        base: Observation | None = None,
+        facts: Mapping[str, Any] | None = None,
+    ) -> Observation:
+        """One probe, judged; a server that did not survive it is started again."""
+        if probe.raw is not None:
+            id = talk.fresh_id()
+            raw = probe.raw % id if b"%d" in probe.raw else probe.raw
+            frame, reply = raw.decode(), talk.send_raw([raw], id)
+        else:
+            request = talk.request(probe.method, probe.params)
+            frame, reply = encoded(request).decode("utf-8", "replace"), talk.send(request)
+        name = probe.tool or SERVER_PROBE
+        self._found.probes[name] = self._found.probes.get(name, 0) + 1
+        died = reply.state == "ended" or (reply.state == "silent" and not talk.is_alive())
+        seen = Observation(probe, reply, talk.era, tool, frame, base, died, facts or {})
+        self._judge(seen)
+        if died:
+            self._deaths += 1
+            try:
+                talk.open()
+            except DoesNotStart as problem:
+                talk.starts = 10**6
+                self._found.notes.append(f"It could not be started again: {str(problem)[:200]}")
+        return seen
+
+    def _ask_server(self, talk: Conversation) -> None:
+        self._progress("the protocol", 0, 0)
+        modern = talk.era == MODERN
+        for probe in server_probes(self._found.tools, talk.capabilities, modern=modern):
+            if talk.can_start:
+                self._asked(talk, probe)
+        deaths = self._deaths
+        for probe in frame_probes(modern=modern):
+            if talk.can_start and self._deaths - deaths < _MOST_DEATHS_BY_FRAMES:
+                self._asked(talk, probe)
+        if talk.can_start:
+            self._same_id(talk)
+
+    def _same_id(self, talk: Conversation) -> None:
+        """Two requests under way with one id: each may be answered, or the second refused, but none lost."""
+        request = talk.request(*_LISTING)
+        twice = len(self._transport.twice)
+        reply = self._transport.exchange([encoded(request), encoded(request)], request["id"], 3.0, loose=True)
+        alive = talk.is_alive()
+        # The second answer is no offence here.
+        del self._transport.twice[twice:]
+        problem = None if reply.state == "answered" else "Of two requests with the same id none is answered."
+        probe = Probe("duplicate_id", *_LISTING)
+        frame = encoded(request).decode()
+        self._judge(Observation(probe, reply, talk.era, frame=frame, died=not alive, facts={"problem": problem}))
+        if not alive:
+            talk.starts = 10**6
+
+    def _old_version(self, talk: Conversation) -> None:
+        """A handshake in a version that never was, with a server of its own."""
+        again = Conversation(self._transport, LEGACY, self._options.waits)
+        try:
+            self._transport.open()
+        except Exception:
+            return
+        params = {
+            "protocolVersion": "1999-01-01",
+            "capabilities": {},
+            "clientInfo": {"name": "failwell", "version": "1"},
+        }
+        request = again.request("initialize", params)
+        reply = again.send(request, self._options.waits.start)
+        self._judge(
+            Observation(Probe("old_version", "initialize", params), reply, LEGACY, frame=encoded(request).decode())
+        )
+
+    def _newer(self, began: float) -> None:
+        """The newer era with a server of its own, where it speaks it."""
+        talk = Conversation(self._transport, MODERN, Waits(max(10.0, 5 * began), self._options.waits.call))
+        self._progress(f"starting, {MODERN}", 0, 0)
+        try:
+            talk.open()
+        except DoesNotStart:
+            return
+        self._found.eras.append(MODERN)
+        probed = [tool for tool in self._found.tools if tool.schema.required]
+        for tool in probed[:_ECHOED]:
+            probe = next(tool_probes(tool), None)
+            if probe is not None and talk.can_start:
+                self._asked(talk, probe, tool)
+        for probe in server_probes(self._found.tools, talk.capabilities, modern=True):
+            if talk.can_start:
+                self._asked(talk, probe)
+        params = {"_meta": {"io.modelcontextprotocol/protocolVersion": "1999-01-01"}}
+        request = talk.request("tools/list", {})
+        request["params"]["_meta"].update(params["_meta"])
+        reply = talk.send(request)
+        seen = Observation(
+            Probe("unsupported_version", "tools/list", params), reply, MODERN, frame=encoded(request).decode()
+        )
+        self._judge(seen)
+
+    def _judge(self, seen: Observation) -> None:
+        self._found.ledger.judge(seen)
+
+
+SERVER_PROBE: Final = ""
+_LISTING: Final[tuple[str, Mapping[str, Any]]] = ("tools/list", {})
+__all__: Sequence[str] = ["CheckOptions", "Examined", "examine", "nobody"]

@@ -1,0 +1,150 @@
+"""What was asked and what came back, opened as far as the rules need it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
+
+from failwell.formats import META_KEY, keys
+from failwell.model import NeedsInput, ToolError
+from failwell.readers import is_plain_failure, read
+
+from .probes import UNKNOWN_TOOLS, WRONG_ARGUMENTS, CheckedSurface, Probe
+from .wire import Reply
+
+_LONGEST_READ: Final = 100_000
+CATEGORIES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(WRONG_ARGUMENTS, "arguments"),
+    **dict.fromkeys(("unknown_argument", "misspelt_argument"), "names"),
+    **dict.fromkeys(UNKNOWN_TOOLS, "tools"),
+}
+"""What a probe is about; all others are about what a tool does. Each counts the same, however many probes it has."""
+
+
+@dataclass(eq=False)
+class Observation:
+    """One probe with its answer."""
+
+    probe: Probe
+    reply: Reply
+    era: str
+    tool: CheckedSurface | None = None
+    frame: str = ""
+    """What was sent, as it was sent."""
+    base: Observation | None = None
+    """The same call with nothing wrong in it."""
+    died: bool = False
+    """Whether the server was gone, or answered nothing any more, after it."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        return self.probe.kind
+
+    @property
+    def category(self) -> str:
+        return CATEGORIES.get(self.kind, "doing" if self.probe.tool else "server")
+
+    @property
+    def answered(self) -> bool:
+        return self.reply.state == "answered" and self.reply.message is not None
+
+    @cached_property
+    def result(self) -> Mapping[str, Any] | None:
+        found = (self.reply.message or {}).get("result")
+        return found if isinstance(found, Mapping) else None
+
+    @cached_property
+    def error(self) -> Mapping[str, Any] | None:
+        found = (self.reply.message or {}).get("error")
+        return found if isinstance(found, Mapping) else None
+
+    @property
+    def code(self) -> Any:
+        return None if self.error is None else self.error.get("code")
+
+    @cached_property
+    def blocks(self) -> tuple[str, ...]:
+        """The texts of the answer, each as the model would get it."""
+        if self.error is not None:
+            return (str(self.error.get("message", "")),)
+        content = self.result.get("content") if self.result is not None else None
+        found = content if isinstance(content, list) else ()
+        return tuple(each["text"] for each in found if isinstance(each, Mapping) and isinstance(each.get("text"), str))
+
+    @cached_property
+    def text(self) -> str:
+        return "\n".join(self.blocks)[:_LONGEST_READ]
+
+    @cached_property
+    def whole(self) -> str:
+        """Everything of the answer that a client gets, as text."""
+        found = self.error if self.error is not None else self.result
+        return json.dumps(found, ensure_ascii=False, default=str)[:_LONGEST_READ] if found is not None else ""
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether the answer says by its form that the call failed."""
+        return self.error is not None or (self.result is not None and self.result.get("isError") is True)
+
+    @cached_property
+    def meaning(self) -> ToolError | None:
+        """What the answer tells of a failure, also where its form says that it worked."""
+        message = self.reply.message
+        if message is None or len(self.reply.raw) > _LONGEST_READ:
+            return None
+        try:
+            found = read(message, observe=True)
+        except Exception:
+            return None
+        return found if isinstance(found, ToolError) and found.is_error else None
+
+    @cached_property
+    def asks(self) -> bool:
+        """Whether the answer is a question to the user, which is no failure."""
+        if self.result is not None and self.result.get("resultType") == "input_required":
+            return True
+        try:
+            return isinstance(read(self.reply.message), NeedsInput)
+        except Exception:
+            return False
+
+    @cached_property
+    def is_unmarked_failure(self) -> bool:
+        """Whether the call failed, and the answer says by its form that it worked."""
+        if self.is_marked or self.result is None or self.asks or self.meaning is None:
+            return False
+        # Where the call must fail, any words that tell of a failure are one; elsewhere only what leaves no doubt.
+        due = self.kind in WRONG_ARGUMENTS or self.kind in UNKNOWN_TOOLS or self.kind == "unknown_argument"
+        told = self.base is None or self.base.text != self.text
+        return is_plain_failure(self.meaning, self.result) or (due and told and (self.meaning.confidence or 1) >= 0.5)
+
+    @property
+    def failed(self) -> bool:
+        return self.is_marked or self.is_unmarked_failure
+
+    @property
+    def worked(self) -> bool:
+        return self.result is not None and not self.failed and not self.asks
+
+    @property
+    def is_tool_failure(self) -> bool:
+        """Whether it is a failed call of a tool, or of one that does not exist."""
+        return (
+            self.failed and self.probe.method == "tools/call" and (self.tool is not None or self.kind in UNKNOWN_TOOLS)
+        )
+
+    @cached_property
+    def canonical(self) -> bool:
+        meta = self.result.get("_meta") if self.result is not None else None
+        return isinstance(meta, Mapping) and META_KEY in meta
+
+    @cached_property
+    def ignored(self) -> tuple[str, ...]:
+        """The arguments that the answer says were ignored."""
+        meta = self.result.get("_meta") if self.result is not None else None
+        found = meta.get(keys.IGNORED_ARGUMENTS) if isinstance(meta, Mapping) else None
+        return tuple(map(str, found)) if isinstance(found, list) else ()

@@ -1,0 +1,111 @@
+"""The report of a check, as data: what every way of showing it is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from .examination import Examined
+from .findings import CheckFinding
+from .rules import GROUPS, RULES
+from .score import grade, group_scores, limited_by, lost, total
+
+VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """What a check found of one server."""
+
+    target: str
+    examined: Examined
+
+    @property
+    def rates(self) -> dict[str, float]:
+        return self.examined.ledger.tally.rates()
+
+    @property
+    def score(self) -> int:
+        return total(self.rates)
+
+    @property
+    def grade(self) -> str:
+        return grade(self.score)
+
+    @property
+    def findings(self) -> list[CheckFinding]:
+        return self.examined.findings
+
+    @property
+    def groups(self) -> dict[str, dict[str, Any]]:
+        scores = group_scores(self.rates)
+        return {
+            group: {
+                "score": None if scores[group] is None else int(round(scores[group] or 0.0, 6)),
+                "weight": weight,
+                "findings": sum(finding.group == group for finding in self.findings),
+            }
+            for group, weight in GROUPS.items()
+        }
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        findings = self.findings
+        tally = self.examined.ledger.tally
+        found = []
+        for tool in self.examined.tools:
+            rates = tally.rates(tool.name)
+            probes = self.examined.probes.get(tool.name, 0)
+            found.append(
+                {
+                    "name": tool.name,
+                    "nature": tool.nature.value,
+                    "probes": probes,
+                    "scope": "all" if tool.freely and probes else "refusals" if probes else "none",
+                    "score": total(rates) if probes and rates else None,
+                    "findings": sum(finding.tool == tool.name for finding in findings),
+                }
+            )
+        return found
+
+    @property
+    def graded(self) -> dict[str, int]:
+        """How many of the tools could be graded: with any call, and only with calls that must be refused."""
+        tools = self.tools
+        return {
+            "tools": len(tools) + len(set(self.examined.left_out) - {tool["name"] for tool in tools}),
+            "graded": sum(tool["scope"] != "none" for tool in tools),
+            "fully": sum(tool["scope"] == "all" for tool in tools),
+            "not_called": sum(tool["scope"] == "none" for tool in tools),
+        }
+
+    def first_to_fix(self, most: int = 3) -> list[tuple[str, float, Sequence[CheckFinding]]]:
+        """The rules that cost most, with their findings: those that hold the score down come first."""
+        rates = self.rates
+        by_rule: dict[str, list[CheckFinding]] = {}
+        for finding in self.findings:
+            by_rule.setdefault(finding.rule, []).append(finding)
+        order = sorted(by_rule, key=lambda rule: (min(RULES[rule].most, 90), -lost(RULES[rule], rates), rule))
+        return [(rule, lost(RULES[rule], rates), by_rule[rule]) for rule in order[:most]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON: what `failwell schema check` describes."""
+        return {
+            "failwell_check": VERSION,
+            "target": self.target,
+            "server": dict(self.examined.server),
+            "eras": list(self.examined.eras),
+            "started": self.examined.reason is None,
+            "reason": self.examined.reason,
+            "score": self.score,
+            "grade": self.grade,
+            "limited_by": limited_by(self.rates),
+            "groups": self.groups,
+            "graded": self.graded,
+            "tools": self.tools,
+            "probes": sum(self.examined.probes.values()),
+            "duration_s": round(self.examined.seconds, 3),
+            "findings": [finding.to_dict() for finding in self.findings],
+            "notes": list(self.examined.notes),
+        }

@@ -1,0 +1,175 @@
+"""Whether the words of a failure tell the model what to do next."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from failwell.check import words
+from failwell.check.observation import Observation
+from failwell.check.probes import UNKNOWN_TOOLS, WRONG_ARGUMENTS
+
+from .rule import CheckRule, Judged
+
+_INSTALL: Final = "failwell.server.install(server)"
+_MUST_NAME: Final = WRONG_ARGUMENTS | {"unknown_argument"}
+
+
+def says_what(seen: Observation) -> Judged:
+    if not seen.is_tool_failure:
+        return None
+    if words.says_nothing(seen.text):
+        return f"The failure says no more than that it failed: {seen.text[:100]!r}"
+    return True
+
+
+def names_argument(seen: Observation) -> Judged:
+    if not seen.is_tool_failure or seen.kind not in _MUST_NAME or seen.probe.argument is None:
+        return None
+    if seen.kind == "unknown_argument" and not (seen.base is not None and seen.base.worked):
+        # It fails without it, too.
+        return None
+    said = words.without_sent(seen.text)
+    names = (seen.probe.argument, *seen.probe.wrong, *seen.probe.expects[:1] * (seen.kind == "nested"))
+    if words.mentions(said, names) or words.mentions(said, (name.replace("_", " ") for name in names)):
+        return True
+    return f"The failure does not name the argument that is wrong, {seen.probe.argument!r}: {seen.text[:100]!r}"
+
+
+def says_expected(seen: Observation) -> Judged:
+    if not seen.is_tool_failure or seen.kind not in WRONG_ARGUMENTS or not seen.probe.expects:
+        return None
+    said = words.without_sent(seen.text)
+    if seen.kind in ("missing", "null") and words.mentions(said, ("required", "missing", "needed", "needs")):
+        return True
+    if words.mentions(said, (*seen.probe.expects, "must be", "for example", "such as", "e.g.")):
+        return True
+    return f"The failure does not say what {seen.probe.argument!r} should be: {seen.text[:100]!r}"
+
+
+def lists_options(seen: Observation) -> Judged:
+    if not seen.is_tool_failure or seen.kind != "enum" or len(seen.probe.expects) < 2:
+        return None
+    said = words.without_sent(seen.text)
+    named = sum(words.mentions(said, (option,)) for option in seen.probe.expects)
+    if named >= min(len(seen.probe.expects), 3):
+        return True
+    return f"The failure does not list what {seen.probe.argument!r} may be."
+
+
+def next_step(seen: Observation) -> Judged:
+    if not seen.is_tool_failure:
+        return None
+    meaning = seen.meaning
+    told = meaning is not None and seen.canonical and (meaning.suggestion or meaning.actions or meaning.next_steps)
+    if told or words.names_next_step(seen.text):
+        return True
+    return f"The failure does not say what to do next: {' '.join(seen.text.split())[:100]!r}"
+
+
+def near_name(seen: Observation) -> Judged:
+    if not seen.failed or seen.kind not in ("misspelt_tool", "misspelt_argument"):
+        return None
+    said = words.without_sent(seen.text)
+    if seen.kind == "misspelt_tool":
+        if words.mentions(said, seen.probe.expects):
+            return True
+        return f"The failure does not name the tool that was meant, {seen.probe.expects[0]!r}: {seen.text[:100]!r}"
+    if words.mentions(said, (seen.probe.argument or "",)) or "did you mean" in said.lower():
+        return True
+    if seen.base is not None and not seen.base.worked:
+        # It fails with the right name, too.
+        return None
+    return f"The failure does not say that {seen.probe.argument!r} is no argument of the tool."
+
+
+def plain_words(seen: Observation) -> Judged:
+    if not seen.is_tool_failure or seen.kind in UNKNOWN_TOOLS:
+        return None
+    if words.is_dump(seen.text):
+        return f"The failure is a validator's dump, made for programmers: {' '.join(seen.text.split())[:100]!r}"
+    return True
+
+
+RULES: Final = (
+    CheckRule(
+        "action.says-what",
+        "high",
+        7,
+        "A failure says what failed",
+        'The text of every failure: "error", "Error executing tool X", a class name, an empty text.',
+        "With nothing to go by, a model repeats the call or gives up.",
+        _INSTALL + ", and raise failwell.NotFound, Conflict, Denied, Transient … with a sentence",
+        "Raise the framework's own tool error with a sentence: newer SDKs hide the text of all other exceptions.",
+        says_what,
+        most=45,
+        scales=True,
+    ),
+    CheckRule(
+        "action.next-step",
+        "medium",
+        11,
+        "A failure names the next step",
+        "Whether the text holds an instruction: which tool to call, which argument to change, to wait, to ask.",
+        "What made models recover in measurements was one concrete next step, not more fields.",
+        _INSTALL + '; for your own: raise failwell.NotFound("…", suggestion="Call projects.list first.")',
+        'End the text with one instruction: "Call list_projects to see the ids."',
+        next_step,
+        most=45,
+        scales=True,
+    ),
+    CheckRule(
+        "action.names-argument",
+        "medium",
+        5,
+        "A refusal names the argument",
+        "Answers to calls with one wrong argument.",
+        "Without the name a model changes the wrong argument.",
+        _INSTALL,
+        "Begin the text with the argument's name as the schema has it.",
+        names_argument,
+    ),
+    CheckRule(
+        "action.says-expected",
+        "medium",
+        4,
+        "A refusal says what was expected",
+        "Answers to calls with a wrong type, an unknown option, a value out of bounds.",
+        "A model that knows only that a value is wrong guesses the next one.",
+        _INSTALL,
+        'Say what is allowed: "limit must be an integer from 1 to 100".',
+        says_expected,
+    ),
+    CheckRule(
+        "action.lists-options",
+        "low",
+        3,
+        "A refusal lists the options",
+        "Answers to values that are not in an enum.",
+        "A list of the options turns a guess into a choice.",
+        _INSTALL,
+        'List them, the likeliest first: "unit must be one of celsius, fahrenheit".',
+        lists_options,
+    ),
+    CheckRule(
+        "action.near-name",
+        "low",
+        3,
+        "A misspelt name is told",
+        "Calls of a tool, or with an argument, whose name is one letter off.",
+        "A model that is told the right name makes the right call at once.",
+        _INSTALL,
+        "Name the nearest known name, and the unknown one.",
+        near_name,
+    ),
+    CheckRule(
+        "action.plain-words",
+        "low",
+        4,
+        "A failure is a sentence, not a dump",
+        "Texts of pydantic, zod, jsonschema, Go and serde as they come.",
+        "Dumps cost tokens, show internal names, and bury what is wrong between addresses of documentation.",
+        _INSTALL,
+        "Catch the validator's exception and write one sentence for each wrong argument.",
+        plain_words,
+    ),
+)

@@ -1,0 +1,193 @@
+"""Whether an agent gets further after a failure: mistakes are caught, promises are true, the server is still there."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from failwell.check import words
+from failwell.check.observation import Observation
+from failwell.check.probes import WRONG_ARGUMENTS
+from failwell.model import Kind
+
+from .rule import CheckRule, Judged
+
+_INSTALL: Final = "failwell.server.install(server)"
+# What a schema's format says is a remark to most validators, and no rule.
+_KEPT: Final = WRONG_ARGUMENTS - {"format"}
+
+
+def alive(seen: Observation) -> Judged:
+    if seen.kind in ("start", "session", "list"):
+        return None
+    if seen.died:
+        how = "ended" if seen.reply.state == "ended" else "answers nothing any more"
+        what = f"a call of {seen.probe.tool}" if seen.probe.tool else "that frame"
+        return f"The server {how} after {what} ({seen.kind.replace('_', ' ')})."
+    return True
+
+
+def answers(seen: Observation) -> Judged:
+    if seen.probe.method != "tools/call" or seen.probe.raw is not None or seen.kind in ("start", "session", "list"):
+        return None
+    if seen.reply.state == "silent" and not seen.died:
+        return f"The call was not answered within {seen.reply.seconds:.0f} seconds, while the server was alive."
+    return True if seen.answered else None
+
+
+def schema_kept(seen: Observation) -> Judged:
+    if seen.kind not in _KEPT or seen.tool is None or not seen.answered:
+        return None
+    if seen.worked:
+        how = seen.kind.replace("_", " ")
+        return f"The tool's own schema forbids this call ({how}: {seen.probe.argument}), and it was carried out."
+    return True if seen.failed else None
+
+
+def unknown_argument(seen: Observation) -> Judged:
+    if seen.kind not in ("unknown_argument", "misspelt_argument") or not seen.answered or seen.tool is None:
+        return None
+    name = seen.probe.argument or ""
+    if seen.failed:
+        told = words.mentions(words.without_sent(seen.text), (name,))
+        return True if told or (seen.base is not None and seen.base.worked) else None
+    if name in seen.ignored or words.mentions(seen.text, (name,)):
+        return True
+    if seen.base is None or not seen.base.worked:
+        return None
+    return f"The argument {name!r} does not exist, and was ignored without a word."
+
+
+def no_false_hope(seen: Observation) -> Judged:
+    if not seen.is_tool_failure or seen.kind not in WRONG_ARGUMENTS:
+        return None
+    meaning = seen.meaning
+    stated = (
+        meaning is not None
+        and meaning.standing == "stated"
+        and meaning.retryable
+        and meaning.kind is not Kind.VALIDATION
+    )
+    if stated or words.promises_passing(seen.text):
+        return "A call that can never work is told as one that may be made again unchanged."
+    return True
+
+
+def passing_told(seen: Observation) -> Judged:
+    """A failure that passes says so."""
+    meaning = seen.meaning
+    if (
+        not seen.is_tool_failure
+        or seen.kind in WRONG_ARGUMENTS
+        or meaning is None
+        or meaning.kind is not Kind.TRANSIENT
+    ):
+        return None
+    if seen.tool is not None and seen.tool.writes and seen.canonical:
+        return None
+    if (
+        seen.canonical
+        or meaning.retry_after is not None
+        or words.promises_passing(seen.text)
+        or "again" in seen.text.lower()
+    ):
+        return True
+    return f"The failure passes, and does not say that the call may be made again, nor when: {seen.text[:100]!r}"
+
+
+def declared(seen: Observation) -> Judged:
+    codes = seen.facts.get("declared")
+    if not codes or not seen.is_tool_failure or seen.meaning is None or seen.meaning.code is None:
+        return None
+    if seen.kind in WRONG_ARGUMENTS or seen.meaning.legacy:
+        return None
+    if seen.meaning.code in codes:
+        return True
+    return f"The code {seen.meaning.code} is not among those that the tool declares: {', '.join(sorted(codes))}."
+
+
+RULES: Final = (
+    CheckRule(
+        "recovery.alive",
+        "critical",
+        8,
+        "The server survives every probe",
+        "Whether the server still answers after each call and each frame.",
+        "Hosts drop a server's tools for the rest of the session when it ends, and the call's outcome is unknown.",
+        "failwell wrap -- CMD… stays up and starts it again",
+        "Catch what a call raises, and read frames one line at a time.",
+        alive,
+        most=59,
+    ),
+    CheckRule(
+        "recovery.answers",
+        "high",
+        5,
+        "Every call is answered in time",
+        "Calls without an answer within --timeout, while the server lives.",
+        "An agent that waits without end does nothing else.",
+        'failwell wrap --timeout 30 -- CMD…; in the server: raise failwell.Transient("…", code="TIMEOUT")',
+        "Give every request to others a timeout, and answer when it is over.",
+        answers,
+        most=79,
+    ),
+    CheckRule(
+        "recovery.schema-kept",
+        "high",
+        8,
+        "Calls that the schema forbids are refused",
+        "Missing arguments, wrong types, options, bounds, lengths and patterns that were accepted.",
+        "A call that does something else than was meant, and says that it worked, is the hardest to recover from.",
+        _INSTALL,
+        "Validate the arguments against the schema that you publish.",
+        schema_kept,
+        most=50,
+        scales=True,
+        clause="MCP, Tools, Security considerations: servers must validate all tool inputs",
+    ),
+    CheckRule(
+        "recovery.unknown-argument",
+        "medium",
+        7,
+        "Unknown arguments are refused or remarked",
+        "The same call with and without an argument that the tool does not have. A word in `_meta` is enough.",
+        "A misspelt `dry_run` that is ignored without a word does what it was meant to prevent.",
+        _INSTALL,
+        'Refuse them, and say so in the schema: "additionalProperties": false.',
+        unknown_argument,
+        most=75,
+        scales=True,
+    ),
+    CheckRule(
+        "recovery.no-false-hope",
+        "medium",
+        4,
+        "What can never work is not told as passing",
+        'Flags and words such as "try again later" on calls with wrong arguments.',
+        "The agent repeats a call that fails each time.",
+        _INSTALL,
+        'Say "try again later" only where waiting helps.',
+        no_false_hope,
+    ),
+    CheckRule(
+        "recovery.passing-told",
+        "medium",
+        4,
+        "A failure that passes says so",
+        "Timeouts, lost connections and limits that came up.",
+        "Without it the agent gives up on what a minute would mend.",
+        _INSTALL + '; your own: raise failwell.Transient("…", retry_after=30)',
+        'Say when to call again: "Wait 30 seconds, then call again."',
+        passing_told,
+    ),
+    CheckRule(
+        "recovery.declared-codes",
+        "low",
+        2,
+        "Only declared codes are sent",
+        "Codes that were seen, against those that the tool declares in its `_meta` or the manifest has.",
+        "Whoever handles the declared codes is surprised by any other.",
+        "@failwell.raises(…) on the tool; failwell manifest --check",
+        "Keep the list of codes in the documentation true.",
+        declared,
+    ),
+)

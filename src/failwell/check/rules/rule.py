@@ -1,0 +1,56 @@
+"""What a rule is: what it looks at, why that matters to an agent, and how to put it right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from failwell.check.observation import Observation
+
+Judged = bool | str | None
+"""True where a rule holds, a sentence that says how it is broken, or None where it has nothing to say."""
+
+GROUPS: Final[Mapping[str, int]] = {
+    "structure": 20,
+    "action": 35,
+    "safety": 15,
+    "protocol": 5,
+    "recovery": 20,
+    "cost": 5,
+}
+"""The groups of rules, with what each counts of a hundred."""
+SEVERITIES: Final = ("critical", "high", "medium", "low")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRule:
+    """One rule. `judge` is asked about every observation."""
+
+    id: str
+    severity: str
+    weight: int
+    title: str
+    looks_at: str
+    why: str
+    failwell: str
+    """How to put it right with Failwell."""
+    plain: str
+    """How to put it right without."""
+    judge: Callable[[Observation], Judged]
+    most: int = 100
+    """The highest score of a server that breaks it."""
+    scales: bool = False
+    """Whether that is meant for a server that breaks it always; what breaks it seldom may score higher."""
+    clause: str | None = None
+    """Where the protocol says so."""
+
+    def limit(self, share: float) -> float:
+        """The highest score of a server on which it holds in that share of cases."""
+        if share >= 1:
+            return 100
+        return self.most + (100 - self.most) * share if self.scales else self.most
+
+    @property
+    def group(self) -> str:
+        return self.id.partition(".")[0]

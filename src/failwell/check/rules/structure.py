@@ -1,0 +1,160 @@
+"""Whether a program can tell a failure from a success, and one failure from another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from failwell.check import words
+from failwell.check.observation import Observation
+from failwell.check.probes import UNKNOWN_TOOLS, WRONG_ARGUMENTS
+from failwell.model import Kind
+from failwell.schema import Checker
+
+from .rule import CheckRule, Judged
+
+_INSTALL: Final = "failwell.server.install(server)"
+
+
+def marked(seen: Observation) -> Judged:
+    if seen.is_unmarked_failure:
+        return f"The call failed ({_short(seen.text)}), and the result says that it worked: isError is not true."
+    return True if seen.is_marked and seen.probe.method == "tools/call" else None
+
+
+def legacy_envelope(seen: Observation) -> Judged:
+    if seen.result is None or seen.probe.method != "tools/call" or seen.asks:
+        return None
+    if not isinstance(seen.result.get("content"), list):
+        return "The result has no list `content`, so clients of today see nothing in it."
+    return True
+
+
+def first_text(seen: Observation) -> Judged:
+    if not seen.is_tool_failure or seen.result is None:
+        return None
+    content = seen.result.get("content")
+    first = content[0] if isinstance(content, list) and content else None
+    if isinstance(first, Mapping) and isinstance(first.get("text"), str) and first["text"].strip():
+        return True
+    return "The failure has no text in its first block, and that block is all that some clients show the model."
+
+
+def stable_code(seen: Observation) -> Judged:
+    if not seen.is_tool_failure or seen.tool is None:
+        return None
+    meaning = seen.meaning
+    # A JSON-RPC number alone stands for a whole class of failures.
+    if meaning is not None and meaning.code and (seen.canonical or (not meaning.legacy and meaning.format != "text")):
+        return True
+    return "The failure has no code that a program could tell it by: only words."
+
+
+def right_kind(seen: Observation) -> Judged:
+    if not seen.is_tool_failure or seen.meaning is None:
+        return None
+    kind = seen.meaning.kind
+    if seen.kind in WRONG_ARGUMENTS or seen.kind == "unknown_argument":
+        wanted = {Kind.VALIDATION, Kind.NOT_FOUND}
+    elif seen.kind in UNKNOWN_TOOLS:
+        wanted = {Kind.NOT_FOUND, Kind.VALIDATION}
+    else:
+        return None
+    # Words that say nothing of a kind are no wrong kind.
+    evident = (
+        not seen.meaning.legacy or kind is not Kind.INTERNAL or seen.code == -32603 or words.blames_server(seen.text)
+    )
+    if kind in wanted or not evident or not (seen.meaning.code or evident):
+        return True
+    cause = "tool that does not exist" if seen.kind in UNKNOWN_TOOLS else f"wrong argument ({seen.probe.argument})"
+    return f"A {cause} is told as a failure of the kind {kind}: {_short(seen.text)}"
+
+
+def output_schema(seen: Observation) -> Judged:
+    if not seen.is_tool_failure or seen.result is None or seen.tool is None:
+        return None
+    schema, structured = seen.tool.listed.get("outputSchema"), seen.result.get("structuredContent")
+    if not isinstance(schema, Mapping) or structured is None:
+        return None
+    if Checker(schema).fits(structured):
+        return True
+    return "The failure's structuredContent breaks the tool's own outputSchema, on which some clients throw."
+
+
+def _short(text: str) -> str:
+    said = " ".join(text.split())
+    return f"{said[:117]}…" if len(said) > 118 else said
+
+
+RULES: Final = (
+    CheckRule(
+        "structure.error-marked",
+        "critical",
+        10,
+        "A failure says that it is one",
+        "Results whose text tells of a failure while `isError` is not true.",
+        "Clients show such a result to the model as a success, count it as one, and never recover from it.",
+        _INSTALL + "; in the tool, raise instead of returning the words: raise failwell.NotFound(…)",
+        'Return the result with "isError": true, or raise the framework\'s tool error.',
+        marked,
+        most=59,
+        clause="MCP, Tools, Error handling: execution errors are reported in results with isError: true",
+    ),
+    CheckRule(
+        "structure.content",
+        "high",
+        4,
+        "A result has content",
+        "Results of calls that have no list `content`.",
+        "Today's clients read `content`; an answer in another envelope is empty for them.",
+        _INSTALL,
+        'Answer with {"content": [{"type": "text", "text": …}]}.',
+        legacy_envelope,
+        clause="MCP, Tools, Tool result",
+    ),
+    CheckRule(
+        "structure.first-text",
+        "high",
+        5,
+        "The first block is text that is enough by itself",
+        "The first content block of every failure.",
+        "Popular clients pass only the first text block of a failure to the model and drop the rest.",
+        _INSTALL,
+        "Put the whole message into the first text block.",
+        first_text,
+    ),
+    CheckRule(
+        "structure.code",
+        "low",
+        5,
+        "A failure has a stable code",
+        "Whether `_meta`, `structuredContent` or a JSON text of the failure names a code.",
+        "Agents, dashboards and tests can branch on a code; words change with every release.",
+        _INSTALL + '; your own: raise failwell.ToolError("…", code="INVOICE_PAID")',
+        'Add a stable code to the failure, as in structuredContent: {"error": {"code": "INVOICE_PAID", "message": …}}.',
+        stable_code,
+    ),
+    CheckRule(
+        "structure.kind",
+        "medium",
+        6,
+        "The kind of a failure fits its cause",
+        "Failures of calls whose cause is known: a wrong argument, a tool that does not exist.",
+        "An agent that reads of an internal or a passing error waits, or gives up, instead of mending its call.",
+        _INSTALL,
+        "Check the arguments before anything else, and say which one is wrong.",
+        right_kind,
+    ),
+    CheckRule(
+        "structure.output-schema",
+        "medium",
+        3,
+        "A failure does not break the output schema",
+        "`structuredContent` of failures of tools that declare an outputSchema.",
+        "Some clients validate it and throw, so that the model sees neither the failure nor its reason.",
+        _INSTALL,
+        "Leave structuredContent out of failures of tools with an outputSchema.",
+        output_schema,
+        clause="MCP, Tools, Output schema",
+    ),
+)
