@@ -4,7 +4,7 @@ An environment per row, built by uv and kept in .matrix, with Failwell's own ext
 In each, the servers of tests/server/app.py are asked the table of tests/server/cases.py over stdio and HTTP, with
 Failwell and without. What needs no answer of ours must be the bare server's to the byte, HTTP must say what stdio says,
 and the answers are compared across the rows: tests/server/snapshots/generations.json has each once, and by name whoever
-differs.
+differs. `Recovering` is put around each client of the row, over both transports, and must do the same everywhere.
 
     python tools/matrix.py [ROW ...] [--build]
 
@@ -14,6 +14,8 @@ differs.
 from __future__ import annotations
 
 import argparse
+import functools
+import json
 import os
 import shutil
 import subprocess
@@ -22,75 +24,22 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/server")]
 
-from cases import ALL, LISTINGS, MIDDLEWARE, Case, applicable  # noqa: E402
+from cases import ALL, LISTINGS, Case, applicable  # noqa: E402
+from generations import DIFFERENT, KNOWN_AS, NOT_ASKED, ROWS, TABLE, TOUCHED, Row, is_named  # noqa: E402
 from test_matrix import SNAPSHOTS, asked, misread, raw, same  # noqa: E402
-from wire import LEGACY, TRANSPORTS, Fresh, Nursery, Wanted, client_of  # noqa: E402
+from wire import LEGACY, TRANSPORTS, Fresh, Nursery, Wanted, client_of, started  # noqa: E402
 
 HOME: Final = ROOT / ".matrix"
-TABLE: Final = "generations"
 
 
-@dataclass(frozen=True)
-class Row:
-    """An environment, and the servers that it has."""
-
-    name: str
-    extra: str
-    pins: tuple[str, ...]
-    servers: tuple[str, ...]
-
-    @property
-    def folder(self) -> Path:
-        return HOME / self.name
-
-    @property
-    def python(self) -> str:
-        return str(self.folder / "bin/python")
-
-
-ROWS: Final = (
-    # This old it needs a pydantic of its time.
-    Row("mcp-1.9", "mcp", ("mcp==1.9.4", "pydantic==2.11.10"), ("fastmcp1", "lowlevel")),
-    Row("mcp-1.16", "mcp", ("mcp==1.16.0", "pydantic==2.11.10"), ("fastmcp1", "lowlevel")),
-    Row("mcp-1.30", "mcp", ("mcp==1.30.0",), ("fastmcp1", "lowlevel")),
-    Row("mcp-2.3", "mcp", ("mcp==2.3.0",), ("mcpserver", "lowlevel")),
-    Row("fastmcp-2.14", "fastmcp", ("fastmcp==2.14.7",), ("fastmcp",)),
-    Row("fastmcp-3.4", "fastmcp", ("fastmcp==3.4.10",), ("fastmcp",)),
-    Row("fastmcp-4.1", "fastmcp", ("fastmcp==4.1.2",), ("fastmcp",)),
-)
-# What is asked of the first framework of the SDK is asked of it under both of its names.
-_KNOWN_AS: Final = {"fastmcp1": "mcpserver"}
-# What a row cannot be asked, and why.
-NOT_ASKED: Final = {
-    "Nobody is sent to a page before 1.23.": (("mcp-1.9", "mcp-1.16"), ("MCPError -32042",)),
-    "Tools build no results of their own before 1.23.": (("mcp-1.16",), ("built result breaks the output schema",)),
-    "FastMCP 2 has neither errors that are returned nor a time limit of a tool.": (
-        ("fastmcp-2.14",),
-        ("author's own isError by ToolResult", "timeout of the tool"),
-    ),
-    "Nothing is promised about results before 1.10.": (
-        ("mcp-1.9",),
-        ("result breaks the output schema", "built result breaks the output schema"),
-    ),
-    "The SDK's servers have no middleware before 2.x.": (
-        ("mcp-1.9", "mcp-1.16", "mcp-1.30"),
-        tuple(case.id for case in MIDDLEWARE),
-    ),
-}
-# Where the framework's own answer is an error of its own making, which is answered in better words.
-TOUCHED: Final = {
-    "On 1.x an error that an author returns is held against the output schema, and breaks it.": (
-        ("mcp-1.16", "mcp-1.30", "fastmcp-2.14", "fastmcp-3.4"),
-        ("author's own isError with an output schema",),
-    ),
-}
+def python_of(row: Row) -> str:
+    return str(HOME / row.name / "bin/python")
 
 
 def uv(*arguments: str) -> None:
@@ -103,19 +52,19 @@ def uv(*arguments: str) -> None:
 def build(row: Row) -> str:
     """Make the environment of a row, unless it stands; how that went."""
     wanted = f"{row.pins} {row.extra}\n{(ROOT / 'pyproject.toml').read_text()}"
-    stamp = row.folder / "built-from"
+    stamp = HOME / row.name / "built-from"
     if stamp.exists() and stamp.read_text() == wanted:
         return f"{row.name}: as it was"
     began = time.monotonic()
-    shutil.rmtree(row.folder, ignore_errors=True)
-    uv("venv", "--quiet", "--python", sys.executable, str(row.folder))
-    uv("pip", "install", "--quiet", "--python", row.python, *row.pins)
+    shutil.rmtree(HOME / row.name, ignore_errors=True)
+    uv("venv", "--quiet", "--python", sys.executable, str(HOME / row.name))
+    uv("pip", "install", "--quiet", "--python", python_of(row), *row.pins)
     # Afterwards, as a user does: the extra must leave alone what is there.
-    uv("pip", "install", "--quiet", "--python", row.python, "--editable", f".[{row.extra}]", "uvicorn")
+    uv("pip", "install", "--quiet", "--python", python_of(row), "--editable", f".[{row.extra}]", "uvicorn")
     for pin in row.pins:
         name, _, version = pin.partition("==")
         code = f"import importlib.metadata as m; print(m.version({name!r}))"
-        found = subprocess.run([row.python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+        found = subprocess.run([python_of(row), "-c", code], capture_output=True, text=True, check=True).stdout.strip()
         if found != version:
             raise SystemExit(f"{row.name}: failwell[{row.extra}] moved {name} from {version} to {found}.")
     stamp.write_text(wanted)
@@ -134,23 +83,20 @@ class Elsewhere(Nursery):
         return Fresh(self._folder / f"{self._count}.log", *arguments, python=self._python)
 
 
-def _named(table: dict[str, Any], row: Row, case: Case) -> bool:
-    return any(row.name in rows and case.id in cases for rows, cases in table.values())
-
-
 def untouched(case: Case, row: Row, server: str) -> bool:
-    return _KNOWN_AS.get(server, server) in case.untouched and not _named(TOUCHED, row, case)
+    return KNOWN_AS.get(server, server) in case.untouched and not is_named(TOUCHED, row.name, case.id)
 
 
 def problems_of(row: Row, server: str) -> list[str]:
     """What is wrong with the answers of one server in one row."""
-    cases = [
-        case for case in applicable(ALL, _KNOWN_AS.get(server, server), LEGACY) if not _named(NOT_ASKED, row, case)
-    ]
+    all_cases = applicable(ALL, KNOWN_AS.get(server, server), LEGACY)
+    cases = [case for case in all_cases if not is_named(NOT_ASKED, row.name, case.id)]
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        nursery = Elsewhere(Path(folder), row.python)
+        nursery = Elsewhere(Path(folder), python_of(row))
         wanted = [Wanted(server, transport, LEGACY, bare) for transport in TRANSPORTS for bare in (False, True)]
-        processes = [stack.enter_context(_closing(_started(nursery, each))) for each in wanted]
+        processes = [started(nursery, each) for each in wanted]
+        for process in processes:
+            stack.callback(process.end)
         clients = [client_of(process, each) for process, each in zip(processes, wanted, strict=True)]
         stdio, bare_stdio, http, bare_http = clients
         alone = [case for case in cases if untouched(case, row, server)]
@@ -172,21 +118,29 @@ def problems_of(row: Row, server: str) -> list[str]:
     return problems
 
 
-def _started(nursery: Nursery, wanted: Wanted) -> Any:
-    from wire import started
+def problems_of_clients(row: Row) -> list[str]:
+    """What is wrong with what `Recovering` makes of a flaky server, around each client that the row has."""
+    command = [python_of(row), str(ROOT / "tests/server/flaky_client.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    if done.returncode:
+        return [f"{row.name}: {done.stderr[-2_000:]}"]
+    problems: list[str] = []
+    for way, calls in json.loads(done.stdout).items():
+        answers = {f"{number}. {call.get('tool', 'payments')}": call for number, call in enumerate(calls, 1)}
+        problems += SNAPSHOTS.compare(f"{TABLE}-clients", answers, f"{row.name}-{way}/{LEGACY}")
+    return problems
 
-    return started(nursery, wanted)
 
-
-class _closing:
-    def __init__(self, process: Any) -> None:
-        self._process = process
-
-    def __enter__(self) -> Any:
-        return self._process
-
-    def __exit__(self, *exc: object) -> None:
-        self._process.end()
+def unnamed() -> list[str]:
+    """The answers that differ from one row to another, and that nobody has given a reason for."""
+    named = {case for cases in DIFFERENT.values() for case in cases}
+    cases = json.loads(SNAPSHOTS.text(TABLE))["cases"]
+    return [
+        f"{case}: differs in {places}"
+        for case, kept in cases.items()
+        for places, other in kept.get("except", {}).items()
+        if other != "(not asked)" and case not in named
+    ]
 
 
 def main() -> int:
@@ -202,14 +156,23 @@ def main() -> int:
     if chosen.build:
         return 0
     wrong = 0
-    for row in rows:
-        for server in row.servers:
-            problems = problems_of(row, server)
+    parts = [
+        *(
+            (f"{row.name} {server}", functools.partial(problems_of, row, server))
+            for row in rows
+            for server in row.servers
+        ),
+        *((f"{row.name} clients", functools.partial(problems_of_clients, row)) for row in rows),
+    ]
+    with ThreadPoolExecutor(os.cpu_count() or 2) as workers:
+        for (name, _), problems in zip(parts, workers.map(lambda part: part[1](), parts), strict=True):
             wrong += len(problems)
-            print(f"{row.name} {server}: {len(problems)} problems", flush=True)
+            print(f"{name}: {len(problems)} problems", flush=True)
             for problem in problems:
                 print(f"  {problem}")
-    return min(wrong, 1)
+    for problem in (left := unnamed()):
+        print(problem)
+    return min(wrong + len(left), 1)
 
 
 if __name__ == "__main__":

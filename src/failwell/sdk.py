@@ -29,6 +29,7 @@ __all__ = [
     "MCPError",
     "TextContent",
     "ToolAnnotations",
+    "types",
     # how to use them
     "changed",
     "enclosed",
