@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The theme advertises its successor on every build.
 export NO_MKDOCS_2_WARNING = 1
 
-.PHONY: setup demo test unit check format bench soak field fuzz newcomer checklist docs clean
+.PHONY: setup demo test unit check format bench soak field matrix fuzz newcomer checklist docs clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -75,6 +75,9 @@ field: setup  ## the recovering client and the relay on published servers of oth
 	$(BIN)/python tools/field_client.py --at-a-time 4
 	$(BIN)/python tools/field_relay.py
 
+matrix: setup  ## every failure on every generation of the SDKs, in environments of their own in .matrix
+	$(BIN)/python tools/matrix.py
+
 fuzz: setup  ## the laws, on many more examples than make test tries
 	FAILWELL_EXAMPLES=4000 $(BIN)/pytest -n auto -m hypothesis tests/laws
 	$(UV) run --quiet --frozen --all-extras --group fuzz python tools/fuzz.py
@@ -86,4 +89,4 @@ checklist: setup  ## docs/contracts.md: each line of the contracts' checklist wi
 	$(BIN)/python tools/checklist.py
 
 clean:
-	rm -rf $(VENV) .uv $(NODE) .field site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .layers.log .doors.log
+	rm -rf $(VENV) .uv $(NODE) .field .matrix site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .layers.log .doors.log

@@ -38,13 +38,20 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Installed:
         ({}, "mcp", None),
         ({"mcp": "2.3.0"}, "client", None),
         ({"mcp": "2.30"}, "client", None),
-        ({"mcp": "3.0.0"}, "client", "it needs mcp>=2.3,<3 (3.0.0 is installed): pip install 'failwell[client]'"),
-        ({"mcp": "2.2.9"}, "client", "it needs mcp>=2.3,<3 (2.2.9 is installed): pip install 'failwell[client]'"),
-        ({"mcp": None}, "client", "it needs mcp>=2.3,<3 (not installed): pip install 'failwell[client]'"),
+        ({"mcp": "1.9.0"}, "client", None),
+        ({"mcp": "1.30.0"}, "client", None),
+        ({"mcp": "1.8.1"}, "client", "it needs mcp>=1.9,<3 (1.8.1 is installed): pip install 'failwell[client]'"),
+        ({"mcp": "3.0.0"}, "client", "it needs mcp>=1.9,<3 (3.0.0 is installed): pip install 'failwell[client]'"),
         (
-            {"fastmcp": "2.14.7", "jsonschema-rs": None},
+            {"mcp": "2.2.9"},
+            "client",
+            "it needs mcp>=1.9,<3, and not 2.2.* (2.2.9 is installed): pip install 'failwell[client]'",
+        ),
+        ({"mcp": None}, "client", "it needs mcp>=1.9,<3 (not installed): pip install 'failwell[client]'"),
+        (
+            {"fastmcp": "1.0", "jsonschema-rs": None},
             "fastmcp",
-            "it needs fastmcp>=4.1,<5 (2.14.7 is installed), jsonschema-rs>=0.40 (not installed): "
+            "it needs fastmcp>=2.12,<5 (1.0 is installed), jsonschema-rs>=0.40 (not installed): "
             "pip install 'failwell[fastmcp]'",
         ),
         (
@@ -108,7 +115,8 @@ print(main(["manifest", "social"]), main(["example", "routers"]), flush=True)
 
 def test_every_door_says_what_it_needs() -> None:
     done = subprocess.run([sys.executable, "-c", BARE], capture_output=True, text=True, check=True)
-    mcp, rs = "mcp>=2.3,<3 (not installed)", "jsonschema-rs>=0.40 (not installed)"
+    mcp = "mcp>=1.9,<3 (not installed)"
+    rs = "jsonschema-rs>=0.40 (not installed), jsonschema>=4.20 (not installed)"
     needs = {
         "failwell.client": (mcp, "client"),
         "failwell.client.anthropic": (f"anthropic>=2.8 (not installed), {mcp}", "anthropic"),
@@ -117,7 +125,7 @@ def test_every_door_says_what_it_needs() -> None:
         "failwell.client.pydantic_ai": (f"{mcp}, pydantic-ai-slim>=2.66 (not installed)", "pydantic-ai"),
         "failwell.observe.prometheus": ("prometheus-client>=0.21 (not installed)", "prometheus"),
         "failwell.manifest": (f"{rs}, {mcp}", "mcp"),
-        "the example workspace": (f"fastmcp>=4.1,<5 (not installed), {rs}", "fastmcp"),
+        "the example workspace": (f"fastmcp>=2.12,<5 (not installed), {rs}", "fastmcp"),
         "a scripted server": (f"{mcp}, pytest>=8 (not installed)", "testing"),
     }
     assert done.stdout.splitlines() == [
@@ -133,14 +141,40 @@ def test_every_door_says_what_it_needs() -> None:
     ]
 
 
-def test_a_server_of_an_older_sdk_is_told_the_version(installed: Installed, monkeypatch: pytest.MonkeyPatch) -> None:
-    # What version 1 of the SDK called its server.
+def test_a_server_of_a_too_old_sdk_is_told_the_version(installed: Installed) -> None:
     old = type("FastMCP", (), {"__module__": "mcp.server.fastmcp.server"})()
-    installed({"mcp": "1.30.0"})
-    monkeypatch.setitem(sys.modules, "failwell.server.adapters.mcpserver", None)
+    installed({"mcp": "1.8.1"})
     with pytest.raises(MissingPackage) as caught:
         failwell.server.install(old)
-    assert str(caught.value) == ("failwell.server needs mcp>=2.3,<3 (1.30.0 is installed): pip install 'failwell[mcp]'")
+    assert str(caught.value) == "failwell.server needs mcp>=1.9,<3 (1.8.1 is installed): pip install 'failwell[mcp]'"
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "versions", "said"),
+    [
+        ("mcp.server.fastmcp.server", "FastMCP", {"mcp": "2.3.0"}, "mcp 1.x; 2.3.0 is installed."),
+        ("mcp.server.mcpserver.server", "MCPServer", {"mcp": "1.30.0"}, "mcp 2.x; 1.30.0 is installed."),
+    ],
+)
+def test_a_server_of_another_generation_than_is_installed_is_told_so(
+    installed: Installed, module: str, name: str, versions: dict[str, str | None], said: str
+) -> None:
+    installed(versions)
+    quacks = type(name, (), {"__module__": module})()
+    with pytest.raises(MissingPackage) as caught:
+        failwell.server.install(quacks)
+    assert str(caught.value) == f"failwell.server takes this kind of server from {said}"
+    assert failwell.server.installed_on(quacks) is None
+
+
+def test_what_needs_the_newest_sdk_says_so_beside_an_older_one(installed: Installed) -> None:
+    installed({"mcp": "1.30.0"})
+    problem = ModuleNotFoundError("No module named 'mcp_types'", name="mcp_types")
+    assert str(needed("it", "mcp", problem)) == (
+        "it needs mcp>=2.3,<3 (1.30.0 is installed): pip install 'failwell[mcp]' 'mcp>=2.3'"
+    )
+    other = ModuleNotFoundError("No module named 'yaml'", name="yaml")
+    assert needed("it", "mcp", other) is other
 
 
 def test_a_list_of_servers_is_told_how() -> None:

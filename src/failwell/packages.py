@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from types import ModuleType
+from typing import Final
 
 
 class MissingPackage(ImportError):
@@ -22,16 +23,49 @@ def bring(module: str, package: str, extra: str) -> ModuleType:
 
 def needed(what: str, extra: str, problem: ImportError) -> ImportError:
     """What to raise for an import that failed: what to install, or the problem itself if everything is there."""
-    return problem if isinstance(problem, MissingPackage) else missing(what, extra) or problem
+    if isinstance(problem, MissingPackage):
+        return problem
+    lacking = missing(what, extra)
+    if lacking is None and (problem.name or "").partition(".")[0] in _OF_THE_NEWEST:
+        lacking = missing(what, extra, newest=True)
+    return lacking or problem
 
 
-def missing(what: str, extra: str) -> MissingPackage | None:
-    """What to install for an extra; None if everything is there."""
-    lacking = [*_lacking(extra)]
-    return MissingPackage(f"{what} needs {', '.join(lacking)}: pip install 'failwell[{extra}]'") if lacking else None
+# What the extras take is older than what some parts are written for.
+_NEWEST: Final = {"mcp": ">=2.3", "fastmcp": ">=4.1"}
+_OF_THE_NEWEST: Final = frozenset({*_NEWEST, "mcp_types", "httpx2"})
 
 
-def _lacking(extra: str) -> Iterator[str]:
+def missing(what: str, extra: str, *, newest: bool = False) -> MissingPackage | None:
+    """What to install for an extra; None if everything is there. `newest` is for what needs the newest generation."""
+    lacking = [*_lacking(extra, newest)]
+    if not lacking:
+        return None
+    # An extra leaves alone what is installed and will do for most of us.
+    more = (f"{name}{bound}" for name, bound in _NEWEST.items() if newest and lacking[0].startswith(f"{name}>"))
+    wanted = " ".join(f"'{each}'" for each in (f"failwell[{extra}]", *more))
+    return MissingPackage(f"{what} needs {', '.join(lacking)}: pip install {wanted}")
+
+
+def generation(what: str, extra: str, adapters: Mapping[int, str]) -> str:
+    """What stands for the generation of a package that is installed; `extra` has the name of the package."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        found = version(extra)
+    except PackageNotFoundError:
+        # Without its metadata only the import tells.
+        found = str(max(adapters))
+    if (problem := missing(what, extra)) is not None:
+        raise problem
+    chosen = adapters.get(_release(found)[0])
+    if chosen is None:
+        known = " or ".join(f"{each}.x" for each in sorted(adapters))
+        raise MissingPackage(f"{what} takes this kind of server from {extra} {known}; {found} is installed.")
+    return chosen
+
+
+def _lacking(extra: str, newest: bool = False) -> Iterator[str]:
     # Looked up only when something is wrong, so that nobody else pays for it.
     from importlib.metadata import PackageNotFoundError, requires, version
 
@@ -44,17 +78,27 @@ def _lacking(extra: str) -> Iterator[str]:
         if not re.search(rf"""extra == ['"]{re.escape(extra)}['"]""", marker):
             continue
         name, bounds = re.fullmatch(r"\s*([\w.-]+)(?:\[[^]]*\])?\s*(.*?)\s*", requirement).groups()  # type: ignore[union-attr]
-        shown = name + ",".join(sorted(bounds.split(","), reverse=True))
+        asked = [bound for bound in bounds.split(",") if bound]
+        if newest and name in _NEWEST:
+            asked = [_NEWEST[name], *(bound for bound in asked if bound.startswith("<"))]
+        shown = name + ",".join(sorted((bound for bound in asked if bound[0] != "!"), reverse=True))
         try:
             found = version(name)
         except PackageNotFoundError:
             yield f"{shown} (not installed)"
         else:
-            if not all(_holds(found, bound) for bound in bounds.split(",") if bound):
+            gap = next((bound[2:] for bound in asked if bound[0] == "!" and not _holds(found, bound)), "")
+            if gap:
+                yield f"{shown}, and not {gap} ({found} is installed)"
+            elif not all(_holds(found, bound) for bound in asked):
                 yield f"{shown} ({found} is installed)"
 
 
 def _holds(found: str, bound: str) -> bool:
+    if bound.startswith("!="):
+        # Always of the form "!=2.1.*".
+        kept = _release(bound)
+        return _release(found)[: len(kept)] != kept
     below = bound.startswith("<")
     is_below = _release(found) < _release(bound)
     return is_below if below else not is_below

@@ -99,7 +99,7 @@ def test_nothing_is_cut_at_80_columns(shown: str) -> None:
 TOLD = """\
 import sys
 import failwell.packages
-failwell.packages._lacking = lambda extra: iter(["mcp>=2.3,<3 (1.30.0 is installed)"])
+failwell.packages._lacking = lambda extra, newest: iter(["mcp>=2.3,<3 (1.30.0 is installed)"])
 sys.modules["mcp"] = None
 from failwell.cli import main
 sys.exit(main(["demo"]))
@@ -128,8 +128,8 @@ def test_without_the_sdk_it_shows_what_a_model_reads() -> None:
     ]
     assert cases[3::3] == ["2. An argument with a typo", "3. A record that does not exist", "4. A rate limit"]
     assert " ".join(last.split()) == (
-        "Next: the demo on a real server needs mcp>=2.3,<3 (1.30.0 is installed): pip install 'failwell[mcp]', "
-        "then failwell demo"
+        "Next: the demo on a real server needs mcp>=2.3,<3 (1.30.0 is installed): pip install 'failwell[mcp]' "
+        "'mcp>=2.3', then failwell demo"
     )
 
 

@@ -29,23 +29,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NoReturn, get_type_hints
 
-import httpx2
-from mcp.server.mcpserver.exceptions import ResourceError as SdkResourceError
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError as SdkResourceNotFoundError
-from mcp.server.mcpserver.exceptions import ToolError as SdkToolError
-from mcp.shared.exceptions import MCPError, UrlElicitationRequiredError
-from mcp_types import (
-    CallToolResult,
-    Completion,
-    ElicitRequestURLParams,
-    InputRequiredResult,
-    TextContent,
-    ToolAnnotations,
-)
 from pydantic import BaseModel, Field, TypeAdapter
+from sdk_names import GENERATION, UrlElicitationRequiredError, httpx, page_to_visit
+from sdk_names import ResourceError as SdkResourceError
+from sdk_names import ResourceNotFoundError as SdkResourceNotFoundError
+from sdk_names import ToolError as SdkToolError
 from transports import run_http, run_stdio
 
 import failwell as fw
+from failwell.sdk import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
+from failwell.sdk import protocol_error as MCPError
+from failwell.sdk import result as result_with
 
 NAME = "shop"
 VERSION = "1.0"
@@ -138,9 +132,8 @@ def weather(city: str) -> Weather:
 
 @tool()
 def blocks():
-    return CallToolResult(
-        content=[TextContent(type="text", text="one"), TextContent(type="text", text="two")],
-        _meta={"com.example/trace": "t_1"},
+    return result_with(
+        [TextContent(type="text", text="one"), TextContent(type="text", text="two")], meta={"com.example/trace": "t_1"}
     )
 
 
@@ -292,29 +285,23 @@ def mcp_bare_number():
 
 @tool()
 def url_elicitation():
-    raise UrlElicitationRequiredError(
-        [
-            ElicitRequestURLParams(
-                mode="url", message="Sign in first", url="https://example.com/sign-in", elicitation_id="e_1"
-            )
-        ]
-    )
+    raise UrlElicitationRequiredError([page_to_visit("Sign in first", "https://example.com/sign-in", "e_1")])
 
 
 @tool()
 def author_error():
-    return CallToolResult(
-        content=[TextContent(type="text", text="My own words.")],
+    return result_with(
+        [TextContent(type="text", text="My own words.")],
         structured_content={"mine": True, "nothing": None},
         is_error=True,
-        _meta={"com.example/mine": 1},
+        meta={"com.example/mine": 1},
     )
 
 
 @tool()
 def author_error_with_schema() -> Annotated[CallToolResult, Weather]:
-    return CallToolResult(
-        content=[TextContent(type="text", text="My own words.")], structured_content={"mine": True}, is_error=True
+    return result_with(
+        [TextContent(type="text", text="My own words.")], structured_content={"mine": True}, is_error=True
     )
 
 
@@ -379,17 +366,17 @@ async def tool_timeout():
     await asyncio.sleep(60)
 
 
-@tool(annotations=ToolAnnotations(read_only_hint=True))
+@tool(annotations=ToolAnnotations.model_validate({"readOnlyHint": True}))
 def timeout_read_only():
     raise TimeoutError(SECRET)
 
 
-@tool(annotations=ToolAnnotations(idempotent_hint=True))
+@tool(annotations=ToolAnnotations.model_validate({"idempotentHint": True}))
 def timeout_idempotent():
     raise TimeoutError(SECRET)
 
 
-@tool(annotations=ToolAnnotations(read_only_hint=True))
+@tool(annotations=ToolAnnotations.model_validate({"readOnlyHint": True}))
 def crash_read_only():
     raise RuntimeError(SECRET)
 
@@ -421,26 +408,26 @@ def file_not_found():
 
 @tool()
 def http_429():
-    request = httpx2.Request("GET", f"https://api.example.com/v1?key={SECRET}")
-    response = httpx2.Response(429, headers={"Retry-After": "7"}, request=request, text=SECRET)
-    raise httpx2.HTTPStatusError(SECRET, request=request, response=response)
+    request = httpx.Request("GET", f"https://api.example.com/v1?key={SECRET}")
+    response = httpx.Response(429, headers={"Retry-After": "7"}, request=request, text=SECRET)
+    raise httpx.HTTPStatusError(SECRET, request=request, response=response)
 
 
 @tool()
 def http_404():
-    request = httpx2.Request("GET", "https://api.example.com/v1/things/9")
-    response = httpx2.Response(404, request=request, json={"message": "thing 9 is unknown"})
-    raise httpx2.HTTPStatusError("404", request=request, response=response)
+    request = httpx.Request("GET", "https://api.example.com/v1/things/9")
+    response = httpx.Response(404, request=request, json={"message": "thing 9 is unknown"})
+    raise httpx.HTTPStatusError("404", request=request, response=response)
 
 
 @tool()
 def http_read_timeout():
-    raise httpx2.ReadTimeout(SECRET, request=httpx2.Request("POST", "https://api.example.com/v1"))
+    raise httpx.ReadTimeout(SECRET, request=httpx.Request("POST", "https://api.example.com/v1"))
 
 
 @tool()
 def http_connect_error():
-    raise httpx2.ConnectError(SECRET, request=httpx2.Request("GET", "https://api.example.com/v1"))
+    raise httpx.ConnectError(SECRET, request=httpx.Request("GET", "https://api.example.com/v1"))
 
 
 @tool()
@@ -460,7 +447,7 @@ def broken_result() -> Weather:
 
 @tool()
 def broken_result_built() -> Annotated[CallToolResult, Weather]:
-    return CallToolResult(content=[TextContent(type="text", text="ok")], structured_content={"city": SECRET})
+    return result_with([TextContent(type="text", text="ok")], structured_content={"city": SECRET})
 
 
 # Arguments.
@@ -691,6 +678,7 @@ async def limiting(ctx: Any, call_next: Any) -> Any:
 def mcpserver() -> Any:
     from mcp.server.mcpserver import MCPServer
     from mcp.server.mcpserver.prompts.base import Prompt
+    from mcp_types import Completion
 
     server = MCPServer(NAME, version=VERSION, middleware=[limiting])
     for each in tools_for("mcpserver"):
@@ -791,7 +779,7 @@ def lowlevel() -> Any:
         return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
 
     async def completion(ctx: Any, params: Any) -> types.CompleteResult:
-        return types.CompleteResult(completion=Completion(values=complete(params.argument.value)))
+        return types.CompleteResult(completion=types.Completion(values=complete(params.argument.value)))
 
     server = Server(
         NAME,
@@ -833,10 +821,16 @@ def _result(value: Any) -> CallToolResult | InputRequiredResult:
         return CallToolResult(content=[])
     structured = value.model_dump() if isinstance(value, BaseModel) else value if isinstance(value, dict) else None
     shown = value if isinstance(value, str) else json.dumps(structured if structured is not None else value)
-    return CallToolResult(content=[TextContent(type="text", text=shown)], structured_content=structured)
+    return result_with([TextContent(type="text", text=shown)], structured_content=structured)
 
 
 SERVERS: dict[str, Callable[[], Any]] = {"mcpserver": mcpserver, "lowlevel": lowlevel, "fastmcp": fastmcp}
+if GENERATION == 1:
+    # The servers of the older SDK need none of the above but its tools, and have this module in another name.
+    sys.modules.setdefault("app", sys.modules[__name__])
+    import app_sdk1
+
+    SERVERS = app_sdk1.SERVERS
 
 
 def serve(arguments: list[str]) -> None:

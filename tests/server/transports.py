@@ -11,7 +11,7 @@ from typing import Any
 
 
 async def run_stdio(framework: str, server: Any) -> None:
-    if framework == "mcpserver":
+    if framework in ("mcpserver", "fastmcp1"):
         await server.run_stdio_async()
     elif framework == "fastmcp":
         await server.run_stdio_async(show_banner=False)

@@ -86,11 +86,11 @@ class Process:
 class Fresh(Process):
     """A Python process of its own."""
 
-    def __init__(self, errors: Path, *arguments: str) -> None:
+    def __init__(self, errors: Path, *arguments: str, python: str = sys.executable) -> None:
         self.errors = errors
         with errors.open("wb") as file:
             self._child = subprocess.Popen(
-                [sys.executable, str(APP), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file
+                [python, str(APP), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file
             )
         assert self._child.stdin is not None
         assert self._child.stdout is not None
@@ -315,12 +315,17 @@ class Http(Client):
         super().__init__(process, era, *more)
         self._connection = HTTPConnection("127.0.0.1", process.port, timeout=PATIENCE)
         self._session: str | None = None
+        self._path = "/mcp"
+        self._spoken = era
 
     def open(self) -> None:
-        self._session = None
+        self._session, self._spoken = None, self.era
         super().open()
 
     def notify(self, method: str) -> None:
+        if self.era == LEGACY:
+            # An older server has answered with the version that it speaks.
+            self._spoken = self.opening.value["result"]["protocolVersion"]
         self._post({"method": method}, json.dumps({"jsonrpc": "2.0", "method": method}))
 
     def exchange(self, text: str, id: str, *, patience: float = PATIENCE) -> Answer:
@@ -338,8 +343,13 @@ class Http(Client):
 
     def _post(self, frame: dict[str, Any], text: str) -> tuple[HTTPResponse, str]:
         try:
-            self._connection.request("POST", "/mcp", text.encode(), self._headers(frame))
+            self._connection.request("POST", self._path, text.encode(), self._headers(frame))
             response = self._connection.getresponse()
+            if response.status == 307:
+                # Servers of long ago are mounted, and want to be asked with a slash at the end.
+                response.read()
+                self._path = "/mcp/"
+                return self._post(frame, text)
             self._session = response.headers.get("mcp-session-id", self._session)
             body = ""
             for line in response:
@@ -355,7 +365,7 @@ class Http(Client):
     def _reply(self, text: str) -> None:
         """Beside the stream on which the question came, which is still open."""
         connection = HTTPConnection("127.0.0.1", self.process.port, timeout=PATIENCE)
-        connection.request("POST", "/mcp", text.encode(), self._headers({}))
+        connection.request("POST", self._path, text.encode(), self._headers({}))
         connection.getresponse().read()
         connection.close()
 
@@ -363,7 +373,7 @@ class Http(Client):
         headers = {
             "content-type": "application/json",
             "accept": "application/json, text/event-stream",
-            "mcp-protocol-version": self.era,
+            "mcp-protocol-version": self._spoken,
         }
         if self.era == MODERN:
             headers["mcp-method"] = frame["method"]

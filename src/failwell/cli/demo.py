@@ -99,7 +99,7 @@ def register(commands: Commands) -> None:
 def run(options: Namespace) -> int:
     page = Page(console())
     page.put(WHY, style="bold")
-    lacking = missing("the demo on a real server", "mcp")
+    lacking = missing("the demo on a real server", "mcp", newest=True)
     if lacking is not None:
         return _told(page, str(lacking))
     page.put(HONEST)

@@ -17,6 +17,8 @@ import anyio
 from failwell.formats import META_KEY, MODERN_ERA, Outcome, to_result
 from failwell.guards import masked
 from failwell.model import ToolError
+from failwell.sdk import GENERATION, CallToolResult, TextContent, field
+from failwell.sdk import changed as changed_result
 
 from .content import ORIGINAL
 from .transport import again, noting, own_process
@@ -30,7 +32,7 @@ Asking = Callable[[], AbstractContextManager[object]]
 _CHECK_TIMEOUT: Final = 3.0
 _TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 # What a server can ask of a client while it works on a call; both SDKs use these names.
-_CALLBACKS: Final = ("elicitation_callback", "sampling_callback", "list_roots_callback")
+CALLBACKS: Final = ("elicitation_callback", "sampling_callback", "list_roots_callback")
 
 
 class Driver(Protocol):
@@ -77,6 +79,9 @@ class Driver(Protocol):
         """The server's own result, marked as the error it is, with the error in `_meta` and a note after its text; or
         with another text in place of its first one, which is kept in `_meta`."""
 
+    def is_marked(self, result: Any) -> bool:
+        """Whether a result says itself that it is an error."""
+
     def give(self, result: Any, options: Options) -> Any:
         """What `call_tool` returns, or raises, as the client itself does."""
 
@@ -87,11 +92,24 @@ def driver_for(client: Any) -> Driver:
     module = type(sample).__module__.partition(".")[0]
     bases = {base.__module__.partition(".")[0] for base in type(sample).__mro__}
     if module == "fastmcp" or "fastmcp" in bases:
-        return _FastMCP(sample, make)
+        from .older_fastmcp import OlderFastMCPDriver
+
+        return FastMCPDriver(sample, make) if GENERATION == 2 else OlderFastMCPDriver(sample, make)
     if "mcp" in bases and hasattr(sample, "server"):
         return _MCP(sample, make)
+    if _is_session(sample) or (make is not None and hasattr(sample, "__aenter__")):
+        from .session_driver import SessionDriver
+
+        return SessionDriver(sample, make)
     raise TypeError(
-        f"Recovering takes an mcp.Client, a fastmcp.Client, or a function that makes one, not {type(sample).__name__}."
+        f"Recovering takes an mcp.Client, a fastmcp.Client, an mcp.ClientSession, or a function that makes one, "
+        f"not {type(sample).__name__}."
+    )
+
+
+def _is_session(sample: Any) -> bool:
+    return any(
+        f"{base.__module__}.{base.__name__}" == "mcp.client.session.ClientSession" for base in type(sample).__mro__
     )
 
 
@@ -113,7 +131,7 @@ def hearing(handler: Callable[[Any], Awaitable[None]] | None, changed: Callable[
     """The client's handler of messages, which also tells that the tools of the server have changed."""
 
     async def heard(message: Any) -> None:
-        if getattr(message, "method", None) == _TOOLS_CHANGED:
+        if getattr(getattr(message, "root", message), "method", None) == _TOOLS_CHANGED:
             changed()
         if handler is not None:
             await handler(message)
@@ -128,9 +146,10 @@ def keep_answers(client: Any) -> None:
     it must not pass for a failure of the call, which might be made again: the answer is there, and counts as it came.
     """
     session: Any = getattr(client, "session", None)
-    check = getattr(session, "validate_tool_result", None)
-    if check is None:
+    name_of_check = next((name for name in _CHECKS if hasattr(session, name)), None)
+    if name_of_check is None:
         return
+    check = getattr(session, name_of_check)
 
     async def checked(name: str, result: Any) -> None:
         try:
@@ -146,10 +165,14 @@ def keep_answers(client: Any) -> None:
         except Exception:
             log.debug("A result could not be checked.", exc_info=True)
 
-    session.validate_tool_result = checked
+    setattr(session, name_of_check, checked)
 
 
-class _Base:
+# What the two generations call it.
+_CHECKS: Final = ("validate_tool_result", "_validate_tool_result")
+
+
+class DriverBase:
     def __init__(self, sample: Any, make: Callable[[], Any] | None) -> None:
         self.sample: Any = sample
         self._make = make
@@ -164,8 +187,21 @@ class _Base:
         # The newer protocol has no ping.
         await client.session.list_tools()
 
+    def failure(self, outcome: Outcome, era: str) -> Any:
+        return CallToolResult.model_validate(wire_result(outcome, era))
 
-class _MCP(_Base):
+    def with_meta(self, result: Any, outcome: Outcome, *, note: str = "", text: str = "") -> Any:
+        meta = marked_meta(result.meta, outcome, result.content if text else None)
+        return changed_result(result, meta=meta, content=noted_content(result.content, note, text), is_error=True)
+
+    def is_marked(self, result: Any) -> bool:
+        return field(result, "is_error") is True
+
+    def give(self, result: Any, options: Options) -> Any:
+        return result
+
+
+class _MCP(DriverBase):
     """mcp.Client."""
 
     timeout_option = "read_timeout_seconds"
@@ -182,7 +218,7 @@ class _MCP(_Base):
 
     @property
     def interactive(self) -> bool:
-        return any(getattr(self.sample, name) is not None for name in _CALLBACKS)
+        return any(getattr(self.sample, name) is not None for name in CALLBACKS)
 
     def fresh(self, ended: Callable[[], None], asking: Asking, changed: Callable[[], None]) -> Any:
         from mcp.server import Server
@@ -192,7 +228,7 @@ class _MCP(_Base):
         template = self._template()
         server = template.server
         changes: dict[str, Any] = {
-            name: counted(value, asking) for name in _CALLBACKS if (value := getattr(template, name)) is not None
+            name: counted(value, asking) for name in CALLBACKS if (value := getattr(template, name)) is not None
         }
         changes["message_handler"] = hearing(template.message_handler, changed)
         if isinstance(server, (Server, MCPServer)):
@@ -232,21 +268,8 @@ class _MCP(_Base):
                 break
         return found
 
-    def failure(self, outcome: Outcome, era: str) -> Any:
-        from mcp_types import CallToolResult
 
-        return CallToolResult.model_validate(_wire(outcome, era))
-
-    def with_meta(self, result: Any, outcome: Outcome, *, note: str = "", text: str = "") -> Any:
-        meta = _marked(result.meta, outcome, result.content if text else None)
-        content = _noted(result.content, note, text)
-        return result.model_copy(update={"meta": meta, "content": content, "is_error": True})
-
-    def give(self, result: Any, options: Options) -> Any:
-        return result
-
-
-class _FastMCP(_Base):
+class FastMCPDriver(DriverBase):
     """fastmcp.Client."""
 
     timeout_option = "timeout"
@@ -261,7 +284,7 @@ class _FastMCP(_Base):
 
     @property
     def interactive(self) -> bool:
-        return any(self.sample._session_kwargs.get(name) is not None for name in _CALLBACKS)
+        return any(self.sample._session_kwargs.get(name) is not None for name in CALLBACKS)
 
     def fresh(self, ended: Callable[[], None], asking: Asking, changed: Callable[[], None]) -> Any:
         from fastmcp.client.transports import StdioTransport
@@ -269,7 +292,7 @@ class _FastMCP(_Base):
 
         template = copy.copy(self._template())
         kwargs = template._session_kwargs
-        changes = {name: counted(kwargs[name], asking) for name in _CALLBACKS if kwargs.get(name) is not None}
+        changes = {name: counted(kwargs[name], asking) for name in CALLBACKS if kwargs.get(name) is not None}
         template._session_kwargs = {**kwargs, **changes}
         # FastMCP gives this one to its extensions as well.
         template._elicitation_callback = changes.get("elicitation_callback")
@@ -303,15 +326,18 @@ class _FastMCP(_Base):
         return list(await client.list_tools())
 
     def failure(self, outcome: Outcome, era: str) -> Any:
-        from fastmcp.client.client import CallToolResult
-        from mcp_types import CallToolResult as Wire
+        from fastmcp.client.client import CallToolResult as Result
 
-        wire = Wire.model_validate(_wire(outcome, era))
-        return CallToolResult(wire.content, wire.structured_content, wire.meta, None, bool(wire.is_error))
+        wire = CallToolResult.model_validate(wire_result(outcome, era))
+        structured = field(wire, "structured_content")
+        return Result(wire.content, structured, wire.meta, None, bool(field(wire, "is_error")))
+
+    def is_marked(self, result: Any) -> bool:
+        return result.is_error is True
 
     def with_meta(self, result: Any, outcome: Outcome, *, note: str = "", text: str = "") -> Any:
-        meta = _marked(result.meta, outcome, result.content if text else None)
-        return replace(result, meta=meta, content=_noted(result.content, note, text), is_error=True, data=None)
+        meta = marked_meta(result.meta, outcome, result.content if text else None)
+        return replace(result, meta=meta, content=noted_content(result.content, note, text), is_error=True, data=None)
 
     def give(self, result: Any, options: Options) -> Any:
         if not result.is_error or not options.get("raise_on_error", True):
@@ -321,7 +347,7 @@ class _FastMCP(_Base):
         raise Failed(next((block.text for block in result.content if block.type == "text"), "The call failed."))
 
 
-def _wire(outcome: Outcome, era: str) -> dict[str, Any]:
+def wire_result(outcome: Outcome, era: str) -> dict[str, Any]:
     wire = to_result(outcome, era=era)
     if era < MODERN_ERA:
         wire.pop("resultType", None)
@@ -329,7 +355,7 @@ def _wire(outcome: Outcome, era: str) -> dict[str, Any]:
     return wire
 
 
-def _marked(meta: Mapping[str, Any] | None, outcome: Outcome, original: list[Any] | None = None) -> dict[str, Any]:
+def marked_meta(meta: Mapping[str, Any] | None, outcome: Outcome, original: list[Any] | None = None) -> dict[str, Any]:
     from failwell.guards import DEFAULT
 
     kept = {}
@@ -338,7 +364,7 @@ def _marked(meta: Mapping[str, Any] | None, outcome: Outcome, original: list[Any
     return {**(meta or {}), META_KEY: DEFAULT(outcome).to_dict(), **kept}
 
 
-def _noted(content: list[Any], note: str, text: str = "") -> list[Any]:
+def noted_content(content: list[Any], note: str, text: str = "") -> list[Any]:
     """The blocks, with the note at the end of the first text, or another text in its place: some agents show their
     model nothing else."""
     if not note and not text:
@@ -349,6 +375,4 @@ def _noted(content: list[Any], note: str, text: str = "") -> list[Any]:
             # Another text of the server might still have the call made again.
             after = [each for each in content[place + 1 :] if not text or each.type != "text"]
             return [*content[:place], told, *after]
-    from mcp_types import TextContent
-
     return [TextContent(type="text", text=text or note), *content]

@@ -60,7 +60,8 @@ Negotiate = Callable[[ToolError, tuple[str, ...]], "bool | Awaitable[bool | None
 
 class Recovering:
     """Around an `mcp.Client` or a `fastmcp.Client`, or a function that makes one; the same `call_tool`, and
-    all else that the client can do.
+    all else that the client can do. Or around an `mcp.ClientSession`: a function that opens one, as an async context
+    manager does, or one that is open, whose connection nobody can open again.
 
     policy: how patient to be.
     fix: `fix(error, arguments)` gives better arguments, or None. `patched` is one: it applies what the server proposes.
@@ -453,7 +454,7 @@ class Recovering:
             return error, self._driver.with_meta(result, told, text=ending.text)
         # The server's own words stay as they are. Added is only what they do not say.
         notes = next_action(told) if error.legacy else ending.notes
-        if ending.in_doubt or (not notes and result.is_error):
+        if ending.in_doubt or (not notes and self._driver.is_marked(result)):
             return error, result
         return error, self._driver.with_meta(result, told, note=" ".join(notes))
 

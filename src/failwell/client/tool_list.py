@@ -13,6 +13,7 @@ from failwell.model import ToolError
 from failwell.readers import read
 from failwell.recovery import Tools
 from failwell.schema import properties_of
+from failwell.sdk import field
 
 from .connection import Connection, Live
 from .drivers import Driver
@@ -52,7 +53,7 @@ class Listing:
 
     def learn(self, listed: Any) -> None:
         """Keep what the client has listed, if that is all there is."""
-        if not getattr(listed, "next_cursor", None):
+        if not field(listed, "next_cursor"):
             self._keep(getattr(listed, "tools", listed))
 
     def _keep(self, listed: Iterable[Any]) -> None:
@@ -105,4 +106,4 @@ class Listing:
 
 
 def _names_in(tool: Any) -> frozenset[str]:
-    return frozenset(properties_of(getattr(tool, "input_schema", None)))
+    return frozenset(properties_of(field(tool, "input_schema")))

@@ -11,21 +11,26 @@ import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
-import httpx2
 from mcp.shared.message import SessionMessage
-from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError
 
 from failwell.model import Effect, ToolError
 from failwell.readers import BAD_ANSWER, Http
+from failwell.sdk import GENERATION, ErrorData, JSONRPCError, enclosed
+
+if TYPE_CHECKING or GENERATION == 2:
+    import httpx2 as httpx
+else:
+    import httpx
 
 _LARGEST_BODY: Final = 65_536
 _LONGEST_FRAME: Final = 1_000_000
 # The method in the body of a request. To check a result the SDKs list the tools, as a part of the same call.
 _CALL: Final = b'"tools/call"'
 _SESSION: Final = "mcp-session-id"
+_INTERNAL_ERROR: Final = -32603
 
 
 class Seen:
@@ -53,7 +58,7 @@ watching: ContextVar[Seen | None] = ContextVar("failwell_watching", default=None
 """Set around a call. The SDK sends in the context of whoever calls."""
 
 
-def witnessed(client: httpx2.AsyncClient, *, apart: bool = False) -> httpx2.AsyncClient:
+def witnessed(client: httpx.AsyncClient, *, apart: bool = False) -> httpx.AsyncClient:
     """The client, as one that notes what it sees of the calls that are watched.
 
     A POST of a watched call that fails is answered as if a gateway had said so, and the failure itself is noted. That
@@ -63,10 +68,10 @@ def witnessed(client: httpx2.AsyncClient, *, apart: bool = False) -> httpx2.Asyn
     return client if isinstance(client, _Witness) else _Witness(client, apart)
 
 
-class _Witness(httpx2.AsyncClient):
+class _Witness(httpx.AsyncClient):
     """Stands for an HTTP client, which stays as it is: it may belong to somebody who has other uses for it."""
 
-    def __init__(self, client: httpx2.AsyncClient, apart: bool) -> None:
+    def __init__(self, client: httpx.AsyncClient, apart: bool) -> None:
         # Not what a client is made of: whatever is not found here is looked for there.
         vars(self).update(_client=client, _apart=apart)
 
@@ -88,11 +93,11 @@ class _Witness(httpx2.AsyncClient):
     async def aclose(self) -> None:
         await self._client.aclose()
 
-    def build_request(self, *given: Any, **options: Any) -> httpx2.Request:
-        request: httpx2.Request = self._client.build_request(*given, **options)
+    def build_request(self, *given: Any, **options: Any) -> httpx.Request:
+        request: httpx.Request = self._client.build_request(*given, **options)
         return request
 
-    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+    async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
         seen = watching.get()
         if seen is None or request.method != "POST":
             return await self._send(request, options)
@@ -105,12 +110,12 @@ class _Witness(httpx2.AsyncClient):
             if response.has_redirect_location or _is_json(response):
                 # Read here, where it is known whose it is when it breaks off.
                 await response.aread()
-        except (httpx2.RequestError, ToolError) as failure:
+        except (httpx.RequestError, ToolError) as failure:
             if _is_request(request):
                 seen.failure = failure
                 if self._apart:
                     seen.fails(failure)
-            return httpx2.Response(202 if self._apart else 502, request=request)
+            return httpx.Response(202 if self._apart else 502, request=request)
         # A request that was redirected has its body only as a stream.
         if response.is_success and _CALL in request.read():
             seen.answered, seen.http, seen.failure = True, None, None
@@ -121,11 +126,11 @@ class _Witness(httpx2.AsyncClient):
                 seen.fails(ConnectionError(f"The server answered {response.status_code}."))
         if self._apart and response.status_code >= 400:
             await response.aclose()
-            return httpx2.Response(202, request=request)
+            return httpx.Response(202, request=request)
         return response
 
-    async def _send(self, request: httpx2.Request, options: dict[str, Any]) -> httpx2.Response:
-        response: httpx2.Response = await self._client.send(request, **options)
+    async def _send(self, request: httpx.Request, options: dict[str, Any]) -> httpx.Response:
+        response: httpx.Response = await self._client.send(request, **options)
         if response.next_request is not None and response.next_request.url == request.url:
             # The SDK would follow it, and make the call twenty times where it was made already.
             response.next_request = None
@@ -143,34 +148,34 @@ def closed() -> ToolError:
     )
 
 
-def _wait_longer(request: httpx2.Request, patience: float) -> None:
+def _wait_longer(request: httpx.Request, patience: float) -> None:
     """The time of a call is counted elsewhere, where it is known whether the server or the user is being waited for."""
     times = request.extensions.get("timeout")
     if isinstance(times, dict) and times.get("read") is not None and times["read"] < patience:
         request.extensions = {**request.extensions, "timeout": {**times, "read": patience}}
 
 
-def _is_request(request: httpx2.Request) -> bool:
+def _is_request(request: httpx.Request) -> bool:
     """Whether it asks for an answer. What becomes of a word that a call is given up says nothing about the call."""
     try:
         message = json.loads(request.read())
-    except (ValueError, RecursionError, httpx2.StreamError):
+    except (ValueError, RecursionError, httpx.StreamError):
         return True
     return not isinstance(message, dict) or ("method" in message and "id" in message)
 
 
-def _is_json(response: httpx2.Response) -> bool:
+def _is_json(response: httpx.Response) -> bool:
     return bool(response.headers.get("content-type", "").lower().startswith("application/json"))
 
 
-async def _body(response: httpx2.Response) -> bytes:
+async def _body(response: httpx.Response) -> bytes:
     """What a short answer says; nothing if it breaks off, since its status is known."""
     length = response.headers.get("content-length", "")
     if not length.isdigit() or int(length) > _LARGEST_BODY:
         return b""
     try:
         return await response.aread()
-    except httpx2.RequestError:
+    except httpx.RequestError:
         return b""
 
 
@@ -229,7 +234,7 @@ def repaired(item: Any) -> Any:
     number = frame.get("id") if frame is not None else None
     if frame is None or "method" in frame or isinstance(number, bool) or not isinstance(number, (int, str)):
         return item
-    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=number, error=_error_of(frame)))
+    return SessionMessage(enclosed(JSONRPCError(jsonrpc="2.0", id=number, error=_error_of(frame))))
 
 
 def _error_of(frame: dict[str, Any]) -> ErrorData:
@@ -237,7 +242,7 @@ def _error_of(frame: dict[str, Any]) -> ErrorData:
     meant = frame.get("error")
     message = meant.get("message") if isinstance(meant, dict) else meant
     if not isinstance(message, str) or not message:
-        return ErrorData(code=INTERNAL_ERROR, message=BAD_ANSWER)
+        return ErrorData(code=_INTERNAL_ERROR, message=BAD_ANSWER)
     # The number is ours, so it must not mean anything: what the server meant is in its words.
     return ErrorData(code=0, message=message, data=meant.get("data") if isinstance(meant, dict) else None)
 

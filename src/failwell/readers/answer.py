@@ -29,6 +29,7 @@ BAD_ANSWER: Final = "The server's answer is no valid result."
 _UNREADABLE: Final = "The server answered, but its answer cannot be read."
 _LOCAL: Final = (
     (-32001, "timed out", "TIMEOUT", "The server did not answer in time.", "unanswered"),
+    (408, "Timed out while waiting", "TIMEOUT", "The server did not answer in time.", "unanswered"),
     (-32001, "Timed out after", "TIMEOUT", "The server did not answer in time.", "unanswered"),
     (-32000, "Connection closed", "NETWORK_ERROR", "The connection to the server was closed.", "unanswered"),
     (-32000, "SSE stream ended", "NETWORK_ERROR", "The connection to the server broke off.", "unanswered"),
@@ -223,9 +224,17 @@ _SUSPECT: Final = pattern(r'needsInput:v1|<\s*tool_error|"success"|needs_input')
 def _is_fine(outcome: object) -> bool:
     """Whether a result is beyond doubt one of a call that worked, told by as little as that takes: most are."""
     content = getattr(outcome, "content", None)
-    if type(content) is not list or getattr(outcome, "is_error", None) is not False:
+    if type(content) is not list:
         return False
-    meta, structured = getattr(outcome, "meta", None), getattr(outcome, "structured_content", None)
+    flag = getattr(outcome, "is_error", None)
+    if flag is False:
+        structured = getattr(outcome, "structured_content", None)
+    elif flag is None and getattr(outcome, "isError", None) is False:
+        # As the older SDK has it, and the newer one warns about.
+        structured = getattr(outcome, "structuredContent", None)
+    else:
+        return False
+    meta = getattr(outcome, "meta", None)
     if meta and META_KEY in meta:
         return False
     if structured is not None and (type(structured) is not dict or not _TELLING.isdisjoint(structured)):
@@ -349,8 +358,8 @@ def _known(exc: BaseException, http: Http | None) -> Outcome | None:
     if isinstance(exc, (ToolError, NeedsInput)):
         return exc
     name = type(exc).__name__
-    if name == "MCPError" and isinstance(getattr(exc, "code", None), int):
-        return _protocol(exc, http)
+    if name in _PROTOCOL_ERRORS and isinstance(getattr(sent := getattr(exc, "error", None), "code", None), int):
+        return _protocol(exc, sent, http)
     if name == "ValidationError" and type(exc).__module__.startswith("pydantic"):
         # The arguments were checked on the other side, if at all: what a client checks is the answer.
         return _local("UPSTREAM_ERROR", _UNREADABLE, "unreadable")
@@ -371,12 +380,16 @@ def _known(exc: BaseException, http: Http | None) -> Outcome | None:
     return None
 
 
-def _protocol(exc: Any, http: Http | None) -> Outcome:
+# By the names that the two generations of the SDK have for it.
+_PROTOCOL_ERRORS: Final = frozenset({"MCPError", "McpError"})
+
+
+def _protocol(exc: Any, sent: Any, http: Http | None) -> Outcome:
     """A JSON-RPC error: the peer's, or what the SDK says in the peer's words about its own side."""
     message = said(exc)
-    if exc.data is None:
+    if sent.data is None:
         for number, words, code, text, became in _LOCAL:
-            if exc.code == number and words in message:
+            if sent.code == number and words in message:
                 return _local(code, text, became)
         if http is not None and http.status == 404 and http.in_session and _is_of_session(http.body):
             return _local("UNAVAILABLE", _FORGOTTEN, "never_sent")
@@ -385,7 +398,7 @@ def _protocol(exc: Any, http: Http | None) -> Outcome:
             return _local("UNAVAILABLE", _FORGOTTEN, "answered")
         if http is not None and (message == _UNHELPFUL or http.status >= 400):
             return _from_peer(_answered(http))
-    error = {"code": exc.code, "message": message, **({} if exc.data is None else {"data": exc.data})}
+    error = {"code": sent.code, "message": message, **({} if sent.data is None else {"data": sent.data})}
     return read({"jsonrpc": "2.0", "error": error}) or _from_peer(ToolError(message))
 
 

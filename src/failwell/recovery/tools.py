@@ -39,8 +39,7 @@ class Tools:
     def shown(self, tool: str, arguments: Mapping[str, Any]) -> Sent | None:
         """What may be shown of a call's arguments to whoever makes it again."""
         listed = self.listed.get(tool)
-        schema = listed.get("inputSchema") if isinstance(listed, Mapping) else getattr(listed, "input_schema", None)
-        return shown_arguments(arguments, schema)
+        return shown_arguments(arguments, _schema_of(listed))
 
     def check_of(self, tool: str, arguments: Mapping[str, Any]) -> Action | None:
         """The call that would tell whether this one was done."""
@@ -49,5 +48,12 @@ class Tools:
 
 def schema_of(tool: object) -> dict[str, Any] | None:
     """What a tool says about its arguments, as an SDK has it or as it stands in JSON."""
-    found = tool.get("inputSchema") if isinstance(tool, Mapping) else getattr(tool, "input_schema", None)
+    found = _schema_of(tool)
     return found if isinstance(found, dict) else None
+
+
+def _schema_of(tool: object) -> Any:
+    if isinstance(tool, Mapping):
+        return tool.get("inputSchema")
+    # The newer SDK warns about the name on the wire, which is all that the older one has.
+    return tool.input_schema if hasattr(tool, "input_schema") else getattr(tool, "inputSchema", None)

@@ -11,7 +11,7 @@ from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
 
-from failwell.packages import bring
+from failwell.packages import bring, generation
 from failwell.schema import nearest
 
 from .decorator import tool_errors
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 S = TypeVar("S")
 
-# By name, so that nothing is imported that the server did not import itself.
+# By name, so that nothing is imported that the server did not import itself: the extra that it needs, and the adapter
+# for each generation of its package.
 _ADAPTERS: Final = {
-    "fastmcp.server.server.FastMCP": ".adapters.fastmcp",
-    "mcp.server.mcpserver.server.MCPServer": ".adapters.mcpserver",
-    "mcp.server.lowlevel.server.Server": ".adapters.lowlevel",
-    # What MCPServer was called in version 1 of the SDK: who has it hears which version is needed.
-    "mcp.server.fastmcp.server.FastMCP": ".adapters.mcpserver",
+    "fastmcp.server.server.FastMCP": ("fastmcp", {2: "fastmcp2", 3: "fastmcp3", 4: "fastmcp"}),
+    "mcp.server.mcpserver.server.MCPServer": ("mcp", {2: "mcpserver"}),
+    "mcp.server.fastmcp.server.FastMCP": ("mcp", {1: "fastmcp1"}),
+    "mcp.server.lowlevel.server.Server": ("mcp", {1: "lowlevel1", 2: "lowlevel"}),
 }
 _MARK: Final = "_failwell_installed"
 # These need the SDK, which a server of another framework may do without.
@@ -74,8 +74,8 @@ def install(server: S, **options: Unpack[Given]) -> S:
             hint = f"did you mean {meant!r}?" if meant else f"it has {', '.join(known)}."
             raise TypeError(f"install() has no option {name!r}; {hint}")
     chosen = Options(**options)
-    adapter = next((_ADAPTERS[name] for name in _names(server) if name in _ADAPTERS), None)
-    if adapter is None:
+    row = next((_ADAPTERS[name] for name in _names(server) if name in _ADAPTERS), None)
+    if row is None:
         raise TypeError(
             f"install() takes an MCPServer, a low-level mcp Server or a FastMCP, not {type(server).__name__}; "
             + (
@@ -86,7 +86,8 @@ def install(server: S, **options: Unpack[Given]) -> S:
         )
     if getattr(server, _MARK, None) is not None:
         raise RuntimeError("Failwell is installed on this server already; give all options to one install() call.")
-    module = bring(adapter, __name__, "fastmcp" if adapter.endswith("fastmcp") else "mcp")
+    extra, adapters = row
+    module = bring(f".adapters.{generation(__name__, extra, adapters)}", __name__, extra)
     from .boundary import Boundary
     from .logs import mask
 

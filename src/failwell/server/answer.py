@@ -7,9 +7,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from mcp.shared.exceptions import MCPError
-from mcp_types import INTERNAL_ERROR
-
 from failwell.formats import (
     FORMATS,
     META_KEY,
@@ -29,6 +26,7 @@ from failwell.model import Effect, Json, Kind, Nature, NeedsInput, Strategy, Too
 from failwell.observe import log_failure, new_id
 from failwell.readers import classify, from_error, from_pydantic, misread, named, refusal, said
 from failwell.schema import Checkers, anchored, errors_of, loc_of
+from failwell.sdk import MCPError, protocol_error
 
 from .aftermath import Aftermath
 from .declared_failures import COMMON, INPUT_DECLINED, UNDECLARED_KEY, is_undeclared, ruled, said_of
@@ -57,6 +55,7 @@ _OF_RESULTS: Final = _GENERAL - {"carry"}
 _MOST_TOLD: Final = 1000
 # Not JSON, no request, no such method.
 _OF_REQUESTS: Final = frozenset({-32700, -32600, -32601})
+_INTERNAL_ERROR: Final = -32603
 
 
 class Answering:
@@ -75,9 +74,9 @@ class Answering:
 
     def is_protocol(self, exc: MCPError, era: str) -> bool:
         """Whether the error stays one of the protocol's. A page to visit has no number of its own any more."""
-        if exc.code == URL_ELICITATION and era >= MODERN_ERA:
+        if exc.error.code == URL_ELICITATION and era >= MODERN_ERA:
             return False
-        return exc.code in self.options.protocol_numbers
+        return exc.error.code in self.options.protocol_numbers
 
     def failure(
         self,
@@ -119,15 +118,15 @@ class Answering:
 
     def safe(self, exc: MCPError) -> MCPError:
         """A protocol error without secrets; itself if it has none."""
-        if exc.code == URL_ELICITATION:
+        if exc.error.code == URL_ELICITATION:
             # The page is for the user, and its address must work.
             return exc
-        held = ToolError(exc.message, details=None if exc.data is None else {"data": exc.data})
+        held = ToolError(exc.error.message, details=None if exc.error.data is None else {"data": exc.error.data})
         guard = replace(self.options.guard, fences=False)
         masked = guard(held)
         if masked is held:
             return exc
-        return MCPError(code=exc.code, message=masked.message, data=masked.details.get("data"))
+        return protocol_error(exc.error.code, masked.message, masked.details.get("data"))
 
     def _meaning(self, exc: BaseException, tool: Facts, arguments: Mapping[str, Any], rejected: bool) -> Outcome:
         own = from_error(exc, context=False)
@@ -300,7 +299,7 @@ class Answering:
     def protocol_error(self, error: ToolError, *, era: str) -> MCPError:
         """The failure as a JSON-RPC error in the form of contract 004."""
         wire = self._contract(error, era=era)
-        return MCPError(code=wire["code"], message=wire["message"], data=wire.get("data"))
+        return protocol_error(wire["code"], wire["message"], wire.get("data"))
 
     def _contract(self, error: ToolError, **options: Any) -> Any:
         """The error object of contract 004, written as the options want that format. The error has been guarded."""
@@ -341,9 +340,10 @@ class Answering:
         `request` is the SDK's, which knows its id and its era; None where nobody is spoken to.
         """
         if isinstance(exc, MCPError):
-            if exc.code in self.options.protocol_numbers or exc.code in _OF_REQUESTS or _is_ours(exc):
+            number = exc.error.code
+            if number in self.options.protocol_numbers or number in _OF_REQUESTS or _is_ours(exc):
                 return self.safe(exc)
-            if exc.code == INTERNAL_ERROR and exc.__cause__ is not None:
+            if number == _INTERNAL_ERROR and exc.__cause__ is not None:
                 # A framework's word for a crash.
                 exc = exc.__cause__
         error = from_error(exc, context=False)
@@ -372,10 +372,10 @@ class Answering:
             wire = self._contract(guarded, carry=False, era=era)
             data = {**wire["data"], **data}
             if number is None:
-                return MCPError(code=wire["code"], message=wire["message"], data=data)
+                return protocol_error(wire["code"], wire["message"], data)
         if number is None:
             number = -32602 if guarded.kind in (Kind.NOT_FOUND, Kind.VALIDATION) else -32603
-        return MCPError(code=number, message=guarded.message, data=data)
+        return protocol_error(number, guarded.message, data)
 
     def _guard(self, schema: Mapping[str, Any] | None) -> Guard:
         """The guard that also knows which arguments of the tool are secret."""
@@ -438,4 +438,4 @@ def _is_pydantic(exc: BaseException) -> bool:
 
 
 def _is_ours(exc: MCPError) -> bool:
-    return isinstance(exc.data, dict) and META_KEY in exc.data
+    return isinstance(exc.error.data, dict) and META_KEY in exc.error.data

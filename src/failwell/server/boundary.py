@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 
 # Needed when arguments are checked: who lacks it should hear so at once, and not in the middle of a call.
 import jsonschema_rs  # noqa: F401
-from mcp_types import CallToolResult, InputRequiredResult, TextContent
 
 from failwell.formats import META_KEY, Outcome, load
 from failwell.model import IN_DOUBT, Marks, Nature, NeedsInput, ToolError, is_same_tool, marks
 from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, emit, mark_failure
 from failwell.readers import find_check, from_schema, unknown_tool
+from failwell.sdk import IS_ERROR, CallToolResult, InputRequiredResult, TextContent, changed
 
 from .aftermath import tell_unmarked
 from .answer import Answering, identified
@@ -59,6 +59,8 @@ class FrameworkCall:
     """The framework's result as the SDK's; None for what is no result of a tool."""
     closed: Callable[[Any], Any] = _same
     """The SDK's result as the framework's."""
+    flag: str = IS_ERROR
+    """The attribute by which the framework's result says that it is an error."""
 
 
 class Boundary(Answering):
@@ -113,7 +115,7 @@ class Boundary(Answering):
                     raised = taken(exc)
                 else:
                     # Out here, where nothing that goes wrong could be taken for a failure of the tool.
-                    if getattr(result, "is_error", False) is True:
+                    if getattr(result, framework.flag, False) is True:
                         return await self._returned(call, result, framework)
                     self.stats.add(call.counted, call.seconds)
                     if self.options.hooks:
@@ -146,7 +148,7 @@ class Boundary(Answering):
             return result
         answer = self._answer(call, await self._checked(call, failed))
         rest = [block for block in whole.content if not isinstance(block, TextContent)]
-        return framework.closed(answer.model_copy(update={"content": [*answer.content, *rest]}))
+        return framework.closed(changed(answer, content=[*answer.content, *rest]))
 
     async def _restated(self, call: ServedCall, whole: CallToolResult, framework: FrameworkCall) -> Failed | None:
         """What is to be said in place of an error that a tool returned: its marks say that something was done, and it
@@ -230,7 +232,7 @@ class Boundary(Answering):
             if self._envelope is not None and call.wanted() in (None, self.form):
                 whole = enveloped(call, whole, self._envelope, tool.structured)
             if call.ignored:
-                whole = whole.model_copy(update={"meta": {**(whole.meta or {}), IGNORED: self._named(call)}})
+                whole = changed(whole, meta={**(whole.meta or {}), IGNORED: self._named(call)})
             if call.remarks:
                 whole = remarked(call, whole, self.options.guard, self._format(call))
             return framework.closed(whole)

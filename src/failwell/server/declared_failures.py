@@ -89,13 +89,16 @@ def publishing(find: Callable[[str], Awaitable[Any]]) -> Callable[[Any], Any]:
 
 
 def _labelled(tool: Any, said: Declared) -> Any:
-    if said == Declared() or RAISES_KEY in (tool.meta or {}):
+    told = getattr(tool, "meta", None) or {}
+    if said == Declared() or RAISES_KEY in told:
         return tool
     wire: dict[str, Any] = {"codes": list(said.codes)}
     wire |= {"category": said.category} if said.category is not None else {}
     wire |= {"mutation": said.mutation} if said.mutation is not None else {}
     wire |= {name: list(words) for name in ("requires", "profiles") if (words := getattr(said, name))}
-    return tool.model_copy(update={"meta": {**(tool.meta or {}), RAISES_KEY: wire}})
+    # The oldest SDK has no field for it, and sends what it is given under the name of the wire.
+    place = "meta" if "meta" in type(tool).model_fields else "_meta"
+    return tool.model_copy(update={place: {**told, RAISES_KEY: wire}})
 
 
 def is_undeclared(error: ToolError, said: Declared, rules: tuple[str, ...]) -> bool:

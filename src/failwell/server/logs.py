@@ -11,6 +11,8 @@ from failwell.readers import chain, named
 
 LOGGERS: Final = (
     "mcp.server.mcpserver.server",
+    "mcp.server.fastmcp.server",
+    "mcp.server.fastmcp.resources.resource_manager",
     "mcp.server.lowlevel.server",
     "mcp.server.runner",
     "mcp.server.stdio",
@@ -20,6 +22,10 @@ LOGGERS: Final = (
     "fastmcp.server.server",
     "fastmcp.server.low_level",
     "fastmcp.tools.function_tool",
+    "fastmcp.tools.tool_manager",
+    "fastmcp.resources.resource_manager",
+    "fastmcp.prompts.prompt_manager",
+    "fastmcp.prompts.prompt",
     "fastmcp.prompts.function_prompt",
     "fastmcp.server.mixins.mcp_operations",
     "fastmcp.server.middleware.middleware",

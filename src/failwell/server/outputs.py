@@ -6,12 +6,11 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mcp_types import CallToolResult, TextContent
-
 from failwell.formats import pretty
 from failwell.guards import shorten
 from failwell.model import ToolError
 from failwell.schema import Checker, properties_of
+from failwell.sdk import CallToolResult, TextContent, changed, field
 
 from .served_call import ServedCall
 
@@ -45,12 +44,13 @@ def fitted(
         for block in result.content
     ]
     changes: dict[str, Any] = {"content": content}
-    if result.structured_content is not None and not structured:
-        changes["structured_content"] = pruned(result.structured_content, most)
+    held = field(result, "structured_content")
+    if held is not None and not structured:
+        changes["structured_content"] = pruned(held, most)
     if call.data:
         call.data = (pruned(call.data[0], most),)
     call.remarks.append(_remark(total, most, schema))
-    return result.model_copy(update=changes)
+    return changed(result, **changes)
 
 
 def _remark(total: int, most: int, schema: Mapping[str, Any] | None) -> ToolError:

@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequiredResult
 from pydantic import ValidationError
 
 from failwell.formats import MODERN_ERA, Outcome
 from failwell.guards import Guard
 from failwell.model import Denied, NeedsInput, ToolError
 from failwell.schema import branches_of, open_ended, properties_of, resolve
+from failwell.sdk import ElicitResult, InputRequiredResult
 
 from .served_call import ServedCall
 
@@ -90,6 +90,8 @@ async def ask(
             "asked": list(form["properties"]),
             "message": asked.message,
         }
+        from mcp_types import ElicitRequest, ElicitRequestFormParams
+
         params = ElicitRequestFormParams(message=asked.message, requested_schema=form)
         return InputRequiredResult(
             input_requests={KEY: ElicitRequest(params=params)}, request_state=json.dumps(state, ensure_ascii=False)

@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
-from mcp_types import CallToolResult, ContentBlock, TextContent
-
 from failwell.formats import FORMATS, GATES, META_KEY, pretty, render, success
 from failwell.guards import Guard
 from failwell.model import plain
+from failwell.sdk import CallToolResult, ContentBlock, TextContent, changed, field
+from failwell.sdk import result as result_of
 
 from .envelopes import Envelope
 from .served_call import ServedCall, current
@@ -42,8 +42,8 @@ def reply(
         texts.append(markdown if markdown is not None else sent if isinstance(sent, str) else _listed(sent))
     if chosen != "markdown":
         texts.append(pretty(sent))
-    return CallToolResult(
-        content=[TextContent(type="text", text=text) for text in texts],
+    return result_of(
+        [TextContent(type="text", text=text) for text in texts],
         structured_content=sent if isinstance(sent, dict) else None,
     )
 
@@ -60,9 +60,7 @@ def tool_result(
         TextContent(type="text", text=each) if isinstance(each, str) else each
         for each in (content if several else [content])
     ]
-    return CallToolResult.model_validate(
-        {"content": blocks, "isError": is_error, "_meta": dict(meta) if meta else None}
-    )
+    return result_of(blocks, is_error=is_error, meta=dict(meta) if meta else None)
 
 
 def _listed(value: Any) -> str:
@@ -87,11 +85,11 @@ def enveloped(call: ServedCall, result: CallToolResult, envelope: Envelope, stru
     changes: dict[str, Any] = {"content": [TextContent(type="text", text=pretty(wire)), *rest]}
     if not structured:
         changes["structured_content"] = wire
-    return result.model_copy(update=changes)
+    return changed(result, **changes)
 
 
 def _data(result: CallToolResult, texts: list[TextContent]) -> Any:
-    held = result.structured_content
+    held = field(result, "structured_content")
     text = "\n".join(block.text for block in texts)
     read = _value(text)
     if held is not None:
@@ -120,4 +118,4 @@ def remarked(call: ServedCall, result: CallToolResult, guard: Guard, format: str
     texts = [render(remark.replace(fields=(), patch=()), format, guard=None) for remark in remarks]
     content = [*result.content, *(TextContent(type="text", text=text) for text in texts)]
     meta = {**(result.meta or {}), META_KEY: remarks[0].to_dict()}
-    return result.model_copy(update={"content": content, "meta": meta})
+    return changed(result, content=content, meta=meta)

@@ -18,6 +18,7 @@ _WRAPPED: Final = ("Error executing tool ", "Error calling tool ", "Error readin
 @SHIPPED.maps(
     "mcp.server.mcpserver.exceptions.MCPServerError",
     "fastmcp.exceptions.FastMCPError",
+    "mcp.server.fastmcp.exceptions.FastMCPError",
     "mcp.server.mcpserver.exceptions.ToolError",
 )
 def deliberate(exc: Exception) -> ToolError | None:
@@ -103,9 +104,10 @@ def rate_limited(exc: Exception) -> ToolError:
     return _refused(ToolError("Too many requests.", code="RATE_LIMITED"))
 
 
-@SHIPPED.maps("mcp.shared.exceptions.MCPError")
+@SHIPPED.maps("mcp.shared.exceptions.MCPError", "mcp.shared.exceptions.McpError")
 def protocol_error(exc: Any) -> ToolError | None:
     """A JSON-RPC error raised as an exception keeps its number and its data."""
+    exc = exc.error
     if exc.code == URL_ELICITATION:
         return _refused(_page_to_visit(exc))
     if exc.code == -32000 and "timed out" in exc.message:

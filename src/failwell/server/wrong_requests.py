@@ -8,18 +8,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from mcp.shared.exceptions import MCPError
-from mcp_types import ErrorData
-from mcp_types.methods import SPEC_CLIENT_METHODS
-
 from failwell.formats import META_KEY, jsonrpc, to_wire
 from failwell.model import ToolError, text
 from failwell.observe import log_failure
 from failwell.readers import from_pydantic
+from failwell.sdk import ErrorData, MCPError, client_methods, protocol_error
 
 from .options import Options
 
 log = logging.getLogger("failwell.server")
+
+CLIENT_METHODS: Final = client_methods()
 
 _NAMES: Final = {
     -32700: "PARSE_ERROR",
@@ -29,7 +28,7 @@ _NAMES: Final = {
     -32603: "JSONRPC_INTERNAL_ERROR",
 }
 # What the SDK says of parameters that its models do not take, and of any request before the handshake.
-_SDK_WORDS: Final = "Invalid request parameters"
+SDK_WORDS: Final = "Invalid request parameters"
 _DUMPS: Final = ("Parse error", "Validation error: ")
 _NO_JSON: Final = "The message is not JSON."
 _NOT_YET: Final = "The connection is not initialized; send initialize first."
@@ -66,7 +65,7 @@ def read_message(raw: str | bytes) -> Request | Refusal | None:
     refusal = refused(message)
     if refusal is not None:
         return refusal
-    is_request = "method" in message and ("id" in message or message["method"] in SPEC_CLIENT_METHODS)
+    is_request = "method" in message and ("id" in message or message["method"] in CLIENT_METHODS)
     return Request(message.get("id"), message["method"]) if is_request else None
 
 
@@ -135,7 +134,7 @@ class WrongRequests:
         request = {"jsonrpc": "2.0", "method": method, "params": {} if params is None else params}
         error = jsonrpc.check_request(request) or _problems(exc)
         wire = self.told(Refusal(error, id, method))
-        return MCPError(code=wire["code"], message=wire["message"], data=wire["data"])
+        return protocol_error(wire["code"], wire["message"], wire["data"])
 
     def completed(self, error: ErrorData, method: str, id: Any) -> ErrorData | None:
         """A protocol error of somebody else's with what the contract has in its data; None where nothing is to add."""
@@ -145,7 +144,7 @@ class WrongRequests:
             return None
         said, own = error.message, dict[str, Any]()
         title: str | None = said
-        if error.message == _SDK_WORDS and not error.data:
+        if error.message == SDK_WORDS and not error.data:
             said, title = _NOT_YET, None
         elif error.message.startswith(_DUMPS):
             # Followed by what pydantic says, which quotes what was sent.

@@ -40,7 +40,8 @@ from failwell.server.groups.group import group_of
 from failwell.server.options import is_untouched
 from failwell.server.served_call import EXTENSION, ServedCall, current
 
-from .lowlevel import requests, settings, worded, wrap_handlers
+from .listed import settings
+from .lowlevel import requests, worded, wrap_handlers
 from .posts import CheckedPosts
 from .streams import check_streams
 
@@ -425,7 +426,7 @@ class _AnswersMiddleware(Middleware):
             tool = await self._server.get_tool(name)
             return Facts(name) if tool is None else _facts(tool, call.arguments)
 
-        return await boundary.handle(call, FrameworkCall(run, read, facts, _opened, _closed))
+        return await boundary.handle(call, FrameworkCall(run, read, facts, _opened, _closed, flag="is_error"))
 
     async def _function(self, name: str) -> object:
         try:

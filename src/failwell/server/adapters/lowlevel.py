@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.server import HandlerEntry, Server
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolRequestParams, CallToolResult, PaginatedRequestParams
+from mcp_types import CallToolRequestParams, PaginatedRequestParams
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from failwell.formats import FORMATS
-from failwell.model import ToolError, unwrapped
+from failwell.model import unwrapped
 from failwell.observe import UNKNOWN
-from failwell.readers import fate, from_schema, strictly, unknown_names
-from failwell.schema import Checker, open_ended
+from failwell.readers import fate, strictly, unknown_names
 from failwell.server import rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.boundary import Boundary, FrameworkCall
-from failwell.server.declared_failures import ListedFunction, published
 from failwell.server.extras import note
-from failwell.server.facts import BrokenResult, Facts, Failed, taken
+from failwell.server.facts import Facts, Failed, taken
 from failwell.server.groups.group import groups_of
 from failwell.server.served_call import EXTENSION, ServedCall, current
 
+from .listed import CheckedTool, check_output, could_mean_unknown, refuse, settings
 from .posts import CheckedPosts
 from .streams import check_streams
 
@@ -100,13 +98,6 @@ def requests(boundary: Boundary) -> dict[str, Wrapper]:
     }
 
 
-def settings(boundary: Boundary) -> dict[str, Any]:
-    """What the server says about the extension: the formats it can answer in, the one it does, and its keys."""
-    default = boundary.options.form
-    keys = {} if boundary.once is None else {"idempotency": boundary.once.settings}
-    return {"version": "1", "formats": list(FORMATS), "default": default, **keys}
-
-
 def advertised(result: Any, boundary: Boundary) -> Any:
     """The answer to a handshake with the extension put back, which the SDK takes out for that era."""
     if isinstance(result, dict):
@@ -114,31 +105,6 @@ def advertised(result: Any, boundary: Boundary) -> Any:
         for place in ("experimental", "extensions"):
             capabilities.setdefault(place, {})[EXTENSION] = settings(boundary)
     return result
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedTool:
-    """A tool as the server lists it, ready to be checked."""
-
-    facts: Facts
-    known: frozenset[str] | None
-    arguments: Checker | None
-    output: Checker | None
-
-    @classmethod
-    def of(cls, tool: Any, boundary: Boundary) -> CheckedTool:
-        schema, output = tool.input_schema, tool.output_schema
-        options = boundary.options
-        known = None if open_ended(schema) else frozenset(schema["properties"])
-        checked = options.validate and isinstance(schema, Mapping)
-        return cls(
-            Facts.of(
-                tool.name, schema, output, tool.annotations, None, ListedFunction(published(tool)), tool.description
-            ),
-            known,
-            Checker(strictly(schema, options.extra)) if checked else None,
-            Checker(output) if options.validate and output is not None else None,
-        )
 
 
 class ServedTools:
@@ -181,13 +147,13 @@ class ServedTools:
                     schema = tool.facts.schema or {}
                     extra = fate(extra, arguments, schema, boundary.aftermath.nature(tool.facts))
                     if extra == "reject" and tool.arguments:
-                        _refuse(strictly(schema, extra), arguments, name)
+                        refuse(strictly(schema, extra), arguments, name)
                 if tool is not None and tool.arguments is not None and not tool.arguments.fits(arguments):
-                    _refuse(tool.arguments.schema, arguments, name)
+                    refuse(tool.arguments.schema, arguments, name)
                 asked = params if arguments is params.arguments else params.model_copy(update={"arguments": arguments})
                 result = unwrapped(await handler(ctx, asked))
                 if tool is not None and tool.output is not None:
-                    _check_output(tool.output, result)
+                    check_output(tool.output, result)
                 if tool is not None and tool.known is not None:
                     note(call, unknown_names(arguments, tool.known), tool.facts, extra)
                 return result
@@ -198,7 +164,7 @@ class ServedTools:
                 return tool.facts if tool is not None else Facts(name)
 
             def read(raised: BaseException) -> Failed:
-                if tool is None and group is None and self._listed and _could_mean_unknown(raised):
+                if tool is None and group is None and self._listed and could_mean_unknown(raised):
                     return boundary.no_such_tool(call, self._listed, raised)
                 call.counted = name
                 return boundary.failure(raised, facts(), call.arguments, era=call.era)
@@ -240,25 +206,6 @@ class ServedTools:
             known = self._listed.get(tool.name)
             if known is None or known[0] != tool:
                 self._listed[tool.name] = (tool, CheckedTool.of(tool, self._boundary))
-
-
-def _refuse(schema: Mapping[str, Any], arguments: Mapping[str, Any], tool: str) -> None:
-    """Raise what is wrong with the arguments, if the validator that finds the words agrees that something is."""
-    problem = from_schema(schema, arguments, tool=tool)
-    if problem is not None:
-        raise problem
-
-
-def _check_output(schema: Checker, result: Any) -> None:
-    if isinstance(result, CallToolResult) and not result.is_error and not schema.fits(result.structured_content):
-        raise BrokenResult
-
-
-def _could_mean_unknown(exc: BaseException) -> bool:
-    """Whether a handler that was asked for a tool it does not list may have meant just that."""
-    if isinstance(exc, ToolError):
-        return exc.code == "UNKNOWN_TOOL"
-    return isinstance(exc, (ValueError, LookupError, NotImplementedError, MCPError))
 
 
 def add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str], Facts]) -> None:

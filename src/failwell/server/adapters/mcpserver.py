@@ -24,7 +24,8 @@ from failwell.server.groups.group import group_of
 from failwell.server.options import is_untouched
 from failwell.server.served_call import EXTENSION, ServedCall, current
 
-from .lowlevel import add_middleware, check_messages, requests, settings, wrap_handlers
+from .listed import settings
+from .lowlevel import add_middleware, check_messages, requests, wrap_handlers
 
 
 def install(server: MCPServer[Any], boundary: Boundary) -> None:

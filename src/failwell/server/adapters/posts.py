@@ -10,8 +10,7 @@ import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
 
-from mcp_types import ErrorData
-
+from failwell.sdk import ErrorData
 from failwell.server.boundary import Boundary
 from failwell.server.wrong_requests import Refusal, Request, WrongRequests, read_message
 

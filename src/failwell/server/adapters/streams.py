@@ -10,21 +10,38 @@ from collections.abc import Coroutine
 from types import TracebackType
 from typing import Any, Final
 
-from mcp.server.lowlevel.server import Server
 from mcp.shared.message import SessionMessage
-from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
-from mcp_types.methods import SPEC_CLIENT_METHODS
 from pydantic import ValidationError
 
 from failwell.model import ToolError
+from failwell.sdk import (
+    GENERATION,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    enclosed,
+    opened,
+    wrong_params,
+)
 from failwell.server.boundary import Boundary
-from failwell.server.wrong_requests import Refusal, Request, can_be_sent, is_answer, read_message, refused
+from failwell.server.wrong_requests import (
+    CLIENT_METHODS,
+    SDK_WORDS,
+    Refusal,
+    Request,
+    can_be_sent,
+    is_answer,
+    read_message,
+    refused,
+)
 
 _READER: Final = "stdio_server.<locals>.stdin_reader"
 _NO_MESSAGE: Final = ToolError("The message is neither a request nor an answer.", code="INVALID_REQUEST")
 
 
-def check_streams(server: Server[Any], boundary: Boundary) -> None:
+def check_streams(server: Any, boundary: Boundary) -> None:
     """Put a check between the server and whatever streams it is run on."""
     original = server.run
 
@@ -32,13 +49,23 @@ def check_streams(server: Server[Any], boundary: Boundary) -> None:
         writer = _Writer(write_stream, boundary)
         await original(_Reader(read_stream, writer, boundary), writer, *args, **kwargs)
 
-    server.run = run  # type: ignore[method-assign]
+    server.run = run
 
 
 class _Refused(JSONRPCError):
     """An answer to an id that the SDK would not take, but that can be read."""
 
     id: Any
+
+
+def _refusing(refused: _Refused) -> Any:
+    """The message for it. 1.x leaves out what is null when it writes, and with it the id that JSON-RPC wants to see."""
+    if GENERATION == 2:
+        return refused
+    message = enclosed(refused.model_copy(update={"id": "" if refused.id is None else refused.id}))
+    text = refused.model_dump_json(by_alias=True)
+    object.__setattr__(message, "model_dump_json", lambda **options: text)
+    return message
 
 
 class _Stream:
@@ -69,23 +96,34 @@ class _Writer(_Stream):
 
     def __init__(self, inner: Any, boundary: Boundary) -> None:
         super().__init__(inner, boundary)
-        self.unanswered: dict[str | int, str] = {}
+        self.unanswered: dict[str | int, JSONRPCRequest] = {}
 
     async def send(self, item: SessionMessage) -> None:
-        message = item.message
+        message = opened(item.message)
         kind = type(message)
         if kind is JSONRPCResponse or kind is JSONRPCError:
-            method = self.unanswered.pop(message.id, "")  # type: ignore[union-attr, arg-type]
+            asked = self.unanswered.pop(message.id, None)
             if isinstance(message, JSONRPCError):
-                completed = self._wrong.completed(message.error, method, message.id)
+                completed = self._completed(message, asked)
                 if completed is not None:
-                    item = SessionMessage(message.model_copy(update={"error": completed}), item.metadata)
+                    item = SessionMessage(enclosed(message.model_copy(update={"error": completed})), item.metadata)
         await self._inner.send(item)
+
+    def _completed(self, message: JSONRPCError, asked: JSONRPCRequest | None) -> ErrorData | None:
+        method = "" if asked is None else asked.method
+        error = message.error
+        if GENERATION == 1 and asked is not None and error.message == SDK_WORDS:
+            # 1.x says the same of a method that it does not know, of parameters, and of what comes too early.
+            if method not in CLIENT_METHODS:
+                error = ErrorData(code=-32601, message="Method not found", data=method)
+            elif (problem := wrong_params(method, asked.params)) is not None:
+                return self._wrong.of_params(problem, method, asked.params, message.id).error
+        return self._wrong.completed(error, method, message.id)
 
     async def refuse(self, refusal: Refusal) -> None:
         error = ErrorData.model_validate(self._wrong.told(refusal))
         if refusal.is_owed:
-            await self._inner.send(SessionMessage(_Refused(jsonrpc="2.0", id=refusal.id, error=error)))
+            await self._inner.send(SessionMessage(_refusing(_Refused(jsonrpc="2.0", id=refusal.id, error=error))))
 
 
 class _Reader(_Stream):
@@ -123,11 +161,11 @@ class _Reader(_Stream):
     def _refusal(self, item: SessionMessage | Exception) -> Refusal | None:
         if isinstance(item, Exception):
             return _unread(item)
-        message = item.message
+        message = opened(item.message)
         if type(message) is JSONRPCRequest:
             if message.id in self._writer.unanswered:
                 return self._wrong.again(Request(message.id, message.method))
-            self._writer.unanswered[message.id] = message.method
+            self._writer.unanswered[message.id] = message
         elif type(message) is JSONRPCNotification:
             if message.method == "notifications/cancelled":
                 # Never answered, by the specification.
@@ -141,7 +179,7 @@ class _Reader(_Stream):
         read = read_message(_last_line())
         if isinstance(read, Refusal) and read.method == method:
             return read
-        if method in SPEC_CLIENT_METHODS:
+        if method in CLIENT_METHODS:
             self._wrong.pass_over(method)
         return None
 

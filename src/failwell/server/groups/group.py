@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
 from failwell.guards import shown_arguments
 from failwell.model import UNSET, Action, FieldError, Patch, ToolError, shown
+from failwell.packages import bring
 from failwell.readers import call_of, check_names
 from failwell.schema import (
     LONGEST_NAME,
@@ -52,6 +53,8 @@ _BINDINGS: Final = {
     "fastmcp.server.server.FastMCP": ".fastmcp",
     "mcp.server.mcpserver.server.MCPServer": ".mcpserver",
     "mcp.server.lowlevel.server.Server": ".lowlevel",
+    # What MCPServer was called in version 1 of the SDK: who has it hears which version is needed.
+    "mcp.server.fastmcp.server.FastMCP": ".mcpserver",
 }
 _ARGUMENT: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 _UNNAMEABLE: Final = {
@@ -180,6 +183,8 @@ class Group:
             raise TypeError(
                 f"add_to() takes an MCPServer, a low-level mcp Server or a FastMCP, not {type(server).__name__}."
             )
+        # What each is built on has these types; an older one has none for what a group lists.
+        bring("mcp_types", "Group.add_to()", "fastmcp" if binding == ".fastmcp" else "mcp")
         import_module(binding, __package__).bind(self, server)
         self._listed = True
         return self

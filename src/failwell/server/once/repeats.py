@@ -18,15 +18,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.auth.provider import principal_components
-from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult
 from pydantic import BaseModel
 
 from failwell.formats import META_KEY, keys, load
 from failwell.model import Conflict, Effect, Internal, Invalid, Json, NeedsInput, ToolError, Transient, fingerprint
 from failwell.recovery import IDEMPOTENCY_KEY as KEY
 from failwell.recovery import IDEMPOTENCY_STORE as STORE
+from failwell.sdk import CallToolResult, MCPError, protocol_error
 from failwell.server.options import PROTOCOL_NUMBERS
 from failwell.server.served_call import ServedCall
 
@@ -82,7 +80,11 @@ def _caller(request: Any) -> list[str | None]:
     user = scope.get("user") if isinstance(scope, Mapping) else None
     # The request's own first: in a long session the other one may be of an older token.
     token = user.access_token if isinstance(user, AuthenticatedUser) else get_access_token()
-    return [] if token is None else list(principal_components(token))
+    if token is None:
+        return []
+    # What a verifier does not say, and an older SDK has no place for, is None: then the rest must be enough.
+    issuer = (getattr(token, "claims", None) or {}).get("iss")
+    return [token.client_id, None if issuer is None else str(issuer), getattr(token, "subject", None)]
 
 
 def _problem(key: object) -> ToolError | None:
@@ -280,9 +282,9 @@ class Once:
     async def _raised(self, claim: Claim, call: ServedCall, exc: BaseException) -> None:
         if not isinstance(exc, MCPError):
             return await self.store.finish(claim.key, None)
-        answer = {"error": {"code": exc.code, "message": exc.message, "data": exc.data}}
+        answer = {"error": {"code": exc.error.code, "message": exc.error.message, "data": exc.error.data}}
         # Those numbers say what has to come first: a capability, a version, a page. The others may come after anything.
-        between = call.outcome is None and exc.code in PROTOCOL_NUMBERS
+        between = call.outcome is None and exc.error.code in PROTOCOL_NUMBERS
         if between or _did_nothing(call.outcome or _failure(answer)):
             return await self.store.forget(claim.key)
         return await self.store.finish(claim.key, json.dumps(answer))
@@ -311,6 +313,6 @@ def _again(answer: dict[str, Any]) -> CallToolResult:
         error = answer["error"]
         data = error["data"]
         marked = {**(data or {}), REPLAYED: True} if data is None or isinstance(data, dict) else data
-        raise MCPError(code=error["code"], message=error["message"], data=marked)
+        raise protocol_error(error["code"], error["message"], marked)
     result = answer["result"]
     return CallToolResult.model_validate({**result, "_meta": {**(result.get("_meta") or {}), REPLAYED: True}})

@@ -1,0 +1,135 @@
+"""`mcp.server.fastmcp.FastMCP`, which is what MCPServer was called in version 1 of the SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from mcp.server.fastmcp.utilities.func_metadata import FuncMetadata  # type: ignore[import-not-found]
+from pydantic import ValidationError
+
+from failwell.model import ToolError, unwrapped
+from failwell.readers import call_of, check_names, fate, unknown_names
+from failwell.schema import Problems, invalid, open_ended, properties_of, pydantic_problems
+from failwell.server.absent import missing_arguments, no_such
+from failwell.server.boundary import Boundary
+from failwell.server.extras import note
+from failwell.server.facts import BrokenResult, Facts
+from failwell.server.served_call import ServedCall, current
+
+from .posts import CheckedPosts
+from .sdk1 import FrameworkTools, Named, cause_of, install_on, is_check_of_arguments
+
+
+def install(server: Any, boundary: Boundary) -> None:
+    async def uris() -> list[str]:
+        return [str(each.uri) for each in server._resource_manager.list_resources()]
+
+    async def check(params: Any) -> ToolError | None:
+        prompt = server._prompt_manager.get_prompt(params.name)
+        if prompt is None:
+            return no_such("prompt", params.name, [each.name for each in server._prompt_manager.list_prompts()])
+        return missing_arguments(prompt, params.arguments)
+
+    install_on(
+        server._mcp_server,
+        boundary,
+        _Tools(server, boundary),
+        resources=Named("resource", uris),
+        prompts=Named("prompt", check=check),
+    )
+    _look_at_results(server)
+    _check_posts(server, boundary)
+
+
+class _Tools(FrameworkTools):
+    async def facts(self, name: str, arguments: Mapping[str, Any] | None = None) -> Facts | None:
+        return self._facts(name)
+
+    def _facts(self, name: str) -> Facts | None:
+        tool = self.server._tool_manager.get_tool(name)
+        if tool is None:
+            return None
+        output = getattr(tool, "output_schema", None)
+        return Facts.of(name, tool.parameters, output, tool.annotations, None, tool.fn, tool.description)
+
+    async def all(self) -> list[Facts]:
+        found = [self._facts(tool.name) for tool in self.server._tool_manager.list_tools()]
+        return [facts for facts in found if facts is not None]
+
+    def rejected(self, raised: BaseException) -> bool:
+        return is_check_of_arguments(cause_of(raised))
+
+    async def run(self, call: ServedCall, arguments: dict[str, Any], send: Callable[..., Awaitable[Any]]) -> Any:
+        tool = self.server._tool_manager.get_tool(call.tool)
+        if tool is None:
+            return await send(arguments)
+        if _CONVERTS and type(tool.fn_metadata) is FuncMetadata:
+            object.__setattr__(tool.fn_metadata, "__class__", _ReturnedFailures)
+        known = properties_of(tool.parameters)
+        if arguments.keys() <= known.keys() or open_ended(tool.parameters):
+            return await send(arguments)
+        facts = Facts.of(call.tool, tool.parameters, None, tool.annotations, None, tool.fn, tool.description)
+        nature = self.boundary.aftermath.nature(facts)
+        extra = fate(self.boundary.options.extra, arguments, tool.parameters, nature)
+        if extra == "reject":
+            raise _all_problems(tool, arguments)
+        result = await send(arguments)
+        note(call, unknown_names(arguments, known), facts, extra)
+        return result
+
+
+def _all_problems(tool: Any, arguments: dict[str, Any]) -> ToolError:
+    """What is wrong with arguments that the tool does not have, and with the others: one answer for both."""
+    problems: list[Problems] = []
+    try:
+        tool.fn_metadata.arg_model.model_validate(tool.fn_metadata.pre_parse_json(arguments))
+    except ValidationError as exc:
+        problems.append(pydantic_problems(exc, call_of(tool.parameters, arguments)))
+    except Exception:
+        # A validator that breaks is found when the names are right.
+        pass
+    return invalid(*problems, check_names(arguments, tool.parameters), tool=tool.name)
+
+
+# Before 1.10 results were made elsewhere.
+_CONVERTS = hasattr(FuncMetadata, "convert_result")
+
+
+class _ReturnedFailures(FuncMetadata):  # type: ignore[misc]
+    """Looks at what a tool returned before it is made into a result."""
+
+    def convert_result(self, result: Any) -> Any:
+        if current.get() is None:
+            return super().convert_result(result)
+        result = unwrapped(result)
+        try:
+            return super().convert_result(result)
+        except ValidationError as exc:
+            raise BrokenResult from exc
+
+
+def _look_at_results(server: Any) -> None:
+    if _CONVERTS:
+        return
+    original = server._tool_manager.call_tool
+
+    async def call_tool(*given: Any, **options: Any) -> Any:
+        result = await original(*given, **options)
+        return result if current.get() is None else unwrapped(result)
+
+    server._tool_manager.call_tool = call_tool
+
+
+def _check_posts(server: Any, boundary: Boundary) -> None:
+    """Have what is posted and is no request answered."""
+    original = server.streamable_http_app
+
+    def streamable_http_app(*given: Any, **options: Any) -> Any:
+        app = original(*given, **options)
+        manager = server.session_manager
+        if not isinstance(getattr(manager.handle_request, "__self__", None), CheckedPosts):
+            manager.handle_request = CheckedPosts(manager.handle_request, boundary).__call__
+        return app
+
+    server.streamable_http_app = streamable_http_app

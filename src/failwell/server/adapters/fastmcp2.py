@@ -1,0 +1,156 @@
+"""FastMCP 2, which is built on version 1 of the SDK."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from fastmcp.exceptions import DisabledError, NotFoundError
+from starlette.routing import Mount, Route
+
+from failwell.model import ToolError, unwrapped
+from failwell.readers import fate, unknown_names
+from failwell.schema import open_ended
+from failwell.server.absent import missing_arguments
+from failwell.server.boundary import Boundary
+from failwell.server.extras import note
+from failwell.server.facts import Facts
+from failwell.server.served_call import ServedCall, current
+
+from .posts import CheckedPosts
+from .sdk1 import FrameworkTools, Named, cause_of, install_on, is_check_of_arguments
+
+
+def install(server: Any, boundary: Boundary) -> None:
+    async def uris() -> list[str]:
+        return list(await server.get_resources())
+
+    async def names() -> list[str]:
+        return list(await server.get_prompts())
+
+    async def check(params: Any) -> ToolError | None:
+        # Of a mounted one its own server knows.
+        prompt = server._prompt_manager._prompts.get(params.name)
+        return None if prompt is None else missing_arguments(prompt, params.arguments)
+
+    tools = FastMCPTools(server, boundary)
+    prompts = Named("prompt", names, check)
+    install_on(server._mcp_server, boundary, tools, resources=Named("resource", uris), prompts=prompts)
+    _look_at_results(server)
+    check_posts(server, boundary)
+
+
+class FastMCPTools(FrameworkTools):
+    """The tools of a FastMCP, its own and those of the servers that are mounted in it."""
+
+    async def find(self, name: str) -> Any:
+        try:
+            return await self.server.get_tool(name)
+        except (NotFoundError, DisabledError):
+            return None
+
+    async def listed(self) -> list[tuple[str, Any]]:
+        return list((await self.server.get_tools()).items())
+
+    async def facts(self, name: str, arguments: Mapping[str, Any] | None = None) -> Facts | None:
+        tool = await self.find(name)
+        return None if tool is None else _facts(name, tool)
+
+    async def all(self) -> list[Facts]:
+        return [_facts(name, tool) for name, tool in await self.listed()]
+
+    def unknown(self, raised: BaseException, tool: Facts | None) -> bool:
+        return isinstance(cause_of(raised), (NotFoundError, DisabledError)) and tool is None
+
+    def rejected(self, raised: BaseException) -> bool:
+        return is_check_of_arguments(cause_of(raised))
+
+    async def run(self, call: ServedCall, arguments: dict[str, Any], send: Callable[..., Awaitable[Any]]) -> Any:
+        try:
+            return await send(arguments)
+        except Exception as exc:
+            # FastMCP takes no arguments that a tool does not have, and says so before the tool runs.
+            known = await self.find(call.tool) if self.rejected(exc) else None
+            if (
+                known is None
+                or open_ended(known.parameters)
+                or arguments.keys() <= known.parameters["properties"].keys()
+            ):
+                raise
+            facts = _facts(call.tool, known)
+            extra = self.boundary.options.extra
+            unknown = unknown_names(arguments, known.parameters["properties"])
+            chosen = fate(extra, arguments, known.parameters, self.boundary.aftermath.nature(facts))
+            if chosen == "reject":
+                raise
+        result = await send({name: value for name, value in arguments.items() if name not in unknown})
+        note(call, unknown, facts, chosen)
+        return result
+
+
+def _facts(name: str, tool: Any) -> Facts:
+    function = getattr(tool, "fn", None)
+    return Facts.of(name, tool.parameters, tool.output_schema, tool.annotations, None, function, tool.description)
+
+
+def _look_at_results(server: Any) -> None:
+    """Have a failure that a tool returns looked at before FastMCP makes a text of it."""
+    manager = server._tool_manager
+    original = manager.get_tool
+
+    async def get_tool(key: str) -> Any:
+        tool = await original(key)
+        if hasattr(tool, "fn") and "_failwell" not in tool.__dict__:
+            twin = tool.model_copy(update={"fn": looking(tool.fn)})
+            kind: type = type(tool)
+            object.__setattr__(tool, "__class__", _running_twin(kind))
+            tool.__dict__["_failwell"] = twin
+        return tool
+
+    manager.get_tool = get_tool
+
+
+@functools.cache
+def _running_twin(kind: type) -> type:
+    class Twin(kind):  # type: ignore[misc]
+        async def run(self, arguments: dict[str, Any]) -> Any:
+            twin = self.__dict__["_failwell"]
+            if current.get() is None or twin is None:
+                return await super().run(arguments)
+            return await twin.run(arguments)
+
+    Twin.__name__, Twin.__qualname__, Twin.__module__ = kind.__name__, kind.__qualname__, kind.__module__
+    return Twin
+
+
+def looking(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, with a failure that it returns raised."""
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def awaited(*given: Any, **options: Any) -> Any:
+            return unwrapped(await function(*given, **options))
+
+        return awaited
+
+    @functools.wraps(function)
+    def called(*given: Any, **options: Any) -> Any:
+        return unwrapped(function(*given, **options))
+
+    return called
+
+
+def check_posts(server: Any, boundary: Boundary) -> None:
+    """Have what is posted and is no request answered."""
+    original = server.http_app
+
+    def http_app(*args: Any, **kwargs: Any) -> Any:
+        app = original(*args, **kwargs)
+        for route in app.routes:
+            if isinstance(route, (Route, Mount)) and route.path == app.state.path:
+                route.app = CheckedPosts(route.app, boundary)
+        return app
+
+    server.http_app = http_app

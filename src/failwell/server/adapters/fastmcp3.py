@@ -1,0 +1,88 @@
+"""FastMCP 3, which is built on version 1 of the SDK."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+from fastmcp.exceptions import ValidationError as RejectedArguments
+from fastmcp.server.transforms import Transform
+
+from failwell.model import ToolError, unwrapped
+from failwell.server.absent import missing_arguments
+from failwell.server.boundary import Boundary
+from failwell.server.facts import BrokenResult
+from failwell.server.served_call import current
+
+from .fastmcp2 import FastMCPTools, check_posts
+from .sdk1 import Named, install_on
+
+
+def install(server: Any, boundary: Boundary) -> None:
+    async def uris() -> list[str]:
+        return [str(each.uri) for each in await server.list_resources(run_middleware=False)]
+
+    async def names() -> list[str]:
+        return [each.name for each in await server.list_prompts(run_middleware=False)]
+
+    async def check(params: Any) -> ToolError | None:
+        prompt = await server.get_prompt(params.name)
+        return None if prompt is None else missing_arguments(prompt, params.arguments)
+
+    tools = _Tools(server, boundary)
+    prompts = Named("prompt", names, check)
+    install_on(server._mcp_server, boundary, tools, resources=Named("resource", uris), prompts=prompts)
+    server.add_transform(_Returned())
+    check_posts(server, boundary)
+
+
+class _Tools(FastMCPTools):
+    async def listed(self) -> list[tuple[str, Any]]:
+        return [(tool.name, tool) for tool in await self.server.list_tools(run_middleware=False)]
+
+    def rejected(self, raised: BaseException) -> bool:
+        return isinstance(raised, RejectedArguments)
+
+
+_MOST_TOOLS: Final = 1_000
+
+
+class _Returned(Transform):
+    """Gives out tools that look at what their function returned before it is made into a result."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[Any, Any]] = {}
+
+    async def get_tool(self, name: str, call_next: Any, *, version: Any = None) -> Any:
+        tool = await call_next(name, version=version)
+        if not hasattr(tool, "fn") or "_failwell" in tool.__dict__:
+            return tool
+        known = self._made.get(id(tool))
+        if known is not None and known[0] is tool:
+            return known[1]
+        copy = tool.__copy__()
+        kind: type = type(tool)
+        object.__setattr__(copy, "__class__", _looking(kind))
+        copy.__dict__["_failwell"] = True
+        if len(self._made) >= _MOST_TOOLS:
+            self._made.clear()
+        # The tool is kept with its copy, so that nothing else can have its id.
+        self._made[id(tool)] = (tool, copy)
+        return copy
+
+
+@cache
+def _looking(kind: type) -> type:
+    class Looking(kind):  # type: ignore[misc]
+        def convert_result(self, raw_value: Any) -> Any:
+            if current.get() is None:
+                return super().convert_result(raw_value)
+            value = unwrapped(raw_value)
+            try:
+                return super().convert_result(value)
+            except Exception as exc:
+                # The tool has done its work by now.
+                raise BrokenResult from exc
+
+    Looking.__name__, Looking.__qualname__, Looking.__module__ = kind.__name__, kind.__qualname__, kind.__module__
+    return Looking

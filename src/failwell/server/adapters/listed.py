@@ -1,0 +1,68 @@
+"""A tool as a server lists it, ready for calls to be held against it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from failwell.formats import FORMATS
+from failwell.model import ToolError
+from failwell.readers import from_schema, strictly
+from failwell.schema import Checker, open_ended
+from failwell.sdk import CallToolResult, MCPError, field
+from failwell.server.boundary import Boundary
+from failwell.server.declared_failures import ListedFunction, published
+from failwell.server.facts import BrokenResult, Facts
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedTool:
+    """A tool as the server lists it, ready to be checked."""
+
+    facts: Facts
+    known: frozenset[str] | None
+    arguments: Checker | None
+    output: Checker | None
+
+    @classmethod
+    def of(cls, tool: Any, boundary: Boundary) -> CheckedTool:
+        schema, output = field(tool, "input_schema"), field(tool, "output_schema")
+        options = boundary.options
+        known = None if open_ended(schema) else frozenset(schema["properties"])
+        checked = options.validate and isinstance(schema, Mapping)
+        return cls(
+            Facts.of(
+                tool.name, schema, output, tool.annotations, None, ListedFunction(published(tool)), tool.description
+            ),
+            known,
+            Checker(strictly(schema, options.extra)) if checked else None,
+            Checker(output) if options.validate and output is not None else None,
+        )
+
+
+def refuse(schema: Mapping[str, Any], arguments: Mapping[str, Any], tool: str) -> None:
+    """Raise what is wrong with the arguments, if the validator that finds the words agrees that something is."""
+    problem = from_schema(schema, arguments, tool=tool)
+    if problem is not None:
+        raise problem
+
+
+def check_output(schema: Checker, result: Any) -> None:
+    promised = isinstance(result, CallToolResult) and not field(result, "is_error")
+    if promised and not schema.fits(field(result, "structured_content")):
+        raise BrokenResult
+
+
+def could_mean_unknown(exc: BaseException) -> bool:
+    """Whether a handler that was asked for a tool it does not list may have meant just that."""
+    if isinstance(exc, ToolError):
+        return exc.code == "UNKNOWN_TOOL"
+    return isinstance(exc, (ValueError, LookupError, NotImplementedError, MCPError))
+
+
+def settings(boundary: Boundary) -> dict[str, Any]:
+    """What the server says about the extension: the formats it can answer in, the one it does, and its keys."""
+    default = boundary.options.form
+    keys = {} if boundary.once is None else {"idempotency": boundary.once.settings}
+    return {"version": "1", "formats": list(FORMATS), "default": default, **keys}

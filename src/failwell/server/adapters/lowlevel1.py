@@ -1,0 +1,87 @@
+"""The low-level `Server` of version 1 of the SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from failwell.readers import fate, strictly, unknown_names
+from failwell.sdk import CallToolResult
+from failwell.server.boundary import Boundary
+from failwell.server.extras import note
+from failwell.server.facts import Facts
+from failwell.server.served_call import ServedCall
+
+from .listed import CheckedTool, check_output, could_mean_unknown, refuse
+from .sdk1 import FrameworkTools, Handler, cause_of, install_on, types
+
+
+def install(server: Any, boundary: Boundary) -> None:
+    install_on(server, boundary, _Tools(server, boundary))
+
+
+class _Tools(FrameworkTools):
+    """What the server lists, and the calls that are held against it."""
+
+    def __init__(self, server: Any, boundary: Boundary) -> None:
+        super().__init__(server, boundary)
+        self._listed: dict[str, tuple[Any, CheckedTool]] = {}
+        self._validates = True
+
+    def call(self, handler: Handler) -> Handler:
+        # Before 1.10 the SDK held arguments against nothing.
+        self._validates = "validate_input" in getattr(getattr(handler, "__code__", None), "co_freevars", ())
+        return super().call(handler)
+
+    async def facts(self, name: str, arguments: Mapping[str, Any] | None = None) -> Facts | None:
+        tool = await self._find(name)
+        return None if tool is None else tool.facts
+
+    async def all(self) -> list[Facts]:
+        await self._list()
+        return [tool.facts for _, tool in self._listed.values()]
+
+    def unknown(self, raised: BaseException, tool: Facts | None) -> bool:
+        return tool is None and bool(self._listed) and could_mean_unknown(cause_of(raised))
+
+    async def run(self, call: ServedCall, arguments: dict[str, Any], send: Callable[..., Awaitable[Any]]) -> Any:
+        tool = await self._find(call.tool)
+        if tool is None:
+            return await send(arguments)
+        extra: str = self.boundary.options.extra
+        unknown = [] if tool.known is None or arguments.keys() <= tool.known else unknown_names(arguments, tool.known)
+        if unknown:
+            schema = tool.facts.schema or {}
+            extra = fate(extra, arguments, schema, self.boundary.aftermath.nature(tool.facts))
+            if extra == "reject" and tool.arguments:
+                refuse(strictly(schema, extra), arguments, call.tool)
+        if not self._validates and tool.arguments is not None and not tool.arguments.fits(arguments):
+            refuse(tool.arguments.schema, arguments, call.tool)
+        result = await send(arguments)
+        if tool.output is not None and isinstance(result, CallToolResult):
+            check_output(tool.output, result)
+        if unknown:
+            note(call, unknown, tool.facts, extra)
+        return result
+
+    async def _find(self, name: str) -> CheckedTool | None:
+        known = self._listed.get(name)
+        if known is None:
+            await self._list()
+            known = self._listed.get(name)
+        return None if known is None else known[1]
+
+    async def _list(self) -> None:
+        handler = self.server.request_handlers.get(types.ListToolsRequest)
+        if handler is None:
+            return
+        try:
+            # As the SDK itself asks, where it wants to know what a tool promises.
+            result = (await handler(types.ListToolsRequest(method="tools/list"))).root
+        except Exception:
+            # Who cannot be asked is not held to anything.
+            return
+        for tool in getattr(result, "tools", None) or ():
+            known = self._listed.get(tool.name)
+            if known is None or known[0] != tool:
+                self._listed[tool.name] = (tool, CheckedTool.of(tool, self.boundary))

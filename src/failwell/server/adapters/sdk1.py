@@ -1,0 +1,435 @@
+"""Version 1 of the SDK: what its low-level server and everything that is built on it have in common.
+
+The SDK's own handler of `tools/call` makes a text of every exception. It is used with another function to call, which
+notes what was raised, so that its way with results stays as it is. All handlers are wrapped where the server looks them
+up, so that it does not matter when they are registered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from importlib import import_module
+from types import CellType, FunctionType, SimpleNamespace
+from typing import Any, Final
+
+import mcp.types
+from mcp.server.lowlevel.server import request_ctx  # type: ignore[attr-defined]
+
+from failwell.model import ToolError, frames, unwrapped
+from failwell.readers import from_schema, said
+from failwell.sdk import field
+from failwell.server import rows  # noqa: F401  (the frameworks' own exceptions)
+from failwell.server.absent import no_such
+from failwell.server.boundary import Boundary, FrameworkCall
+from failwell.server.declared_failures import publishing
+from failwell.server.facts import BrokenResult, Facts, Failed, taken
+from failwell.server.options import is_untouched
+from failwell.server.served_call import EXTENSION, ServedCall, current
+
+from .listed import settings
+from .streams import check_streams
+
+types: Any = mcp.types
+Handler = Callable[[Any], Awaitable[Any]]
+Wrapper = Callable[[Handler], Handler]
+# Whose exceptions stand for the one that they were raised over.
+_FRAMEWORKS: Final = ("mcp.", "fastmcp.")
+_LATEST: Final = str(types.LATEST_PROTOCOL_VERSION)
+_SPOKEN: Final[list[str]] = import_module("mcp.shared.version").SUPPORTED_PROTOCOL_VERSIONS
+
+
+class HandlerNote:
+    """What became of one call inside the SDK's handler."""
+
+    __slots__ = ("entered", "raised", "returned")
+
+    def __init__(self) -> None:
+        self.entered = False
+        self.raised: BaseException | None = None
+        self.returned: Any = None
+
+
+_noting: ContextVar[HandlerNote | None] = ContextVar("failwell_noting", default=None)
+
+
+class OlderSession:
+    """A session of 1.x by the names that 2.x has for what the boundary asks of it."""
+
+    __slots__ = ("_context", "client_capabilities", "client_params")
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+        sent = getattr(context.session, "client_params", None)
+        self.client_params = None if sent is None else SimpleNamespace(client_info=sent.clientInfo)
+        said = getattr(sent, "capabilities", None)
+        asks = getattr(said, "elicitation", None)
+        if asks is not None:
+            # Before there were two ways to ask, whoever could be asked at all took forms.
+            ways = asks if isinstance(asks, Mapping) else asks.model_dump()
+            asks = SimpleNamespace(form=ways.get("form"), url=ways.get("url"))
+        extensions = getattr(said, "extensions", None)
+        self.client_capabilities = None if said is None else SimpleNamespace(elicitation=asks, extensions=extensions)
+
+    @property
+    def can_send_request(self) -> bool:
+        return hasattr(self._context.session, "elicit")
+
+    async def elicit_form(self, message: str, schema: Any, *, related_request_id: Any) -> Any:
+        return await self._context.session.elicit(message, schema, related_request_id)
+
+    async def report_progress(self, progress: float, total: float, message: str) -> None:
+        token = getattr(self._context.meta, "progressToken", None)
+        if token is not None:
+            await self._context.session.send_progress_notification(
+                token, progress, total, message=message, related_request_id=str(self._context.request_id)
+            )
+
+
+class OlderRequest:
+    """A request of 1.x by the names that 2.x has for what the boundary asks of it. Nothing is read before somebody
+    needs it."""
+
+    __slots__ = ("_context", "_session")
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+        self._session: OlderSession | None = None
+
+    @property
+    def request_id(self) -> Any:
+        return self._context.request_id
+
+    @property
+    def request(self) -> Any:
+        return getattr(self._context, "request", None)
+
+    @property
+    def session(self) -> OlderSession:
+        self._session = self._session or OlderSession(self._context)
+        return self._session
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        meta = self._context.meta
+        return {} if meta is None else {"_meta": meta.model_dump(by_alias=True, exclude_none=True)}
+
+    @property
+    def protocol_version(self) -> str:
+        sent = getattr(self._context.session, "client_params", None)
+        asked = _LATEST if sent is None else str(sent.protocolVersion)
+        return asked if asked in _SPOKEN else _LATEST
+
+
+def request_now() -> OlderRequest | None:
+    """The request that is being answered."""
+    context = request_ctx.get(None)
+    return None if context is None else OlderRequest(context)
+
+
+class Handlers(dict[type, Handler]):
+    """The handlers of a server, each given out with what is wrapped around it."""
+
+    def __init__(self, handlers: Mapping[type, Handler], wrappers: Mapping[type, Wrapper]) -> None:
+        super().__init__(handlers)
+        self._wrappers = wrappers
+        self._made: dict[type, tuple[Handler, Handler]] = {}
+
+    def __getitem__(self, kind: type) -> Handler:
+        handler = super().__getitem__(kind)
+        wrap = self._wrappers.get(kind)
+        if wrap is None:
+            return handler
+        known = self._made.get(kind)
+        if known is None or known[0] is not handler:
+            known = self._made[kind] = (handler, wrap(handler))
+        return known[1]
+
+    def get(self, kind: type, default: Any = None) -> Any:
+        try:
+            return self[kind]
+        except KeyError:
+            return default
+
+
+class FrameworkTools:
+    """The tools of one server, and how calls of them are answered. Each framework has one of its own."""
+
+    def __init__(self, server: Any, boundary: Boundary) -> None:
+        self.server = server
+        self.boundary = boundary
+
+    async def facts(self, name: str, arguments: Mapping[str, Any] | None = None) -> Facts | None:
+        """What a tool is; None if there is none of that name."""
+        raise NotImplementedError
+
+    async def all(self) -> list[Facts]:
+        raise NotImplementedError
+
+    async def run(self, call: ServedCall, arguments: dict[str, Any], send: Callable[..., Awaitable[Any]]) -> Any:
+        """Make the call with these arguments, or with what is left of them; `send` makes it."""
+        return await send(arguments)
+
+    def rejected(self, raised: BaseException) -> bool:
+        """Whether what was raised is the framework's word that the arguments do not fit."""
+        return False
+
+    def unknown(self, raised: BaseException, tool: Facts | None) -> bool:
+        """Whether what was raised says that there is no such tool."""
+        return tool is None
+
+    def call(self, handler: Handler) -> Handler:
+        boundary = self.boundary
+        skip = frozenset(boundary.options.skip)
+        inner = noting(handler)
+
+        async def guarded(request: Any) -> Any:
+            params = request.params
+            name = params.name
+            if name in skip or current.get() is not None:
+                return await handler(request)
+            sent = params.arguments or {}
+            call = ServedCall(name, sent, OlderRequest(request_ctx.get()))
+            last: Any = None
+
+            async def send(arguments: dict[str, Any]) -> Any:
+                nonlocal last
+                asked = request
+                if arguments is not sent:
+                    asked = request.model_copy(update={"params": params.model_copy(update={"arguments": arguments})})
+                note = HandlerNote()
+                token = _noting.set(note)
+                try:
+                    last = await inner(asked)
+                finally:
+                    _noting.reset(token)
+                if note.raised is not None:
+                    raise note.raised
+                result = last.root
+                if note.entered and type(note.returned) is not type(result) and field(result, "is_error") is True:
+                    # The SDK's word about what the tool returned.
+                    raise BrokenResult
+                if not note.entered and field(result, "is_error") is True and inner is not handler:
+                    raise await self._refused(call, result)
+                return result
+
+            async def facts() -> Facts:
+                return await self.facts(name, call.arguments) or Facts(name)
+
+            async def read(raised: BaseException) -> Failed:
+                tool = await self.facts(name, call.arguments)
+                if tool is not None and is_untouched(tool.function):
+                    raise _Untouched
+                if self.unknown(raised, tool):
+                    return boundary.no_such_tool(call, [each.name for each in await self.all()], raised)
+                rejected = self.rejected(raised)
+                return boundary.failure(
+                    raised if rejected else cause_of(raised),
+                    tool or Facts(name),
+                    call.arguments,
+                    era=call.era,
+                    rejected=rejected,
+                )
+
+            def run(arguments: dict[str, Any]) -> Awaitable[Any]:
+                return self.run(call, arguments, send)
+
+            try:
+                result = await boundary.handle(call, FrameworkCall(run, read, facts))
+            except _Untouched:
+                return last
+            return last if last is not None and result is last.root else types.ServerResult(result)
+
+        return guarded
+
+    async def _refused(self, call: ServedCall, result: Any) -> BaseException:
+        """What the SDK found wrong with the arguments, in better words than its own."""
+        tool = await self.facts(call.tool, call.arguments)
+        found = (
+            None if tool is None or tool.schema is None else from_schema(tool.schema, call.arguments, tool=tool.name)
+        )
+        text = next((block.text for block in result.content if block.type == "text"), "")
+        return found or ValueError(text)
+
+
+class _Untouched(Exception):
+    """The tool answers for itself."""
+
+
+def noting(handler: Handler) -> Handler:
+    """The SDK's handler of `tools/call`, with a note of what the function that it calls has raised; a handler of
+    somebody's own as it is."""
+    code = getattr(handler, "__code__", None)
+    closure = getattr(handler, "__closure__", None)
+    if code is None or closure is None or "func" not in code.co_freevars:
+        return handler
+    place = code.co_freevars.index("func")
+    function = closure[place].cell_contents
+
+    async def noted(*given: Any, **options: Any) -> Any:
+        note = _noting.get()
+        if note is None:
+            return await function(*given, **options)
+        note.entered = True
+        try:
+            note.returned = unwrapped(await function(*given, **options))
+        except BaseException as exc:
+            note.raised = exc
+            raise
+        return note.returned
+
+    cells = tuple(CellType(noted) if index == place else cell for index, cell in enumerate(closure))
+    made = FunctionType(code, handler.__globals__, code.co_name, handler.__defaults__, cells)
+    made.__kwdefaults__ = handler.__kwdefaults__
+    return made
+
+
+def cause_of(raised: BaseException) -> BaseException:
+    """What a framework wrapped: whatever it raises over another exception stands for that one."""
+    for _ in range(20):
+        under = raised.__cause__
+        if under is None and not raised.__suppress_context__:
+            under = raised.__context__
+        if under is None or not is_frameworks(raised):
+            break
+        raised = under
+    return raised
+
+
+def is_frameworks(exc: BaseException) -> bool:
+    """Whether a framework raised it, and no code of an author's."""
+    places = [str(trace.tb_frame.f_globals.get("__name__")) for trace in frames(exc)]
+    return bool(places) and places[-1].startswith(_FRAMEWORKS)
+
+
+def is_check_of_arguments(exc: BaseException) -> bool:
+    """Whether a validator of pydantic's raised it that the framework itself had called."""
+    if type(exc).__name__ != "ValidationError" or not type(exc).__module__.startswith("pydantic"):
+        return False
+    places = [str(trace.tb_frame.f_globals.get("__name__")) for trace in frames(exc)]
+    own = [place for place in places if not place.startswith("pydantic")]
+    return bool(own) and own[-1].startswith(_FRAMEWORKS)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What is asked for by a name, resources or prompts, as far as a framework tells."""
+
+    kind: str
+    names: Callable[[], Awaitable[list[str]]] | None = None
+    """What there is."""
+    check: Callable[[Any], Awaitable[ToolError | None]] | None = None
+    """What is wrong with a request."""
+
+    def wrap(self, boundary: Boundary) -> Wrapper:
+        kind = self.kind
+
+        def wrapped(handler: Handler) -> Handler:
+            async def guarded(request: Any) -> Any:
+                if current.get() is not None:
+                    return await handler(request)
+                params = request.params
+                what = str(params.uri) if kind == "resource" else params.name
+                try:
+                    problem = await self.check(params) if self.check is not None else None
+                    if problem is not None:
+                        raise problem
+                    return await handler(request)
+                except BaseException as exc:
+                    failed = cause_of(taken(exc))
+                if is_absent(failed, kind):
+                    failed = no_such(kind, what, await self._names())
+                about = {"uri" if kind == "resource" else "name": what}
+                raise boundary.request_error(failed, what, about, request_now())
+
+            return guarded
+
+        return wrapped
+
+    async def _names(self) -> list[str]:
+        try:
+            return [] if self.names is None else await self.names()
+        except Exception:
+            return []
+
+
+_RESOURCES: Final = Named("resource")
+_PROMPTS: Final = Named("prompt")
+
+
+def install_on(
+    server: Any,
+    boundary: Boundary,
+    tools: FrameworkTools,
+    *,
+    resources: Named = _RESOURCES,
+    prompts: Named = _PROMPTS,
+) -> None:
+    """Put the boundary on a low-level server of 1.x."""
+    boundary.listed = tools.all
+    wrappers: dict[type, Wrapper] = {
+        types.CallToolRequest: tools.call,
+        types.ReadResourceRequest: resources.wrap(boundary),
+        types.GetPromptRequest: prompts.wrap(boundary),
+        types.CompleteRequest: _completing(boundary),
+    }
+    if boundary.options.publish:
+        wrappers[types.ListToolsRequest] = _publishing(tools)
+    server.request_handlers = Handlers(server.request_handlers, wrappers)
+    _advertise(server, boundary)
+    check_streams(server, boundary)
+
+
+def is_absent(exc: BaseException, kind: str) -> bool:
+    """Whether a framework says that it has no such resource or prompt."""
+    return is_frameworks(exc) and said(exc).startswith(f"Unknown {kind}")
+
+
+def _completing(boundary: Boundary) -> Wrapper:
+    def wrap(handler: Handler) -> Handler:
+        async def guarded(request: Any) -> Any:
+            try:
+                return await handler(request)
+            except BaseException as exc:
+                failed = cause_of(taken(exc))
+            name = request.params.argument.name
+            raise boundary.request_error(failed, name, {"argument": name}, request_now())
+
+        return guarded
+
+    return wrap
+
+
+def _publishing(tools: FrameworkTools) -> Wrapper:
+    async def function(name: str) -> Any:
+        found = await tools.facts(name)
+        return None if found is None else found.function
+
+    def wrap(handler: Handler) -> Handler:
+        async def listed(_: Any, request: Any) -> Any:
+            return (await handler(request)).root
+
+        published = publishing(function)(listed)
+
+        async def listing(request: Any) -> Any:
+            return types.ServerResult(await published(None, request))
+
+        return listing
+
+    return wrap
+
+
+def _advertise(server: Any, boundary: Boundary) -> None:
+    """Say in the handshake which formats there are."""
+    original = server.get_capabilities
+
+    def get_capabilities(*given: Any, **options: Any) -> Any:
+        capabilities = original(*given, **options)
+        changes = {
+            place: {**(getattr(capabilities, place, None) or {}), EXTENSION: settings(boundary)}
+            for place in ("experimental", "extensions")
+        }
+        return capabilities.model_copy(update=changes)
+
+    server.get_capabilities = get_capabilities

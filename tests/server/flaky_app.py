@@ -1,0 +1,86 @@
+"""A server for clients that recover, of whichever generation is installed: tools that fail and then work, one that pays.
+
+    python flaky_app.py {stdio|http PORT} FOLDER
+
+What has happened is in files of FOLDER, so that a server that was started again goes on where the last one ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from transports import run_http, run_stdio
+
+import failwell as fw
+import failwell.server
+from failwell.sdk import GENERATION, ToolAnnotations
+
+FOLDER = Path(sys.argv[-1])
+READS = ToolAnnotations.model_validate({"readOnlyHint": True})
+WRITES = ToolAnnotations.model_validate({"readOnlyHint": False})
+
+
+def count(name: str) -> int:
+    """How often it has happened, this time included."""
+    with (FOLDER / name).open("a") as file:
+        file.write("x")
+    return len((FOLDER / name).read_text())
+
+
+def busy(city: str) -> str:
+    """Works the third time."""
+    if count("busy") < 3:
+        raise fw.Transient("Too many requests.", code="RATE_LIMITED", retry_after=0.01)
+    return f"{city}: 7 degrees"
+
+
+def dies(city: str) -> str:
+    """Takes its server with it the first time."""
+    if count("dies") < 2:
+        os._exit(3)
+    return f"{city}: still here"
+
+
+def pay(invoice: str, amount: int) -> str:
+    """Pays, and then does not answer in time."""
+    count("payments")
+    raise TimeoutError
+
+
+def get_payment(invoice: str) -> str:
+    """Whether an invoice is paid."""
+    return f"{invoice}: {'paid' if (FOLDER / 'payments').exists() else 'open'}"
+
+
+def build() -> tuple[str, Any]:
+    tools = ((busy, READS), (dies, READS), (pay, WRITES), (get_payment, READS))
+    try:
+        from fastmcp import FastMCP
+
+        server: Any = FastMCP("flaky")
+        for fn, annotations in tools:
+            server.tool(fn, annotations=annotations)
+        return "fastmcp", server
+    except ImportError:
+        pass
+    if GENERATION == 2:
+        from mcp.server.mcpserver import MCPServer as Kind
+    else:
+        from mcp.server.fastmcp import FastMCP as Kind
+    server = Kind("flaky")
+    for fn, annotations in tools:
+        server.add_tool(fn, annotations=annotations)
+    return "mcpserver", server
+
+
+if __name__ == "__main__":
+    framework, made = build()
+    failwell.server.install(made)
+    if sys.argv[1] == "stdio":
+        asyncio.run(run_stdio(framework, made))
+    else:
+        run_http(framework, made, int(sys.argv[2]), log_level="warning", ws="none")
