@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 Json = dict[str, Any]
 _TEXT: Final = {"type": "object", "properties": {"text": {"type": "string", "examples": ["a"]}}, "required": ["text"]}
@@ -290,7 +290,7 @@ class NoUtf8(Plain):
 class Shapes(Plain):
     """Answers a wrong call with results of every shape but the right one."""
 
-    shapes: list[Any] = [
+    shapes: ClassVar[list[Any]] = [
         None,
         "ok",
         7,
@@ -313,7 +313,7 @@ class Shapes(Plain):
 class Errors(Plain):
     """Answers a wrong call with protocol errors of every shape but the right one."""
 
-    shapes: list[Any] = [
+    shapes: ClassVar[list[Any]] = [
         None,
         "no",
         {},

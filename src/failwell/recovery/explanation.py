@@ -51,6 +51,9 @@ def explained(
         # It complains of something else: what the schema does not know, or a call that the tool made itself.
         return error
     changes = _told(found, arguments, schema)
+    if error.fields and not any(each.path for each in found.fields):
+        # Which name is strange, the server says itself.
+        changes["fields"] = error.fields
     if broken and error.fields and error.standing == "quoted" and _is_validators(text, tool):
         changes |= {"delivery": "refused", "effect": Effect.NONE}
     return error.replace(**changes)
