@@ -62,12 +62,17 @@ _ROOMS: Final = {
     **dict.fromkeys(("from_error", "partial_failure", "read", "wrap"), "readers"),
 }
 
+# What takes another package is imported by whoever has that; where it is, a mistake says.
+_SEATS: Final = {"install": "failwell.server", "tool_errors": "failwell.server", "Recovering": "failwell.client"}
+
 
 def __getattr__(name: str) -> Any:
     if name == "classify":
         return import_module("failwell.classify")
     if name not in _ROOMS:
-        raise AttributeError(f"module 'failwell' has no attribute {name!r}")
+        place = _SEATS.get(name)
+        hint = f": {name} is in {place}; import {place}" if place else ""
+        raise AttributeError(f"module 'failwell' has no attribute {name!r}{hint}")
     value = globals()[name] = getattr(import_module(f"failwell.{_ROOMS[name]}"), name)
     return value
 
