@@ -104,9 +104,13 @@ def found(text: str, planted: Iterable[Canary]) -> dict[tuple[str, str], str]:
     }
     leaks: dict[tuple[str, str], str] = {}
     joined = re.sub(r"\\+[nrt]|\\|[\s│]", "", text)
-    for written in (text, joined, unquote(joined)):
+    for written in dict.fromkeys((text, joined, unquote(joined))):
         for run in set(_RUN.findall(written)):
-            for start in range(len(run) - _WINDOW + 1):
+            starts = range(len(run) - _WINDOW + 1)
+            # Mostly there is nothing, in megabytes of text.
+            if windows.keys().isdisjoint(run[start : start + _WINDOW] for start in starts):
+                continue
+            for start in starts:
                 where = windows.get(run[start : start + _WINDOW])
                 if where is not None and where not in leaks:
                     at = written.index(run)
