@@ -232,6 +232,15 @@ def test_what_is_no_key_is_refused_and_nothing_is_done(key: Any) -> None:
     assert (error["code"], error["effect"], table.heard()) == ("INVALID_PARAMS", "none", [])
 
 
+def test_a_batch_is_no_way_around_the_keys() -> None:
+    table = Table(keys=state.AnswersInMemory())
+    call = table.request(1, "tools/call", {"name": "pay", "arguments": {"invoice_id": "i"}, "_meta": KEY})
+    table.client([call, {**call, "id": 2}, table.request(3, "ping")])
+    assert [each["id"] for each in table.heard()] == [1, 3]
+    table.server(result(1, "paid"))
+    assert table.told() == [result(1, "paid"), result(2, "paid")]
+
+
 def test_a_read_has_no_use_for_a_key() -> None:
     table = Table(keys=state.AnswersInMemory())
     for id, tool in ((1, "get_invoice"), (2, "get_invoice"), (3, "pay")):

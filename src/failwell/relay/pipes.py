@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 from .actions import Action, Death, Note, Prepare, Quit, Start, StopServer, ToClient, ToServer
 from .desk import Desk
 from .frames import Lines
-from .processes import CannotStart, Child, Warden, sweep
+from .processes import CannotStart, Child, Warden, bury, end_orphans, sweep
 
 if TYPE_CHECKING:
     from .injection import Injection
@@ -271,12 +271,18 @@ class Pipes:
         for number in self._wake.recv(4096):
             if number == signal.SIGCHLD:
                 self._ended_perhaps()
+                bury(self._known)
             else:
                 self._end()
 
     def _end(self) -> None:
         self._is_ending = True
         self._do(self._desk.drain())
+
+    @property
+    def _known(self) -> tuple[int, ...]:
+        """The processes that are ours: all others were left to us."""
+        return tuple(each.pid for each in (self._child, self._first, self._warden) if each is not None)
 
     def _ended_perhaps(self) -> None:
         child = self._child
@@ -364,6 +370,7 @@ class Pipes:
         if child is not None:
             child.end(politely=self._code == 0)
         sweep(self._mark)
+        end_orphans(self._known)
         if self._warden is not None:
             self._warden.dismiss()
         until = time.monotonic() + _FLUSH

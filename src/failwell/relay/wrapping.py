@@ -54,6 +54,10 @@ def wrap(wrapping: Wrapping) -> int:
     import random
 
     from .clock import SystemClock
+    from .processes import take_in_orphans
+
+    if not by_threads:
+        take_in_orphans()
     from .desk import Desk
 
     desk = Desk(options, SystemClock(), random.random)
