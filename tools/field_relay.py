@@ -218,13 +218,17 @@ def tried(server: Server, relay: list[str], address: str) -> Tally:
             except Gone:
                 answer = None
             tally.add(answer, wanted=wanted)
-            if wanted and relay and _failure(answer) is not None:
-                print(f"  {server.name}: {case.what} of {case.tool} failed: {_failure(answer)}", flush=True)
+            said = _failure(answer)
+            if relay and said is not None and (wanted or not NEXT.search(said)):
+                print(f"  {server.name}: {case.what}, {case.tool}: {said}", flush=True)
 
         talk.ask("tools/list")
         for case in cases:
             call(case, wanted=case.expected == WORKS)
         talk.signal(signal.SIGKILL)
+        with suppress(Gone):
+            # Whoever stands between has seen it by then.
+            talk.ask("ping")
         call(working, wanted=True)
         call(working, wanted=True)
         if talk.process.poll() is None:

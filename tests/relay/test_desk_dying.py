@@ -327,6 +327,21 @@ def test_what_a_dead_server_asked_is_taken_back_and_never_reaches_the_next_one()
     assert table.heard() == [{"jsonrpc": "2.0", "id": 1, "result": "of the new one"}]
 
 
+@pytest.mark.parametrize(
+    ("code", "line", "told"),
+    [
+        (-9, "INFO Processing request", "signal SIGKILL;"),
+        (-6, "FATAL ERROR: heap out of memory", "signal SIGABRT: FATAL ERROR: heap out of memory;"),
+        (1, "bye", "exit code 1: bye;"),
+    ],
+)
+def test_what_a_server_said_last_is_told_where_it_says_why(code: int, line: str, told: str) -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.died(code, f"{line}\n")
+    assert f"(the server stopped with {told} what it had open" in table.frames[0].decode()
+
+
 def test_secrets_on_stderr_stay_there() -> None:
     table = Table()
     table.call(1, "pay", {"invoice_id": "i"})

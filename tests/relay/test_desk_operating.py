@@ -292,6 +292,21 @@ def test_a_state_file_of_another_kind_is_refused_in_one_line(
         assert words in said
 
 
+def test_a_state_file_of_another_user_is_refused_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "keys.db"
+    state.KeysInFile(str(file)).close()
+    if os.getuid() == 0:
+        os.chown(file, 12345, -1)
+    else:
+        monkeypatch.setattr(os, "getuid", lambda: 12345)
+    assert main(["wrap", "--state", str(file), "--", "true"]) == 2
+    assert capsys.readouterr().err == (
+        f"failwell: {file} belongs to another user; name a file of your own with --state\n"
+    )
+
+
 # When the server runs
 
 

@@ -41,9 +41,7 @@ _LONGEST_KEY: Final = 255
 # A client gives up on a call after a minute, as a rule: what takes longer is for the model to decide. What the user has
 # done meanwhile a relay does not see, so that only calls in quick succession are stopped, and only for a moment; and
 # what a tool fails of may be what it is asked for, such as five addresses that do not answer.
-_PATIENT: Final = Policy(
-    deadline=45.0, max_delay=20.0, loop_after=3, loop_window=10.0, break_after=10, break_for=10.0
-)
+_PATIENT: Final = Policy(deadline=45.0, max_delay=20.0, loop_after=3, loop_window=10.0, break_after=10, break_for=10.0)
 
 
 class Calls:

@@ -177,6 +177,8 @@ class Pipes:
         due = self._desk.wakes_at
         if due is not None and due <= time.monotonic():
             self._do(self._desk.tick())
+        if self._injection is not None:
+            self._do_late(self._injection)
         self._flush()
         if self._ends_at is not None or self._is_ending:
             self._look_at_ends()
@@ -189,10 +191,11 @@ class Pipes:
 
     def _patience(self) -> float | None:
         """For how many milliseconds there is nothing to do but wait."""
+        late = self._injection.wakes_at if self._injection is not None else None
         due, end = self._desk.wakes_at, self._ends_at
-        if due is None and end is None:
+        if due is None and end is None and late is None:
             return None
-        first = min(each for each in (due, end) if each is not None)
+        first = min(each for each in (due, end, late) if each is not None)
         return max(0.0, first - time.monotonic()) * 1000 + 0.5
 
     def _look_at_ends(self) -> None:
@@ -248,6 +251,13 @@ class Pipes:
                 self._do(self._desk.server(frame))
         return True
 
+    def _do_late(self, injection: Injection) -> None:
+        for late in injection.due():
+            if late.is_answer:
+                self._do(self._desk.server(late.frame))
+            else:
+                self._to_server.send(late.frame, late.request)
+
     def _injected(self, frames: list[bytes], *, dies: bool) -> None:
         for frame in frames:
             self._do(self._desk.server(frame))
@@ -300,6 +310,8 @@ class Pipes:
         for pipe in (child.stdin, child.stdout, child.stderr):
             self._unwatch(pipe)
         code, unwritten = child.code, self._to_server.unwritten
+        if self._injection is not None:
+            self._injection.lost()
         child.end(politely=False)
         self._from_server.rest()
         self._do(self._desk.died(Death(code, child.errors, unwritten, ended_for=why)))
@@ -318,7 +330,7 @@ class Pipes:
                 if self._injection is None:
                     self._to_server.send(action.frame, action.request)
                 else:
-                    frame, frames, dies = self._injection.to_server(action.frame)
+                    frame, frames, dies = self._injection.to_server(action.frame, action.request)
                     if frame is not None:
                         self._to_server.send(frame, action.request)
                     self._injected(frames, dies=dies)

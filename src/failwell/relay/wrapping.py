@@ -81,6 +81,8 @@ def wrap(wrapping: Wrapping) -> int:
     if by_threads:
         from .threads import Threads
 
+        if injection is not None:
+            say(Note("--inject is for systems that can poll pipes, and makes no fault here", loud=True))
         given = (desk, wrapping.command, wrapping.env, wrapping.cwd)
         relay = Threads(*given, say=say, mark=mark, witness=wrapping.record)
     else:
