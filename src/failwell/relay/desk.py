@@ -189,7 +189,7 @@ class Desk:
 
                 self._traffic.tell(answers.answer(request.id, {}))
                 return
-            known = self.session.welcome if request.method == "initialize" else None
+            known = self.session.welcome if request.method == "initialize" and self.session.suits(request) else None
             frame = self.listing.answer(request) if known is None else with_id(known, None, request.id)
             if frame is not None:
                 self._traffic.tell(frame)

@@ -162,6 +162,16 @@ def no_key(tool: str) -> ToolError:
     )
 
 
+def no_place_for_keys(tool: str) -> ToolError:
+    return ToolError(
+        "The idempotency key of this call cannot be kept at present.",
+        code="UNAVAILABLE",
+        tool=tool,
+        retry_after=5,
+        **NEVER_SENT,
+    )
+
+
 def key_reused(tool: str) -> ToolError:
     return ToolError(
         "The idempotency key was used for another call: another tool, or other arguments.",

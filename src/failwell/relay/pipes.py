@@ -31,6 +31,8 @@ _READABLE: Final = select.POLLIN | select.POLLHUP | select.POLLERR
 _STUBBORN: Final = 2.0
 _FLUSH: Final = 2.0
 _AT_ONCE: Final = 64
+# More than one large answer.
+_MOST_WAITING: Final = 32_000_000
 _MUTE: Final = "its stdout closed, so the relay ended it"
 
 Witness = Callable[[str, bytes], None]
@@ -45,6 +47,8 @@ class Outlet:
         self._waiting: deque[tuple[bytes, object]] = deque()
         self._begun = 0
         """How many bytes of the first one are written."""
+        self.size = 0
+        """How many bytes wait."""
         self.is_broken = False
 
     @property
@@ -59,6 +63,7 @@ class Outlet:
 
     def send(self, frame: bytes, request: object = None) -> None:
         self._waiting.append((frame, request))
+        self.size += len(frame)
 
     def flush(self) -> None:
         """Write as much as the pipe takes: many frames at once, since each write wakes somebody."""
@@ -83,6 +88,7 @@ class Outlet:
     def _taken(self, count: int) -> None:
         """So many bytes are written."""
         self._begun += count
+        self.size -= count
         while self._waiting and self._begun >= len(self._waiting[0][0]):
             self._begun -= len(self._waiting.popleft()[0])
 
@@ -117,7 +123,7 @@ class Pipes:
         self._code: int | None = None
         self._ends_at: float | None = None
         self._ends_for = self._ended_for = ""
-        self._is_ending = False
+        self._is_ending = self._is_held = False
         self._masks: dict[int, int] = {}
 
     def run(self) -> int:
@@ -161,6 +167,7 @@ class Pipes:
                 self._watch(child.stdin, select.POLLOUT)
             else:
                 self._unwatch(child.stdin)
+        self._hold_back(child)
         for pipe, event in self._poll.poll(self._patience()):
             if child is not None and child is self._child and pipe == child.stdout:
                 self._read_server(child)
@@ -182,6 +189,16 @@ class Pipes:
         self._flush()
         if self._ends_at is not None or self._is_ending:
             self._look_at_ends()
+
+    def _hold_back(self, child: Child | None) -> None:
+        """Who sends more than the other side reads has to wait, as it would without us."""
+        is_full = self._to_client.size > _MOST_WAITING
+        if child is not None and is_full is not self._is_held:
+            self._is_held = is_full
+            if is_full:
+                self._unwatch(child.stdout)
+            else:
+                self._watch(child.stdout, select.POLLIN)
 
     def _flush(self) -> None:
         self._to_server.flush()
@@ -299,7 +316,7 @@ class Pipes:
         if child is None or child.code is None:
             return
         # What it said before its end is still to be read.
-        while child.stdout in self._masks and self._read_server(child):
+        while (child.stdout in self._masks or self._is_held) and self._read_server(child):
             if self._child is not child:
                 return
         if self._child is not child:
@@ -363,6 +380,7 @@ class Pipes:
         self._child = child
         self._to_server = Outlet(child.stdin)
         self._from_server = Lines(self._desk.options.longest)
+        self._is_held = False
         self._watch(child.stdout, select.POLLIN)
         self._watch(child.stderr, select.POLLIN)
         self._do(self._desk.started())

@@ -65,7 +65,7 @@ def wrap(wrapping: Wrapping) -> int:
     if options.lazy:
         from .memory import keep, place_of, recall
 
-        memory = place_of(wrapping.command, wrapping.cwd, os.environ)
+        memory = place_of(wrapping.command, wrapping.cwd, os.environ, wrapping.env)
         recall(memory, desk.session, desk.listing)
 
     def say(note: Note) -> None:
@@ -105,6 +105,8 @@ def wrap(wrapping: Wrapping) -> int:
     finally:
         if wrapping.record is not None:
             wrapping.record.close()
+        if options.keys is not None:
+            options.keys.close()
         if memory is not None:
             keep(memory, desk.session, desk.listing)
 
