@@ -5,7 +5,13 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from pydantic import BaseModel
+
 FRAMEWORK = sys.argv[1] if len(sys.argv) > 1 else ""
+
+
+class Name(BaseModel):
+    name: str
 
 
 def mcpserver() -> None:
@@ -38,8 +44,13 @@ def _tools(server: Any, context: Any) -> None:
         await ctx.report_progress(1, 2, "half")
         return "done"
 
-    slow.__annotations__["ctx"] = context
-    server.tool()(slow)
+    async def ask_user(ctx: Any) -> str:
+        answer = await ctx.elicit("Which name?", Name)
+        return f"{answer.action}: {answer.data.name}"
+
+    for tool in (slow, ask_user):
+        tool.__annotations__["ctx"] = context
+        server.tool()(tool)
 
     @server.resource("data://thing")
     def thing() -> str:

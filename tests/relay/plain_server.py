@@ -61,6 +61,19 @@ def say(given: dict[str, Any]) -> str:
             [sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=given["child"]
         )
         return str(child.pid)
+    if "hidden" in given:
+        # A daemon: neither in our group nor in our session, without our environment, and nobody's child.
+        reading, writing = os.pipe()
+        if os.fork() == 0:
+            os.setsid()
+            if (pid := os.fork()) == 0:
+                for pipe in (0, 1, 2, reading, writing):
+                    os.close(pipe)
+                os.execve(sys.executable, [sys.executable, "-S", "-c", "import time; time.sleep(600)"], {})
+            os.write(writing, str(pid).encode())
+            os._exit(0)
+        os.wait()
+        return os.read(reading, 20).decode()
     if "noise" in given:
         print("listening on stdio", flush=True)
     if "flood" in given:

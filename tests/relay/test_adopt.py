@@ -95,15 +95,47 @@ def test_undo_gives_the_old_file_back_byte_for_byte_with_its_mode(tmp_path: Path
     assert [each.name for each in tmp_path.iterdir()] == ["mcp.json"]
 
 
+def test_undo_takes_the_list_of_arguments_along_that_came_with_the_wrapping(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text(CLAUDE, "utf-8")
+    adoption.write(file, RELAY)
+    file.write_text(file.read_text("utf-8").replace('"other": 1', '"other": 2'), "utf-8")
+    adoption.undo(file, RELAY)
+    assert file.read_text("utf-8") == CLAUDE.replace('"other": 1', '"other": 2')
+
+
+def test_what_has_the_name_of_the_backup_is_not_touched(tmp_path: Path) -> None:
+    file, own = tmp_path / "mcp.json", tmp_path / "mcp.json.before-failwell"
+    file.write_text(CLAUDE, "utf-8")
+    own.write_text("mine", "utf-8")
+    with pytest.raises(config.NoServer, match="is there already"):
+        adoption.write(file, RELAY)
+    assert adoption.undo(file, RELAY).changed == ()
+    assert (file.read_text("utf-8"), own.read_text("utf-8")) == (CLAUDE, "mine")
+
+
+@pytest.mark.parametrize(
+    ("server", "why"),
+    [
+        ({"command": "x", "args": "y z"}, "its args are no list of texts"),
+        ({"command": "uvx", "args": ["failwell", "wrap", "--", "x"]}, "it is wrapped already"),
+        ({"command": "uvx", "args": ["failwell@0.1.0", "wrap", "--", "x"]}, "it is wrapped already"),
+        ({"command": "python", "args": ["-m", "failwell", "wrap", "--", "x"]}, "it is wrapped already"),
+    ],
+)
+def test_what_cannot_or_need_not_be_wrapped_stays(server: dict[str, object], why: str) -> None:
+    text = json.dumps({"mcpServers": {"a": server}})
+    made = adoption.adopted(text, RELAY)
+    assert (made.text, made.left) == (text, (("a", why),))
+
+
 def test_undo_of_a_file_that_was_edited_takes_off_only_the_wrapping(tmp_path: Path) -> None:
     file = tmp_path / "mcp.json"
     file.write_text(CLAUDE, "utf-8")
     adoption.write(file, RELAY)
     file.write_text(file.read_text("utf-8").replace('"/data"', '"/data", "/more"'), "utf-8")
     adoption.undo(file, RELAY)
-    assert file.read_text("utf-8") == CLAUDE.replace('"/data"', '"/data", "/more"').replace(
-        '"command": "uvx"', '"command": "uvx", "args": []'
-    )
+    assert file.read_text("utf-8") == CLAUDE.replace('"/data"', '"/data", "/more"')
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from wrapped import Wrapped
 from failwell.cli import main
 from failwell.formats import META_KEY
 from failwell.observe import CallEvent
-from failwell.relay import record, watching
+from failwell.relay import injection, record, watching
 from failwell.relay.tool_schemas import is_sound, listed
 
 
@@ -85,6 +85,32 @@ def test_faults_on_purpose_are_met_as_real_ones_are(tmp_path: Path) -> None:
         assert server.call(3, "say")["id"] == 3
         assert server.call(4, "say")["id"] == 4
         assert server.done() == ["x"]
+
+
+def test_a_late_answer_comes_late_and_a_late_call_is_made_late() -> None:
+    now = 0.0
+    kept = injection.Injection(
+        [injection.Injected("pay", {"fault": "late", "seconds": 2, "at": when}) for when in ("after", "before")],
+        lambda: now,
+    )
+    call = frame({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "pay"}})
+    answer = frame(result(1, "paid"))
+    assert kept.to_server(call) == (call, [], False)
+    assert kept.from_server(answer) == ([], False)
+    assert kept.to_server(call, "it") == (None, [], False)
+    assert (kept.due(), kept.wakes_at) == ([], 2.0)
+    now = 2.0
+    assert kept.due() == [injection.Late(answer, None, is_answer=True), injection.Late(call, "it", is_answer=False)]
+    assert (kept.due(), kept.wakes_at) == ([], None)
+    assert main(["wrap", "--inject", "pay=late:soon", "--", "true"]) == 2
+
+
+def test_a_late_answer_over_a_real_wire(tmp_path: Path) -> None:
+    with Wrapped(tmp_path / "ledger", "--inject", "say=late:0.2", "--inject", "pay_invoice=late:30") as server:
+        say, other = ({"jsonrpc": "2.0", "id": id, "method": method} for id, method in ((1, "tools/call"), (2, "ping")))
+        server.send({**say, "params": {"name": "say", "arguments": {}}})
+        server.send(other)
+        assert [server.read()["id"], server.read()["id"]] == [2, 1]
 
 
 def test_a_fault_that_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:

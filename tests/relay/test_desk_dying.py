@@ -159,9 +159,11 @@ def test_a_stream_of_subscriptions_is_asked_for_again() -> None:
     listen = table.request("s", "subscriptions/listen", {"notifications": {"toolsListChanged": True}})
     table.client(listen)
     table.heard()
-    table.died()
-    table.passes(0)
-    assert listen in table.heard()
+    for _ in range(3):
+        table.died()
+        table.passes(10)
+        assert listen in table.heard()
+    assert table.told() == []
 
 
 def test_other_tools_of_a_new_server_are_announced() -> None:
@@ -325,6 +327,21 @@ def test_what_a_dead_server_asked_is_taken_back_and_never_reaches_the_next_one()
     assert table.heard() == []
     table.client({"jsonrpc": "2.0", "id": renamed["id"], "result": "of the new one"})
     assert table.heard() == [{"jsonrpc": "2.0", "id": 1, "result": "of the new one"}]
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "told"),
+    [
+        (-9, "INFO Processing request", "signal SIGKILL;"),
+        (-6, "FATAL ERROR: heap out of memory", "signal SIGABRT: FATAL ERROR: heap out of memory;"),
+        (1, "bye", "exit code 1: bye;"),
+    ],
+)
+def test_what_a_server_said_last_is_told_where_it_says_why(code: int, line: str, told: str) -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.died(code, f"{line}\n")
+    assert f"(the server stopped with {told} what it had open" in table.frames[0].decode()
 
 
 def test_secrets_on_stderr_stay_there() -> None:

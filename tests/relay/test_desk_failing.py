@@ -554,13 +554,13 @@ def test_a_server_that_is_frozen_is_started_anew_and_one_that_is_busy_is_not() -
 
 def test_a_write_of_a_tool_that_is_left_alone_is_not_to_be_made_again_later() -> None:
     table = Table()
-    for id in range(6):
-        table.call(id, "pay", {"invoice_id": f"inv_{id % 5}"})
+    for id in range(11):
+        table.call(id, "pay", {"invoice_id": f"inv_{id % 10}"})
         for message in table.heard():
             table.server(result(message["id"], "503 Service Unavailable", is_error=True))
     *_, last = table.told()
     assert last["result"]["content"][0]["text"] == (
-        "pay failed part-way (503 Service Unavailable; pay failed 5 times in a row, and was not called this time), so it "
+        "pay failed part-way (503 Service Unavailable; pay failed 10 times in a row, and was not called this time), so it "
         'may have been done already. Next: call get_invoice with {"invoice_id":"inv_0"} to see whether it was.'
     )
     error = last["result"]["_meta"][META_KEY]
@@ -569,13 +569,13 @@ def test_a_write_of_a_tool_that_is_left_alone_is_not_to_be_made_again_later() ->
 
 def test_a_tool_that_fails_again_and_again_is_left_alone_until_its_server_is_another_one() -> None:
     table = Table()
-    for id in range(6):
+    for id in range(11):
         table.call(id, "pay", {"invoice_id": f"i{id}"})
         for message in table.heard():
             table.server(result(message["id"], "Error: 503 Service Unavailable", is_error=True))
-    assert table.told()[-1]["result"]["content"][0]["text"].startswith("Not called: pay failed 5 times in a row.")
+    assert table.told()[-1]["result"]["content"][0]["text"].startswith("Not called: pay failed 10 times in a row.")
     table.died()
     table.passes(0)
     table.revive()
-    table.call(7, "pay", {"invoice_id": "i7"})
+    table.call(17, "pay", {"invoice_id": "i17"})
     assert [each["method"] for each in table.heard()] == ["tools/call"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from desk_table import TOOLS, Table, frame, result
 
 from failwell.cli import main
 from failwell.formats import META_KEY, keys
-from failwell.relay import RelayOptions, rules, state
+from failwell.relay import Desk, RelayOptions, memory, rules, state
 
 KEY = {keys.IDEMPOTENCY_KEY: "k1"}
 
@@ -75,6 +76,8 @@ def test_a_tool_may_have_a_time_of_its_own(tmp_path: Path) -> None:
         ("[[rules]]\ntool = 'x'", "rule 1 of {file} says nothing: it needs set or timeout"),
         ("[[rules]]\nset = { effect = 'maybe' }", "effect is one of none, unknown, partial, done, not 'maybe'"),
         ("[[rules]]\ntext = '('\nset = { code = 'X' }", "text is no pattern"),
+        ("[[rules]]\nset = { retry_after = -5 }", "retry_after is a number of seconds above zero, not -5"),
+        ("[[rules]]\nset = { code = 5 }", "code is a text, not 5"),
         ("[[rules]]\ntimeout = 'soon'", "'soon' is no time; it looks like 90, 90s or 5m"),
     ],
 )
@@ -232,6 +235,15 @@ def test_what_is_no_key_is_refused_and_nothing_is_done(key: Any) -> None:
     assert (error["code"], error["effect"], table.heard()) == ("INVALID_PARAMS", "none", [])
 
 
+def test_a_batch_is_no_way_around_the_keys() -> None:
+    table = Table(keys=state.AnswersInMemory())
+    call = table.request(1, "tools/call", {"name": "pay", "arguments": {"invoice_id": "i"}, "_meta": KEY})
+    table.client([call, {**call, "id": 2}, table.request(3, "ping")])
+    assert [each["id"] for each in table.heard()] == [1, 3]
+    table.server(result(1, "paid"))
+    assert table.told() == [result(1, "paid"), result(2, "paid")]
+
+
 def test_a_read_has_no_use_for_a_key() -> None:
     table = Table(keys=state.AnswersInMemory())
     for id, tool in ((1, "get_invoice"), (2, "get_invoice"), (3, "pay")):
@@ -283,6 +295,42 @@ def test_a_state_file_of_another_kind_is_refused_in_one_line(
         assert words in said
 
 
+def test_a_state_file_that_is_held_by_somebody_is_told_and_a_call_is_not_made_without_its_key(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state, "_PATIENCE", 0.01)
+    file = tmp_path / "keys.db"
+    store = state.KeysInFile(str(file))
+    (tmp_path / "keys.db-running-dead").touch()
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        table = Table(keys=store)
+        table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+        error = table.told()[0]["result"]["_meta"][META_KEY]
+        assert (error["effect"], error["retry_after"], table.heard()) == ("none", 5, [])
+        assert main(["wrap", "--state", str(file), "--", "true"]) == 2
+        assert "cannot be used (database is locked); end what holds it" in capsys.readouterr().err
+        other.execute("COMMIT")
+    store.close()
+    state.KeysInFile(str(file)).close()
+    assert [each.name for each in tmp_path.glob("*-running-*")] == []
+
+
+def test_a_state_file_of_another_user_is_refused_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "keys.db"
+    state.KeysInFile(str(file)).close()
+    if os.getuid() == 0:
+        os.chown(file, 12345, -1)
+    else:
+        monkeypatch.setattr(os, "getuid", lambda: 12345)
+    assert main(["wrap", "--state", str(file), "--", "true"]) == 2
+    assert capsys.readouterr().err == (
+        f"failwell: {file} belongs to another user; name a file of your own with --state\n"
+    )
+
+
 # When the server runs
 
 
@@ -309,19 +357,35 @@ def test_an_idle_server_is_stopped_and_its_tools_stay_listed() -> None:
     assert [each["id"] for each in table.heard() if each["method"] == "tools/call"] == [2]
 
 
-def test_a_lazy_server_is_started_by_the_first_call(tmp_path: Path) -> None:
-    from failwell.relay import Desk
-    from failwell.relay.memory import keep, place_of, recall
-
-    place = place_of(["server"], None, {"XDG_CACHE_HOME": str(tmp_path)})
+def lazy(tmp_path: Path) -> Table:
+    """A desk that knows its server from an earlier run."""
+    place = memory.place_of(["server"], None, {"XDG_CACHE_HOME": str(tmp_path)})
     before = Table()
-    keep(place, before.desk.session, before.desk.listing)
+    memory.keep(place, before.desk.session, before.desk.listing)
     assert oct(place.stat().st_mode & 0o777) == "0o600"
     table = Table(connected=False)
     table.desk = Desk(RelayOptions(lazy=True), table.clock, lambda: 0.5)
-    assert recall(place, table.desk.session, table.desk.listing)
+    assert memory.recall(place, table.desk.session, table.desk.listing)
     table.starts = 0
     table.do(table.desk.begin())
+    return table
+
+
+def test_what_is_remembered_is_neither_another_version_nor_another_environment(tmp_path: Path) -> None:
+    table = lazy(tmp_path)
+    table.client(table.request(0, "initialize", {"protocolVersion": "2024-11-05"}))
+    assert (table.told(), table.starts) == ([], 1)
+    assert table.heard()[0]["params"] == {"protocolVersion": "2024-11-05"}
+    other = lazy(tmp_path)
+    other.call(1, "pay2", {"invoice": "i"})
+    assert (other.told(), other.starts) == ([], 1)
+    here = {"XDG_CACHE_HOME": str(tmp_path)}
+    places = [memory.place_of(["x"], None, here, env) for env in ({"DB": "1"}, {"DB": "2"}, {"DB": "1", "PWD": "/"})]
+    assert (places[0] == places[1], places[0] == places[2]) == (False, True)
+
+
+def test_a_lazy_server_is_started_by_the_first_call(tmp_path: Path) -> None:
+    table = lazy(tmp_path)
     table.client(table.request(0, "initialize", {"protocolVersion": "2025-11-25"}))
     table.client({"jsonrpc": "2.0", "method": "notifications/initialized"})
     table.client(table.request(1, "tools/list"))

@@ -30,7 +30,10 @@ LEGACY: list[tuple[str, Any]] = [
     ("vendor/thing", {"x": [1, None, 1.50]}),
     ("tools/call", {"arguments": {}}),
     ("logging/setLevel", {"level": "debug"}),
+    # The server asks back before it answers.
+    ("tools/call", {"name": "ask_user", "arguments": {}}),
 ]
+CALLS = [number for number, (method, asked) in enumerate(LEGACY, 1) if method == "tools/call" and "name" in asked]
 LANES = [("mcpserver", False), ("fastmcp", False), ("lowlevel", False), ("mcpserver", True)]
 
 
@@ -54,14 +57,23 @@ def conversation(process: subprocess.Popen[bytes], modern: bool) -> list[bytes]:
                 rest += os.read(process.stdout.fileno(), 1 << 16)
             line, _, rest = rest.partition(b"\n")
             heard.append(line)
-            if json.loads(line).get("id") == id:
+            told = json.loads(line)
+            if told.get("id") == id and "method" not in told:
                 return
+            if "id" in told and "method" in told:
+                said = {"action": "accept", "content": {"name": "Ann — «she»"}}
+                reply = {"jsonrpc": "2.0", "id": told["id"], "result": said}
+                process.stdin.write(json.dumps(reply).encode() + b"\n")
 
     if modern:
         ask(0, "server/discover", None)
     else:
         info = {"name": "fidelity", "version": "1"}
-        ask(0, "initialize", {"protocolVersion": "2025-11-25", "capabilities": {"roots": {}}, "clientInfo": info})
+        ask(
+            0,
+            "initialize",
+            {"protocolVersion": "2025-11-25", "capabilities": {"roots": {}, "elicitation": {}}, "clientInfo": info},
+        )
         assert process.stdin is not None
         process.stdin.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
     for number, (method, params) in enumerate(LEGACY, 1):
@@ -93,7 +105,7 @@ def test_the_same_bytes_come_with_the_relay_and_without(
     assert len(direct) == len(wrapped)
     for number, (one, other) in enumerate(zip(direct, wrapped, strict=True)):
         message = json.loads(one)
-        is_call = message.get("id") in (2, 3, 4)
+        is_call = message.get("id") in CALLS
         if number in failed or (is_call and "error" in message):
             # A failed call is what the relay is for.
             assert json.loads(other)["result"]["isError"] is True

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import pty
+import select
 import signal
 import subprocess
 import sys
@@ -24,12 +27,17 @@ def server(tmp_path: Path) -> Iterator[Wrapped]:
 
 
 def gone(*pids: int) -> bool:
-    """Whether they end, sooner or later."""
-    for _ in range(600):
-        if not any(map(lives, pids)):
-            return True
-        subprocess.run(["sleep", "0.05"], check=True)
-    return False
+    """Whether they end, sooner or later: the system says when."""
+    for pid in pids:
+        try:
+            process = os.pidfd_open(pid)
+        except ProcessLookupError:
+            continue
+        ended, _, _ = select.select([process], [], [], 60)
+        os.close(process)
+        if not ended:
+            return False
+    return True
 
 
 def test_a_server_that_dies_is_told_truthfully_and_comes_back(server: Wrapped) -> None:
@@ -82,6 +90,45 @@ def test_a_client_that_goes_away_leaves_no_process(server: Wrapped) -> None:
     assert gone(*pids)
 
 
+def test_what_a_server_hid_from_us_is_found_all_the_same(server: Wrapped) -> None:
+    pid = int(server.text(1, "say", hidden=True))
+    assert lives(pid)
+    server.process.stdin.close()  # type: ignore[union-attr]
+    server.process.stdin = None
+    assert server.close()[0] == 0
+    assert gone(pid)
+
+
+def test_a_table_lives_on_the_terminal(tmp_path: Path) -> None:
+    terminal, theirs = pty.openpty()
+    lines = [
+        {
+            "jsonrpc": "2.0",
+            "id": id,
+            "method": "tools/call",
+            "params": {"name": "pay_invoice", "arguments": {"id": what}},
+        }
+        for id, what in enumerate(("a", "refuse_b"))
+    ]
+    (tmp_path / "ledger").touch()
+    with os.fdopen(terminal, "rb", buffering=0) as screen:
+        done = subprocess.run(
+            [*WRAP, "--watch", "--", *SERVER],
+            input="".join(json.dumps(line) + "\n" for line in lines).encode(),
+            stdout=subprocess.PIPE, stderr=theirs, timeout=60, env={**os.environ, "LEDGER": str(tmp_path / "ledger")}, check=True,
+        )  # fmt: skip
+        os.close(theirs)
+        shown = b""
+        while select.select([screen], [], [], 0)[0]:
+            try:
+                shown += screen.read(65536) or b""
+            except OSError:
+                break
+    assert len(done.stdout.splitlines()) == 2
+    *_, last = (line.split() for line in shown.decode().splitlines() if "pay_invoice" in line)
+    assert last[:5] == ["\x1b[2Kpay_invoice", "2", "1", "0", "1"]
+
+
 def test_a_relay_that_is_killed_leaves_no_process(server: Wrapped) -> None:
     pids = [int(server.text(1, "say")), int(server.text(2, "say", child=False)), int(server.text(3, "say", child=True))]
     server.process.kill()
@@ -89,13 +136,14 @@ def test_a_relay_that_is_killed_leaves_no_process(server: Wrapped) -> None:
     assert gone(*pids)
 
 
-def test_sigterm_lets_what_is_under_way_come_to_its_end(server: Wrapped) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_lets_what_is_under_way_come_to_its_end(server: Wrapped, number: int) -> None:
     pid = int(server.text(0, "say"))
     server.send(
-        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "say", "arguments": {"sleep": 1}}}
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "say", "arguments": {"sleep": 0.5}}}
     )
     server.send({"jsonrpc": "2.0", "id": 2, "method": "vendor/a"})
-    server.process.send_signal(signal.SIGTERM)
+    server.process.send_signal(number)
     assert {server.read()["id"], server.read()["id"]} == {1, 2}
     assert server.read() is None
     assert server.close()[0] == 0

@@ -24,7 +24,7 @@ def read_fault(text: str) -> Injected:
     if found is None or found["kind"] not in KINDS:
         raise Stop(f"{text!r} is no fault; it looks like pay=crash@after; there are: {', '.join(KINDS)}")
     kind, words, at = found["kind"], found["text"] or "", found["at"]
-    when: Any = at or ("after" if kind in ("twice", "noise") else "before")
+    when: Any = at or ("after" if kind in ("twice", "noise", "late") else "before")
     answer: dict[str, Any] | None = None
     if kind == "text":
         fault = Fault.text(words or "Error: it failed on purpose", when)
@@ -41,6 +41,11 @@ def read_fault(text: str) -> Injected:
         answer = dict(fault.options["frame"])
     elif kind == "garbage":
         fault = Fault.garbage(words or "<html>Bad Gateway</html>", when)
+    elif kind == "late":
+        try:
+            fault = Fault.late(float(words or 2), when)
+        except ValueError:
+            raise Stop(f"{text!r}: a late answer says by how many seconds, as in pay=late:3") from None
     elif kind == "noise":
         fault = Fault.noise(words or "Connecting to the bank ...")
     else:

@@ -177,12 +177,17 @@ def _explain(file: str, given: Any, tool: str | None) -> int:
     from failwell.readers import read, text_of
     from failwell.relay import Rules
 
+    found = False
     for number, line in enumerate(read_source(file).splitlines(), 1):
         try:
             message = json.loads(line)
         except ValueError:
             continue
-        message = message.get("frame", message) if isinstance(message, dict) else message
+        if isinstance(message, dict) and "side" in message:
+            # What the relay made of it, and what was asked, is not what the server answered.
+            if message["side"] != "server":
+                continue
+            message = message.get("frame")
         error = read(message, observe=True) if isinstance(message, dict) else None
         if not isinstance(error, ToolError):
             continue
@@ -190,4 +195,7 @@ def _explain(file: str, given: Any, tool: str | None) -> int:
         ruled, rule = (given or Rules()).applied(tool or error.tool or "", error, text)
         print(f"line {number}: {rule or 'no rule'}")
         print(f"  {in_line(render(ruled, 'text'))}")
+        found = True
+    if not found:
+        raise Stop(f"there is no failed answer in {file}", 1)
     return 0

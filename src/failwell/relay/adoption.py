@@ -41,8 +41,11 @@ def relay_command() -> list[str]:
 
 def _start(command: Sequence[str]) -> int | None:
     """Where in a command the wrapped one begins; None if it is not wrapped."""
-    is_ours = Path(command[0]).stem == "failwell" or list(command[1:3]) == ["-m", "failwell"]
-    if not is_ours or _WRAP not in command or "--" not in command:
+    if _WRAP not in command or "--" not in command:
+        return None
+    # However it is started: by its path, by python -m, by uvx or npx.
+    before = list(command)[: list(command).index(_WRAP)]
+    if not before or Path(before[-1]).stem.partition("==")[0].partition("@")[0] != "failwell":
         return None
     place = list(command).index("--") + 1
     return place if place < len(command) else None
@@ -63,10 +66,16 @@ def adopted(text: str, relay: Sequence[str]) -> Adoption:
             left.append((entry.name, "it is no server on stdio"))
         elif _start(entry.command) is not None:
             left.append((entry.name, "it is wrapped already"))
+        elif not _is_list(entry.node.get("args")):
+            left.append((entry.name, "its args are no list of texts"))
         else:
             changes += _wrapping(text, entry, relay)
             changed.append(entry.name)
     return Adoption(_replaced(text, changes), tuple(changed), tuple(left))
+
+
+def _is_list(node: Node | None) -> bool:
+    return node is None or (isinstance(node.value, list) and all(isinstance(each, str) for each in node.value))
 
 
 def _wrapping(text: str, entry: Entry, relay: Sequence[str]) -> list[tuple[int, int, str]]:
@@ -75,7 +84,7 @@ def _wrapping(text: str, entry: Entry, relay: Sequence[str]) -> list[tuple[int, 
     first = ", ".join([*map(json.dumps, front), text[command.start : command.end]])
     mine = (command.start, command.end, json.dumps(relay[0]))
     arguments = entry.node.get("args")
-    if arguments is None or not isinstance(arguments.value, list):
+    if arguments is None:
         lead = _indent(text, command)
         return [(mine[0], mine[1], f'{mine[2]},{lead}"args": [{first}]')]
     if not arguments.items:
@@ -96,8 +105,9 @@ def _indent(text: str, node: Node) -> str:
     return ("\r\n" if "\r\n" in text else "\n") + blank
 
 
-def returned(text: str) -> Adoption:
-    """The text with the wrapping taken off; all else stays."""
+def returned(text: str, old: str | None = None) -> Adoption:
+    """The text with the wrapping taken off; all else stays. `old` is the text before it was wrapped, if it is known."""
+    bare = {entry.name for entry in entries(read(old)) if entry.node.get("args") is None} if old is not None else set()
     changes: list[tuple[int, int, str]] = []
     changed: list[str] = []
     for entry in entries(read(text)):
@@ -107,6 +117,12 @@ def returned(text: str) -> Adoption:
         command, items = entry.node["command"], entry.node["args"].items
         # The command itself is no argument.
         inner = items[start - 1]
+        is_added = entry.name in bare and start == len(items) and 0 <= text.find('"args"', command.end) < items[0].start
+        if is_added:
+            # The list came with the wrapping, right after the command.
+            changes.append((command.start, entry.node["args"].end, text[inner.start : inner.end]))
+            changed.append(entry.name)
+            continue
         changes.append((command.start, command.end, text[inner.start : inner.end]))
         after = items[start].start if start < len(items) else entry.node["args"].end - 1
         changes.append((items[0].start, after, ""))
@@ -138,6 +154,8 @@ def write(path: Path, relay: Sequence[str]) -> Adoption:
     backup = _backup(path)
     if adoption.changed:
         is_first = returned(text).changed == ()
+        if is_first and backup.exists():
+            raise NoServer(f"{backup.name} is there already, beside {path.name}: move it away first")
         if is_first:
             _put(backup, text, path)
         _put(path, adoption.text, path)
@@ -148,16 +166,26 @@ def undo(path: Path, relay: Sequence[str]) -> Adoption:
     """Take the wrapping off: byte for byte the old file if nobody changed it since."""
     path = path.resolve()
     text, _ = parsed(path)
-    back = returned(text)
     backup = _backup(path)
-    if backup.is_file():
-        old = backup.read_bytes().decode("utf-8")
-        if _is_wrapped_from(text, old, relay):
-            back = Adoption(old, back.changed, ())
+    old = _old(backup)
+    back = returned(text, old)
+    if old is not None and _is_wrapped_from(text, old, relay):
+        back = Adoption(old, back.changed, ())
     if back.text != text:
         _put(path, back.text, path)
-    backup.unlink(missing_ok=True)
+        # What else has that name is somebody's own.
+        if old is not None:
+            backup.unlink(missing_ok=True)
     return back
+
+
+def _old(backup: Path) -> str | None:
+    """The text before it was wrapped, if that is what the backup holds."""
+    try:
+        text, _ = parsed(backup)
+    except NoServer:
+        return None
+    return text
 
 
 def _is_wrapped_from(text: str, old: str, relay: Sequence[str]) -> bool:

@@ -39,8 +39,9 @@ _LOOK_AGAIN: Final = 0.25
 _LARGE: Final = 100_000
 _LONGEST_KEY: Final = 255
 # A client gives up on a call after a minute, as a rule: what takes longer is for the model to decide. What the user has
-# done meanwhile a relay does not see, so that only calls in quick succession are stopped, and only for a moment.
-_PATIENT: Final = Policy(deadline=45.0, max_delay=20.0, loop_after=3, loop_window=10.0)
+# done meanwhile a relay does not see, so that only calls in quick succession are stopped, and only for a moment; and
+# what a tool fails of may be what it is asked for, such as five addresses that do not answer.
+_PATIENT: Final = Policy(deadline=45.0, max_delay=20.0, loop_after=3, loop_window=10.0, break_after=10, break_for=10.0)
 
 
 class Calls:
@@ -113,7 +114,13 @@ class Calls:
             return True
         claim = state.named(key, self._traffic.session.client_of(request), self._traffic.options.command)
         call = state.call_of(request.tool, request.arguments)
-        kept = kept_keys.begin(claim, call)
+        try:
+            kept = kept_keys.begin(claim, call)
+        except state.BadState as problem:
+            # Without its key the call might be made twice.
+            self._traffic.once("state", str(problem), loud=True)
+            self._refuse(request, failures.no_place_for_keys(request.tool))
+            return True
         if kept is None:
             request.claim = claim
             return False
@@ -147,13 +154,16 @@ class Calls:
         message = read_frame(frame) or {}
         waiting = self._joined.pop(claim, [])
         result = message.get("result")
-        if is_undone:
-            kept_keys.forget(claim)
-        elif result is None:
-            kept_keys.lose(claim)
-        else:
-            answer = compact(result).encode()
-            kept_keys.finish(claim, answer if len(answer) <= state.LARGEST else None)
+        try:
+            if is_undone:
+                kept_keys.forget(claim)
+            elif result is None:
+                kept_keys.lose(claim)
+            else:
+                answer = compact(result).encode()
+                kept_keys.finish(claim, answer if len(answer) <= state.LARGEST else None)
+        except state.BadState as problem:
+            self._traffic.once("state", str(problem), loud=True)
         for each in waiting:
             if not each.cancelled:
                 self._admit_joined(each, frame)

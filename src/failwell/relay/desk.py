@@ -127,8 +127,12 @@ class Desk:
 
     def _batch_from_client(self, frame: bytes, message: Any) -> list[Action]:
         """What is no single message goes on as it is; requests in a batch are known, so that they can be answered."""
+        members = message if isinstance(message, list) else []
+        if any(isinstance(each, dict) and each.get("method") == "tools/call" for each in members):
+            # Calls are looked at one by one, and answered one by one: a batch must not be a way around that.
+            return [action for each in members for action in self.client(written(each))]
         if frame.strip():
-            for each in message if isinstance(message, list) else ():
+            for each in members:
                 if isinstance(each, dict) and "id" in each and "method" in each:
                     request = RelayedRequest.of(written(each), each)
                     self._traffic.pending[request.key] = request
@@ -185,7 +189,7 @@ class Desk:
 
                 self._traffic.tell(answers.answer(request.id, {}))
                 return
-            known = self.session.welcome if request.method == "initialize" else None
+            known = self.session.welcome if request.method == "initialize" and self.session.suits(request) else None
             frame = self.listing.answer(request) if known is None else with_id(known, None, request.id)
             if frame is not None:
                 self._traffic.tell(frame)

@@ -39,16 +39,17 @@ def how(death: Death) -> str:
     return f"exit code {death.code}"
 
 
-def last_words(errors: str) -> str:
+def last_words(errors: str, *, any_line: bool = True) -> str:
     """The line of a server's stderr that is likeliest to say why, as it may leave."""
     lines = [line.strip() for line in errors.splitlines() if line.strip() and not _PLACES.match(line)][-_LAST:]
     telling = [line for line in lines if _TELLING.search(line)]
-    words = without_paths((telling or lines or [""])[-1], {})
+    words = without_paths((telling or (lines if any_line else []) or [""])[-1], {})
     return shorten(DEFAULT.text(words), _LONGEST_WORDS) if words else ""
 
 
 def reason(death: Death) -> str:
-    words = last_words(death.errors)
+    # Who was killed had no time to say why: its last line is about something else.
+    words = last_words(death.errors, any_line=death.code is None or death.code >= 0)
     return f"{how(death)}: {words}" if words else how(death)
 
 
@@ -157,6 +158,16 @@ def no_key(tool: str) -> ToolError:
         code="INVALID_PARAMS",
         tool=tool,
         suggestion="Give this call a key such as a UUID, or none. It was not made.",
+        **NEVER_SENT,
+    )
+
+
+def no_place_for_keys(tool: str) -> ToolError:
+    return ToolError(
+        "The idempotency key of this call cannot be kept at present.",
+        code="UNAVAILABLE",
+        tool=tool,
+        retry_after=5,
         **NEVER_SENT,
     )
 

@@ -6,14 +6,15 @@ It stands between the desk and the server, so that the desk meets what it would 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from .messages import key_of, params_of, read_frame, written
 
-KINDS: Final = ("text", "protocol", "raw", "error", "garbage", "crash", "hang", "twice", "noise", "cut")
+KINDS: Final = ("text", "protocol", "raw", "error", "garbage", "crash", "hang", "twice", "noise", "cut", "late")
 """The kinds of fault that can be made here."""
 
 
@@ -29,14 +30,43 @@ class Injected:
     """How often; None for always."""
 
 
+class Late(NamedTuple):
+    """A frame that was held up."""
+
+    frame: bytes
+    request: object
+    is_answer: bool
+
+
 class Injection:
     """What becomes of frames on their way."""
 
-    def __init__(self, faults: Sequence[Injected]) -> None:
+    def __init__(self, faults: Sequence[Injected], clock: Callable[[], float] = time.monotonic) -> None:
         self._left = [[fault, fault.times] for fault in faults]
         self._waiting: dict[bytes, Injected] = {}
+        self._clock = clock
+        self._late: list[tuple[float, Late]] = []
 
-    def to_server(self, frame: bytes) -> tuple[bytes | None, list[bytes], bool]:
+    @property
+    def wakes_at(self) -> float | None:
+        """When something that comes late is due."""
+        return min((when for when, _ in self._late), default=None)
+
+    def due(self) -> list[Late]:
+        """What comes late, and comes now."""
+        now = self._clock()
+        found = [late for when, late in self._late if when <= now]
+        self._late = [each for each in self._late if each[0] > now]
+        return found
+
+    def lost(self) -> None:
+        """The server is gone, and with it what was on the way."""
+        self._late, self._waiting = [], {}
+
+    def _delay(self, chosen: Injected, late: Late) -> None:
+        self._late.append((self._clock() + float(chosen.fault["seconds"]), late))
+
+    def to_server(self, frame: bytes, request: object = None) -> tuple[bytes | None, list[bytes], bool]:
         """The frame that goes on, what comes back at once, and whether the server dies."""
         if b"tools/call" not in frame:
             return frame, [], False
@@ -45,6 +75,9 @@ class Injection:
         chosen = self._chosen(tool) if isinstance(tool, str) else None
         if chosen is None:
             return frame, [], False
+        if chosen.fault["fault"] == "late" and chosen.fault.get("at") == "before":
+            self._delay(chosen, Late(frame, request, is_answer=False))
+            return None, [], False
         if chosen.fault.get("at", "before") == "before":
             back, dies = self._made(chosen, message["id"], b"")
             return None, back, dies
@@ -57,6 +90,9 @@ class Injection:
             return [frame], False
         message = read_frame(frame)
         chosen = self._waiting.pop(key_of(message.get("id")), None) if isinstance(message, dict) else None
+        if chosen is not None and chosen.fault["fault"] == "late":
+            self._delay(chosen, Late(frame, None, is_answer=True))
+            return [], False
         return ([frame], False) if chosen is None else self._made(chosen, message["id"], frame)
 
     def _chosen(self, tool: str) -> Injected | None:

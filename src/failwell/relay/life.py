@@ -16,6 +16,8 @@ from .traffic import Traffic
 if TYPE_CHECKING:
     from .calls import Calls
 
+# It has no answer while it works, so that no server dies of it.
+_LISTEN: Final = "subscriptions/listen"
 # What changes nothing by the protocol's own word: it is asked again of a new server.
 _READS: Final = LISTS | {
     "resources/read",
@@ -26,7 +28,7 @@ _READS: Final = LISTS | {
     "logging/setLevel",
     "resources/subscribe",
     "resources/unsubscribe",
-    "subscriptions/listen",
+    _LISTEN,
 }
 _GREETING_TIMEOUT: Final = 60.0
 # The first start may be the one that downloads the server.
@@ -193,13 +195,12 @@ class Life:
         from . import answers, failures
 
         if request.cancelled:
-            if request.claim and self._traffic.options.keys is not None:
-                self._traffic.options.keys.lose(request.claim)
+            self._calls().keep_answer(request, b"", is_undone=False)
             return
         if request.run is not None:
             is_written = not any(request is each for each in death.unwritten)
             self._calls().settle(request, failures.stopped(death, request.tool, written=is_written), None)
-        elif request.method in _READS and not request.losses:
+        elif request.method in _READS and request.losses < (_MOST_FALLS if request.method == _LISTEN else 1):
             # It may be what the server dies of, so that is tried once.
             request.losses += 1
             self._traffic.held.append(request)

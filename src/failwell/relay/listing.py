@@ -33,6 +33,8 @@ class RememberedTools:
         """Whether all tools are known, as far as the server told."""
         self.is_hopeless = False
         """Whether it does not tell."""
+        self.is_recalled = False
+        """Whether it is known from an earlier run only, and may be another one by now."""
         self.pages: dict[str, bytes] = {}
         """What the server answered, by what it was asked."""
         self._found: dict[str, Any] = {}
@@ -62,6 +64,12 @@ class RememberedTools:
 
     def page(self, cursor: object, result: Mapping[str, Any]) -> str | None:
         """Take one page of the tools in; the cursor of the next one."""
+        following = self._add(cursor, result)
+        if following is None:
+            self.is_recalled = False
+        return self._take(following)
+
+    def _add(self, cursor: object, result: Mapping[str, Any]) -> str | None:
         if cursor is None:
             self._found = {}
         listed = result.get("tools")
@@ -69,19 +77,21 @@ class RememberedTools:
             if isinstance(tool, dict) and isinstance(tool.get("name"), str) and len(self._found) < _MOST_TOOLS:
                 self._found[tool["name"]] = tool
         following = result.get("nextCursor")
-        if isinstance(following, str) and following:
-            return following
-        self.known, self._tools, self.is_fresh, self.is_hopeless = self._found, None, True, False
-        return None
+        return following if isinstance(following, str) and following else None
+
+    def _take(self, following: str | None) -> str | None:
+        if following is None:
+            self.known, self._tools, self.is_fresh, self.is_hopeless = self._found, None, True, False
+        return following
 
     def recall(self, pages: Mapping[str, bytes]) -> None:
         """Take in what was kept from an earlier run."""
-        self.pages = dict(pages)
+        self.pages, self.is_recalled = dict(pages), True
         for page, frame in self.pages.items():
             method, _, asked = page.partition(" ")
             message = read_frame(frame)
             if method == "tools/list" and isinstance(message, dict) and isinstance(message.get("result"), Mapping):
-                self.page((read_frame(asked.encode()) or {}).get("cursor"), message["result"])
+                self._take(self._add((read_frame(asked.encode()) or {}).get("cursor"), message["result"]))
 
     def changed(self) -> None:
         """The server says that its tools are others by now. What is known of them is better than nothing."""

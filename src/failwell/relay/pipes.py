@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 from .actions import Action, Death, Note, Prepare, Quit, Start, StopServer, ToClient, ToServer
 from .desk import Desk
 from .frames import Lines
-from .processes import CannotStart, Child, Warden, sweep
+from .processes import CannotStart, Child, Warden, bury, end_orphans, sweep
 
 if TYPE_CHECKING:
     from .injection import Injection
@@ -31,6 +31,8 @@ _READABLE: Final = select.POLLIN | select.POLLHUP | select.POLLERR
 _STUBBORN: Final = 2.0
 _FLUSH: Final = 2.0
 _AT_ONCE: Final = 64
+# More than one large answer.
+_MOST_WAITING: Final = 32_000_000
 _MUTE: Final = "its stdout closed, so the relay ended it"
 
 Witness = Callable[[str, bytes], None]
@@ -45,6 +47,8 @@ class Outlet:
         self._waiting: deque[tuple[bytes, object]] = deque()
         self._begun = 0
         """How many bytes of the first one are written."""
+        self.size = 0
+        """How many bytes wait."""
         self.is_broken = False
 
     @property
@@ -59,6 +63,7 @@ class Outlet:
 
     def send(self, frame: bytes, request: object = None) -> None:
         self._waiting.append((frame, request))
+        self.size += len(frame)
 
     def flush(self) -> None:
         """Write as much as the pipe takes: many frames at once, since each write wakes somebody."""
@@ -83,6 +88,7 @@ class Outlet:
     def _taken(self, count: int) -> None:
         """So many bytes are written."""
         self._begun += count
+        self.size -= count
         while self._waiting and self._begun >= len(self._waiting[0][0]):
             self._begun -= len(self._waiting.popleft()[0])
 
@@ -117,7 +123,7 @@ class Pipes:
         self._code: int | None = None
         self._ends_at: float | None = None
         self._ends_for = self._ended_for = ""
-        self._is_ending = False
+        self._is_ending = self._is_held = False
         self._masks: dict[int, int] = {}
 
     def run(self) -> int:
@@ -161,6 +167,7 @@ class Pipes:
                 self._watch(child.stdin, select.POLLOUT)
             else:
                 self._unwatch(child.stdin)
+        self._hold_back(child)
         for pipe, event in self._poll.poll(self._patience()):
             if child is not None and child is self._child and pipe == child.stdout:
                 self._read_server(child)
@@ -177,9 +184,21 @@ class Pipes:
         due = self._desk.wakes_at
         if due is not None and due <= time.monotonic():
             self._do(self._desk.tick())
+        if self._injection is not None:
+            self._do_late(self._injection)
         self._flush()
         if self._ends_at is not None or self._is_ending:
             self._look_at_ends()
+
+    def _hold_back(self, child: Child | None) -> None:
+        """Who sends more than the other side reads has to wait, as it would without us."""
+        is_full = self._to_client.size > _MOST_WAITING
+        if child is not None and is_full is not self._is_held:
+            self._is_held = is_full
+            if is_full:
+                self._unwatch(child.stdout)
+            else:
+                self._watch(child.stdout, select.POLLIN)
 
     def _flush(self) -> None:
         self._to_server.flush()
@@ -189,10 +208,11 @@ class Pipes:
 
     def _patience(self) -> float | None:
         """For how many milliseconds there is nothing to do but wait."""
+        late = self._injection.wakes_at if self._injection is not None else None
         due, end = self._desk.wakes_at, self._ends_at
-        if due is None and end is None:
+        if due is None and end is None and late is None:
             return None
-        first = min(each for each in (due, end) if each is not None)
+        first = min(each for each in (due, end, late) if each is not None)
         return max(0.0, first - time.monotonic()) * 1000 + 0.5
 
     def _look_at_ends(self) -> None:
@@ -248,6 +268,13 @@ class Pipes:
                 self._do(self._desk.server(frame))
         return True
 
+    def _do_late(self, injection: Injection) -> None:
+        for late in injection.due():
+            if late.is_answer:
+                self._do(self._desk.server(late.frame))
+            else:
+                self._to_server.send(late.frame, late.request)
+
     def _injected(self, frames: list[bytes], *, dies: bool) -> None:
         for frame in frames:
             self._do(self._desk.server(frame))
@@ -271,6 +298,7 @@ class Pipes:
         for number in self._wake.recv(4096):
             if number == signal.SIGCHLD:
                 self._ended_perhaps()
+                bury(self._known)
             else:
                 self._end()
 
@@ -278,12 +306,17 @@ class Pipes:
         self._is_ending = True
         self._do(self._desk.drain())
 
+    @property
+    def _known(self) -> tuple[int, ...]:
+        """The processes that are ours: all others were left to us."""
+        return tuple(each.pid for each in (self._child, self._first, self._warden) if each is not None)
+
     def _ended_perhaps(self) -> None:
         child = self._child
         if child is None or child.code is None:
             return
         # What it said before its end is still to be read.
-        while child.stdout in self._masks and self._read_server(child):
+        while (child.stdout in self._masks or self._is_held) and self._read_server(child):
             if self._child is not child:
                 return
         if self._child is not child:
@@ -294,6 +327,8 @@ class Pipes:
         for pipe in (child.stdin, child.stdout, child.stderr):
             self._unwatch(pipe)
         code, unwritten = child.code, self._to_server.unwritten
+        if self._injection is not None:
+            self._injection.lost()
         child.end(politely=False)
         self._from_server.rest()
         self._do(self._desk.died(Death(code, child.errors, unwritten, ended_for=why)))
@@ -312,7 +347,7 @@ class Pipes:
                 if self._injection is None:
                     self._to_server.send(action.frame, action.request)
                 else:
-                    frame, frames, dies = self._injection.to_server(action.frame)
+                    frame, frames, dies = self._injection.to_server(action.frame, action.request)
                     if frame is not None:
                         self._to_server.send(frame, action.request)
                     self._injected(frames, dies=dies)
@@ -345,6 +380,7 @@ class Pipes:
         self._child = child
         self._to_server = Outlet(child.stdin)
         self._from_server = Lines(self._desk.options.longest)
+        self._is_held = False
         self._watch(child.stdout, select.POLLIN)
         self._watch(child.stderr, select.POLLIN)
         self._do(self._desk.started())
@@ -364,6 +400,7 @@ class Pipes:
         if child is not None:
             child.end(politely=self._code == 0)
         sweep(self._mark)
+        end_orphans(self._known)
         if self._warden is not None:
             self._warden.dismiss()
         until = time.monotonic() + _FLUSH

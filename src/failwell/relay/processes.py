@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -20,6 +20,7 @@ MARK: Final = "FAILWELL_WRAP"
 _TAIL: Final = 8_192
 _POLITE: Final = 2.0
 _FIRM: Final = 1.0
+_MOST_GENERATIONS: Final = 50
 
 
 class CannotStart(Exception):
@@ -99,6 +100,46 @@ class Child:
         self.close()
 
 
+_SET_CHILD_SUBREAPER: Final = 36
+
+
+def take_in_orphans() -> None:
+    """Become the parent of what a server leaves behind, where the system has that: so that it can be found."""
+    if sys.platform != "linux":
+        return
+    with suppress(ImportError, OSError, AttributeError):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _orphans(known: Collection[int]) -> list[int]:
+    try:
+        mine = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text("ascii")
+    except OSError:
+        return []
+    return [pid for pid in map(int, mine.split()) if pid not in known]
+
+
+def bury(known: Collection[int]) -> None:
+    """Take note of orphans that have ended."""
+    for pid in _orphans(known):
+        with suppress(OSError):
+            os.waitpid(pid, os.WNOHANG)
+
+
+def end_orphans(known: Collection[int]) -> None:
+    """End what was left to us, and what that leaves to us in turn."""
+    for _ in range(_MOST_GENERATIONS):
+        left = _orphans(known)
+        for pid in left:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+        if not left:
+            return
+
+
 def sweep(mark: str) -> None:
     """End what a wrapped server left behind outside of its group, where the system tells who that is."""
     proc = Path("/proc")
@@ -118,8 +159,8 @@ class Warden:
 
     def __init__(self, mark: str) -> None:
         reading, self._writing = os.pipe()
-        self._pid = os.fork()
-        if self._pid == 0:
+        self.pid = os.fork()
+        if self.pid == 0:
             os.close(self._writing)
             _watch(reading, mark)
         os.close(reading)
@@ -134,7 +175,7 @@ class Warden:
         with suppress(OSError):
             os.write(self._writing, b"0\n")
             os.close(self._writing)
-            os.waitpid(self._pid, 0)
+            os.waitpid(self.pid, 0)
 
 
 def _watch(reading: int, mark: str) -> None:

@@ -108,6 +108,12 @@ def _rule(number: int, row: Mapping[str, Any], path: str) -> FailureRule:
     for name, allowed in (("kind", Kind), ("effect", Effect)):
         if name in sets and sets[name] not in list(allowed):
             raise BadRules(f"{where}: {name} is one of {', '.join(allowed)}, not {sets[name]!r}")
+    for name in ("code", "message", "suggestion"):
+        if not isinstance(sets.get(name, ""), str):
+            raise BadRules(f"{where}: {name} is a text, not {sets[name]!r}")
+    wait = sets.get("retry_after", 1)
+    if isinstance(wait, bool) or not isinstance(wait, (int, float)) or wait <= 0:
+        raise BadRules(f"{where}: retry_after is a number of seconds above zero, not {wait!r}")
     if not sets and "timeout" not in row:
         raise BadRules(f"{where} says nothing: it needs set or timeout")
     try:

@@ -58,6 +58,10 @@ class Session:
             version = result.get("protocolVersion")
             self.era = version if isinstance(version, str) else None
 
+    def suits(self, request: RelayedRequest) -> bool:
+        """Whether the answer that is remembered is one to this greeting: it was given to one of the same version."""
+        return self.welcome is not None and request.params.get("protocolVersion") == self.era
+
     def era_of(self, request: RelayedRequest) -> str:
         named = request.meta.get(ERA_KEY)
         return named if isinstance(named, str) else self.era or _LEGACY

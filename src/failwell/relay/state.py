@@ -15,18 +15,23 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, TypeVar
 
 if TYPE_CHECKING:
     import sqlite3
 
+Given = ParamSpec("Given")
+T = TypeVar("T")
 DAY: Final = 86_400.0
 _MOST: Final = 10_000
 _MOST_BYTES: Final = 32_000_000
 LARGEST: Final = 1_000_000
 """How many bytes of an answer are kept; of a larger one only that it was given."""
 _VERSION: Final = 1
+# All other calls wait meanwhile.
+_PATIENCE: Final = 2.0
 _MARK: Final = 0x6661696C  # "fail", as SQLite keeps whose file it is
 
 
@@ -61,6 +66,9 @@ class Keys(Protocol):
 
     def forget(self, key: str) -> None:
         """The call did nothing: the next one is the first."""
+
+    def close(self) -> None:
+        """There will be no more calls."""
 
 
 def named(key: str, caller: str | None, server: str) -> str:
@@ -102,6 +110,9 @@ class AnswersInMemory:
     def forget(self, key: str) -> None:
         self._drop(key)
 
+    def close(self) -> None:
+        """It is gone with the relay."""
+
     def _put(self, key: str, kept: KeptAnswer) -> None:
         self._drop(key)
         self._kept[key] = self._clock() + DAY, kept
@@ -118,6 +129,21 @@ class AnswersInMemory:
         self._bytes -= len(kept.answer or b"") if kept is not None else 0
 
 
+def _told(method: Callable[Given, T]) -> Callable[Given, T]:
+    """The method, with what SQLite raises told as what it is: a place for keys that cannot be used."""
+
+    @wraps(method)
+    def asked(*given: Given.args, **named: Given.kwargs) -> T:
+        import sqlite3
+
+        try:
+            return method(*given, **named)
+        except sqlite3.Error as problem:
+            raise BadState(f"the file of keys cannot be used: {problem}") from None
+
+    return asked
+
+
 class KeysInFile:
     """In a SQLite file of one's own, which outlives the relay and may be shared by several."""
 
@@ -126,9 +152,13 @@ class KeysInFile:
         self._owner = os.urandom(8).hex()
         self._path = Path(path)
         self._db = _opened(self._path)
+        for left in self._path.parent.glob(f"{self._path.name}-running-*"):
+            # Of a relay that was killed.
+            self._lives(left.name.rpartition("-")[2])
         # Whose calls are still running is told by a lock that the system takes away with the process.
         self._lock = _lock(self._file_of(self._owner))
 
+    @_told
     def begin(self, key: str, call: str) -> KeptAnswer | None:
         now = self._clock()
         with self._db:
@@ -146,6 +176,7 @@ class KeysInFile:
                 state = "lost"
             return KeptAnswer(known, state, answer)
 
+    @_told
     def finish(self, key: str, answer: bytes | None) -> None:
         with self._db:
             self._db.execute(
@@ -153,11 +184,13 @@ class KeysInFile:
                 (answer, self._clock() + DAY, key),
             )
 
+    @_told
     def lose(self, key: str) -> None:
         with self._db:
             changes = (self._clock() + DAY, key)
             self._db.execute("UPDATE calls SET state = 'lost', expires = ? WHERE key = ?", changes)
 
+    @_told
     def forget(self, key: str) -> None:
         with self._db:
             self._db.execute("DELETE FROM calls WHERE key = ?", (key,))
@@ -205,7 +238,7 @@ def _opened(path: Path) -> sqlite3.Connection:
                 raise BadState(f"{path} is no file; name one with --state")
     except OSError as problem:
         raise BadState(f"cannot open {path}: {problem.strerror or problem}; name another file with --state") from None
-    db = sqlite3.connect(path, timeout=30.0, isolation_level=None)
+    db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
     try:
         (mark,), (version,) = (db.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version"))
         is_new = (mark, version) == (0, 0) and not db.execute("SELECT 1 FROM sqlite_master").fetchone()
@@ -222,6 +255,9 @@ def _opened(path: Path) -> sqlite3.Connection:
         )
         db.execute(f"PRAGMA application_id = {_MARK}")
         db.execute(f"PRAGMA user_version = {_VERSION}")
+    except sqlite3.OperationalError as problem:
+        db.close()
+        raise BadState(f"{path} cannot be used ({problem}); end what holds it, or name another file") from None
     except sqlite3.DatabaseError as problem:
         db.close()
         raise BadState(f"{path} is no file of failwell's keys ({problem}); name another one with --state") from None

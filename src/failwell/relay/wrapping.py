@@ -54,6 +54,10 @@ def wrap(wrapping: Wrapping) -> int:
     import random
 
     from .clock import SystemClock
+    from .processes import take_in_orphans
+
+    if not by_threads:
+        take_in_orphans()
     from .desk import Desk
 
     desk = Desk(options, SystemClock(), random.random)
@@ -61,7 +65,7 @@ def wrap(wrapping: Wrapping) -> int:
     if options.lazy:
         from .memory import keep, place_of, recall
 
-        memory = place_of(wrapping.command, wrapping.cwd, os.environ)
+        memory = place_of(wrapping.command, wrapping.cwd, os.environ, wrapping.env)
         recall(memory, desk.session, desk.listing)
 
     def say(note: Note) -> None:
@@ -77,6 +81,8 @@ def wrap(wrapping: Wrapping) -> int:
     if by_threads:
         from .threads import Threads
 
+        if injection is not None:
+            say(Note("--inject is for systems that can poll pipes, and makes no fault here", loud=True))
         given = (desk, wrapping.command, wrapping.env, wrapping.cwd)
         relay = Threads(*given, say=say, mark=mark, witness=wrapping.record)
     else:
@@ -99,6 +105,8 @@ def wrap(wrapping: Wrapping) -> int:
     finally:
         if wrapping.record is not None:
             wrapping.record.close()
+        if options.keys is not None:
+            options.keys.close()
         if memory is not None:
             keep(memory, desk.session, desk.listing)
 
