@@ -7,7 +7,8 @@ from typing import Final
 from failwell.check import words
 from failwell.check.observation import Observation
 from failwell.check.probes import WRONG_ARGUMENTS
-from failwell.model import Kind
+from failwell.check.upstream import WAIT
+from failwell.model import IN_DOUBT, Kind, pattern
 
 from .rule import CheckRule, Judged
 
@@ -94,6 +95,33 @@ def passing_told(seen: Observation) -> Judged:
     return f"The failure passes, and does not say that the call may be made again, nor when: {seen.text[:100]!r}"
 
 
+def retry_after(seen: Observation) -> Judged:
+    if seen.fault is None or not seen.fault.retry_after or not seen.failed:
+        return None
+    meaning = seen.meaning
+    if meaning is not None and meaning.effect in IN_DOUBT:
+        # Nobody should wait and call again.
+        return None
+    if (meaning is not None and meaning.retry_after) or _SECONDS.search(seen.whole):
+        return True
+    return f"The service said Retry-After: {WAIT}, and the failure does not say how long to wait: {seen.text[:100]!r}"
+
+
+_SECONDS: Final = pattern(rf"(?i)\b{WAIT}(?:\.0)?\s?(?:s\b|sec)|\b{WAIT}_?000\b|retry.after\W{{1,5}}{WAIT}\b")
+
+
+def effect_told(seen: Observation) -> Judged:
+    """A write whose upstream broke off says what may have been done."""
+    if seen.fault is None or seen.tool is None or not seen.tool.writes or not seen.failed:
+        return None
+    if seen.fault.name not in ("500", "503", "cut", "slow", "garbage"):
+        return None
+    meaning = seen.meaning
+    if (meaning is not None and meaning.given("effect")) or words.tells_effect(seen.text):
+        return True
+    return f"It is not said whether the call took effect, and it may have: {seen.text[:100]!r}"
+
+
 def declared(seen: Observation) -> Judged:
     codes = seen.facts.get("declared")
     if not codes or not seen.is_tool_failure or seen.meaning is None or seen.meaning.code is None:
@@ -178,6 +206,28 @@ RULES: Final = (
         _INSTALL + '; your own: raise failwell.Transient("…", retry_after=30)',
         'Say when to call again: "Wait 30 seconds, then call again."',
         passing_told,
+    ),
+    CheckRule(
+        "recovery.retry-after",
+        "medium",
+        4,
+        "Retry-After is passed on",
+        "With --faults: answers of 429 and 503 with Retry-After.",
+        "Without the seconds an agent calls again too soon, and is refused again, or not at all.",
+        _INSTALL + " reads Retry-After from the exceptions of HTTP clients",
+        'Read the header, and say it: "Wait 7 seconds, then call again."',
+        retry_after,
+    ),
+    CheckRule(
+        "recovery.effect",
+        "high",
+        5,
+        "A write that broke off says whether it took effect",
+        "With --faults and --allow-writes: tools that may write, whose upstream broke off or answered 500.",
+        "An agent that reads of a passing failure pays twice.",
+        _INSTALL + "; with failwell.effects(): around what has the effect",
+        'Say it: "It may have been done already. Call get_payment to see whether it was."',
+        effect_told,
     ),
     CheckRule(
         "recovery.declared-codes",
