@@ -273,6 +273,9 @@ class _Examination:
         name = probe.tool or SERVER_PROBE
         self._found.probes[name] = self._found.probes.get(name, 0) + 1
         died = reply.state == "ended" or (reply.state == "silent" and not talk.is_alive())
+        if reply.state == "silent" and probe.raw is None and not died:
+            # What came while it was asked whether it lives came late, and not never.
+            reply = self._transport.late(request["id"]) or reply
         seen = Observation(probe, reply, talk.era, tool, frame, base, died, {"known": self._known, **(facts or {})})
         if probe.kind != "fault" or seen.facts["met"]():
             self._judge(seen)

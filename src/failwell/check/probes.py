@@ -192,7 +192,7 @@ def _strings(tool: CheckedSurface, base: Mapping[str, Any]) -> Iterator[Probe]:
             ("injection", INJECTED),
         ):
             # What the schema forbids is sent, too, where it is the value that may come back.
-            if kind == "injection" or schema.fits({**base, name: value}):
+            if kind in ("injection", "huge") or schema.fits({**base, name: value}):
                 yield _call(kind, tool, {**base, name: value}, argument=name)
 
 

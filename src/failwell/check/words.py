@@ -201,12 +201,19 @@ _EFFECT: Final = _any(
     r"\b(?:was|were|has been) (?:already )?(?:done|changed|charged|sent|saved|written|applied|created)\b",
     flags="(?i)",
 )
+_INVITES: Final = pattern(
+    r"(?i)\b(?:try|call|make|send|repeat|run)\b[^.!?;]{0,60}\bagain\b|\bretry\b|\brepeat (?:it|the)\b"
+)
+_NEGATED: Final = pattern(r"(?i)\b(?:not|never|don't|without|before|instead of|once you|to see whether|whether)\b")
+RETRYABLE: Final = pattern(r'(?i)\\?"(?:retryable|is_?retryable|can_?retry|should_?retry)\\?"\s*:\s*true')
+"""A flag that says that the same call may be made again."""
 _AGAIN: Final = _any(
     r"\b(?:try|retry|repeat)(?: (?:it|(?:the|this) (?:same )?(?:call|request)))? (?:again )?(?:later|shortly|soon)",
     r"\b(?:try|retry)(?: again)? in (?:a|\d)",
     r"temporar(?:y|ily)",
     r"\bwait (?:a |some |and |\d)",
     r"\bcome back later\b",
+    r"\bagain in (?:a|\d)",
     flags="(?i)",
 )
 
@@ -283,6 +290,15 @@ def says_not_there(text: str) -> bool:
 def tells_effect(text: str) -> bool:
     """Whether a text says what the failed call changed, or that it is not known."""
     return _EFFECT.search(text) is not None
+
+
+def invites_again(text: str) -> bool:
+    """Whether a sentence of a text says to make the same call again.
+
+    >>> invites_again("Make the same call again."), invites_again("Do not make the call again.")
+    (True, False)
+    """
+    return any(_INVITES.search(part) and not _NEGATED.search(part) for part in re.split(r"(?<=[.!?;])\s", text[:4_000]))
 
 
 def blames_server(text: str) -> bool:

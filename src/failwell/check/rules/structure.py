@@ -42,7 +42,7 @@ _FAULTS: Final = {
 
 
 def legacy_envelope(seen: Observation) -> Judged:
-    if seen.result is None or seen.probe.method != "tools/call" or seen.asks:
+    if seen.result is None or seen.asks or (seen.tool is None and seen.kind not in UNKNOWN_TOOLS):
         return None
     if not isinstance(seen.result.get("content"), list):
         return "The result has no list `content`, so clients of today see nothing in it."
@@ -111,11 +111,10 @@ def right_kind(seen: Observation) -> Judged:
         wanted = set(seen.fault.kinds)
     else:
         return None
-    # Words that say nothing of a kind are no wrong kind.
-    evident = (
-        not seen.meaning.legacy or kind is not Kind.INTERNAL or seen.code == -32603 or words.blames_server(seen.text)
-    )
-    if kind in wanted or not evident or not (seen.meaning.code or evident):
+    # What was only guessed from words proves no wrong kind, unless they blame the server for a mistake of the caller.
+    blamed = kind is Kind.INTERNAL and (seen.code == -32603 or words.blames_server(seen.text))
+    evident = not seen.meaning.legacy or (seen.fault is None and blamed)
+    if kind in wanted or not evident:
         return True
     if seen.fault is not None:
         return f"A service that answered {seen.fault.name} is told as a failure of the kind {kind}: {_short(seen.text)}"
