@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,10 @@ from mkdocs.structure.pages import Page
 import failwell as fw
 from failwell.model.catalogs import CATALOGS
 from failwell.model.codes import Code
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from docs_rules import rule_pages
 
 _SHOWN = ("text", "typed", "v1", "xml", "envelope", "jsonrpc", "canonical")
 _LANGUAGE = {"xml": "xml", "text": "text"}
@@ -27,7 +32,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 def pages() -> dict[str, str]:
     """The generated pages by their path."""
-    made = {"codes/index.md": _index(), "changelog.md": _changelog()}
+    made = {"codes/index.md": _index(), "changelog.md": _changelog(), **rule_pages()}
     for catalog in CATALOGS.values():
         for code in catalog:
             made[f"codes/{catalog.catalog}/{code.name}.md"] = _page(code)

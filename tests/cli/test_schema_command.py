@@ -21,7 +21,7 @@ def test_without_a_name_it_lists_the_schemas() -> None:
     done = run()
     rows = [line.split("\t") for line in done.stdout.decode().splitlines()]
     assert (done.returncode, done.stderr) == (0, b"")
-    assert [row[0] for row in rows] == [*SCHEMAS, "manifest"]
+    assert [row[0] for row in rows] == [*SCHEMAS, "manifest", "check"]
     assert rows[0] == ["typed", "JSON Schema", "000, six error types"]
     assert rows[2] == ["xml", "RELAX NG", "002, self-healing XML"]
 
@@ -43,7 +43,7 @@ def test_an_unknown_name_is_bad_usage_in_one_line(name: str) -> None:
     done = run(name)
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.decode().splitlines() == [
-        f"failwell: there is no schema {name!r}; use one of: {', '.join((*SCHEMAS, 'manifest'))}"
+        f"failwell: there is no schema {name!r}; use one of: {', '.join((*SCHEMAS, 'manifest', 'check'))}"
     ]
 
 

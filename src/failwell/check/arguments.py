@@ -118,7 +118,7 @@ class ToolSchema:
         """Arguments that fit, and name something that cannot be there; None where no argument names anything."""
         changed: dict[str, Any] = {}
         for name, node in self.properties.items():
-            if name not in base and name not in self.required and not (changed == {} and _is_reference(name)):
+            if name not in base and name not in self.required and not (changed == {} and is_reference(name)):
                 continue
             value = self._other(name, node, base)
             if value is not UNSET:
@@ -162,7 +162,8 @@ _SAID: Final = {
 }
 
 
-def _is_reference(name: str) -> bool:
+def is_reference(name: str) -> bool:
+    """Whether an argument's name says that it names one thing."""
     return (
         name.lower().rstrip("s").endswith(("id", "name", "path", "key", "ref", "slug", "url", "uri", "file", "number"))
     )

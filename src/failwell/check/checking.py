@@ -12,9 +12,10 @@ from typing import Any, Final
 from failwell.relay import processes
 
 from .conversation import ERAS, Conversation, DoesNotStart, Waits
-from .examination import CheckOptions, Progress, examine, nobody
+from .examination import CheckOptions, Examined, Progress, examine, examine_faults, nobody
 from .report import CheckReport
-from .target import CheckTarget
+from .target import CheckTarget, absolute
+from .upstream import upstream
 
 _LONGEST: Final = 1_500
 
@@ -34,8 +35,20 @@ def check(
             return f"failwell check {again}"
         return f"failwell check --era {era} --send {shlex.quote(frame)} {again}"
 
+    known = " ".join([*absolute(target.command), *target.env.values(), target.cwd or ""])
     with _warden(guarded and target.url is None) as warden, target.transport(warden) as transport:
-        return CheckReport(target.name, examine(transport, options, reproduce, progress))
+        found = examine(transport, options, reproduce, progress, known)
+    if options.faults and found.reason is None:
+        _with_faults(target, options, found, progress, known)
+    return CheckReport(target.name, found)
+
+
+def _with_faults(target: CheckTarget, options: CheckOptions, found: Examined, progress: Progress, known: str) -> None:
+    if target.url is not None:
+        found.notes.append("Faults need a server that is started here: a command after --.")
+        return
+    with upstream() as failing, target.transport(more=failing.environment(options.base_urls)) as transport:
+        examine_faults(transport, failing, options, found, progress, known)
 
 
 @contextmanager

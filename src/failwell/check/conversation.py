@@ -15,6 +15,8 @@ ERAS: Final = (LEGACY, MODERN)
 CLIENT: Final = {"name": "failwell-check", "version": "1"}
 SILENCE: Final = 3.0
 """So long is waited for an answer that may not come."""
+ALIVE: Final = 10.0
+"""So long is waited for a sign of life: a busy machine is not a dead server."""
 _MOST_PAGES: Final = 200
 _MOST_STARTS: Final = 12
 
@@ -114,7 +116,7 @@ class Conversation:
 
     def is_alive(self) -> bool:
         """Whether it answers at all."""
-        return self.ask(*self._sign_of_life, patience=SILENCE).state in ("answered", "refused")
+        return self.ask(*self._sign_of_life, patience=ALIVE).state in ("answered", "refused")
 
     def listed(self, method: str, key: str, note: Callable[[Reply], None]) -> list[dict[str, Any]]:
         """Everything of a list, page by page."""

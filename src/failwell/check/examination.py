@@ -16,9 +16,11 @@ from .findings import CheckFinding, Judgements
 from .observation import Observation
 from .probes import CheckedSurface, Probe, frame_probes, server_probes, surface, tool_probes
 from .rules import RULES
+from .upstream import FAULTS, Upstream
 from .wire import Reply, Transport, encoded
 
 _MOST_SILENT: Final = 2
+_MOST_SLOW: Final = 2
 _MOST_DEATHS_BY_FRAMES: Final = 3
 _ECHOED: Final = 3
 """Of so many tools it is looked whether they fail the same in the newer era."""
@@ -81,27 +83,50 @@ def nobody(what: str, done: int, of: int) -> None:
 
 
 def examine(
-    transport: Transport, options: CheckOptions, reproduce: Callable[[str, str], str], progress: Progress = nobody
+    transport: Transport,
+    options: CheckOptions,
+    reproduce: Callable[[str, str], str],
+    progress: Progress = nobody,
+    known: str = "",
 ) -> Examined:
-    """Ask everything, and judge it."""
+    """Ask everything, and judge it. `known` is what whoever runs this named: its paths are no secrets of the server."""
     wanted = [rule for rule in RULES.values() if options.wants(rule.id)]
     found = Examined(Judgements(wanted, reproduce))
     began = time.monotonic()
     try:
-        _Examination(transport, options, found, progress, began).run()
+        _Examination(transport, options, found, progress, began, known).run()
     finally:
         transport.close()
     found.seconds = time.monotonic() - began
     return found
 
 
+def examine_faults(
+    transport: Transport, upstream: Upstream, options: CheckOptions, found: Examined, progress: Progress, known: str
+) -> None:
+    """Ask the tools of a server that was examined once more, while what it asks of others fails."""
+    began = time.monotonic()
+    try:
+        _Examination(transport, options, found, progress, began, known).run_faults(upstream)
+    finally:
+        transport.close()
+    found.seconds += time.monotonic() - began
+
+
 class _Examination:
     def __init__(
-        self, transport: Transport, options: CheckOptions, found: Examined, progress: Progress, began: float
+        self,
+        transport: Transport,
+        options: CheckOptions,
+        found: Examined,
+        progress: Progress,
+        began: float,
+        known: str,
     ) -> None:
         self._transport, self._options, self._found = transport, options, found
         self._progress, self._until = progress, began + options.most_seconds
         self._deaths = 0
+        self._known = known
 
     def run(self) -> None:
         talk = self._opened()
@@ -119,6 +144,42 @@ class _Examination:
             self._newer(talk.began)
         facts = {"noise": list(self._transport.noise), "twice": len(self._transport.twice)}
         self._judge(Observation(Probe("session"), Reply("answered"), talk.era, facts=facts))
+
+    def run_faults(self, upstream: Upstream) -> None:
+        era = self._found.eras[0]
+        talk = Conversation(self._transport, era, self._options.waits)
+        try:
+            talk.open()
+        except DoesNotStart as problem:
+            self._found.notes.append(f"With a failing upstream it does not start: {str(problem)[:200]}")
+            return
+        tools = [tool for tool in self._found.tools if tool.freely]
+        slow = _MOST_SLOW
+        reached: set[str] = set()
+        for number, tool in enumerate(tools):
+            base = tool.schema.base(self._options.examples.get(tool.name))
+            if base is None or time.monotonic() > self._until:
+                continue
+            self._progress(f"{tool.name}, with faults", number, len(tools))
+            for fault in FAULTS.values():
+                if not talk.can_start or (fault.how == "slow" and slow == 0):
+                    break
+                upstream.fault = fault
+                if not self._faulty(talk, tool, base, upstream):
+                    # It asks nobody, or this once not.
+                    break
+                reached.add(tool.name)
+                slow -= fault.how == "slow"
+        told = f"{len(reached)} of {len(tools)} tools that may be called asked an upstream, and met its faults."
+        self._found.notes.append(told if reached else "No tool that may be called asked an upstream through the proxy.")
+
+    def _faulty(self, talk: Conversation, tool: CheckedSurface, base: Mapping[str, Any], upstream: Upstream) -> bool:
+        """Whether a call reached the upstream, which failed; then it is judged."""
+        before = upstream.reached
+        params = {"name": tool.name, "arguments": dict(base)}
+        probe = Probe("fault", params=params, tool=tool.name, note=upstream.fault.name)
+        facts = {"fault": upstream.fault, "met": lambda: upstream.reached > before, "known": self._known}
+        return self._asked(talk, probe, tool, None, facts).facts["met"]() is True
 
     def _opened(self) -> Conversation | None:
         """A conversation in the era that was asked for, or in the first that the server speaks."""
@@ -212,8 +273,12 @@ class _Examination:
         name = probe.tool or SERVER_PROBE
         self._found.probes[name] = self._found.probes.get(name, 0) + 1
         died = reply.state == "ended" or (reply.state == "silent" and not talk.is_alive())
-        seen = Observation(probe, reply, talk.era, tool, frame, base, died, facts or {})
-        self._judge(seen)
+        if reply.state == "silent" and probe.raw is None and not died:
+            # What came while it was asked whether it lives came late, and not never.
+            reply = self._transport.late(request["id"]) or reply
+        seen = Observation(probe, reply, talk.era, tool, frame, base, died, {"known": self._known, **(facts or {})})
+        if probe.kind != "fault" or seen.facts["met"]():
+            self._judge(seen)
         if died:
             self._deaths += 1
             try:

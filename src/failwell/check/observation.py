@@ -9,17 +9,23 @@ from functools import cached_property
 from typing import Any, Final
 
 from failwell.formats import META_KEY, keys
-from failwell.model import NeedsInput, ToolError
+from failwell.model import NeedsInput, ToolError, words_of
 from failwell.readers import is_plain_failure, read
 
+from . import words
+from .arguments import NO_SUCH, is_reference
 from .probes import UNKNOWN_TOOLS, WRONG_ARGUMENTS, CheckedSurface, Probe
+from .upstream import UpstreamFault
 from .wire import Reply
 
 _LONGEST_READ: Final = 100_000
+# The words of tools that look for any number of things, of which none is as good an answer as many.
+_MANY: Final = frozenset("search find list query lookup filter count match browse scan discover suggest all".split())
 CATEGORIES: Final[Mapping[str, str]] = {
     **dict.fromkeys(WRONG_ARGUMENTS, "arguments"),
     **dict.fromkeys(("unknown_argument", "misspelt_argument"), "names"),
     **dict.fromkeys(UNKNOWN_TOOLS, "tools"),
+    "fault": "faults",
 }
 """What a probe is about; all others are about what a tool does. Each counts the same, however many probes it has."""
 
@@ -112,13 +118,32 @@ class Observation:
         except Exception:
             return False
 
+    @property
+    def fault(self) -> UpstreamFault | None:
+        """How the upstream of the tool failed, where it was made to."""
+        found = self.facts.get("fault")
+        return found if isinstance(found, UpstreamFault) else None
+
+    @property
+    def names_nothing(self) -> bool:
+        """Whether the call asks for one thing, and that thing cannot be there. A search may find nothing."""
+        if self.tool is None or self.kind not in ("absent", "base"):
+            return False
+        if self.kind == "base" and NO_SUCH not in self.probe.arguments.values():
+            return False
+        return _MANY.isdisjoint(words_of(self.tool.name)) and any(map(is_reference, self.probe.arguments))
+
     @cached_property
     def is_unmarked_failure(self) -> bool:
         """Whether the call failed, and the answer says by its form that it worked."""
-        if self.is_marked or self.result is None or self.asks or self.meaning is None:
+        if self.is_marked or self.result is None or self.asks:
+            return False
+        if self.names_nothing and words.says_not_there(self.text):
+            return True
+        if self.meaning is None:
             return False
         # Where the call must fail, any words that tell of a failure are one; elsewhere only what leaves no doubt.
-        due = self.kind in WRONG_ARGUMENTS or self.kind in UNKNOWN_TOOLS or self.kind == "unknown_argument"
+        due = self.kind in WRONG_ARGUMENTS or self.kind in UNKNOWN_TOOLS or self.kind in ("unknown_argument", "fault")
         told = self.base is None or self.base.text != self.text
         return is_plain_failure(self.meaning, self.result) or (due and told and (self.meaning.confidence or 1) >= 0.5)
 

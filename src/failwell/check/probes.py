@@ -183,14 +183,16 @@ def _strings(tool: CheckedSurface, base: Mapping[str, Any]) -> Iterator[Probe]:
         changed = next(name for name, value in absent.items() if base.get(name) != value)
         yield _call("absent", tool, absent, argument=changed, expects=(str(absent[changed]),))
     free = [name for name, node in schema.properties.items() if _is_free_text(node)]
-    for name in ([name for name in free if name in base] or free)[:1]:
+    texts = [name for name, node in schema.properties.items() if node.get("type") == "string" and "enum" not in node]
+    for name in (*(name for name in free if name in base), *free, *texts)[:1]:
         for kind, value in (
             ("empty", ""),
             ("huge", "failwell " * (_HUGE // 9)),
             ("unicode", UNICODE),
             ("injection", INJECTED),
         ):
-            if schema.fits({**base, name: value}):
+            # What the schema forbids is sent, too, where it is the value that may come back.
+            if kind in ("injection", "huge") or schema.fits({**base, name: value}):
                 yield _call(kind, tool, {**base, name: value}, argument=name)
 
 

@@ -56,6 +56,9 @@ class HttpTransport:
     def last_words(self) -> str:
         return self._problem
 
+    def late(self, id: Any) -> Reply | None:
+        return None
+
     def tell(self, frame: bytes) -> None:
         self.exchange([frame], None, 3.0)
 
@@ -107,11 +110,12 @@ class HttpTransport:
             message = loads(body)
             if isinstance(message, dict) and "method" not in message:
                 found, many = message, 1
+        strange = found is not None and not _is_for(found, id, loose) and not (loose or "error" in found)
         if many > 1:
             self.twice.append(id)
         seconds = time.monotonic() - started
         if found is not None:
-            return Reply("answered", found, raw, size, seconds, answer.status, headers, many)
+            return Reply("answered", found, raw, size, seconds, answer.status, headers, many, strange)
         state = "silent" if answer.status in (200, 202, 204) and size == 0 else "refused"
         return Reply("refused" if state == "refused" else "silent", None, raw, size, seconds, answer.status, headers)
 

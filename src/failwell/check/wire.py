@@ -44,6 +44,8 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
     many: int = 1
     """How many answers came for it, as far as anybody looked."""
+    strange: bool = False
+    """Whether it came with an id that nobody asked with."""
 
 
 class Transport(Protocol):
@@ -67,6 +69,9 @@ class Transport(Protocol):
 
         Once `end` is answered, which was sent last, no more is expected.
         """
+
+    def late(self, id: Any) -> Reply | None:
+        """The answer to a request that was not waited for long enough, if it has come since."""
 
     def tell(self, frame: bytes) -> None:
         """Send what nobody answers."""
@@ -99,6 +104,8 @@ class StdioTransport:
         self._lines = Lines(LONGEST_FRAME)
         self._waiting: deque[bytes | TooLong] = deque()
         self._answered: deque[str] = deque(maxlen=_MOST_IDS)
+        self._asked: deque[str] = deque(maxlen=_MOST_IDS)
+        self._late: dict[str, Reply] = {}
         self.noise: list[str] = []
         self.twice: list[Any] = []
 
@@ -114,6 +121,8 @@ class StdioTransport:
         self._said_all = False
         self._waiting.clear()
         self._answered.clear()
+        self._asked.clear()
+        self._late.clear()
 
     def close(self) -> None:
         if self._child is not None:
@@ -142,6 +151,7 @@ class StdioTransport:
     ) -> Reply:
         started = time.monotonic()
         until = started + patience
+        self._asked += [json.dumps(each) for each in (id, end) if each is not None]
         if not self._write(b"".join(frame + b"\n" for frame in frames), until):
             return Reply("ended" if self._is_gone() else "silent", seconds=time.monotonic() - started)
         while True:
@@ -181,10 +191,22 @@ class StdioTransport:
             if key in self._answered and each.get("id") is not None:
                 self.twice.append(each.get("id"))
             self._answered.append(key)
-            if each.get("id") == id or (loose and each.get("id") is None):
-                raw = line[:_KEPT].decode("utf-8", "replace").rstrip("\n")
-                return Reply("answered", each, raw, len(line), time.monotonic() - started)
+            raw = line[:_KEPT].decode("utf-8", "replace").rstrip("\n")
+            seconds = time.monotonic() - started
+            is_own = key == json.dumps(id, default=str) or (loose and each.get("id") is None)
+            # Nobody else can be meant by an id that nobody asked with.
+            if is_own or (not loose and key not in self._asked):
+                return Reply("answered", each, raw, len(line), seconds, strange=not is_own)
+            self._late[key] = Reply("answered", each, raw, len(line), seconds)
         return None
+
+    def late(self, id: Any) -> Reply | None:
+        key = json.dumps(id)
+        until = time.monotonic() + _AFTERWARDS
+        while key not in self._late and time.monotonic() < until and self._listen(until - time.monotonic()):
+            while self._waiting:
+                self._taken(self._waiting.popleft(), None, time.monotonic(), True)
+        return self._late.pop(key, None)
 
     def _answer(self, request: Message) -> None:
         """Whoever asks us something is told that we cannot do it, since we said so from the beginning."""

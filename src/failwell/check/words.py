@@ -136,7 +136,12 @@ _INTERNALS: Final = _any(
     r"Caused by \w+\(",
     r"\w+Error\('",
     r"\bKeyError: ",
+    r"\[Errno -?\d+\]",
     r"nil pointer dereference",
+)
+_PATHS: Final = pattern(
+    r"(?<![\w:/.])/(?:home|Users|root|var|opt|srv|etc|usr|app|workspace)/[\w.@+-]{1,60}(?:/[\w.@+-]{1,80}){0,10}"
+    r"|\b[A-Z]:\\[\w.@+ -]{1,60}(?:\\[\w.@+ -]{1,80}){0,10}"
 )
 _HTML: Final = pattern(r"(?i)<!doctype html|<html[\s>]|<body[\s>]|<head[\s>]")
 
@@ -171,12 +176,44 @@ _SHOULD: Final = pattern(r"(?i)\bshould (?:be|have|match|contain)\b|\bis require
 _BLAME: Final = pattern(
     r"(?i)\b(?:internal|unexpected|unhandled|server|fatal|system) (?:server )?(?:error|exception|failure)"
 )
+_NOT_THERE: Final = _any(
+    r"^no (?:such )?[\w ]{1,40} (?:has|have|with|named|called|by|for|exists?|found|matches|at)\b",
+    r"^no such\b",
+    r"^there is no\b",
+    r"\b(?:was|is|were|could|can)(?: not|n't|not) (?:be )?(?:found|exist|located|known)\b",
+    r"\bcould not find\b",
+    r"\bcannot find\b",
+    r"\bnot found\b",
+    r"\bdoes(?: not|n't) exist\b",
+    r"\bno such (?:file|thing|id|key|record|item|entry|resource|user|object)\b",
+    r"^unknown \w+",
+    r"^invalid \w+",
+    flags="(?i)",
+)
+_EFFECT: Final = _any(
+    r"\bmay (?:already )?have (?:been|taken|gone)\b",
+    r"\bmight (?:already )?have\b",
+    r"\bnothing (?:was|has been|is) (?:done|changed|written|sent|saved|created|charged|ordered|booked)\b",
+    r"\bno (?:changes?|effect|charge|order)\b",
+    r"\bnot (?:been )?(?:done|changed|charged|sent|saved|written|applied|created|ordered|booked)\b",
+    r"\b(?:unknown|unclear|not known|not sure) whether\b",
+    r"\bwhether (?:it|the \w+) (?:was|has|took|went)\b",
+    r"\b(?:was|were|has been) (?:already )?(?:done|changed|charged|sent|saved|written|applied|created)\b",
+    flags="(?i)",
+)
+_INVITES: Final = pattern(
+    r"(?i)\b(?:try|call|make|send|repeat|run)\b[^.!?;]{0,60}\bagain\b|\bretry\b|\brepeat (?:it|the)\b"
+)
+_NEGATED: Final = pattern(r"(?i)\b(?:not|never|don't|without|before|instead of|once you|to see whether|whether)\b")
+RETRYABLE: Final = pattern(r'(?i)\\?"(?:retryable|is_?retryable|can_?retry|should_?retry)\\?"\s*:\s*true')
+"""A flag that says that the same call may be made again."""
 _AGAIN: Final = _any(
     r"\b(?:try|retry|repeat)(?: (?:it|(?:the|this) (?:same )?(?:call|request)))? (?:again )?(?:later|shortly|soon)",
     r"\b(?:try|retry)(?: again)? in (?:a|\d)",
     r"temporar(?:y|ily)",
     r"\bwait (?:a |some |and |\d)",
     r"\bcome back later\b",
+    r"\bagain in (?:a|\d)",
     flags="(?i)",
 )
 
@@ -217,6 +254,14 @@ def internals(text: str) -> str | None:
     return None if found is None else found[0]
 
 
+def own_paths(text: str, known: str) -> str | None:
+    """A path of the machine that the server runs on, and that nobody named."""
+    for found in _PATHS.finditer(text):
+        if found[0] not in known and found[0].rsplit("/", 1)[0] not in known:
+            return found[0]
+    return None
+
+
 def is_page(text: str) -> bool:
     return _HTML.search(text) is not None
 
@@ -231,6 +276,29 @@ def names_next_step(text: str) -> bool:
     if _INSTRUCTION.search(bare(said)) or _NEXT.search(said):
         return True
     return not is_dump(text) and _SHOULD.search(said) is not None
+
+
+def says_not_there(text: str) -> bool:
+    """Whether a text says of the one thing that was asked for that it is not there.
+
+    >>> says_not_there('No book has the id "bk_9".'), says_not_there("Nothing stands in the way.")
+    (True, False)
+    """
+    return _NOT_THERE.search(bare(text)[:300]) is not None
+
+
+def tells_effect(text: str) -> bool:
+    """Whether a text says what the failed call changed, or that it is not known."""
+    return _EFFECT.search(text) is not None
+
+
+def invites_again(text: str) -> bool:
+    """Whether a sentence of a text says to make the same call again.
+
+    >>> invites_again("Make the same call again."), invites_again("Do not make the call again.")
+    (True, False)
+    """
+    return any(_INVITES.search(part) and not _NEGATED.search(part) for part in re.split(r"(?<=[.!?;])\s", text[:4_000]))
 
 
 def blames_server(text: str) -> bool:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from failwell.packages import missing
+
 from .io import Commands, Stop, console, in_line, interruptible, print_json
 
 if TYPE_CHECKING:
@@ -75,6 +77,8 @@ def register(commands: Commands) -> None:
 def run(options: Namespace) -> int:
     if options.compare is not None:
         return _compare(options)
+    if (lacking := missing("failwell check", "check")) is not None:
+        raise lacking
     settings = _settings(options)
     target = _target(options, settings)
     if options.send is not None:

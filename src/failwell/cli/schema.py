@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import Namespace, RawDescriptionHelpFormatter
 from importlib.resources import files
+from typing import Final
 
 from failwell.formats import FORMATS, SCHEMAS, schema
 
@@ -33,14 +34,23 @@ def register(commands: Commands) -> None:
 def run(options: Namespace) -> int:
     if options.name is None:
         rows = [(name, _language(name), _contract(name)) for name in SCHEMAS]
-        print_table(("format", "schema", "contract"), [*rows, ("manifest", "JSON Schema", "003, tool manifest")])
-    elif options.name == "manifest":
-        sys.stdout.write(files("failwell.manifest").joinpath("manifest.schema.json").read_text(encoding="utf-8"))
+        more = [(name, "JSON Schema", what) for name, (_, _, what) in _OTHERS.items()]
+        print_table(("format", "schema", "contract"), [*rows, *more])
+    elif options.name in _OTHERS:
+        package, file, _ = _OTHERS[options.name]
+        sys.stdout.write(files(package).joinpath(file).read_text(encoding="utf-8"))
     elif options.name in SCHEMAS:
         sys.stdout.write(schema(options.name))
     else:
-        raise Stop(f"there is no schema {options.name!r}; use one of: {', '.join((*SCHEMAS, 'manifest'))}")
+        raise Stop(f"there is no schema {options.name!r}; use one of: {', '.join((*SCHEMAS, *_OTHERS))}")
     return 0
+
+
+# What is described beside the formats: where its schema is, and what it is of.
+_OTHERS: Final = {
+    "manifest": ("failwell.manifest", "manifest.schema.json", "003, tool manifest"),
+    "check": ("failwell.check", "report.schema.json", "the report of failwell check --json"),
+}
 
 
 def _language(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .arguments import Secrets, secret_paths
+from .fence import poses
 from .length import shorten
 from .outlet import DEFAULT, UNCHANGED, Guard, guard, masked, shown_arguments
 from .secrets.redactor import MASK
@@ -16,6 +17,7 @@ __all__ = [
     "UNCHANGED",
     "guard",
     "masked",
+    "poses",
     "secret_paths",
     "shorten",
     "shown_arguments",

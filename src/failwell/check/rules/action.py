@@ -57,7 +57,8 @@ def lists_options(seen: Observation) -> Judged:
 
 
 def next_step(seen: Observation) -> Judged:
-    if not seen.is_tool_failure:
+    # What is said of a tool that does not exist is the framework's to write.
+    if not seen.is_tool_failure or seen.kind in UNKNOWN_TOOLS:
         return None
     meaning = seen.meaning
     told = meaning is not None and seen.canonical and (meaning.suggestion or meaning.actions or meaning.next_steps)

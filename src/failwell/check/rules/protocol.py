@@ -43,6 +43,8 @@ def envelope(seen: Observation) -> Judged:
     message = seen.reply.message
     if seen.reply.state != "answered" or message is None or seen.probe.raw is not None:
         return None
+    if seen.reply.strange:
+        return None
     if message.get("jsonrpc") != "2.0":
         return f'The answer has "jsonrpc": {message.get("jsonrpc")!r}, not "2.0".'
     if ("result" in message) == ("error" in message):
@@ -55,6 +57,14 @@ def envelope(seen: Observation) -> Judged:
             or not isinstance(error.get("message"), str)
         ):
             return "The answer's error has no integer code, or no text message."
+    return True
+
+
+def same_id(seen: Observation) -> Judged:
+    if seen.reply.state != "answered" or seen.reply.message is None or seen.probe.raw is not None or not seen.frame:
+        return None
+    if seen.reply.strange:
+        return f"The answer has the id {seen.reply.message.get('id')!r}, which nobody asked with."
     return True
 
 
@@ -245,6 +255,18 @@ RULES: Final = (
         "Use an SDK for the envelope.",
         envelope,
         clause="JSON-RPC 2.0, 5 Response object",
+    ),
+    CheckRule(
+        "protocol.same-id",
+        "high",
+        6,
+        "An answer has the id of its request",
+        "The id of every answer, and its type.",
+        "A client waits for the id that it sent, and for no other, until it times out.",
+        _INSTALL,
+        'Send the id back as it came: 7 is not "7".',
+        same_id,
+        clause="JSON-RPC 2.0, 5 Response object: the id must be the same as that of the request",
     ),
     CheckRule(
         "protocol.unknown-tool",

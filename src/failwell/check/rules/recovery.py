@@ -7,7 +7,8 @@ from typing import Final
 from failwell.check import words
 from failwell.check.observation import Observation
 from failwell.check.probes import WRONG_ARGUMENTS
-from failwell.model import Kind
+from failwell.check.upstream import WAIT
+from failwell.model import IN_DOUBT, Kind, Nature, pattern
 
 from .rule import CheckRule, Judged
 
@@ -58,40 +59,76 @@ def unknown_argument(seen: Observation) -> Judged:
 
 
 def no_false_hope(seen: Observation) -> Judged:
-    if not seen.is_tool_failure or seen.kind not in WRONG_ARGUMENTS:
+    refused = seen.fault is not None and seen.fault.name in ("401", "403", "404", "409", "422")
+    if not seen.is_tool_failure or not (seen.kind in WRONG_ARGUMENTS or seen.names_nothing or refused):
         return None
-    meaning = seen.meaning
-    stated = (
-        meaning is not None
-        and meaning.standing == "stated"
-        and meaning.retryable
-        and meaning.kind is not Kind.VALIDATION
-    )
-    if stated or words.promises_passing(seen.text):
-        return "A call that can never work is told as one that may be made again unchanged."
+    if words.promises_passing(seen.text) or words.RETRYABLE.search(seen.whole):
+        return f"A call that can never work is told as one that may work later, unchanged: {seen.text[:100]!r}"
     return True
+
+
+_PASSING: Final = frozenset({"429", "503", "cut", "slow"})
+_BREAKS_OFF: Final = frozenset({"500", "503", "cut", "slow", "garbage"})
 
 
 def passing_told(seen: Observation) -> Judged:
     """A failure that passes says so."""
     meaning = seen.meaning
-    if (
-        not seen.is_tool_failure
-        or seen.kind in WRONG_ARGUMENTS
-        or meaning is None
-        or meaning.kind is not Kind.TRANSIENT
-    ):
+    if not seen.is_tool_failure or seen.kind in WRONG_ARGUMENTS or seen.tool is None:
         return None
-    if seen.tool is not None and seen.tool.writes and seen.canonical:
+    # Of a write that may have been done nobody should say so.
+    if seen.tool.writes and (_in_doubt(seen) or words.tells_effect(seen.text)):
         return None
-    if (
-        seen.canonical
-        or meaning.retry_after is not None
-        or words.promises_passing(seen.text)
-        or "again" in seen.text.lower()
-    ):
+    met = seen.fault is not None and seen.fault.name in _PASSING
+    if not met and (seen.fault is not None or meaning is None or meaning.kind is not Kind.TRANSIENT):
+        return None
+    if meaning is not None and (meaning.retry_after is not None or (seen.canonical and meaning.retryable)):
+        return True
+    if words.promises_passing(seen.text) or words.invites_again(seen.text) or words.RETRYABLE.search(seen.whole):
         return True
     return f"The failure passes, and does not say that the call may be made again, nor when: {seen.text[:100]!r}"
+
+
+def _in_doubt(seen: Observation) -> bool:
+    return seen.meaning is not None and seen.meaning.effect in IN_DOUBT
+
+
+def not_again(seen: Observation) -> Judged:
+    """A write that may have been done is not to be made again."""
+    if seen.fault is None or seen.tool is None or not seen.failed or seen.fault.name not in _BREAKS_OFF:
+        return None
+    if not seen.tool.writes or seen.tool.nature is Nature.IDEMPOTENT:
+        return None
+    if words.invites_again(seen.text) or words.RETRYABLE.search(seen.whole):
+        return f"A call that may have been done already is told as one to be made again: {seen.text[:100]!r}"
+    return True
+
+
+def retry_after(seen: Observation) -> Judged:
+    if seen.fault is None or not seen.fault.retry_after or not seen.failed:
+        return None
+    meaning = seen.meaning
+    if seen.tool is not None and seen.tool.writes and (_in_doubt(seen) or words.tells_effect(seen.text)):
+        # Nobody should wait and call again.
+        return None
+    if (meaning is not None and meaning.retry_after) or _SECONDS.search(seen.whole):
+        return True
+    return f"The service said Retry-After: {WAIT}, and the failure does not say how long to wait: {seen.text[:100]!r}"
+
+
+_SECONDS: Final = pattern(rf"(?i)\b{WAIT}(?:\.0)?\s?(?:s\b|sec)|\b{WAIT}_?000\b|retry.after\W{{1,5}}{WAIT}\b")
+
+
+def effect_told(seen: Observation) -> Judged:
+    """A write whose upstream broke off says what may have been done."""
+    if seen.fault is None or seen.tool is None or not seen.tool.writes or not seen.failed:
+        return None
+    if seen.fault.name not in _BREAKS_OFF:
+        return None
+    meaning = seen.meaning
+    if (meaning is not None and meaning.given("effect")) or words.tells_effect(seen.text):
+        return True
+    return f"It is not said whether the call took effect, and it may have: {seen.text[:100]!r}"
 
 
 def declared(seen: Observation) -> Judged:
@@ -178,6 +215,40 @@ RULES: Final = (
         _INSTALL + '; your own: raise failwell.Transient("…", retry_after=30)',
         'Say when to call again: "Wait 30 seconds, then call again."',
         passing_told,
+    ),
+    CheckRule(
+        "recovery.retry-after",
+        "medium",
+        4,
+        "Retry-After is passed on",
+        "With --faults: answers of 429 and 503 with Retry-After.",
+        "Without the seconds an agent calls again too soon, and is refused again, or not at all.",
+        _INSTALL + " reads Retry-After from the exceptions of HTTP clients",
+        'Read the header, and say it: "Wait 7 seconds, then call again."',
+        retry_after,
+    ),
+    CheckRule(
+        "recovery.effect",
+        "high",
+        5,
+        "A write that broke off says whether it took effect",
+        "With --faults and --allow-writes: tools that may write, whose upstream broke off or answered 500.",
+        "An agent that reads of a passing failure pays twice.",
+        _INSTALL + "; with failwell.effects(): around what has the effect",
+        'Say it: "It may have been done already. Call get_payment to see whether it was."',
+        effect_told,
+    ),
+    CheckRule(
+        "recovery.not-again",
+        "critical",
+        6,
+        "A write that may have been done is not to be made again",
+        "With --faults and --allow-writes: what is said of a write whose upstream broke off or answered 500 or 503.",
+        "The agent that follows it pays twice.",
+        _INSTALL + " says that it may have been done, and which call tells",
+        "Say that it may have been done already, and how to find out; never to call again.",
+        not_again,
+        most=49,
     ),
     CheckRule(
         "recovery.declared-codes",

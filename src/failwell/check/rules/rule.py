@@ -21,6 +21,8 @@ GROUPS: Final[Mapping[str, int]] = {
 }
 """The groups of rules, with what each counts of a hundred."""
 SEVERITIES: Final = ("critical", "high", "medium", "low")
+_MOST: Final = {"critical": 59, "high": 88}
+"""The highest score of a server that breaks a rule of that severity, be it once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,8 @@ class CheckRule:
         """The highest score of a server on which it holds in that share of cases."""
         if share >= 1:
             return 100
-        return self.most + (100 - self.most) * share if self.scales else self.most
+        own = self.most + (100 - self.most) * share if self.scales else self.most
+        return min(own, _MOST.get(self.severity, 100))
 
     @property
     def group(self) -> str:

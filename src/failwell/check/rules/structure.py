@@ -22,12 +22,59 @@ def marked(seen: Observation) -> Judged:
     return True if seen.is_marked and seen.probe.method == "tools/call" else None
 
 
+def upstream_told(seen: Observation) -> Judged:
+    fault = seen.fault
+    # That something is not there may be a good answer.
+    if fault is None or not seen.answered or fault.name == "404":
+        return None
+    if seen.worked:
+        how = _FAULTS.get(fault.name, fault.name)
+        return f"The service behind the tool failed ({how}), and the call is told as a success."
+    return True
+
+
+_FAULTS: Final = {
+    "cut": "it cut the connection",
+    "slow": "it did not answer",
+    "login": "it sent a login page",
+    "garbage": "it sent no JSON",
+}
+
+
 def legacy_envelope(seen: Observation) -> Judged:
-    if seen.result is None or seen.probe.method != "tools/call" or seen.asks:
+    if seen.result is None or seen.asks or (seen.tool is None and seen.kind not in UNKNOWN_TOOLS):
         return None
     if not isinstance(seen.result.get("content"), list):
         return "The result has no list `content`, so clients of today see nothing in it."
     return True
+
+
+def nothing(seen: Observation) -> Judged:
+    if not seen.names_nothing or not seen.answered or seen.asks:
+        return None
+    if seen.worked and seen.text.strip().lower() in ("", "null", "none", "undefined", "{}", "nil", '""'):
+        return f"A thing that is not there is answered as a success that holds nothing: {seen.text[:20]!r}"
+    return True
+
+
+def agrees(seen: Observation) -> Judged:
+    if not seen.is_marked or seen.result is None:
+        return None
+    structured = seen.result.get("structuredContent")
+    if not isinstance(structured, Mapping):
+        return None
+    claims = [f"{key}: {structured[key]!r}" for key, said in _CLAIMS.items() if structured.get(key) in said]
+    if claims:
+        return f"isError is true, and the structured content says that it worked: {', '.join(claims)}."
+    return True
+
+
+_CLAIMS: Final[Mapping[str, tuple[object, ...]]] = {
+    "success": (True,),
+    "ok": (True,),
+    "isError": (False,),
+    "status": ("ok", "success", "succeeded", 200),
+}
 
 
 def first_text(seen: Observation) -> Judged:
@@ -54,18 +101,23 @@ def right_kind(seen: Observation) -> Judged:
     if not seen.is_tool_failure or seen.meaning is None:
         return None
     kind = seen.meaning.kind
+    if seen.kind == "unknown_argument" and not (seen.base is not None and seen.base.worked):
+        return None
     if seen.kind in WRONG_ARGUMENTS or seen.kind == "unknown_argument":
         wanted = {Kind.VALIDATION, Kind.NOT_FOUND}
     elif seen.kind in UNKNOWN_TOOLS:
         wanted = {Kind.NOT_FOUND, Kind.VALIDATION}
+    elif seen.fault is not None and seen.fault.kinds:
+        wanted = set(seen.fault.kinds)
     else:
         return None
-    # Words that say nothing of a kind are no wrong kind.
-    evident = (
-        not seen.meaning.legacy or kind is not Kind.INTERNAL or seen.code == -32603 or words.blames_server(seen.text)
-    )
-    if kind in wanted or not evident or not (seen.meaning.code or evident):
+    # What was only guessed from words proves no wrong kind, unless they blame the server for a mistake of the caller.
+    blamed = kind is Kind.INTERNAL and (seen.code == -32603 or words.blames_server(seen.text))
+    evident = not seen.meaning.legacy or (seen.fault is None and blamed)
+    if kind in wanted or not evident:
         return True
+    if seen.fault is not None:
+        return f"A service that answered {seen.fault.name} is told as a failure of the kind {kind}: {_short(seen.text)}"
     cause = "tool that does not exist" if seen.kind in UNKNOWN_TOOLS else f"wrong argument ({seen.probe.argument})"
     return f"A {cause} is told as a failure of the kind {kind}: {_short(seen.text)}"
 
@@ -101,6 +153,18 @@ RULES: Final = (
         clause="MCP, Tools, Error handling: execution errors are reported in results with isError: true",
     ),
     CheckRule(
+        "structure.upstream-marked",
+        "critical",
+        8,
+        "A failure of the service behind a tool is a failure",
+        "With --faults: calls whose upstream answered an error, a login page, garbage or nothing, and that worked.",
+        "The model reports as fact what is an error page.",
+        _INSTALL + " reads the exceptions of HTTP clients; check the status: response.raise_for_status()",
+        "Check the status and the type of every answer, and answer with isError: true.",
+        upstream_told,
+        most=59,
+    ),
+    CheckRule(
         "structure.content",
         "high",
         4,
@@ -111,6 +175,28 @@ RULES: Final = (
         'Answer with {"content": [{"type": "text", "text": …}]}.',
         legacy_envelope,
         clause="MCP, Tools, Tool result",
+    ),
+    CheckRule(
+        "structure.nothing-as-success",
+        "high",
+        4,
+        "A thing that is not there is no success",
+        "Calls that ask for one thing that cannot exist, and are answered with null or with nothing at all.",
+        "The model takes nothing for an answer and goes on with it.",
+        _INSTALL + '; in the tool: raise failwell.NotFound("…", suggestion="Call projects.list first.")',
+        "Answer with isError: true, and say what is not there.",
+        nothing,
+    ),
+    CheckRule(
+        "structure.agrees",
+        "high",
+        4,
+        "All parts of a failure say that it is one",
+        "`structuredContent` of failures that says success, ok, or a status of success.",
+        "Some clients show the model the structured content alone.",
+        _INSTALL,
+        "Leave structuredContent out of failures, or let it say the same.",
+        agrees,
     ),
     CheckRule(
         "structure.first-text",
