@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 Json = dict[str, Any]
 _TEXT: Final = {"type": "object", "properties": {"text": {"type": "string", "examples": ["a"]}}, "required": ["text"]}
@@ -24,7 +24,7 @@ def tool(name: str, schema: Any = _TEXT, **more: Any) -> Json:
 class Plain:
     """A server of both eras, by hand, with nothing wrong: a failure is a sentence."""
 
-    tools: list[Json] = [tool("echo")]  # noqa: RUF012
+    tools: ClassVar[list[Json]] = [tool("echo")]
 
     def start(self) -> None:
         pass
@@ -140,7 +140,7 @@ class Double(Plain):
 class Disorder(Plain):
     """Keeps each answer to a call until another request has been answered, or its input rests."""
 
-    held: list[tuple[Any, Json]] = []  # noqa: RUF012
+    held: ClassVar[list[tuple[Any, Json]]] = []
 
     def answer(self, number: Any, reply: Json) -> None:
         if "content" in reply.get("result", {}) and not self.held:
@@ -290,7 +290,7 @@ class NoUtf8(Plain):
 class Shapes(Plain):
     """Answers a wrong call with results of every shape but the right one."""
 
-    shapes: list[Any] = [
+    shapes: ClassVar[list[Any]] = [
         None,
         "ok",
         7,
@@ -313,7 +313,7 @@ class Shapes(Plain):
 class Errors(Plain):
     """Answers a wrong call with protocol errors of every shape but the right one."""
 
-    shapes: list[Any] = [
+    shapes: ClassVar[list[Any]] = [
         None,
         "no",
         {},
