@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import logging
 import os
 import re
 import sys
@@ -17,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
-from mcp_types import CallToolResult, ListToolsResult, TextContent, ToolAnnotations
+from mcp_types import CallToolResult, ListToolsResult, ToolAnnotations
 from mcp_types import Tool as ListedTool
 from pydantic import Field
 
@@ -361,6 +362,8 @@ def serve(server: Any, desk: Desk) -> None:
     """Over stdio, with the desk between the pipes and the framework."""
     import anyio
 
+    # The frameworks paint each exception in colours, which takes seconds.
+    logging.disable(logging.CRITICAL)
     heard, told = os.dup(0), os.dup(1)
     to_server, from_server = os.pipe(), os.pipe()
     os.dup2(to_server[0], 0)
@@ -408,6 +411,3 @@ async def _lowlevel(server: Any) -> None:
 
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
-
-
-__all__ = ["BOOKS", "Desk", "FRAMEWORKS", "TextContent", "app", "failed", "said", "serve", "shown"]

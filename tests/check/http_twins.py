@@ -12,14 +12,12 @@ import asyncio
 import json
 import logging
 import os
+import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
-from pathlib import Path
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from typing import Any, Final
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 import nasty
 import plain
@@ -158,6 +156,17 @@ async def serve() -> None:
         await asyncio.sleep(0.01)
     print(json.dumps(server.servers[0].sockets[0].getsockname()[1]), flush=True)
     await serving
+
+
+@contextmanager
+def wall() -> Iterator[str]:
+    """A process that serves all of it, and its address."""
+    process = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+    finally:
+        process.communicate()
 
 
 if __name__ == "__main__":

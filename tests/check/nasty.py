@@ -24,7 +24,7 @@ def tool(name: str, schema: Any = _TEXT, **more: Any) -> Json:
 class Plain:
     """A server of both eras, by hand, with nothing wrong: a failure is a sentence."""
 
-    tools: list[Json] = [tool("echo")]  # noqa: RUF012
+    tools: ClassVar[list[Json]] = [tool("echo")]
 
     def start(self) -> None:
         pass
@@ -140,7 +140,7 @@ class Double(Plain):
 class Disorder(Plain):
     """Keeps each answer to a call until another request has been answered, or its input rests."""
 
-    held: list[tuple[Any, Json]] = []  # noqa: RUF012
+    held: ClassVar[list[tuple[Any, Json]]] = []
 
     def answer(self, number: Any, reply: Json) -> None:
         if "content" in reply.get("result", {}) and not self.held:

@@ -6,11 +6,8 @@ python tests/check/others.py plain|twenty [--installed] [--on FRAMEWORK] [--http
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
+import logging
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 import plain
 import twenty
@@ -24,6 +21,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--on", choices=sorted(twenty.FRAMEWORKS), default="mcpserver")
     parser.add_argument("--http", type=int)
     given = parser.parse_args(arguments)
+    logging.disable(logging.CRITICAL)
     server = plain.server() if given.name == "plain" else twenty.server(given.on, given.installed)
     if given.http is None:
         import anyio

@@ -159,12 +159,10 @@ def observed(twin: Twin, command: list[str]) -> Seen:
             talk.close()
 
 
-def command_of(name: str, bad: bool, door: Path | None = None) -> list[str]:
-    """How a server of a pair is started: as a process of its own, or by knocking at the nursery."""
-    which = "--bad" if bad else "--good"
-    if door is None:
-        return [sys.executable, str(HERE / "twins.py"), name, which]
-    return [sys.executable, "-I", str(HERE / "nursery.py"), str(door), name, which]
+def command_of(name: str, bad: bool, door: Path, on: str | None = None) -> list[str]:
+    """How a server of a pair is started, by knocking at the nursery; on its own framework unless another is named."""
+    framework = ["--on", on] if on else []
+    return [sys.executable, "-I", str(HERE / "nursery.py"), str(door), name, "--bad" if bad else "--good", *framework]
 
 
 @contextmanager

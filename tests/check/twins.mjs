@@ -20,6 +20,7 @@ const SENTENCES = {
     book_id: "The argument 'book_id' must be a string such as \"bk_1\". Call list_books to see the ids. Nothing was done.",
     detail: "The argument 'detail' must be one of \"short\", \"full\". Nothing was done.",
 };
+const noArgument = (name) => `list_books takes no argument ${shown(name)}: call it without arguments. Nothing was done.`;
 const unknown = (name) => `get_book takes no argument ${shown(name)}: it takes book_id and detail. Nothing was done.`;
 const noTool = (name) => `There is no tool ${shown(name)}. Call one of these instead: list_books, get_book. Nothing was done.`;
 const noBook = (id) =>
@@ -30,9 +31,9 @@ const SHAPE = {
     book_id: z.string({ error: SENTENCES.book_id }).regex(/^bk_[0-9]{1,6}$/, { error: SENTENCES.book_id }).describe('The id of a book.').meta({ examples: ['bk_1'] }),
     detail: z.enum(['short', 'full'], { error: SENTENCES.detail }).optional().describe('How much is told.'),
 };
-const strict = z.strictObject(SHAPE, {
-    error: (issue) => (issue.code === 'unrecognized_keys' ? issue.keys.map(unknown).join(' ') : undefined),
-});
+const told = (words) => ({ error: (issue) => (issue.code === 'unrecognized_keys' ? issue.keys.map(words).join(' ') : undefined) });
+const strict = z.strictObject(SHAPE, told(unknown));
+const NOTHING = z.strictObject({}, told(noArgument));
 const SCHEMA = {
     type: 'object',
     properties: {
@@ -107,13 +108,13 @@ if (sdk === 'low') {
     const server = new Server({ name: 'library', version: '1' }, { capabilities: { tools: {} } });
     server.setRequestHandler(ListToolsRequestSchema, () => ({
         tools: [
-            { name: 'list_books', description: 'The ids and titles of all books.', inputSchema: { type: 'object' }, annotations: READS },
+            { name: 'list_books', description: 'The ids and titles of all books.', inputSchema: { type: 'object', additionalProperties: false }, annotations: READS },
             { name: 'get_book', description: 'What is known of one book.', inputSchema: SCHEMA, annotations: READS },
         ],
     }));
     server.setRequestHandler(CallToolRequestSchema, async (request) => {
         const { name: tool, arguments: args = {} } = request.params;
-        if (tool === 'list_books') return list();
+        if (tool === 'list_books') return Object.keys(args).length ? failed(Object.keys(args).map(noArgument).join(' ')) : list();
         return tool === 'get_book' ? ((await desk.refuse(args)) ?? desk.get(args)) : desk.noTool(tool);
     });
     await server.connect(new StdioServerTransport());
@@ -122,7 +123,7 @@ if (sdk === 'low') {
     const { McpServer } = require(sdk === 'v1' ? `${home}/mcp.js` : home);
     const { StdioServerTransport } = require(sdk === 'v1' ? `${home}/stdio.js` : `${home}/stdio`);
     const server = new McpServer({ name: 'library', version: '1' });
-    server.registerTool('list_books', { description: 'The ids and titles of all books.', inputSchema: z.strictObject({}), annotations: READS }, list);
+    server.registerTool('list_books', { description: 'The ids and titles of all books.', inputSchema: NOTHING, annotations: READS }, list);
     server.registerTool('get_book', { description: 'What is known of one book.', inputSchema: desk.schema, annotations: READS }, async (args) => desk.get(args));
     await server.connect(new StdioServerTransport());
 }

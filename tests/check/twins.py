@@ -10,13 +10,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 import defects as of
 import wire_defects as wire

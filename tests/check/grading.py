@@ -1,0 +1,112 @@
+"""What `failwell check` finds on the pairs, and how well that tells them apart."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from failwell.check import CheckOptions, CheckReport, CheckTarget, Waits, check
+from raw import HERE, command_of
+from ts_twins import TS_TWINS, ts_command
+from twins import TWINS, Twin
+
+RULES: Final[dict[str, tuple[str, ...]]] = {
+    name: tuple(rules) for name, rules in json.loads(Path(__file__).with_name("twins.json").read_text()).items()
+}
+"""Which rules of the checker are about the defect of a pair."""
+_WAITS: Final = Waits(start=20, call=3)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What was found on the two."""
+
+    twin: Twin
+    bad: CheckReport
+    good: CheckReport
+
+    @property
+    def missed(self) -> list[str]:
+        found = _rules(self.bad)
+        return [rule for rule in RULES[self.twin.name] if rule not in found]
+
+    @property
+    def mistaken(self) -> list[str]:
+        found = _rules(self.good)
+        return [rule for rule in RULES[self.twin.name] if rule in found]
+
+
+def _rules(report: CheckReport) -> set[str]:
+    return {finding.rule for finding in report.findings}
+
+
+def options(twin: Twin) -> CheckOptions:
+    return CheckOptions(
+        allow_writes="--allow-writes" in twin.options,
+        faults="--faults" in twin.options,
+        base_urls=("BOOKS_URL",) if "--faults" in twin.options else (),
+        waits=_WAITS,
+    )
+
+
+Target = Callable[[Twin, bool], CheckTarget]
+
+
+def at(door: Path) -> Target:
+    """The servers as processes that the nursery starts; those in TypeScript start by themselves."""
+
+    def target(twin: Twin, bad: bool) -> CheckTarget:
+        return CheckTarget(ts_command(twin.name, bad) if twin in TS_TWINS else command_of(twin.name, bad, door))
+
+    return target
+
+
+def graded(twins: Iterable[Twin], target: Target, *, at_a_time: int = 8) -> list[Pair]:
+    """The pairs, each of the two checked by itself."""
+    wanted = list(twins)
+    with ThreadPoolExecutor(at_a_time) as pool:
+        looks = [pool.submit(check, target(twin, bad), options(twin)) for twin in wanted for bad in (True, False)]
+        reports = [look.result() for look in looks]
+    return [Pair(twin, *reports[2 * number : 2 * number + 2]) for number, twin in enumerate(wanted)]
+
+
+def report_of(arguments: list[str], door: Path) -> CheckReport:
+    """Of a server of `others.py`."""
+    return check(CheckTarget([sys.executable, "-I", str(HERE / "nursery.py"), str(door), *arguments]))
+
+
+@dataclass
+class Tally:
+    """How often a rule was right about the pairs that it is about."""
+
+    found: int = 0
+    missed: int = 0
+    mistaken: int = 0
+
+    @property
+    def recall(self) -> float:
+        return self.found / (self.found + self.missed)
+
+    @property
+    def precision(self) -> float:
+        return self.found / (self.found + self.mistaken) if self.found + self.mistaken else 0.0
+
+
+def tallies(pairs: Sequence[Pair]) -> dict[str, Tally]:
+    """Per rule, over the pairs whose defect is its own."""
+    table: dict[str, Tally] = defaultdict(Tally)
+    for pair in pairs:
+        for rule in RULES[pair.twin.name]:
+            table[rule].missed += rule in pair.missed
+            table[rule].found += rule not in pair.missed
+            table[rule].mistaken += rule in pair.mistaken
+    return dict(sorted(table.items()))
+
+
+__all__ = ["RULES", "TS_TWINS", "TWINS", "Pair", "Tally", "at", "graded", "options", "report_of", "tallies"]

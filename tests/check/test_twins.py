@@ -1,0 +1,47 @@
+"""The checker tells a planted defect from its mended twin. `make twins` runs the other frameworks, TypeScript and HTTP too."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from grading import RULES, TS_TWINS, TWINS, at, graded, report_of
+from raw import nursery
+
+# A wait costs nobody anything, so they are waited for together; the parts are for those who run tests in several processes.
+PARTS = 4
+
+
+@pytest.fixture(scope="module")
+def door() -> Iterator[Path]:
+    # Not pytest's folder: the path of a socket must be short.
+    with tempfile.TemporaryDirectory() as folder, nursery(Path(folder)) as made:
+        yield made
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_each_defect_is_found_and_not_on_its_twin(part: int, door: Path) -> None:
+    pairs = graded(TWINS[part::PARTS], at(door))
+    assert {pair.twin.name: pair.missed for pair in pairs if pair.missed} == {}
+    assert {pair.twin.name: pair.mistaken for pair in pairs if pair.mistaken} == {}
+
+
+def test_each_pair_is_about_a_rule_of_its_group() -> None:
+    assert RULES.keys() == {twin.name for twin in (*TWINS, *TS_TWINS)}
+    strays = {
+        twin.name: RULES[twin.name]
+        for twin in (*TWINS, *TS_TWINS)
+        if not any(rule.startswith(f"{twin.group}.") for rule in RULES[twin.name])
+    }
+    assert strays == {}
+
+
+def test_plain_sentences_are_enough_for_a_good_grade(door: Path) -> None:
+    assert report_of(["plain"], door).score >= 85
+
+
+def test_what_failwell_installed_changes(door: Path) -> None:
+    assert report_of(["twenty"], door).score < 60
+    assert report_of(["twenty", "--installed"], door).score >= 95
