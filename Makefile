@@ -74,6 +74,7 @@ soak: setup  ## a hundred calls at a time for a minute: no lost answer, no wrong
 field: setup  ## the recovering client and the relay on published servers of other people, installed into .field
 	$(BIN)/python tools/field_client.py --at-a-time 4
 	$(BIN)/python tools/field_relay.py
+	$(BIN)/python tools/field_install.py
 
 matrix: setup  ## every failure on every generation of the SDKs, in environments of their own in .matrix
 	$(BIN)/python tools/matrix.py

@@ -27,8 +27,16 @@ def needed(what: str, extra: str, problem: ImportError) -> ImportError:
         return problem
     lacking = missing(what, extra)
     if lacking is None and (problem.name or "").partition(".")[0] in _OF_THE_NEWEST:
-        lacking = missing(what, extra, newest=True)
+        lacking = missing(what, extra, newest=True) or _in_part(what, extra, problem)
     return lacking or problem
+
+
+def _in_part(what: str, extra: str, problem: ImportError) -> MissingPackage:
+    """For packages whose versions will do, and that cannot be imported: two were installed over each other."""
+    named = "fastmcp" if extra == "fastmcp" else "mcp"
+    return MissingPackage(
+        f"{what} cannot use {named}, which is installed in part ({problem}): pip install --force-reinstall {named}"
+    )
 
 
 # What the extras take is older than what some parts are written for.

@@ -34,7 +34,6 @@ __all__ = [
     "changed",
     "enclosed",
     "field",
-    "opened",
     "protocol_error",
     "result",
 ]
@@ -126,13 +125,8 @@ def result(content: list[Any], **fields: Any) -> CallToolResult:
     return made
 
 
-def opened(message: Any) -> Any:
-    """The request, answer or notification that a message is; 1.x has an envelope around each."""
-    return message if GENERATION == 2 else message.root
-
-
 def enclosed(message: Any) -> Any:
-    """A message of the SDK's around a request, an answer or a notification."""
+    """A message of the SDK's around a request, an answer or a notification; 2.x has no such thing."""
     return message if GENERATION == 2 else types.JSONRPCMessage(message)
 
 

@@ -2,14 +2,15 @@
 
     server = failwell.server.install(MCPServer("shop"))
 
-`install` knows `mcp.server.MCPServer`, the low-level `mcp` `Server`, and FastMCP; anything else uses `tool_errors`.
+`install` knows `mcp.server.MCPServer`, which was `mcp.server.fastmcp.FastMCP` in version 1 of the SDK, the low-level
+`mcp` `Server`, and FastMCP; anything else uses `tool_errors`.
 """
 
 from __future__ import annotations
 
 from dataclasses import fields
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, Unpack
 
 from failwell.packages import bring, generation
 from failwell.schema import nearest
@@ -34,13 +35,22 @@ if TYPE_CHECKING:
 
 S = TypeVar("S")
 
-# By name, so that nothing is imported that the server did not import itself: the extra that it needs, and the adapter
-# for each generation of its package.
-_ADAPTERS: Final = {
-    "fastmcp.server.server.FastMCP": ("fastmcp", {2: "fastmcp2", 3: "fastmcp3", 4: "fastmcp"}),
-    "mcp.server.mcpserver.server.MCPServer": ("mcp", {2: "mcpserver"}),
-    "mcp.server.fastmcp.server.FastMCP": ("mcp", {1: "fastmcp1"}),
-    "mcp.server.lowlevel.server.Server": ("mcp", {1: "lowlevel1", 2: "lowlevel"}),
+
+class _Kind(NamedTuple):
+    """A kind of server: the extra that it needs, the adapter for each generation of its package, and what the server is
+    looked into by, so that one that only looks like it is refused before anything is changed."""
+
+    extra: str
+    adapters: dict[int, str]
+    parts: tuple[str, ...]
+
+
+# By name, so that nothing is imported that the server did not import itself.
+_KINDS: Final = {
+    "fastmcp.server.server.FastMCP": _Kind("fastmcp", {2: "fastmcp2", 3: "fastmcp3", 4: "fastmcp"}, ("_mcp_server",)),
+    "mcp.server.mcpserver.server.MCPServer": _Kind("mcp", {2: "mcpserver"}, ("_lowlevel_server", "_tool_manager")),
+    "mcp.server.fastmcp.server.FastMCP": _Kind("mcp", {1: "fastmcp1"}, ("_mcp_server", "_tool_manager")),
+    "mcp.server.lowlevel.server.Server": _Kind("mcp", {1: "lowlevel1", 2: "lowlevel"}, ("name", "run")),
 }
 _MARK: Final = "_failwell_installed"
 # These need the SDK, which a server of another framework may do without.
@@ -74,8 +84,8 @@ def install(server: S, **options: Unpack[Given]) -> S:
             hint = f"did you mean {meant!r}?" if meant else f"it has {', '.join(known)}."
             raise TypeError(f"install() has no option {name!r}; {hint}")
     chosen = Options(**options)
-    row = next((_ADAPTERS[name] for name in _names(server) if name in _ADAPTERS), None)
-    if row is None:
+    kind = next((_KINDS[name] for name in _names(server) if name in _KINDS), None)
+    if kind is None:
         raise TypeError(
             f"install() takes an MCPServer, a low-level mcp Server or a FastMCP, not {type(server).__name__}; "
             + (
@@ -86,8 +96,13 @@ def install(server: S, **options: Unpack[Given]) -> S:
         )
     if getattr(server, _MARK, None) is not None:
         raise RuntimeError("Failwell is installed on this server already; give all options to one install() call.")
-    extra, adapters = row
-    module = bring(f".adapters.{generation(__name__, extra, adapters)}", __name__, extra)
+    adapter = generation(__name__, kind.extra, kind.adapters)
+    if lacks := next((part for part in kind.parts if not hasattr(server, part)), None):
+        raise TypeError(
+            f"install() takes a {type(server).__name__} that is whole, and this one has no {lacks}; "
+            "make it by its class, and call its __init__ first if it is one of your own."
+        )
+    module = bring(f".adapters.{adapter}", __name__, kind.extra)
     from .boundary import Boundary
     from .logs import mask
 

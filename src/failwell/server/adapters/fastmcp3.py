@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Final
 
+from fastmcp import FastMCP
 from fastmcp.exceptions import ValidationError as RejectedArguments
 from fastmcp.server.transforms import Transform
 
@@ -19,6 +20,8 @@ from .sdk1 import Named, install_on
 
 
 def install(server: Any, boundary: Boundary) -> None:
+    _refuse_foreign(server)
+
     async def uris() -> list[str]:
         return [str(each.uri) for each in await server.list_resources(run_middleware=False)]
 
@@ -34,6 +37,18 @@ def install(server: Any, boundary: Boundary) -> None:
     install_on(server._mcp_server, boundary, tools, resources=Named("resource", uris), prompts=prompts)
     server.add_transform(_Returned())
     check_posts(server, boundary)
+
+
+def _refuse_foreign(server: Any) -> None:
+    """FastMCP mounts whatever it is given, and breaks when somebody asks for it."""
+    for provider in server.providers:
+        mounted = getattr(getattr(provider, "_inner", provider), "server", None)
+        if mounted is not None and not isinstance(mounted, FastMCP):
+            kind = f"{type(mounted).__module__.partition('.')[0]}'s {type(mounted).__name__}"
+            raise TypeError(
+                f"install() takes a FastMCP with servers of its own kind mounted in it, and {kind} is mounted in this "
+                "one; mount a fastmcp.FastMCP, or a proxy of the other (fastmcp.server.create_proxy)."
+            )
 
 
 class _Tools(FastMCPTools):

@@ -22,7 +22,6 @@ from failwell.sdk import (
     JSONRPCRequest,
     JSONRPCResponse,
     enclosed,
-    opened,
     wrong_params,
 )
 from failwell.server.boundary import Boundary
@@ -37,6 +36,8 @@ from failwell.server.wrong_requests import (
     refused,
 )
 
+# 1.x has an envelope around each message.
+_ENVELOPED: Final = GENERATION == 1
 _READER: Final = "stdio_server.<locals>.stdin_reader"
 _NO_MESSAGE: Final = ToolError("The message is neither a request nor an answer.", code="INVALID_REQUEST")
 
@@ -99,7 +100,7 @@ class _Writer(_Stream):
         self.unanswered: dict[str | int, JSONRPCRequest] = {}
 
     async def send(self, item: SessionMessage) -> None:
-        message = opened(item.message)
+        message = item.message.root if _ENVELOPED else item.message  # type: ignore[union-attr]
         kind = type(message)
         if kind is JSONRPCResponse or kind is JSONRPCError:
             asked = self.unanswered.pop(message.id, None)
@@ -161,7 +162,7 @@ class _Reader(_Stream):
     def _refusal(self, item: SessionMessage | Exception) -> Refusal | None:
         if isinstance(item, Exception):
             return _unread(item)
-        message = opened(item.message)
+        message = item.message.root if _ENVELOPED else item.message  # type: ignore[union-attr]
         if type(message) is JSONRPCRequest:
             if message.id in self._writer.unanswered:
                 return self._wrong.again(Request(message.id, message.method))
