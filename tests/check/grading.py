@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from failwell.check import CheckOptions, CheckReport, CheckTarget, Waits, check
 from raw import HERE, command_of
 from ts_twins import TS_TWINS, ts_command
 from twins import TWINS, Twin
+
+from failwell.check import CheckOptions, CheckReport, CheckTarget, Waits, check
 
 RULES: Final[dict[str, tuple[str, ...]]] = {
     name: tuple(rules) for name, rules in json.loads(Path(__file__).with_name("twins.json").read_text()).items()

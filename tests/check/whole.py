@@ -19,11 +19,12 @@ from typing import Final
 
 import nasty
 import raw
-from failwell.check import CheckOptions, CheckTarget, Waits, check
 from grading import RULES, Pair, at, graded, report_of, tallies
 from http_twins import NASTY, WALL, wall
 from ts_twins import TS_TWINS, ts_command
 from twins import TWINS, Twin
+
+from failwell.check import CheckOptions, CheckTarget, Waits, check
 
 BAR: Final = 0.95
 _FRAMEWORKS: Final = ("mcpserver", "lowlevel", "fastmcp")

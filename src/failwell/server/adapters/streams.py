@@ -100,7 +100,7 @@ class _Writer(_Stream):
         self.unanswered: dict[str | int, JSONRPCRequest] = {}
 
     async def send(self, item: SessionMessage) -> None:
-        message = item.message.root if _ENVELOPED else item.message  # type: ignore[union-attr]
+        message: Any = item.message.root if _ENVELOPED else item.message  # type: ignore[union-attr]
         kind = type(message)
         if kind is JSONRPCResponse or kind is JSONRPCError:
             asked = self.unanswered.pop(message.id, None)
