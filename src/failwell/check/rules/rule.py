@@ -23,6 +23,8 @@ GROUPS: Final[Mapping[str, int]] = {
 SEVERITIES: Final = ("critical", "high", "medium", "low")
 _MOST: Final = {"critical": 59, "high": 88}
 """The highest score of a server that breaks a rule of that severity, be it once."""
+_SELDOM: Final = 0.85
+"""Where a rule that scales holds in this share of cases, it limits nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class CheckRule:
         """The highest score of a server on which it holds in that share of cases."""
         if share >= 1:
             return 100
-        own = self.most + (100 - self.most) * share if self.scales else self.most
+        own = self.most + (100 - self.most) * min(share / _SELDOM, 1) if self.scales else self.most
         return min(own, _MOST.get(self.severity, 100))
 
     @property
