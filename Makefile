@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The theme advertises its successor on every build.
 export NO_MKDOCS_2_WARNING = 1
 
-.PHONY: setup demo test unit check format bench soak field matrix fuzz newcomer checklist docs clean
+.PHONY: setup demo test unit check format bench soak field browser matrix fuzz newcomer checklist docs clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -45,6 +45,10 @@ test: check unit  ## everything that must hold
 unit: setup $(NODE)/.ready  ## the tests alone
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
+browser: setup  ## pages in a real browser, Debian's chromium, which is installed if it is not there
+	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; }
+	$(BIN)/pytest -m browser tests
+
 check: setup  ## format, lint, types, layering, docs
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
@@ -75,6 +79,7 @@ field: setup  ## the recovering client and the relay on published servers of oth
 	$(BIN)/python tools/field_client.py --at-a-time 4
 	$(BIN)/python tools/field_relay.py
 	$(BIN)/python tools/field_install.py
+	$(BIN)/python tools/field_check.py
 
 matrix: setup  ## every failure on every generation of the SDKs, in environments of their own in .matrix
 	$(BIN)/python tools/matrix.py

@@ -86,7 +86,12 @@ class CheckReport:
         by_rule: dict[str, list[CheckFinding]] = {}
         for finding in self.findings:
             by_rule.setdefault(finding.rule, []).append(finding)
-        order = sorted(by_rule, key=lambda rule: (min(RULES[rule].most, 90), -lost(RULES[rule], rates), rule))
+
+        def urgency(rule: str) -> tuple[bool, float, float, str]:
+            row = RULES[rule]
+            return row.severity != "critical", min(row.limit(rates[rule]), 90), -lost(row, rates), rule
+
+        order = sorted(by_rule, key=urgency)
         return [(rule, lost(RULES[rule], rates), by_rule[rule]) for rule in order[:most]]
 
     def to_dict(self) -> dict[str, Any]:
