@@ -204,7 +204,11 @@ _EFFECT: Final = _any(
 _INVITES: Final = pattern(
     r"(?i)\b(?:try|call|make|send|repeat|run)\b[^.!?;]{0,60}\bagain\b|\bretry\b|\brepeat (?:it|the)\b"
 )
-_NEGATED: Final = pattern(r"(?i)\b(?:not|never|don't|without|before|instead of|once you|to see whether|whether)\b")
+_NEGATED: Final = pattern(
+    r"(?i)\b(?:not|never|don't|without|before|fails?|failing|instead of|once you|to see whether|whether)\b"
+)
+CODE: Final = pattern(r'\\?"(?:code|error_?code|kind|reason)\\?"\s*:\s*\\?"[A-Za-z]+(?:[_-][A-Za-z]+)*\\?"')
+"""A code in so many words, where an object says it."""
 RETRYABLE: Final = pattern(r'(?i)\\?"(?:retryable|is_?retryable|can_?retry|should_?retry)\\?"\s*:\s*true')
 """A flag that says that the same call may be made again."""
 _AGAIN: Final = _any(

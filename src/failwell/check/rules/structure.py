@@ -113,7 +113,8 @@ def right_kind(seen: Observation) -> Judged:
         return None
     # What was only guessed from words proves no wrong kind, unless they blame the server for a mistake of the caller.
     blamed = kind is Kind.INTERNAL and (seen.code == -32603 or words.blames_server(seen.text))
-    evident = not seen.meaning.legacy or (seen.fault is None and blamed)
+    stated = not seen.meaning.legacy or words.CODE.search(seen.whole) is not None
+    evident = stated or (seen.fault is None and blamed)
     if kind in wanted or not evident:
         return True
     if seen.fault is not None:
