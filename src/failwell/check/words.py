@@ -207,7 +207,7 @@ _INVITES: Final = pattern(
 _NEGATED: Final = pattern(
     r"(?i)\b(?:not|never|don't|without|before|fails?|failing|instead of|once you|to see whether|whether)\b"
 )
-CODE: Final = pattern(r'\\?"(?:code|error_?code|kind|reason)\\?"\s*:\s*\\?"[A-Za-z]+(?:[_-][A-Za-z]+)*\\?"')
+CODE: Final = pattern(r'\\?"(?:code|error_?code|kind|reason)\\?"\s*:\s*\\?"[A-Za-z]\w*(?:[.-]\w+)*\\?"')
 """A code in so many words, where an object says it."""
 RETRYABLE: Final = pattern(r'(?i)\\?"(?:retryable|is_?retryable|can_?retry|should_?retry)\\?"\s*:\s*true')
 """A flag that says that the same call may be made again."""

@@ -17,10 +17,14 @@ _SEVERITY: Final = {"critical": "bold red", "high": "red", "medium": "yellow", "
 
 
 def show(report: CheckReport, out: Console) -> None:
+    """On a terminal one line for each, cut at its edge, so that it fits a screen; elsewhere all of it."""
     from rich.text import Text
 
     for line in lines(report):
-        out.print(Text.assemble(*line), soft_wrap=not out.is_terminal, overflow="ellipsis", no_wrap=out.is_terminal)
+        if out.is_terminal:
+            out.print(Text.assemble(*line), overflow="ellipsis", no_wrap=True)
+        else:
+            print("".join(text for text, _ in line).rstrip())
 
 
 Part = tuple[str, str]

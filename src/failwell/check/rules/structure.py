@@ -94,6 +94,8 @@ def stable_code(seen: Observation) -> Judged:
     # A JSON-RPC number alone stands for a whole class of failures.
     if meaning is not None and meaning.code and (seen.canonical or (not meaning.legacy and meaning.format != "text")):
         return True
+    if words.CODE.search(seen.whole) is not None:
+        return True
     return "The failure has no code that a program could tell it by: only words."
 
 
