@@ -33,6 +33,7 @@ def test_a_server_with_failwell_passes() -> None:
     failwell.server.install(server)
     report = assert_fails_well(server, min_score=95)
     assert (report.graded["fully"], report.examined.reason) == (2, None)
+    assert report.examined.eras == ["2025-11-25", "2026-07-28"]
 
 
 def test_a_server_without_is_told_what_to_fix_first() -> None:

@@ -373,7 +373,7 @@ def _breaking(node: Schema, root: Schema) -> Iterator[tuple[str, Any, tuple[str,
         yield "pattern", "\u00a7 failwell \u00a7", (pattern, "pattern", "match", "format", "only", "must", "look")
     named = str(node.get("format"))
     if named in _FORMATS and named not in ("uri-reference", "regex", "hostname", "json-pointer", "duration"):
-        yield "format", "failwell: not of this format", (named, named.split("-")[0], "format", "valid", "iso", "rfc")
+        yield "format", "not of this format", (named, named.split("-")[0], "format", "valid", "iso", "rfc")
     yield from _breaking_items(node, root, types)
 
 

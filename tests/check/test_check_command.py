@@ -1,0 +1,151 @@
+"""`failwell check` as people and scripts run it, on a small server whose failures are good but for one thing."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import jsonschema_rs
+import pytest
+
+from failwell.cli import main
+
+ROUGH = Path(__file__).with_name("rough.py")
+SERVER = [sys.executable, str(ROUGH), "noise"]
+REPORTS = ("sarif", "junit", "html", "badge")
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one check in every form, each under its own name."""
+    folder = tmp_path_factory.mktemp("reports")
+    options = [part for name in REPORTS for part in (f"--{name}", str(folder / name))]
+    command = [sys.executable, "-m", "failwell", "check", "--json", *options, "--", *SERVER]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
+    assert done.stderr == ""
+    (folder / "json").write_text(done.stdout)
+    return folder
+
+
+@pytest.fixture
+def report(written: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((written / "json").read_text())
+    return found
+
+
+def test_the_json_is_as_its_schema_says(report: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "check"]) == 0
+    jsonschema_rs.validate(json.loads(capsys.readouterr().out), report)
+    assert (report["score"], report["grade"], report["started"]) == (94, "A", True)
+    assert {finding["rule"] for finding in report["findings"]} == {
+        "action.near-name",
+        "protocol.clean-stdout",
+        "protocol.invalid-request",
+        "protocol.parse-error",
+        "structure.code",
+    }
+
+
+def test_the_command_of_a_finding_shows_it_again(report: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    finding = next(each for each in report["findings"] if each["rule"] == "structure.code")
+    program, *arguments = shlex.split(finding["reproduce"])
+    assert program == "failwell"
+    assert main(arguments) == 0
+    assert json.loads(capsys.readouterr().out)["result"] == finding["answer"]["result"]
+
+
+def test_sarif_names_each_rule_and_each_finding(written: Path, report: dict[str, Any]) -> None:
+    [run] = json.loads((written / "sarif").read_text())["runs"]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert rules == sorted({finding["rule"] for finding in report["findings"]})
+    assert [(each["ruleId"], rules[each["ruleIndex"]]) for each in run["results"]] == [
+        (finding["rule"], finding["rule"]) for finding in report["findings"]
+    ]
+    assert {each["level"] for each in run["results"]} == {"warning", "note"}
+
+
+def test_junit_counts_what_was_asked_and_what_is_broken(written: Path, report: dict[str, Any]) -> None:
+    root = ElementTree.parse(written / "junit").getroot()
+    assert int(root.get("failures", "")) == len(root.findall(".//failure")) == len(report["findings"])
+    assert int(root.get("tests", "")) == len(root.findall(".//testcase")) > 30
+
+
+def test_the_badge_has_the_score(written: Path) -> None:
+    assert "fails well: 94 A" in (written / "badge").read_text()
+
+
+def test_a_baseline_forgives_what_it_knows(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    known = json.loads((written / "json").read_text())
+    known["findings"] = [each for each in known["findings"] if each["rule"] != "protocol.clean-stdout"]
+    (tmp_path / "known.json").write_text(json.dumps(known))
+    arguments = ["check", "--badge", str(tmp_path / "b.svg"), "--rule", "protocol.clean-stdout"]
+    assert main([*arguments, "--baseline", str(written / "json"), "--", *SERVER]) == 0
+    assert capsys.readouterr().err == ""
+    assert main([*arguments, "--baseline", str(tmp_path / "known.json"), "--", *SERVER]) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"failwell: 1 findings that {tmp_path / 'known.json'} does not have"
+    )
+
+
+def test_two_reports_are_held_against_each_other(
+    written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    after = json.loads((written / "json").read_text())
+    after["findings"] = [each for each in after["findings"] if each["rule"] != "structure.code"]
+    after["score"] = 99
+    (tmp_path / "after.json").write_text(json.dumps(after))
+    assert main(["check", "--compare", str(written / "json"), str(tmp_path / "after.json")]) == 0
+    assert capsys.readouterr().out.splitlines() == ["score 94 A -> 99 A", "gone structure.code on weather"]
+
+
+def test_settings_come_from_pyproject(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = {"command": SERVER, "min-score": 99, "rule": ["structure"], "era": "2025-11-25"}
+    lines = ["[tool.failwell.check]", *(f"{name} = {json.dumps(value)}" for name, value in settings.items())]
+    (tmp_path / "pyproject.toml").write_text("\n".join(lines))
+    monkeypatch.chdir(tmp_path)
+    assert main(["check"]) == 1
+    said = capsys.readouterr()
+    assert said.err == "failwell: the score is 83, below 99\n"
+    (tmp_path / "pyproject.toml").write_text("[tool.failwell.check]\nmin-scroe = 3\n")
+    assert main(["check"]) == 2
+    assert "knows no 'min-scroe'" in capsys.readouterr().err
+
+
+def test_a_server_of_a_clients_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    servers = {"rough": {"command": SERVER[0], "args": SERVER[1:]}, "web": {"url": "http://127.0.0.1:9/mcp"}}
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    config = ["check", "--json", "--config", str(tmp_path / "mcp.json")]
+    assert main([*config, "rough", "--rule", "protocol.clean-stdout"]) == 0
+    assert [each["rule"] for each in json.loads(capsys.readouterr().out)["findings"]] == ["protocol.clean-stdout"]
+    assert main([*config, "web"]) == 0
+    assert json.loads(capsys.readouterr().out)["reason"].startswith("it was gone before it answered initialize")
+    assert main([*config, "ruogh"]) == 2
+    assert "did you mean 'rough'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "name the command of a server after --, or its URL"),
+        (["python"], "write -- before the command of the server: failwell check -- python"),
+        (["http://x/mcp", "--", "x"], "name either a URL or a command after --, not both"),
+        (["--rule", "actoin", "--", "x"], "there is no rule 'actoin'; did you mean action?"),
+        (["--timeout", "soon", "--", "x"], "'soon' is no number of seconds above zero"),
+        (["--env", "FW_NOT_THERE", "--", "x"], "--env FW_NOT_THERE: there is no such variable here"),
+        (["--baseline", "nowhere.json", "--", "x"], "there is no nowhere.json; write it with: failwell check --json"),
+        (["--compare", "a.json", "b.json"], "there is no a.json"),
+        (["--examples", "nowhere.json", "--", "x"], "cannot read nowhere.json"),
+        (["--wrapped", "http://127.0.0.1:9/mcp"], "--wrapped is for servers on stdio"),
+    ],
+)
+def test_bad_usage_is_one_line(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", *arguments]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert said in line
