@@ -140,6 +140,8 @@ class _Examination:
         self._ask_server(talk)
         if talk.era == LEGACY:
             self._old_version(talk)
+        elif talk.can_start:
+            self._unsupported(talk)
         if talk.era == LEGACY and self._options.era in ("auto", MODERN):
             self._newer(talk.began)
         facts = {"noise": list(self._transport.noise), "twice": len(self._transport.twice)}
@@ -351,6 +353,10 @@ class _Examination:
         for probe in server_probes(self._found.tools, talk.capabilities, modern=True):
             if talk.can_start:
                 self._asked(talk, probe)
+        self._unsupported(talk)
+
+    def _unsupported(self, talk: Conversation) -> None:
+        """A request of the newer era in a version that never was."""
         params = {"_meta": {"io.modelcontextprotocol/protocolVersion": "1999-01-01"}}
         request = talk.request("tools/list", {})
         request["params"]["_meta"].update(params["_meta"])
