@@ -120,7 +120,8 @@ def secrets(framework: str) -> list[Canary]:
     return [canary(case, shape) for case, shape, _, _ in calls(framework)]
 
 
-WAYS = [(transport, era) for transport in TRANSPORTS for era in ERAS]
+# Both transports and both eras: what is written there does not depend on the pair.
+WAYS = list(zip(TRANSPORTS, ERAS, strict=True))
 
 
 def share(framework: str, turn: int) -> list[Case]:
@@ -171,7 +172,7 @@ def test_no_secret_leaves(tmp_path: Path, framework: str, transport: str, era: s
 def test_without_failwell_they_leave_by_every_way(tmp_path: Path, framework: str) -> None:
     """The control: the same calls, and the search does find."""
     # Some are enough.
-    asked = [call for call in share(framework, 0) if "system_exit" not in call[0]][::3]
+    asked = [call for call in share(framework, 0) if "system_exit" not in call[0]][::5]
     ways = channels(tmp_path, framework, "stdio", LEGACY, asked, "--bare")
     told = leaks(ways, framework)
     for way in ("answer", "stderr", "records", "spans"):

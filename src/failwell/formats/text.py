@@ -51,6 +51,7 @@ _OWN_MESSAGE: Final = re.compile(
 _HINTS: Final = re.compile(
     rf"(?:Did you mean [^?\n]{{1,300}} instead of [^?\n]{{1,300}}\?(?: |$))*(?:{re.escape(FIX_FIELDS)})?"
 )
+_HINTED: Final = ("Did you mean ", FIX_FIELDS)
 _VALIDATORS: Final = re.compile(r"(?:Invalid arguments|Input validation error|\d+ validation errors?)\b")
 _USUAL: Final = Policy()
 
@@ -139,7 +140,7 @@ def usual_action(error: ToolError, policy: Policy = _USUAL) -> tuple[str, str] |
 def _advice(error: ToolError) -> list[str]:
     """What the author says to do."""
     told = error.suggestion or ""
-    if error.fields and _HINTS.fullmatch(told):
+    if error.fields and told.startswith(_HINTED) and _HINTS.fullmatch(told):
         # The next call says the same, unless a name has to be found for it.
         hints = told.removesuffix(FIX_FIELDS).strip()
         told = hints if any(map(strange_names, error.fields)) and not mends_all(error) else ""

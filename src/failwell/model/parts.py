@@ -321,30 +321,24 @@ def all_of(part: Any, value: object) -> tuple[Any, ...]:
     return tuple(item for raw in each(value) if (item := part.of(raw)) is not None)
 
 
-def _as_is(part: type[T], *values: Any) -> T:
-    """A part of values that have the right types already, as JSON gives them: its `__init__` would look at each."""
-    made = object.__new__(part)
-    for put, value in zip(_PUTS[part], values, strict=True):
-        put(made, value)
-    return made
-
-
-# How each place of a part is filled, found once.
-_PUTS: Final[dict[type, tuple[Callable[[Any, Any], None], ...]]] = {
-    part: tuple(getattr(part, name).__set__ for name in part.__slots__) for part in (Action, Patch)
-}
-
-
 _STEPS: Final = frozenset({str, int})
 _ACTION_KEYS: Final = frozenset(Action.__slots__)
 _FIELD_KEYS: Final = frozenset(FieldError.__slots__)
+
+
+# Parts whose values have the right types already, as JSON gives them, are filled place by place: their `__init__` would
+# look at each, and a loop over the places takes twice as long.
 
 
 def _clean_action(value: Any) -> Action | None:
     if type(value) is dict and type(tool := value.get("tool")) is str and value.keys() <= _ACTION_KEYS:
         description, arguments = value.get("description"), value.get("arguments")
         if (description is None or type(description) is str) and (arguments is None or type(arguments) is dict):
-            return _as_is(Action, tool, description or None, arguments)
+            made = object.__new__(Action)
+            _set(made, "tool", tool)
+            _set(made, "description", description or None)
+            _set(made, "arguments", arguments)
+            return made
     return Action.of(value)
 
 
@@ -367,7 +361,6 @@ def read_problem(
         and (options is None or type(options) is list)
         and (rule is None or type(rule) is str)
     ):
-        # One by one: there are several in most errors about arguments, and a loop over the places takes twice as long.
         made = object.__new__(FieldError)
         _set(made, "path", tuple(path))
         _set(made, "message", message)
@@ -393,7 +386,12 @@ def _clean_patch(value: Any) -> Patch | None:
     if type(value) is dict and (operation := value.get("op")) in _OPERATIONS:
         path, to = value.get("path"), value.get("to")
         if type(path) is list and (to is None or type(to) is str) and _STEPS.issuperset(map(type, path)):
-            return _as_is(Patch, operation, tuple(path), value.get("value", UNSET), to or None)
+            made = object.__new__(Patch)
+            _set(made, "op", operation)
+            _set(made, "path", tuple(path))
+            _set(made, "value", value.get("value", UNSET))
+            _set(made, "to", to or None)
+            return made
     return Patch.of(value)
 
 

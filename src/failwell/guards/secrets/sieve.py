@@ -15,47 +15,29 @@ from .rows import ROWS
 from .secret_names import SHORT, STEMS
 
 # How often a character comes up among a thousand of JSON with English in it; what is not here hardly does.
-_OFTEN: Final = dict(
-    zip(
-        "kvbwyfgpmudhlcrsniotae(-_./[{=,: ",
-        [
-            5,
-            8,
-            9,
-            8,
-            10,
-            11,
-            12,
-            18,
-            18,
-            20,
-            28,
-            20,
-            28,
-            30,
-            50,
-            45,
-            45,
-            45,
-            45,
-            55,
-            50,
-            80,
-            3,
-            5,
-            8,
-            6,
-            8,
-            5,
-            8,
-            3,
-            25,
-            30,
-            80,
-        ],
-        strict=True,
-    )
-)
+_OFTEN: Final = {
+    letter: count
+    for count, letters in {
+        3: "(=",
+        5: "k-[",
+        6: ".",
+        8: "vw_/{",
+        9: "b",
+        10: "y",
+        11: "f",
+        12: "g",
+        18: "pm",
+        20: "uh",
+        25: ",",
+        28: "dl",
+        30: "c:",
+        45: "snio",
+        50: "ra",
+        55: "t",
+        80: 'e "',
+    }.items()
+    for letter in letters
+}
 _RARE: Final = 10
 # A short name is a whole word, or stands before one of those that `secret_names` overlooks.
 _TAIL: Final = r"(?:(?![a-z])|(?=code|conf|repeat|again|new|old|curr|hash|value|raw|plain|text|data|base|pem|uniq|v))"
@@ -97,7 +79,8 @@ def searches(words: Iterable[str], whole: Iterable[str] = ()) -> tuple[Search, .
 
 def _around(letter: str, word: str, tail: str) -> str:
     at = word.index(letter)
-    return (f"(?<={re.escape(word[: at + 1])})" if at else "") + re.escape(word[at + 1 :]) + tail
+    # What follows the character first: a wrong one is told by one comparison, a wrong beginning by looking back.
+    return re.escape(word[at + 1 :]) + (f"(?<={re.escape(word)})" if at else "") + tail
 
 
 @cache
