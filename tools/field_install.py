@@ -112,7 +112,7 @@ TRIALS: Final = (
         "arxiv_mcp_server.server:server",
         "arxiv_mcp_server:main",
         "mcp 1.30 Server",
-        (("read_paper", {"paper_id": "2401.00001"}),),
+        (("list_papers", {}), ("read_paper", {"paper_id": "2401.00001"})),
     ),
     Trial(
         _server("time", "mcp-server-time==2026.10.10", _V1, "--local-timezone", "UTC"),
@@ -120,6 +120,7 @@ TRIALS: Final = (
         "mcp_server_time:main",
         "mcp 1.30 Server",
         (
+            ("convert_time", {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Europe/Oslo"}),
             ("convert_time", {"source_timezone": "Mars/Base", "time": "12:00", "target_timezone": "UTC"}),
             ("convert_time", {"source_timezone": "UTC", "time": "25:99", "target_timezone": "UTC"}),
         ),
@@ -246,7 +247,8 @@ class Started(Process):
         self.errors = errors
         python = str(FOLDER / trial.server.name / "bin/python")
         arguments = [argument.format(here=here) for argument in trial.server.arguments]
-        env = {**trial.server.environment(here), **_OFFLINE, **trial.env}
+        # Some list what they keep in sets, which would come in another order each time.
+        env = {**trial.server.environment(here), **_OFFLINE, "PYTHONHASHSEED": "0", **trial.env}
         with errors.open("wb") as file:
             self._child = subprocess.Popen(
                 [python, str(LAUNCH), where, trial.entry, *arguments],
@@ -333,8 +335,9 @@ def answers(trial: Trial, where: str, folder: Path) -> list[tuple[str, Answer]]:
     client = Told(process, LEGACY)
     try:
         client.open()
-        tools = client.ask("tools/list", {}, id="tools").value["result"]["tools"]
-        told: list[tuple[str, Answer]] = []
+        listed = client.ask("tools/list", {}, id="tools")
+        tools = listed.value["result"]["tools"]
+        told = [("tools/list", listed)]
         calls = [*probes(tools), *((name, _placed(given, here)) for name, given in trial.calls)]
         for number, (name, given) in enumerate(calls):
             params = {"name": name, "arguments": given}

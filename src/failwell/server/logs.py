@@ -34,6 +34,10 @@ LOGGERS: Final = (
 """The loggers that have been seen to print an exception. A filter of a logger does not see its children's lines."""
 
 
+# What 1.x writes about every request, and a success should not pay for.
+_HARMLESS: Final = frozenset({"Processing request of type %s"})
+
+
 class Masking(logging.Filter):
     """Takes secrets out of a line and its traceback; never keeps a line back."""
 
@@ -42,6 +46,8 @@ class Masking(logging.Filter):
         self._guard = guard
 
     def filter(self, record: logging.LogRecord) -> bool:
+        if record.msg in _HARMLESS:
+            return True
         try:
             record.msg, record.args = self._guard.plain(record.getMessage()), ()
             if record.exc_info and record.exc_info[1] is not None:

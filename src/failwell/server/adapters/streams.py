@@ -162,7 +162,7 @@ class _Reader(_Stream):
     def _refusal(self, item: SessionMessage | Exception) -> Refusal | None:
         if isinstance(item, Exception):
             return _unread(item)
-        message = item.message.root if _ENVELOPED else item.message  # type: ignore[union-attr]
+        message: Any = item.message.root if _ENVELOPED else item.message  # type: ignore[union-attr]
         if type(message) is JSONRPCRequest:
             if message.id in self._writer.unanswered:
                 return self._wrong.again(Request(message.id, message.method))
