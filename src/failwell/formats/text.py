@@ -52,6 +52,7 @@ _HINTS: Final = re.compile(
     rf"(?:Did you mean [^?\n]{{1,300}} instead of [^?\n]{{1,300}}\?(?: |$))*(?:{re.escape(FIX_FIELDS)})?"
 )
 _VALIDATORS: Final = re.compile(r"(?:Invalid arguments|Input validation error|\d+ validation errors?)\b")
+_QUOTES: Final = ('"', "”")
 _USUAL: Final = Policy()
 
 
@@ -211,7 +212,9 @@ def _written(value: Json) -> str:
 
 def _sentence(text: str, ends: str = ".!?:;…)") -> str:
     text = text.strip()
-    return text if not text or text[-1] in ends else text + "."
+    # A sentence may end inside the quotes.
+    last = text[-2:-1] if text[-1:] in _QUOTES else text[-1:]
+    return text if not text or last in ends else text + "."
 
 
 def ask(question: NeedsInput) -> str:
