@@ -134,8 +134,8 @@ def fails_once() -> Callable[[], str]:
 CRASHED = "work failed part-way (The tool failed unexpectedly), so it may have been done already. Next: ask the user."
 REFUSED = "The amount must be above zero. Correct the arguments, then call again."
 BROKEN = (
-    "work failed part-way (invalid literal for int() with base 10: '12,50'), so it may have been done already. Next: "
-    "ask the user."
+    "work failed part-way (An argument was rejected. It said: \"invalid literal for int() with base 10: '12,50'\"), so "
+    "it may have been done already. Next: ask the user."
 )
 GONE = "User 7 not found. Look for another one; the same call will fail again."
 FUNCTIONS: list[tuple[Callable[[], Callable[[], Any]], str, Any]] = [

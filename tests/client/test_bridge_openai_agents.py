@@ -191,8 +191,8 @@ FUNCTIONS: list[tuple[Callable[..., str], object, str]] = [
     (
         lambda: str(int("12,50")),
         {},
-        "Error: work failed part-way (invalid literal for int() with base 10: '12,50'), so it may have been done "
-        "already. Next: ask the user.",
+        'Error: work failed part-way (An argument was rejected. It said: "invalid literal for int() with base 10: '
+        "'12,50'\"), so it may have been done already. Next: ask the user.",
     ),
     (lambda: "Error: User 7 not found", {}, "Error: User 7 not found"),
     (lambda count: "fine", "[", NO_FIT),

@@ -165,8 +165,8 @@ FUNCTIONS: list[tuple[Callable[[], Any], str, object]] = [
     (
         lambda: int("12,50"),
         "failed",
-        "work failed part-way (invalid literal for int() with base 10: '12,50'), so it may have been done already. "
-        "Next: ask the user.",
+        "work failed part-way (An argument was rejected. It said: \"invalid literal for int() with base 10: '12,50'\"), "
+        "so it may have been done already. Next: ask the user.",
     ),
 ]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from failwell.guards import CITATION, cited
 from failwell.model import IN_DOUBT, Action, Effect, ToolError, compact
 
 ASK: Final = "Next: ask the user."
@@ -45,6 +46,17 @@ def doubt(error: ToolError, *, with_reason: bool = True) -> str:
 
 def reason_of(message: str) -> str:
     """Why, without sentences that have the call made again: a model does what it reads last."""
+    kept, end = [], 0
+    # What is cited stays so, however much is left of it.
+    for cite in CITATION.finditer(message):
+        kept += [_reason(message[end : cite.start()]), cited(_reason(cite["said"] or cite["quoting"] or ""))]
+        end = cite.end()
+    if not kept:
+        return _reason(message)
+    return " ".join(filter(None, (each.strip() for each in (*kept, _reason(message[end:])))))
+
+
+def _reason(message: str) -> str:
     sentences = _SENTENCE.split(" ".join(message.split()))
     kept = [sentence for sentence in sentences if not _AGAIN.search(sentence) and not _DENIES.search(sentence)]
     return message if len(kept) == len(sentences) else " ".join(kept)

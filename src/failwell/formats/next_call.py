@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from failwell.guards import MASK
-from failwell.model import UNSET, FieldError, Patch, Path, ToolError, apply_patch, compact, place_of
+from failwell.model import UNSET, FieldError, Json, Patch, Path, ToolError, apply_patch, compact, place_of
 
 from .wrong_argument import holder_of, placeholder, strange_names
 
@@ -122,7 +122,7 @@ def _at(value: Any, path: Path) -> Any:
     return value
 
 
-def _put(arguments: dict[str, Any], path: Path, value: str) -> bool:
+def _put(arguments: dict[str, Any], path: Path, value: Json) -> bool:
     """Put a value in its place; whether there is such a place."""
     holder, last = _at(arguments, path[:-1]), path[-1]
     is_item = isinstance(holder, list) and isinstance(last, int) and 0 <= last < len(holder)

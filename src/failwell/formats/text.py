@@ -53,6 +53,7 @@ _HINTS: Final = re.compile(
 )
 _HINTED: Final = ("Did you mean ", FIX_FIELDS)
 _VALIDATORS: Final = re.compile(r"(?:Invalid arguments|Input validation error|\d+ validation errors?)\b")
+_QUOTES: Final = ('"', "”")
 _USUAL: Final = Policy()
 
 
@@ -212,7 +213,9 @@ def _written(value: Json) -> str:
 
 def _sentence(text: str, ends: str = ".!?:;…)") -> str:
     text = text.strip()
-    return text if not text or text[-1] in ends else text + "."
+    # A sentence may end inside the quotes.
+    last = text[-2:-1] if text[-1:] in _QUOTES else text[-1:]
+    return text if not text or last in ends else text + "."
 
 
 def ask(question: NeedsInput) -> str:

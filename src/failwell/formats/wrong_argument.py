@@ -58,6 +58,8 @@ _SAID: Final = tuple(
         (r"ensure this value (.+)", "{}"),
     )
 )
+# A yes or a no that is the only one: a text in its place would be sent as a text.
+_EXACTLY: Final = re.compile(r"Expected exactly: (true|false)\.")
 _TYPE: Final = re.compile(r"Expected type: (.+)\.|Expected ([^,]+), received .*", re.DOTALL)
 _ALTERNATIVES: Final = re.compile(r"Invalid \w+ value\. Expected (.+?)(?:, received .*)?", re.DOTALL)
 _BARE: Final = re.compile(r"[\w./:@+-]{1,60}")
@@ -96,14 +98,17 @@ def reason(problem: FieldError) -> str:
     return f"{name}: {problem.message}" if problem.message else f"{name} is not valid"
 
 
-def placeholder(problem: FieldError) -> str:
-    """What stands in the next call where nobody knows the value: a word that says what belongs there.
+def placeholder(problem: FieldError) -> Json:
+    """What stands in the next call where nobody knows the value: a word that says what belongs there, or the only thing
+    that may stand there.
 
     >>> placeholder(FieldError("limit", "Expected integer, received string", "ten", "Expected type: integer."))
     '<integer>'
     """
     if options := _likeliest_first(problem):
         return f"<one of {_listed(options, _LONGEST_LIST)}>"
+    if exactly := _EXACTLY.fullmatch(problem.expected or ""):
+        return exactly[1] == "true"
     need = _need(problem, options)
     name = next((step for step in reversed(problem.path) if isinstance(step, str)), "argument")
     unknown = f"<{name}>" if is_missing(problem) else f"<corrected {name}>"

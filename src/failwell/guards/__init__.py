@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from .arguments import Secrets, secret_paths
-from .fence import poses
+from .fence import CITATION, cited, poses
 from .length import shorten
 from .outlet import DEFAULT, UNCHANGED, Guard, guard, masked, shown_arguments
 from .secrets.redactor import MASK
 from .visible import visible
 
 __all__ = [
+    "CITATION",
     "DEFAULT",
     "Guard",
     "MASK",
     "Secrets",
     "UNCHANGED",
+    "cited",
     "guard",
     "masked",
     "poses",

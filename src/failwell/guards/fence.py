@@ -1,4 +1,9 @@
-"""Text that poses as somebody else: marked as data, so that an error cannot pass for a system message."""
+"""Text of others, marked as data: what is known to be theirs is cited, and what poses as somebody else is fenced.
+
+Who wrote a text is known where it comes in: an author's error speaks for itself, and what an exception, an upstream
+or a peer says is cited, whatever it says. What an author puts into their own words nobody can tell from them, so that
+every text is looked through for the marks of chat formats, and for what only somebody says who is not the author.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +17,16 @@ CLOSE: Final = "]"
 
 _TOLD: Final = r"\b(?:instructions?|prompts?|directions|guidelines|rules|context)\b"
 # The marks by which chat formats tell speakers apart, and the sentences that ask a model to forget what it was told.
-_POSES: Final = pattern(
+_MARKED: Final = pattern(
     r"<\|\s?[a-z_]{2,40}\s?\|>|<(?:start|end)_of_turn>"
     r"|<\s?/?\s?(?:system|assistant|human|tool_results?|tool_response|function_results|function_calls|system-reminder|"
     r"antml:[a-z_]{2,40})\b[^<>]{0,100}>"
     r"|\[/?(?:INST|SYS|SYSTEM)\]|<</?SYS>>"
-    r"|\"role\"\s{0,3}:\s{0,3}\"(?:system|assistant|developer)\""
-    r"|(?:^|[\r\n])[\s>#*]{0,40}(?:system|assistant|human|developer)(?:[ \t](?:message|prompt))?[ \t]?(?:\*\*)?"
+    r"|\"role\"\s{0,3}:\s{0,3}\"(?:system|assistant|developer)\"",
+    re.IGNORECASE,
+)
+_POSES: Final = pattern(
+    r"(?:^|[\r\n])[\s>#*]{0,40}(?:system|assistant|human|developer)(?:[ \t](?:message|prompt))?[ \t]?(?:\*\*)?"
     r"(?::(?=\s|$)|：)"
     r"|(?:^|[\r\n])[ \t]{0,8}#{1,6}[ \t]{0,4}instructions?[ \t]?:"
     rf"|\b(?:ignore|disregard|forget)\b[^.]{{0,40}}\b(?:previous|prior|above|earlier|preceding)\b[^.]{{0,40}}{_TOLD}"
@@ -37,6 +45,34 @@ WORDS: Final = (
 )  # fmt: skip
 
 
+_SAID: Final = "It said: "
+# On one line, and without the quote that would end it.
+CITATION: Final = pattern(r"It said: (?:\"(?P<said>[^\"\r\n]*+)\"|“(?P<quoting>[^“”\r\n]*+)”)")
+
+
+def cited(text: str) -> str:
+    """What somebody else says, as data: on one line, in quotes that it cannot step out of; nothing if it says nothing.
+
+    >>> cited('slow down')
+    'It said: "slow down"'
+    >>> cited('no such "key"')
+    'It said: “no such "key"”'
+    """
+    inner = " ".join(text.split())
+    if not inner or is_cited(inner):
+        return inner
+    if '"' not in inner:
+        return f'{_SAID}"{inner}"'
+    # A call in it is copied by whoever reads it, so its quotes stay.
+    inner = inner.replace("“", "'").replace("”", "'")
+    return f"{_SAID}“{inner}”"
+
+
+def is_cited(text: str) -> bool:
+    """Whether `text` is one citation and nothing else."""
+    return text.startswith(_SAID) and CITATION.fullmatch(text) is not None
+
+
 def poses(text: str, lower: str | None = None) -> bool:
     """Whether `text` speaks as if it were not data."""
     lower = text.lower() if lower is None else lower
@@ -45,7 +81,11 @@ def poses(text: str, lower: str | None = None) -> bool:
         return False
     if OPEN in text:
         return not is_fenced(text)
-    return _POSES.search(text) is not None
+    if _MARKED.search(text) is not None:
+        return True
+    # What is cited says what it says; only the marks, which some models read as no text at all, are none of it.
+    told = CITATION.sub("It said it.", text) if _SAID in text else text
+    return _POSES.search(told) is not None
 
 
 def fence(text: str) -> str:

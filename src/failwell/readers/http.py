@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from failwell.formats import parse
+from failwell.guards import cited
 from failwell.model import Effect, Kind, ToolError, positive, text
 
 from .exceptions.chain import attribute
@@ -74,7 +75,7 @@ def from_http(
 
     >>> error = from_http(429, {"Retry-After": "7"}, b'{"message": "slow down"}')
     >>> error.code, error.message, error.retry_after
-    ('RATE_LIMITED', 'The upstream service answered 429 Too Many Requests: slow down', 7)
+    ('RATE_LIMITED', 'The upstream service answered 429 Too Many Requests. It said: "slow down"', 7)
     """
     fields = _lower(headers)
     code = code_for(status, statuses)
@@ -86,7 +87,7 @@ def from_http(
     said = more.pop("message", None) or body_message(content)
     answer = f"{service} answered {status}{_phrase(status)}"
     # Quoted: what a service answered to one request proves nothing about the rest of what the tool did.
-    words = f"{answer}: {said}" if said else f"{answer}."
+    words = f"{answer}. {cited(said)}" if said else f"{answer}."
     error = ToolError(words, code=code, http_status=status, standing="quoted", **more)
     # A conflict that names a time is one that passes.
     if error.kind in (Kind.TRANSIENT, Kind.CONFLICT) and (delay := retry_after(fields)) is not None:
@@ -209,7 +210,10 @@ def _problem(content: str) -> dict[str, Any]:
     problem = parse({"type": "about:blank", **data}, format="problem") if isinstance(data, dict) else None
     if not isinstance(problem, ToolError):
         return {}
-    found = {name: getattr(problem, name) for name in ("message", "fields", "suggestion", "next_steps")}
+    # What it has the tool do is no word of ours to the caller.
+    advice = [each for each in (problem.suggestion, *problem.next_steps) if each]
+    message = " ".join([problem.message, *advice]) if problem.message else ""
+    found = {"message": message, "fields": problem.fields}
     return {name: value for name, value in found.items() if value}
 
 

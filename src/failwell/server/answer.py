@@ -21,7 +21,7 @@ from failwell.formats import (
     unplaced_details,
     v1,
 )
-from failwell.guards import Guard, secret_paths
+from failwell.guards import Guard, cited, secret_paths
 from failwell.model import Effect, Json, Kind, Nature, NeedsInput, Strategy, ToolError, text
 from failwell.observe import log_failure, new_id
 from failwell.readers import classify, from_error, from_pydantic, misread, named, refusal, said
@@ -167,7 +167,7 @@ class Answering:
         }
         if error.code == "INTERNAL_ERROR":
             text = said(exc) if self.options.show_text else ""
-            changes["message"] = f"[{tool.label}] {text or error.message}"
+            changes["message"] = " ".join(filter(None, (f"[{tool.label}] {error.message}", cited(text))))
         if isinstance(exc, BrokenResult):
             is_read = self.aftermath.nature(tool) is Nature.READ
             return error.replace(**changes, effect=Effect.NONE if is_read else Effect.DONE)

@@ -6,6 +6,7 @@ import re
 from typing import Any, Final
 
 from failwell.formats import parse
+from failwell.guards import cited
 from failwell.model import ToolError, frames, seconds
 from failwell.readers import SHIPPED, broken, classify, from_text, said, timed_out
 
@@ -30,12 +31,18 @@ def deliberate(exc: Exception) -> ToolError | None:
     read = from_text(message, is_error=True) if message else None
     if _is_clients(exc):
         # Another server's word about a call that the tool made of it, which is not this one.
-        told = ToolError(message or "Another server failed.", code="UPSTREAM_ERROR") if read is None else read
-        return told.replace(origin=None, format=None, confidence=None, legacy=None)
+        told = ToolError(code="UPSTREAM_ERROR") if read is None else read
+        return _passed_on(told, message).replace(legacy=None)
     if read is None or read.code is None:
         return _authors(ToolError(message or "The tool failed."))
     known: Any = {name: getattr(read, name) for name in _WORDED if getattr(read, name)}
     return _authors(ToolError(message, code=read.code, kind=read.kind, **known))
+
+
+def _passed_on(error: ToolError, words: str) -> ToolError:
+    """What another server says, as this one says it: its words are cited."""
+    message = " ".join(filter(None, ("Another server failed.", cited(words))))
+    return error.replace(message=message, origin=None, format=None, confidence=None)
 
 
 def _is_clients(exc: BaseException) -> bool:
@@ -127,7 +134,9 @@ def protocol_error(exc: Any) -> ToolError | None:
     if not isinstance(read, ToolError):
         read = ToolError(exc.message, code=str(exc.code), details=None if exc.data is None else {"data": exc.data})
     # It is ours now, not something read from a peer.
-    return read.replace(origin=None, format=None, confidence=None)
+    return (
+        _passed_on(read, read.message) if _is_clients(exc) else read.replace(origin=None, format=None, confidence=None)
+    )
 
 
 _DELAYS: Final = ("retry_after", "retryAfter", "retry_after_seconds")

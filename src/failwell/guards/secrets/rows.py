@@ -24,7 +24,7 @@ class Row(NamedTuple):
 _SCHEME_LEFT: Final = r"(?:(?<![A-Za-z0-9+.-])|(?<=%[0-9A-F][0-9A-F])|(?<=%25[0-9A-F][0-9A-F]))"
 _KEYS_OF: Final = (
     "api", "access", "secret", "auth", "license", "subscription", "encryption", "signing", "master", "fernet",
-    "integration", "hmac", "instrumentation", "product",
+    "integration", "hmac", "instrumentation", "product", "stream",
 )  # fmt: skip
 # What stands between a flag and its value, on a command line and in a list of arguments.
 _NEXT_ARGUMENT: Final = r"(?:[ =]{1,3}[\"']?|[\"'],?\s{0,3}[\"'])"
@@ -164,6 +164,14 @@ ROWS: Final[dict[str, Row]] = {
         ("-server ", "isakmp key ", "-psk ", "password 0 "),
         r"(?P<keep>\b(?:snmp-server\s{1,3}community|(?:tacacs|radius)-server\s(?:host\s\S{1,60}\s)?key|isakmp\skey|wpa-psk\sascii"
         r"|password\s0)\s{1,3}(?:[07]\s)?)(?P<plausible>[^\s\"']{4,200})",
+    ),
+    "routing_key": Row(
+        ("routing_key",), r"(?P<keep>routing_key[\"']?\s{0,2}[:=]\s{0,2}[\"']?)[0-9a-f]{32}(?![0-9a-z-])"
+    ),
+    "redis_args": Row(
+        ("name: 'auth'", 'name: "auth"'),
+        r"(?P<keep>args: \[ ?(?:[\"'][^\"'\r\n]{1,60}[\"'], ?)?[\"'])[^\"'\r\n]{1,400}"
+        r"(?=[\"'] ?\][^\r\n]{0,40}name: [\"']auth)",
     ),
     "redis_auth": Row(
         ('"auth"', "'auth'"),

@@ -20,7 +20,7 @@ _KEYWORD: Final = pattern(r"[/.](?:minLength|maxLength|pattern|format|type|enum|
 _CLOSERS: Final = {"'": "'", '"': '"', "`": "`", "«": "»", "“": "”", "[": "]", "‘": "’"}
 # A validator's words about a value that it quotes, after the name of what it was sent for.
 _QUOTES_IT: Final = pattern(
-    r"[\"'`)»”]{0,2}+(?:[^\r\n\"'`«“.;!?\[]|[.;!?](?=[^\s])|(?<= )'\w{1,20}+'(?= )){0,100}?"
+    r"[\"'`)»”]{0,2}+(?:[^\r\n\"'`«“.;!?\[]|[.;!?](?=[^\s])|(?<= )(?:'\w{1,20}+'|\[\w{1,20}+\])(?=[ ,])){0,100}?"
     r"(?:\b(?:value|got|received|input|but was|given|actual|returned|cannot hold)|,\swas)\b\s{0,2}(?:is\s|was\s|of\s)?"
     r"[:=]?\s{0,2}\(?(?:(?P<quote>[\"'`«“‘\[])|(?=[A-Za-z_.-]{0,60}[0-9@#$%^&!+~*])(?P<bare>[\w@#$%^&!+~*.-]{6,200}))",
     re.IGNORECASE,
@@ -30,7 +30,7 @@ _TELLS_IT: Final = pattern(
     r"[\"'`)]{0,2}+(?:(?P<aside>,)|:?)(?:\s(?:you|we|I|tried|sent|entered|provided|given|supplied|used|has|been|set|changed|reset|to|from|guess|now|is|was|not"
     r"|valid|invalid|found|rejected|expired|unknown|value"
     r"|lautet|ist|es|est|é|är|jest|incorrect[ao]?|incorreta|wrong|falsch|inv[aá]lid[ao]|de acceso)){0,4}"
-    r":?\s{1,2}(?P<quote>[(\"'`“«„]{0,2})(?:(?<=«)[\s\u202f])?(?P<value>[^\s\"'`()“”«»]{6,400})",
+    r":?\s{1,2}(?P<quote>[(\"'`“«„\[]{0,2})(?:(?<=«)[\s\u202f])?(?P<value>[^\s\"'`()“”«»]{6,400})",
     re.IGNORECASE,
 )
 # And before the name.
@@ -122,7 +122,7 @@ def _told(told: re.Match[str], name: str, spoken: bool, blamed: bool = False) ->
     for _ in range(20):
         if following is None:
             return
-        value = following["value"].rstrip(".,;:!?")
+        value = following["value"].rstrip(".,;:!?]")
         looks = (spoken and (plausible(value) or (blamed and not PROSE.match(value)))) or random(value.lstrip("$@:%"))
         if not looks or _is_other(value, name) or _A_SENTENCE.match(told.string, following.end()):
             return

@@ -159,6 +159,7 @@ MARKED: Final[dict[str, str]] = {
     "statsig": r"secret-(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{40,60}",
     "product_key": r"(?=[A-Z-]{0,29}[0-9])[A-Z0-9]{5}(?:-[A-Z0-9]{5}){4}(?![A-Za-z0-9-])",
     "calendar": r"private-[0-9a-f]{32}/basic",
+    "twitch": r"live_[0-9]{6,12}_[A-Za-z0-9]{24,40}",
     "fernet": r"gAAAAAB[A-Za-z0-9_-]{60,4000}",
     # The beginnings of private keys in base64.
     "key_base64": r"LS0tLS1CRUdJTi(?:BQUklWQVRF|BSU0EgUFJJVkFUR|BFQyBQUklWQVRF|BPUEVOU1NIIFBSSVZB|BFTkNSWVBURUQg"

@@ -10,12 +10,14 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
+from failwell.guards import cited
 from failwell.model import Effect, ToolError
 
 from .callers_text import position_of
 from .chain import args, attribute, class_name, is_a
 from .exception_table import SHIPPED
 from .exception_text import said
+from .refusal import is_local_word
 
 
 def broken(exc: BaseException) -> ToolError:
@@ -118,7 +120,7 @@ def system(exc: OSError) -> ToolError:
     if number in NETWORK:
         return NETWORK[number]()
     code, message = _ERRNO.get(number, ("IO_ERROR", "The tool could not read or write what it needs."))
-    return ToolError(_worded(exc) or message, code=code)
+    return ToolError(_told(exc, message, _worded(exc)), code=code)
 
 
 def _worded(exc: OSError) -> str:
@@ -166,8 +168,15 @@ def ended(exc: BaseException) -> ToolError:
 
 @SHIPPED.maps(ValueError)
 def rejected(exc: ValueError) -> ToolError:
-    """The one exception whose text is the author's word to the caller."""
-    return ToolError(said(exc) or "An argument was rejected.", code="VALIDATION_ERROR")
+    """The one exception whose text is always told: it speaks of a value."""
+    return ToolError(_told(exc, "An argument was rejected.", said(exc)), code="VALIDATION_ERROR")
+
+
+def _told(exc: BaseException, message: str, words: str) -> str:
+    """An author's words as they are, anybody else's as a citation."""
+    if words.strip() and is_local_word(exc):
+        return words
+    return " ".join(filter(None, (message, cited(words))))
 
 
 @SHIPPED.maps(UnicodeError)

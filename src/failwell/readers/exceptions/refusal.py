@@ -49,6 +49,11 @@ def refusal(exc: BaseException, function: object = None) -> ToolError | None:
     return ToolError(message, code=code, standing="quoted")
 
 
+def is_local_word(exc: BaseException) -> bool:
+    """Whether it was raised on purpose in code that is nobody's package: the author's, of whichever function."""
+    return _is_raised_by(exc, None)
+
+
 def _has_passed(exc: BaseException) -> bool:
     """Whether an author raised it from a failure that passes: `raise ValueError(f"webhook failed: {e}") from e` looks
     like a refusal, and no argument would mend it."""
