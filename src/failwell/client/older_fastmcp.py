@@ -9,6 +9,8 @@ from datetime import timedelta
 from importlib import import_module
 from typing import Any
 
+from failwell.packages import MissingPackage
+
 from .drivers import CALLBACKS, Asking, FastMCPDriver, counted, hearing
 from .transport import noting, own_process
 
@@ -21,6 +23,10 @@ class OlderFastMCPDriver(FastMCPDriver):
         if isinstance(self.timeout, timedelta):
             self.timeout = self.timeout.total_seconds()
         taken = inspect.signature(type(sample).call_tool).parameters
+        if "meta" not in taken:
+            # What says what a failure means would be lost on the way.
+            found = import_module("fastmcp").__version__
+            raise MissingPackage(f"Recovering needs the client of fastmcp>=2.14 ({found} is installed).")
         self.options = tuple(name for name in self.options if name in taken)
 
     def fresh(self, ended: Callable[[], None], asking: Asking, changed: Callable[[], None]) -> Any:
