@@ -14,7 +14,7 @@ from desk_table import TOOLS, Table, frame, result
 
 from failwell.cli import main
 from failwell.formats import META_KEY, keys
-from failwell.relay import Desk, RelayOptions, memory, rules, state
+from failwell.relay import Desk, RelayOptions, memory, record, rules, state
 
 KEY = {keys.IDEMPOTENCY_KEY: "k1"}
 
@@ -100,6 +100,30 @@ def test_explain_shows_which_rule_fires(tmp_path: Path, capsys: pytest.CaptureFi
         "  daily quota of 5 exceeded. Pay by batch. Call get_invoice.\n"
         "line 3: no rule\n"
         "  boom.\n"
+    )
+    file.write_text("nothing", "utf-8")
+    assert main(["wrap", "--explain", str(file)]) == 1
+
+
+def test_explain_tells_of_a_record_what_the_relay_would_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table()
+    asked = [
+        table.request(1, "tools/list"),
+        table.request(2, "tools/call", {"name": "pay", "arguments": {"invoice_id": "i"}}),
+    ]
+    file = tmp_path / "record.jsonl"
+    kept = record.Record(str(file), lambda: 1.0)
+    kept("client", frame(asked[0]))
+    kept("server", frame({"jsonrpc": "2.0", "id": 1, "result": {"tools": TOOLS}}))
+    kept("client", frame(asked[1]))
+    kept("server", frame(result(2, "503 Service Unavailable", is_error=True)))
+    kept("to client", frame(result(2, "another text", is_error=True)))
+    kept.close()
+    assert main(["wrap", "--explain", str(file)]) == 0
+    assert capsys.readouterr().out == (
+        "line 5: no rule\n"
+        "  pay failed part-way (503 Service Unavailable), so it may have been done already. Next: call get_invoice with "
+        '{"invoice_id":"i"} to see whether it was.\n'
     )
 
 

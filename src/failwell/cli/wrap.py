@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -172,30 +173,37 @@ def _rules(path: str | None) -> Any:
 
 def _explain(file: str, given: Any, tool: str | None) -> int:
     """Which rule fires on each recorded answer, and what becomes of it."""
+    from failwell.relay import record
+
+    text = read_source(file)
+    found = False
+    rows = _read(text, given, tool)
+    if record.is_record(text):
+        rows = record.retold(text.splitlines(), RelayOptions(rules=given))
+    for number, rule, words in rows:
+        found = True
+        print(f"line {number}: {rule}")
+        print(f"  {in_line(words)}")
+    if not found:
+        raise Stop(f"there is no failed answer in {file}", 1)
+    return 0
+
+
+def _read(text: str, given: Any, tool: str | None) -> Iterator[tuple[int, str, str]]:
+    """The same for answers by themselves, of which nobody knows what was asked."""
     from failwell.formats import render
     from failwell.model import ToolError
     from failwell.readers import read, text_of
     from failwell.relay import Rules
 
-    found = False
-    for number, line in enumerate(read_source(file).splitlines(), 1):
+    for number, line in enumerate(text.splitlines(), 1):
         try:
             message = json.loads(line)
         except ValueError:
             continue
-        if isinstance(message, dict) and "side" in message:
-            # What the relay made of it, and what was asked, is not what the server answered.
-            if message["side"] != "server":
-                continue
-            message = message.get("frame")
         error = read(message, observe=True) if isinstance(message, dict) else None
         if not isinstance(error, ToolError):
             continue
-        text = text_of(message.get("result")) if "result" in message else error.message
-        ruled, rule = (given or Rules()).applied(tool or error.tool or "", error, text)
-        print(f"line {number}: {rule or 'no rule'}")
-        print(f"  {in_line(render(ruled, 'text'))}")
-        found = True
-    if not found:
-        raise Stop(f"there is no failed answer in {file}", 1)
-    return 0
+        said = text_of(message.get("result")) if "result" in message else error.message
+        ruled, rule = (given or Rules()).applied(tool or error.tool or "", error, said)
+        yield number, str(rule or "no rule"), render(ruled, "text")

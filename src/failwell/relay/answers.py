@@ -152,7 +152,9 @@ def with_note(frame: bytes, note: str) -> bytes:
         return frame
     meta = {**(theirs.get("_meta") or {}), keys.RESTARTED: True}
     content = [*theirs["content"], {"type": "text", "text": note}]
-    return written({**message, "result": {**theirs, "content": content, "_meta": meta}})
+    noted = written({**message, "result": {**theirs, "content": content, "_meta": meta}})
+    # A number that is too large for Python must not become what is no JSON.
+    return frame if b"Infinity" in noted and b"Infinity" not in frame else noted
 
 
 def marked(message: Mapping[str, Any], error: ToolError) -> bytes:

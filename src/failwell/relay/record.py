@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TextIO
 
 from failwell.guards import masked
 from failwell.model import compact
 
+from .actions import Note, RelayOptions, ToClient
 from .messages import read_frame, written
 
 _MOST_BYTES: Final = 50_000_000
@@ -102,6 +103,32 @@ class Replay:
             return [written({"jsonrpc": "2.0", "id": message["id"], "error": error})]
         *before, answer = known.popleft() if len(known) > 1 else known[0]
         return [*map(written, before), written({**answer, "id": message["id"]})]
+
+
+def retold(lines: Iterable[str], options: RelayOptions) -> Iterator[tuple[int, str, str]]:
+    """What a relay makes of the failures in a record: the number of the line, the rule that decides, and the words."""
+    from .clock import SystemClock
+    from .desk import Desk
+
+    desk = Desk(options, SystemClock(), lambda: 0.5)
+    desk.begin()
+    desk.started()
+    for number, line in enumerate(lines, 1):
+        row = _row(line) or {}
+        side, frame = row.get("side"), row.get("frame")
+        if side not in ("client", "server") or not isinstance(frame, dict):
+            continue
+        done = desk.client(written(frame)) if side == "client" else desk.server(written(frame))
+        rule = next((each.line for each in done if isinstance(each, Note) and each.line.startswith("rule ")), "no rule")
+        for each in done if side == "server" else ():
+            told = _row(each.frame.decode()) if isinstance(each, ToClient) else None
+            result = (told or {}).get("result")
+            if isinstance(result, dict) and result.get("isError") is True:
+                yield number, rule, str(result["content"][0].get("text"))
+
+
+def is_record(text: str) -> bool:
+    return text.startswith(_BEGINNING.decode())
 
 
 def _row(line: str) -> dict[str, Any] | None:
