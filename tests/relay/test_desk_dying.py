@@ -190,18 +190,37 @@ def test_the_first_failure_of_a_new_server_says_that_it_is_new() -> None:
     assert "anew" not in second
 
 
-@pytest.mark.parametrize("size", [1, 100_000])
-def test_the_first_success_of_a_new_server_says_that_it_is_new_and_no_other(size: int) -> None:
+def test_the_first_success_of_a_new_server_says_that_it_is_new_and_no_other() -> None:
     table = Table()
     table.died()
     table.passes(0)
     table.revive()
-    for id in (1, 2):
+    sent = [
+        frame(result(1, "x" * 200_000)),
+        b'{"result": {"content":[ {"type":"text","text":"\\u00e9"} ],  "n":1.50,"n":1e5},"jsonrpc":"2.0","id":2}\n',
+        frame(result(3, "paid")),
+    ]
+    for id, answer in enumerate(sent, 1):
         table.call(id, "get_invoice", {"invoice_id": "i"})
-        table.server(frame(result(id, "x" * size)))
-    first, second = table.frames
-    assert json.loads(first) == anew(result(1, "x" * size))
-    assert second == frame(result(2, "x" * size))
+        table.server(answer)
+    note = anew(result(0, ""))["result"]["content"][1]["text"]
+    block = json.dumps({"type": "text", "text": note}, separators=(",", ":"))
+    mark = f'"_meta":{{"{keys.RESTARTED}":true}}'
+    # A large one is not looked at, and what the server sent stays as the bytes that came.
+    assert table.frames == [sent[0], sent[1].replace(b" ],", f" ,{block}],{mark},".encode()), sent[2]]
+
+
+@pytest.mark.parametrize("meta", [{}, {"a": 1}])
+def test_the_servers_own_meta_stays_beside_it(meta: dict[str, Any]) -> None:
+    table = Table()
+    table.died()
+    table.passes(0)
+    table.revive()
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    answer = result(1, "paid")
+    answer["result"]["_meta"] = meta
+    table.server(answer)
+    assert table.told()[0]["result"]["_meta"] == {**meta, keys.RESTARTED: True}
 
 
 def test_a_server_that_the_relay_had_to_end_is_not_said_to_have_been_killed_by_somebody() -> None:

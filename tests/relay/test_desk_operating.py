@@ -265,7 +265,13 @@ def test_a_batch_is_no_way_around_the_keys() -> None:
     table.client([call, {**call, "id": 2}, table.request(3, "ping")])
     assert [each["id"] for each in table.heard()] == [1, 3]
     table.server(result(1, "paid"))
-    assert table.told() == [result(1, "paid"), result(2, "paid")]
+    assert table.told() == []
+    table.server({"jsonrpc": "2.0", "id": 3, "result": {}})
+    # One message was asked, and one is answered.
+    assert table.told() == [[result(1, "paid"), result(2, "paid"), {"jsonrpc": "2.0", "id": 3, "result": {}}]]
+    table.call(4, "get_invoice", {"invoice_id": "i"})
+    table.server(result(4, "ok"))
+    assert table.told() == [result(4, "ok")]
 
 
 def test_a_read_has_no_use_for_a_key() -> None:

@@ -10,7 +10,8 @@ from failwell.guards import DEFAULT, masked
 from failwell.model import ToolError, compact
 from failwell.recovery import Ending
 
-from .messages import read_frame, written
+from . import jsonc
+from .messages import written
 from .paths import without_paths
 
 ORIGINAL: Final = keys.ORIGINAL
@@ -144,17 +145,26 @@ def _ends(text: str) -> str:
 
 
 def with_note(frame: bytes, note: str) -> bytes:
-    """A success with a note beside what the server sent, which stays whole: in a block for the model, in `_meta` for
-    programs."""
-    message = read_frame(frame)
-    theirs = message.get("result") if isinstance(message, dict) else None
-    if not isinstance(theirs, dict) or not isinstance(theirs.get("content"), list):
+    """A success with a note beside what the server sent, which stays as the bytes that came: in a block for the model,
+    in `_meta` for programs."""
+    try:
+        text = frame.decode()
+        result = jsonc.read(text).get("result")
+    except (UnicodeDecodeError, jsonc.NotJson):
         return frame
-    meta = {**(theirs.get("_meta") or {}), keys.RESTARTED: True}
-    content = [*theirs["content"], {"type": "text", "text": note}]
-    noted = written({**message, "result": {**theirs, "content": content, "_meta": meta}})
-    # A number that is too large for Python must not become what is no JSON.
-    return frame if b"Infinity" in noted and b"Infinity" not in frame else noted
+    content = result.get("content") if result is not None else None
+    if result is None or content is None or not isinstance(content.value, list):
+        return frame
+    block = compact({"type": "text", "text": note})
+    added = [(content.end - 1, f",{block}" if content.items else block)]
+    mark, meta = f'"{keys.RESTARTED}":true', result.get("_meta")
+    if meta is None:
+        added.append((content.end, f',"_meta":{{{mark}}}'))
+    elif isinstance(meta.value, dict):
+        added.append((meta.end - 1, f",{mark}" if meta.members else mark))
+    for place, more in sorted(added, reverse=True):
+        text = text[:place] + more + text[place:]
+    return text.encode()
 
 
 def marked(message: Mapping[str, Any], error: ToolError) -> bytes:

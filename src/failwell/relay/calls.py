@@ -281,7 +281,8 @@ class Calls:
 
     def _told_anew(self, frame: bytes) -> bytes:
         """The first success of a server that was started anew, with words that say so; all others as they are."""
-        if not self._traffic.is_anew or not self._traffic.options.mark_successes:
+        # Of a large answer every sign would have to be looked at: the next one says it.
+        if not self._traffic.is_anew or not self._traffic.options.mark_successes or len(frame) > _LARGE:
             return frame
         self._traffic.is_anew = False
         return answers.with_note(frame, failures.RESTARTED)

@@ -18,7 +18,7 @@ from .listing import LISTS
 from .lists import Lists
 from .messages import Message, key_of, large_success, outline, params_of, read_frame, with_id, written
 from .request import RelayedRequest
-from .traffic import Traffic
+from .traffic import Batch, Traffic
 
 if TYPE_CHECKING:
     from failwell.recovery import Watch
@@ -129,7 +129,9 @@ class Desk:
         """What is no single message goes on as it is; requests in a batch are known, so that they can be answered."""
         members = message if isinstance(message, list) else []
         if any(isinstance(each, dict) and each.get("method") == "tools/call" for each in members):
-            # Calls are looked at one by one, and answered one by one: a batch must not be a way around that.
+            # Calls are looked at one by one: a batch must not be a way around that.
+            asked = [key_of(each["id"]) for each in members if _is_message(each) and "id" in each and "method" in each]
+            self._traffic.batches.update(dict.fromkeys(asked, Batch(len(set(asked)))))
             return [action for each in members for action in self.client(written(each))]
         if frame.strip():
             for each in members:

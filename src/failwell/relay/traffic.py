@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from .actions import Action, Note, RelayOptions, ToClient, ToServer
 from .listing import RememberedTools
-from .messages import Message, key_of, with_id, written
+from .messages import Message, key_of, read_frame, with_id, written
 from .request import RelayedRequest
 from .session import Session
 from .timers import Timers
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
     from failwell.recovery import Watch
 
 _MOST_HELD: Final = 10_000
+
+
+@dataclass(slots=True)
+class Batch:
+    """Requests that came as one message, and are answered by one."""
+
+    size: int
+    answers: list[bytes] = field(default_factory=list)
 
 
 class Traffic:
@@ -41,6 +50,8 @@ class Traffic:
         """Calls that wait for the list of the tools."""
         self.repeating: set[RelayedRequest] = set()
         """Calls that wait for their time to be made again."""
+        self.batches: dict[bytes, Batch] = {}
+        """The requests of batches with calls, by their ids."""
         self.asked: dict[bytes, Any] = {}
         """What the server asks of the client, by the id the client knows it by, with the server's own."""
         self.stale: set[bytes] = set()
@@ -106,7 +117,22 @@ class Traffic:
 
     def taken(self) -> list[Action]:
         out, self.out = self.out, []
-        return out
+        return out if not self.batches else self._gathered(out)
+
+    def _gathered(self, out: list[Action]) -> list[Action]:
+        """The same, with answers to the members of a batch kept until all of them are there."""
+        done: list[Action] = []
+        for action in out:
+            message = read_frame(action.frame) if isinstance(action, ToClient) else None
+            answer = message if isinstance(message, dict) and "method" not in message else {}
+            batch = self.batches.pop(key_of(answer["id"]), None) if "id" in answer else None
+            if batch is None or not isinstance(action, ToClient):
+                done.append(action)
+                continue
+            batch.answers.append(action.frame.strip())
+            if len(batch.answers) == batch.size:
+                done.append(ToClient(b"[" + b",".join(batch.answers) + b"]\n"))
+        return done
 
     def forward(self, request: RelayedRequest) -> None:
         if self.state != "up":
