@@ -68,8 +68,12 @@ class Conversation:
         self._rest, self._id = b"", 0
         self.answers: dict[str, bytes] = {}
         info = {"name": "field", "version": "1"}
-        self.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info})
-        self._write({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        try:
+            self.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info})
+            self._write({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        except Gone:
+            self.__exit__()
+            raise
 
     def __enter__(self) -> Conversation:
         return self
@@ -80,7 +84,9 @@ class Conversation:
         try:
             self.process.wait(10)
         except subprocess.TimeoutExpired:
-            self.process.kill()
+            for pid in _below(self.process.pid):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             self.process.wait()
         assert self.process.stdout is not None
         self.process.stdout.close()
