@@ -42,7 +42,8 @@ async def seen(toolset: AbstractToolset[Any], *calls: tuple[str, dict[str, Any]]
 @asynccontextmanager
 async def on_stdio(style: str, **options: Any) -> AsyncIterator[MCPToolset[Any]]:
     python, *args = command(style)
-    async with MCPToolset(StdioTransport(python, args), **options) as toolset:
+    # The toolset waits five seconds for a server to start, which is little on a busy machine.
+    async with MCPToolset(StdioTransport(python, args), init_timeout=60, **options) as toolset:
         yield toolset
 
 
@@ -70,7 +71,7 @@ def test_the_model_sees_each_outcome_once_and_marked(style: str) -> None:
 
 def test_it_is_the_same_over_http() -> None:
     async def main(url: str) -> None:
-        async with MCPToolset(url) as toolset:
+        async with MCPToolset(url, init_timeout=60) as toolset:
             await check(toolset, "failwell")
 
     with serving("failwell") as url:
