@@ -114,6 +114,7 @@ def rate_limited(exc: Exception) -> ToolError:
 @SHIPPED.maps("mcp.shared.exceptions.MCPError", "mcp.shared.exceptions.McpError")
 def protocol_error(exc: Any) -> ToolError | None:
     """A JSON-RPC error raised as an exception keeps its number and its data."""
+    is_clients = _is_clients(exc)
     exc = exc.error
     if exc.code == URL_ELICITATION:
         return _refused(_page_to_visit(exc))
@@ -134,9 +135,7 @@ def protocol_error(exc: Any) -> ToolError | None:
     if not isinstance(read, ToolError):
         read = ToolError(exc.message, code=str(exc.code), details=None if exc.data is None else {"data": exc.data})
     # It is ours now, not something read from a peer.
-    return (
-        _passed_on(read, read.message) if _is_clients(exc) else read.replace(origin=None, format=None, confidence=None)
-    )
+    return _passed_on(read, read.message) if is_clients else read.replace(origin=None, format=None, confidence=None)
 
 
 _DELAYS: Final = ("retry_after", "retryAfter", "retry_after_seconds")
