@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The theme advertises its successor on every build.
 export NO_MKDOCS_2_WARNING = 1
 
-.PHONY: setup demo test unit check format bench soak field browser matrix fuzz newcomer checklist docs clean
+.PHONY: setup demo test unit check format bench soak field twins browser matrix fuzz newcomer checklist docs clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -83,6 +83,9 @@ field: setup  ## the recovering client and the relay on published servers of oth
 
 matrix: setup  ## every failure on every generation of the SDKs, in environments of their own in .matrix
 	$(BIN)/python tools/matrix.py
+
+twins: setup $(NODE)/.ready  ## what the checker finds on servers with one planted defect, and on their mended twins
+	$(BIN)/python tests/check/whole.py
 
 fuzz: setup  ## the laws, on many more examples than make test tries
 	FAILWELL_EXAMPLES=4000 $(BIN)/pytest -n auto -m hypothesis tests/laws

@@ -6,12 +6,12 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from raw import HERE, command_of
+from raw import HERE, LEGACY, command_of
 from ts_twins import TS_TWINS, ts_command
 from twins import TWINS, Twin
 
@@ -47,11 +47,12 @@ def _rules(report: CheckReport) -> set[str]:
     return {finding.rule for finding in report.findings}
 
 
-def options(twin: Twin) -> CheckOptions:
+def options(twin: Twin, era: str = "auto") -> CheckOptions:
     return CheckOptions(
         allow_writes="--allow-writes" in twin.options,
         faults="--faults" in twin.options,
         base_urls=("BOOKS_URL",) if "--faults" in twin.options else (),
+        era=era if twin.era == LEGACY else "auto",
         waits=_WAITS,
     )
 
@@ -68,13 +69,20 @@ def at(door: Path) -> Target:
     return target
 
 
-def graded(twins: Iterable[Twin], target: Target, *, at_a_time: int = 8) -> list[Pair]:
-    """The pairs, each of the two checked by itself."""
+def graded(twins: Iterable[Twin], target: Target, *, era: str = "auto", at_a_time: int = 8) -> list[Pair]:
+    """The pairs, each of the two checked by itself. Pairs with the same mended server have it checked once."""
     wanted = list(twins)
+    looks: dict[object, Future[CheckReport]] = {}
     with ThreadPoolExecutor(at_a_time) as pool:
-        looks = [pool.submit(check, target(twin, bad), options(twin)) for twin in wanted for bad in (True, False)]
-        reports = [look.result() for look in looks]
-    return [Pair(twin, *reports[2 * number : 2 * number + 2]) for number, twin in enumerate(wanted)]
+
+        def look(twin: Twin, bad: bool) -> Future[CheckReport]:
+            same = twin.name if bad or twin in TS_TWINS else (twin.good, twin.on, twin.options)
+            if (same, bad) not in looks:
+                looks[same, bad] = pool.submit(check, target(twin, bad), options(twin, era))
+            return looks[same, bad]
+
+        both = [(twin, look(twin, True), look(twin, False)) for twin in wanted]
+        return [Pair(twin, bad.result(), good.result()) for twin, bad, good in both]
 
 
 def report_of(arguments: list[str], door: Path) -> CheckReport:

@@ -13,6 +13,7 @@ import signal
 import socket
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 _IMPORTED = (
@@ -43,7 +44,11 @@ def keep(door: str) -> None:
     sys.path.insert(0, str(Path(__file__).parent))
     for name in _IMPORTED:
         importlib.import_module(name)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    from desk import FRAMEWORKS, Desk
+
+    for framework in FRAMEWORKS.values():
+        framework(Desk())
+    signal.signal(signal.SIGCHLD, _reap)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(door)
         listening.listen(64)
@@ -57,6 +62,12 @@ def keep(door: str) -> None:
                 _attend(connection)
                 os._exit(0)
             connection.close()
+
+
+def _reap(*_: object) -> None:
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _attend(connection: socket.socket) -> None:
@@ -78,12 +89,16 @@ def _attend(connection: socket.socket) -> None:
 
     def ended() -> None:
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        connection.sendall(str(code if code >= 0 else 128 - code).encode())
+        with suppress(OSError):
+            connection.sendall(str(code if code >= 0 else 128 - code).encode())
         os._exit(0)
 
-    threading.Thread(target=ended, daemon=True).start()
-    connection.recv(1)
+    waiting = threading.Thread(target=ended)
+    waiting.start()
+    with suppress(OSError):
+        connection.recv(1)
     os.kill(child, signal.SIGKILL)
+    waiting.join()
 
 
 def _serve(told: dict, pipes: list[int]) -> int:

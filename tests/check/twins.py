@@ -115,7 +115,7 @@ TWINS: Final = (
     Twin("no-options", "mcpserver", "action", "a wrong choice without the choices", of.SecretOptions, ("get_book", {"book_id": "bk_1", "detail": "huge"}), lambda s: "full" not in s.text),
     Twin("no-name", "fastmcp", "action", "a missing argument that is not named", of.SecretNeeds, ("get_book", {}), lambda s: "book_id" not in s.text),
     Twin("no-type", "lowlevel", "action", "a wrong type: neither the argument nor what is expected", of.SecretType, _copies("x"), lambda s: "copies" not in s.text),
-    Twin("blames-itself", "lowlevel", "action", "the caller's mistake called an internal error", of.BlamesItself, ("get_book", {}), lambda s: "Internal" in s.text),
+    Twin("blames-itself", "lowlevel", "structure", "the caller's mistake called an internal error", of.BlamesItself, ("get_book", {}), lambda s: "Internal" in s.text),
     Twin("no-next-step", "mcpserver", "action", "not found, and nothing to do about it", of.NoNextStep, _NO_BOOK, lambda s: "list_books" not in s.text),
     Twin("pydantic", "mcpserver", "action", "pydantic's own words, with its link and the input", of.Pydantic, ("get_book", {}), lambda s: "errors.pydantic.dev" in s.text),
     Twin("pydantic-fastmcp", "fastmcp", "action", "pydantic's own words, with its link and the input", of.Pydantic, ("get_book", {}), lambda s: "errors.pydantic.dev" in s.text),
