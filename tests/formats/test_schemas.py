@@ -106,7 +106,7 @@ def test_the_typed_schema_is_the_one_of_the_contract() -> None:
 
 def test_the_canonical_schema_knows_every_field() -> None:
     known = PARSED["canonical"]["$defs"]["toolError"]["properties"]
-    assert set(known) == (set(Fields.__annotations__) - {"debug", "cause", "sent"}) | {
+    assert set(known) == (set(Fields.__annotations__) - {"authored", "debug", "cause", "sent"}) | {
         "failwell",
         "message",
         "retryable",

@@ -154,7 +154,7 @@ wait write""".split()
 _NO_ORDER: Final = """failed failure error errors timed time timeout was were is are has had not could cannot of index
 constraint returned exceeded denied refused limit body method id url parameter operation call failed: request""".split()
 _INSTRUCTION: Final = pattern(
-    r"(?i)(?:^|[.;:!?)\u2014\n-]\s*|\b(?:please|then|first|or|and|instead,?|to fix this,?|next:?|so)\s+)"
+    r"(?i)(?:^|[.;:!?)\u2014\n-][\"'\u201d\u2019]?\s*|\b(?:please|then|first|or|and|instead,?|to fix this,?|next:?|so)\s+)"
     r"(?:" + "|".join(_VERBS) + r")\s+(?!(?:" + "|".join(_NO_ORDER) + r")\b)['\"`<{\[]?\w"
 )
 _NEXT: Final = _any(
@@ -275,6 +275,8 @@ def names_next_step(text: str) -> bool:
 
     >>> names_next_step("No city 'Olso'. Call list_cities to see them all."), names_next_step("Not found: 7")
     (True, False)
+    >>> names_next_step('The shop answered 404. It said: "There is none." Look for another one.')
+    True
     """
     said = without_sent(re.sub(r"For further information visit \S+", "", text))
     if _INSTRUCTION.search(bare(said)) or _NEXT.search(said):
