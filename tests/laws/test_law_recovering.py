@@ -132,6 +132,9 @@ class Wire:
     def failure(self, outcome: Any, era: str) -> Any:
         return CallToolResult.model_validate({"isError": True, **fw.to_result(outcome, era=era)})
 
+    def is_marked(self, result: Any) -> bool:
+        return bool(result.is_error)
+
     def with_meta(self, result: Any, outcome: Any, *, note: str = "", text: str = "") -> Any:
         return result
 
