@@ -154,7 +154,8 @@ wait write""".split()
 _NO_ORDER: Final = """failed failure error errors timed time timeout was were is are has had not could cannot of index
 constraint returned exceeded denied refused limit body method id url parameter operation call failed: request""".split()
 _INSTRUCTION: Final = pattern(
-    r"(?i)(?:^|[.;:!?)\u2014\n-][\"'\u201d\u2019]?\s*|\b(?:please|then|first|or|and|instead,?|to fix this,?|next:?|so)\s+)"
+    r"(?i)(?:^|[.;:!?)\u2014\n-]['\"\u201d\u2019]?\s*"
+    r"|\b(?:please|then|first|or|and|instead,?|to fix this,?|next:?|so)\s+)"
     r"(?:" + "|".join(_VERBS) + r")\s+(?!(?:" + "|".join(_NO_ORDER) + r")\b)['\"`<{\[]?\w"
 )
 _NEXT: Final = _any(
