@@ -63,7 +63,13 @@ def run(options: Namespace) -> int:
         return _explain(options.explain, _rules(options.rules), options.tool)
     if options.replay is not None:
         return _replay(options.replay)
-    return wrap(_wrapping(options))
+    wrapping = _wrapping(options)
+    try:
+        return wrap(wrapping)
+    finally:
+        for table in wrapping.options.hooks:
+            # What came since it was last drawn.
+            table.draw()  # type: ignore[attr-defined]
 
 
 def _wrapping(options: Namespace) -> Wrapping:

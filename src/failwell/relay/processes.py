@@ -40,7 +40,8 @@ class Child:
                 env={**env, MARK: mark},
                 cwd=cwd,
                 bufsize=0,
-                start_new_session=True,
+                # A group, and no session: between two sessions Linux shares a busy machine out, and each call waits.
+                process_group=0,
             )
         except FileNotFoundError:
             missing = cwd if cwd is not None and not Path(cwd).is_dir() else command[0]

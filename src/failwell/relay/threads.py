@@ -76,7 +76,7 @@ class _Child:
     """A server's process, and who reads from it."""
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], cwd: str | None, events: Any) -> None:
-        options: dict[str, Any] = {"start_new_session": True}
+        options: dict[str, Any] = {"process_group": 0}
         if sys.platform == "win32":
             options = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
         self.process = subprocess.Popen(
