@@ -85,9 +85,10 @@ def graded(twins: Iterable[Twin], target: Target, *, era: str = "auto", at_a_tim
         return [Pair(twin, bad.result(), good.result()) for twin, bad, good in both]
 
 
-def report_of(arguments: list[str], door: Path) -> CheckReport:
+def report_of(arguments: list[str], door: Path, era: str = "auto") -> CheckReport:
     """Of a server of `others.py`."""
-    return check(CheckTarget([sys.executable, "-I", str(HERE / "nursery.py"), str(door), *arguments]))
+    command = [sys.executable, "-I", str(HERE / "nursery.py"), str(door), *arguments]
+    return check(CheckTarget(command), CheckOptions(era=era))
 
 
 @dataclass
