@@ -8,7 +8,6 @@ apart.
 from __future__ import annotations
 
 import inspect
-import sysconfig
 from dis import opmap
 from functools import lru_cache
 from pathlib import Path, PurePath
@@ -31,9 +30,14 @@ _REFUSALS: Final[tuple[tuple[type[Exception], str, str], ...]] = (
 _RAISE: Final = opmap["RAISE_VARARGS"]
 _MOST_FRAMES: Final = 2_000
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
-_LIBRARY: Final = tuple(
-    {path for name in ("stdlib", "platstdlib") if (path := sysconfig.get_paths().get(name)) is not None}
-)
+
+
+@lru_cache(1)
+def _library() -> tuple[str, ...]:
+    """Where the standard library is. To ask takes as long as to import half of this package, and few have to."""
+    import sysconfig
+
+    return tuple({path for name in ("stdlib", "platstdlib") if (path := sysconfig.get_paths().get(name)) is not None})
 
 
 def refusal(exc: BaseException, function: object = None) -> ToolError | None:
@@ -132,7 +136,7 @@ def plain_function(function: Any) -> Any:
 def is_local(file: str) -> bool:
     """Whether a file is neither of the standard library nor of an installed package."""
     # Modules that Python has built in have no file: `<frozen os>`.
-    if file.startswith((*_LIBRARY, "<frozen ")) or not _INSTALLED.isdisjoint(PurePath(file).parts):
+    if file.startswith((*_library(), "<frozen ")) or not _INSTALLED.isdisjoint(PurePath(file).parts):
         return False
     return not _is_installed_beside(file)
 
