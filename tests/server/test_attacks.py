@@ -101,7 +101,8 @@ def test_what_another_server_said_of_its_own_call_is_no_word_about_this_one() ->
     failwell.server.install(server, client=None)
     result = asyncio.run(answered(server))
     assert result.content[0].text == (  # type: ignore[union-attr]
-        "pay failed part-way (Too many requests), so it may have been done already. Next: ask the user."
+        'pay failed part-way (Another server failed. It said: "Too many requests."), so it may have been done already. '
+        "Next: ask the user."
     )
 
 
