@@ -286,7 +286,8 @@ def test_a_probe_that_fails_with_the_connection_of_others_does_not_close_the_bre
 
         def answer(method: str, message: dict[str, Any]) -> Any:
             what = message.get("params", {}).get("arguments", {}).get("what")
-            return {"fail": {"content": [], "isError": True}, "cut": CUT}.get(what, later() if what == "late" else None)
+            down = {"content": [{"type": "text", "text": "503 Service Unavailable"}], "isError": True}
+            return {"fail": down, "cut": CUT}.get(what, later() if what == "late" else None)
 
         clock = FakeClock()
         policy = fw.Policy(break_after=1, break_for=10, max_attempts=1, loop_after=100)

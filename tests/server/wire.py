@@ -325,7 +325,7 @@ class Http(Client):
     def notify(self, method: str) -> None:
         if self.era == LEGACY:
             # An older server has answered with the version that it speaks.
-            self._spoken = self.opening.value["result"]["protocolVersion"]
+            self._spoken = self.opening.value.get("result", {}).get("protocolVersion", LEGACY)
         self._post({"method": method}, json.dumps({"jsonrpc": "2.0", "method": method}))
 
     def exchange(self, text: str, id: str, *, patience: float = PATIENCE) -> Answer:
