@@ -124,10 +124,25 @@ def test_that_a_session_is_gone_is_proven_by_a_404_to_its_id(
     assert (error.code, error.delivery, error.effect) == ("UNAVAILABLE", delivery, effect)
 
 
+def test_a_session_is_gone_in_the_taxonomys_words_too() -> None:
+    data = {"mcp_error_code": "INVALID_REQUEST", "details": "Session not found"}
+    http = Http(404, body=b'{"error": {"message": "Session not found"}}', in_session=True)
+    error = read(MCPError(code=-32600, message="Session not found", data=data), http=http, transport=True)
+    assert isinstance(error, fw.ToolError)
+    assert (error.code, error.delivery, error.effect) == ("UNAVAILABLE", "never_sent", "none")
+
+
 def test_what_a_tool_says_of_its_own_sessions_proves_nothing() -> None:
     error = read(MCPError(code=-32600, message="Session not found: checkout session cs_1", data={"id": "cs_1"}))
     assert isinstance(error, fw.ToolError)
     assert (error.delivery, error.effect, error.standing) == ("answered", None, "quoted")
+    assert not fw.decide(error, tool="pay").repeats
+
+
+def test_a_gateway_that_calls_a_lost_tool_an_invalid_request_is_read_by_its_words() -> None:
+    error = read(MCPError(code=-32600, message="upstream tool failed: timeout after 10s"))
+    assert isinstance(error, fw.ToolError)
+    assert (error.code, error.kind, error.standing) == ("TIMEOUT", "transient", "quoted")
     assert not fw.decide(error, tool="pay").repeats
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import pytest
 from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 
 import failwell as fw
 from failwell.client import IDEMPOTENCY_KEY, Attempt, Recovering, Report, patched, read
@@ -784,6 +785,11 @@ def test_a_transport_that_connects_once_says_so() -> None:
 def test_what_is_no_client_is_refused_in_one_line(wrong: Any) -> None:
     with pytest.raises(TypeError, match=r"Recovering takes an mcp\.Client"):
         Recovering(wrong)
+
+
+def test_a_transport_is_no_client_yet() -> None:
+    with pytest.raises(TypeError, match=r"Give the transport to a client first\.$"):
+        Recovering(streamable_http_client("http://127.0.0.1:9/mcp"))
 
 
 def test_keys_are_named_as_published() -> None:

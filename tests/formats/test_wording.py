@@ -215,3 +215,20 @@ def test_the_delay_that_is_told_is_the_delay_that_is_waited() -> None:
 )
 def test_what_is_expected_goes_on_after_must(expected: str, told: str) -> None:
     assert words_of(fw.Invalid("", tool="t", fields=[fw.FieldError("x", "No", 0, expected)], sent={"x": 0})) == told
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ("Rate limit exceeded, try again in 1 second", " (Rate limit exceeded)"),
+        ("The bank is busy (retry later)", " (The bank is busy)"),
+        ("The bank is busy. Please wait, then try again.", " (The bank is busy)"),
+        ("Please wait, then try again", ""),
+        ("Nothing was charged, try again", ""),
+    ],
+)
+def test_the_reason_of_a_doubt_is_kept_without_its_advice(message: str, reason: str) -> None:
+    error = fw.ToolError(message, code="RATE_LIMITED", tool="pay", effect="unknown")
+    assert fw.render(error, "text") == (
+        f"pay failed part-way{reason}, so it may have been done already. Next: ask the user."
+    )

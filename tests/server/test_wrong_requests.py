@@ -153,6 +153,11 @@ def test_what_is_no_request_is_answered(nursery: Nursery, server: str) -> None:
                     name: value for name, value in answer(id, of, details, **more).items() if name != "id"
                 }
             assert len(lines_of(client)) == len(lines) + len(UNANSWERED) + len(REFUSED)
+            if isinstance(client, Http) and client.era != MODERN:
+                # What clients know a lost session by: they begin another one.
+                client._session = "forgotten"
+                status, body = posted(client, '{"jsonrpc": "2.0", "id": 9, "method": "tools/list"}')
+                assert (status, json.loads(body)["error"]) == (404, {"code": -32600, "message": "Session not found"})
 
 
 @pytest.mark.checklist(219, 223, 225)

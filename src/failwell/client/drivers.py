@@ -104,6 +104,7 @@ def driver_for(client: Any) -> Driver:
     raise TypeError(
         f"Recovering takes an mcp.Client, a fastmcp.Client, an mcp.ClientSession, or a function that makes one, "
         f"not {type(sample).__name__}."
+        + (" Give the transport to a client first." if hasattr(sample, "__aenter__") else "")
     )
 
 
@@ -114,7 +115,8 @@ def _is_session(sample: Any) -> bool:
 
 
 def _makes_clients(client: Any) -> bool:
-    return callable(client) and not hasattr(client, "call_tool")
+    # A transport is callable too: contextlib makes it a decorator, which makes no client.
+    return callable(client) and not hasattr(client, "call_tool") and not hasattr(client, "__aenter__")
 
 
 def counted(callback: Callable[..., Awaitable[Any]], asking: Asking) -> Callable[..., Awaitable[Any]]:

@@ -58,8 +58,18 @@ def reason_of(message: str) -> str:
 
 def _reason(message: str) -> str:
     sentences = _SENTENCE.split(" ".join(message.split()))
-    kept = [sentence for sentence in sentences if not _AGAIN.search(sentence) and not _DENIES.search(sentence)]
-    return message if len(kept) == len(sentences) else " ".join(kept)
+    kept = [told for sentence in sentences if (told := _told(sentence))]
+    return message if kept == sentences else " ".join(kept)
+
+
+def _told(sentence: str) -> str:
+    """What a sentence says happened: all of it, or what stands before the advice, as in "Too many calls, try again"."""
+    if _DENIES.search(sentence):
+        return ""
+    if not _AGAIN.search(sentence):
+        return sentence
+    head = _CLAUSE.split(sentence, maxsplit=1)[0]
+    return "" if _AGAIN.search(head) or _ORDER.match(head) or " " not in head else head
 
 
 def next_step(error: ToolError) -> str:
@@ -116,6 +126,8 @@ _AGAIN: Final = re.compile(
 )
 _DENIES: Final = re.compile(r"(?i)\bnothing (?:was|has been) (?:done|changed|written|sent|charged)\b")
 _SENTENCE: Final = re.compile(r"(?<=[.!?]) ")
+_CLAUSE: Final = re.compile(r"[,;(] ?| [-\u2013\u2014] ")
+_ORDER: Final = re.compile(r"(?i)(?:please|wait|just|if|when|to|you|in|after)\b")
 _STANDS: Final = re.compile(
     r"(?:.{1,200}? (?:failed part-way, so it may have been done already|was done in part|was done, and failed after "
     r"that)|The answer was lost, so .{1,200}? may have been done already)\. ?"

@@ -279,8 +279,10 @@ def _prose(told: object, found: ToolError | None) -> ToolError | None:
 _STATED: Final = frozenset({"kind", "wire_retryable"})
 _LITTLE: Final = frozenset({"message", "origin", "format", "code", "severity", "standing"})
 # Numbers that the SDKs, and servers after them, give to whatever goes wrong in a tool, with the kinds that their words
-# may tell of instead: with -32602 a thing is missing as often as an argument.
+# may tell of instead: with -32602 a thing is missing as often as an argument, and gateways answer -32600 for a tool
+# that ran behind them.
 _BROAD: Final = {
+    "INVALID_REQUEST": frozenset(Kind) - {Kind.INTERNAL, Kind.VALIDATION},
     "INVALID_PARAMS": frozenset({Kind.NOT_FOUND, Kind.PERMISSION, Kind.CONFLICT}),
     "JSONRPC_INTERNAL_ERROR": frozenset(Kind) - {Kind.INTERNAL},
 }
@@ -387,7 +389,7 @@ _PROTOCOL_ERRORS: Final = frozenset({"MCPError", "McpError"})
 def _protocol(exc: Any, sent: Any, http: Http | None) -> Outcome:
     """A JSON-RPC error: the peer's, or what the SDK says in the peer's words about its own side."""
     message = said(exc)
-    if sent.data is None:
+    if sent.data is None or _is_lost_session(sent.data, message, http):
         for number, words, code, text, became in _LOCAL:
             if sent.code == number and words in message:
                 return _local(code, text, became)
@@ -400,6 +402,12 @@ def _protocol(exc: Any, sent: Any, http: Http | None) -> Outcome:
             return _from_peer(_answered(http))
     error = {"code": sent.code, "message": message, **({} if sent.data is None else {"data": sent.data})}
     return read({"jsonrpc": "2.0", "error": error}) or _from_peer(ToolError(message))
+
+
+def _is_lost_session(data: object, message: str, http: Http | None) -> bool:
+    """Whether a server of the taxonomy says of a session what others say without data: it calls that no request."""
+    is_named = isinstance(data, Mapping) and data.get("mcp_error_code") == "INVALID_REQUEST"
+    return is_named and http is not None and http.status in _OF_SESSIONS and _NO_SESSION.search(message) is not None
 
 
 def _is_of_session(body: bytes) -> bool:

@@ -93,7 +93,7 @@ class _Post:
             self._unanswered.discard(self.key)
             self.key = None
         if message["type"] == "http.response.start":
-            if isinstance(self._read, Refusal) or (message["status"] in (400, 404) and _is_json(message)):
+            if isinstance(self._read, Refusal) or (self._is_refused(message["status"]) and _is_json(message)):
                 self._held = message
                 return
         elif self._held is not None and message["type"] == "http.response.body":
@@ -106,6 +106,10 @@ class _Post:
             await self._send({**start, "headers": [*headers, (b"content-length", str(len(body)).encode())]})
             message = {**message, "body": body}
         await self._send(message)
+
+    def _is_refused(self, status: int) -> bool:
+        # In a session a 404 says that the session is gone: clients know it by its bare form, and begin another.
+        return status == 400 or (status == 404 and not self._session)
 
     def _worded(self, answer: bytes) -> bytes:
         """The transport's answer in the contract's words; as it is where there is nothing to add."""
