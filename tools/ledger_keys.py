@@ -161,7 +161,11 @@ def _held_against(said: Sequence[_Said], ledger: str, keys: bool) -> Figures:
             figures.unfinished += error.code == "IDEMPOTENCY_UNFINISHED"
             if effect == "unknown" and (error.verify is None or error.verify.tool != "get_payment"):
                 wrong.append("nobody knows whether it was done, and no call is named that would tell")
-        if keys and not report.ok and all(FATES[fate][1] for fate in each.fates):
+        if keys and effect == "none":
+            # Whatever killed its server: with a key, and nothing done, it could have been made again.
+            figures.lost += 1
+            wrong.append("given up, though nothing was done")
+        elif keys and not report.ok and all(FATES[fate][1] for fate in each.fates):
             if any(each.began - DYING <= when <= each.ended and id != each.id for when, id in deaths):
                 figures.excused += 1
             else:
