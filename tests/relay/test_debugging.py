@@ -71,6 +71,12 @@ def test_a_record_masks_by_names_and_overwrites_only_records(
     other.chmod(0o644)
     assert main(["wrap", "--record", str(other), "--", "true"]) == 2
     assert "no record of ours" in capsys.readouterr().err
+    mode = os.stat(os.devnull).st_mode
+    assert main(["wrap", "--record", os.devnull, "--", "true"]) == 2
+    assert (capsys.readouterr().err, os.stat(os.devnull).st_mode) == (
+        f"failwell: {os.devnull} is no file: name one with --record\n",
+        mode,
+    )
     assert main(["wrap", "--state", str(other), "--", "true"]) == 2
     assert (other.read_text("utf-8"), oct(other.stat().st_mode & 0o777)) == ("Dear Ann\n", "0o644")
 

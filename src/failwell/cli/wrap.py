@@ -46,7 +46,11 @@ def register(commands: Commands) -> None:
     parser.add_argument("--rules", metavar="FILE", help="what you know of this server's failures, in TOML")
     parser.add_argument("--explain", metavar="FILE", help="show which rule fires on recorded answers, and end")
     parser.add_argument("--tool", metavar="NAME", help="with --explain: whose answers they are")
-    parser.add_argument("--state", metavar="FILE", help="keep idempotency keys in a file, not in memory")
+    parser.add_argument(
+        "--state",
+        metavar="FILE|URL",
+        help="keep idempotency keys in a file, or in redis://… or postgresql://…, not in memory",
+    )
     parser.add_argument("--lazy", action="store_true", help="start the server with the first call that needs it")
     parser.add_argument("--idle", type=_seconds, metavar="TIME", help="stop it when nobody has called it for so long")
     parser.add_argument("--tools", choices=("fix", "drop"), help="mend or leave out tools that APIs of models refuse")
@@ -148,11 +152,9 @@ def _hooks(watch: bool) -> tuple[Any, ...]:
 def _keys(path: str | None) -> Any:
     from failwell.relay import state
 
-    if path is None:
-        return state.AnswersInMemory()
     try:
-        return state.KeysInFile(path)
-    except state.BadState as problem:
+        return state.keys_at(path)
+    except (state.BadState, ImportError) as problem:
         raise Stop(str(problem)) from None
 
 

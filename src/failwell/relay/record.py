@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TextIO
@@ -37,6 +38,10 @@ class Record:
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
         try:
             handle = os.open(path, flags, 0o600)
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                # A device would be everybody's, and must not be made ours.
+                os.close(handle)
+                raise BadRecord(f"{path} is no file: name one with --record")
             begun = os.read(handle, len(_BEGINNING))
             if begun and begun != _BEGINNING:
                 os.close(handle)

@@ -225,6 +225,49 @@ class KeysInFile:
         return self._path.with_name(f"{self._path.name}-running-{owner}")
 
 
+class SharedAnswers:
+    """In Redis or PostgreSQL, shared with relays on other machines. Answers are JSON, and so are texts there."""
+
+    def __init__(self, url: str) -> None:
+        from failwell.shared import claims_at
+
+        self._claims = _usable(lambda: claims_at(url, ttl=DAY, namespace="relay"))
+
+    def begin(self, key: str, call: str) -> KeptAnswer | None:
+        known = _usable(lambda: self._claims.begin(key, call))
+        if known is None:
+            return None
+        return KeptAnswer(known.call, known.state, None if known.answer is None else known.answer.encode())
+
+    def finish(self, key: str, answer: bytes | None) -> None:
+        _usable(lambda: self._claims.finish(key, None if answer is None else answer.decode()))
+
+    def lose(self, key: str) -> None:
+        _usable(lambda: self._claims.lose(key))
+
+    def forget(self, key: str) -> None:
+        _usable(lambda: self._claims.forget(key))
+
+    def close(self) -> None:
+        self._claims.close()
+
+
+def _usable(do: Callable[[], T]) -> T:
+    from failwell.shared import StoreUnusable
+
+    try:
+        return do()
+    except StoreUnusable as problem:
+        raise BadState(str(problem)) from None
+
+
+def keys_at(place: str | None) -> Keys:
+    """Where keys are kept: in memory, in a file, or under the URL of a shared store."""
+    if place is None:
+        return AnswersInMemory()
+    return SharedAnswers(place) if "://" in place else KeysInFile(place)
+
+
 def _opened(path: Path) -> sqlite3.Connection:
     import sqlite3
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from failwell.observe import ToolStats
 
     from .boundary import Boundary
+    from .once.shared_keys import KeysInPostgres, KeysInRedis
     from .replies import reply, tool_result
     from .streams import progress
 
@@ -53,8 +54,14 @@ _KINDS: Final = {
     "mcp.server.lowlevel.server.Server": _Kind("mcp", {1: "lowlevel1", 2: "lowlevel"}, ("name", "run")),
 }
 _MARK: Final = "_failwell_installed"
-# These need the SDK, which a server of another framework may do without.
-_LATER: Final = {"progress": ".streams", "reply": ".replies", "tool_result": ".replies"}
+# These need the SDK, which a server of another framework may do without, or the package of a database.
+_LATER: Final = {
+    "progress": ".streams",
+    "reply": ".replies",
+    "tool_result": ".replies",
+    "KeysInRedis": ".once.shared_keys",
+    "KeysInPostgres": ".once.shared_keys",
+}
 # What other rooms of this house use, and nobody else may count on.
 _HOUSE: Final = {
     **dict.fromkeys(("COMMON", "ROUTING", "functions_of", "published", "ruled", "said_of"), ".declared_failures"),
@@ -153,6 +160,8 @@ __all__ = [
     # calls that are made again
     "KeysInMemory",
     "KeysOnDisk",
+    "KeysInRedis",
+    "KeysInPostgres",
     "KeyStore",
     "Kept",
 ]

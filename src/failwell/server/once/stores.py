@@ -79,9 +79,9 @@ class KeyStore(Protocol):
         """Undo `begin`: the call did nothing, and the next `begin` is the first. Called instead of `finish`."""
 
 
-def _check_ttl(ttl: object) -> None:
+def check_ttl(ttl: object, name: str = "ttl") -> None:
     if not is_number(ttl):
-        raise ValueError(f"ttl is a number of seconds above zero, not {ttl!r}.")
+        raise ValueError(f"{name} is a number of seconds above zero, not {ttl!r}.")
 
 
 class KeysInMemory:
@@ -95,7 +95,7 @@ class KeysInMemory:
     ) -> None:
         if not isinstance(max_entries, int) or isinstance(max_entries, bool) or max_entries < 1:
             raise ValueError(f"max_entries is a whole number of at least 1, not {max_entries!r}.")
-        _check_ttl(ttl)
+        check_ttl(ttl)
         self.instance = os.urandom(16).hex()
         self.ttl = ttl
         self.max_entries = max_entries
@@ -154,7 +154,7 @@ class KeysOnDisk:
     def __init__(
         self, path: str | os.PathLike[str], *, ttl: float = DAY, clock: Callable[[], float] = time.time
     ) -> None:
-        _check_ttl(ttl)
+        check_ttl(ttl)
         self.path = Path(path).absolute()
         self.ttl = ttl
         self._clock = clock

@@ -1,0 +1,186 @@
+"""A claim on a key, held by a lease: whoever has it makes the call, and nobody else ever does.
+
+A process that shares claims renews one lease for all that it has under way. When it dies, its lease runs out, and what
+it had begun is told as lost: begun, and nobody knows how it ended. A lease that runs out although its holder lives, as
+after a long pause, does no harm: nothing is run because of it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+DAY: Final = 86_400.0
+LEASE: Final = 30.0
+# How long everything else may wait for the store.
+PATIENCE: Final = 2.0
+_TURNS: Final = 3
+_MOST_OWED: Final = 1_000
+
+
+class StoreUnusable(RuntimeError):
+    """Why a store cannot be used: one line that says what to do."""
+
+
+class Claimed(NamedTuple):
+    """What is known of a key.
+
+    call: the hash of the call that it was used for.
+    state: `running`, `done`, or `lost` for a call whose end nobody saw.
+    answer: how it was answered, as it was given; None where that is not kept.
+    """
+
+    call: str
+    state: Literal["running", "done", "lost"]
+    answer: str | None = None
+
+
+class SharedClaims(ABC):
+    """Claims in a store that other machines use too. Its methods wait for the store, and may be called by any thread.
+
+    instance: names what is kept. A store that was emptied has another one.
+    """
+
+    instance: str
+
+    def __init__(self, *, ttl: float = DAY, lease: float = LEASE) -> None:
+        self.ttl, self.lease = ttl, lease
+        self.owner = ""
+        """The name of this process."""
+        self._process = 0
+        self._lock = threading.Lock()
+        self._tokens: dict[str, str] = {}
+        """What this process has under way: by the key, the name of that very claim."""
+        self._owed: dict[str, _Owed] = {}
+        """What the store could not be told yet, by the name of the claim."""
+        self._closed = threading.Event()
+
+    def begin(self, key: str, call: str) -> Claimed | None:
+        """Claim a key for a call, in one step for everybody; or give what is known of it."""
+        self._own()
+        token = os.urandom(16).hex()
+        try:
+            self._settle(key)
+            known = self._begin(key, call, token)
+        except BaseException:
+            # Whether it was claimed is not known. The call is not made, so that it is given back, now or later.
+            self._owe(token, _Owed(key, None, None))
+            raise
+        if known is None:
+            with self._lock:
+                self._tokens[key] = token
+        return known
+
+    def finish(self, key: str, answer: str | None) -> None:
+        """Keep how a call was answered; None where that is not kept."""
+        self._over(key, "done", answer)
+
+    def lose(self, key: str) -> None:
+        """Nobody will know how the call ended."""
+        self._over(key, "lost", None)
+
+    def forget(self, key: str) -> None:
+        """The call did nothing: the next one is the first."""
+        self._over(key, None, None)
+
+    def close(self) -> None:
+        """There will be no more calls. What this process has begun counts as lost from here on."""
+        self._closed.set()
+        self._leave()
+
+    @abstractmethod
+    def _begin(self, key: str, call: str, token: str) -> Claimed | None: ...
+
+    @abstractmethod
+    def _end(self, key: str, token: str, state: str | None, answer: str | None) -> None:
+        """Say how a claim ended; without a state it is taken back. One that is not there any more stays so."""
+
+    @abstractmethod
+    def _renew(self, running: dict[str, str]) -> None:
+        """Say that this process lives, and that these claims of its own are under way."""
+
+    @abstractmethod
+    def _leave(self) -> None:
+        """Give the lease up, and the connection."""
+
+    @abstractmethod
+    def _forked(self) -> None:
+        """Drop what belongs to the parent process."""
+
+    def _over(self, key: str, state: str | None, answer: str | None) -> None:
+        with self._lock:
+            token = self._tokens.pop(key, None)
+        if token is None:
+            return
+        try:
+            self._end(key, token, state, answer)
+        except BaseException:
+            self._owe(token, _Owed(key, state, answer))
+            raise
+
+    def _owe(self, token: str, owed: _Owed) -> None:
+        with self._lock:
+            self._owed[token] = owed
+            while len(self._owed) > _MOST_OWED:
+                # Whoever asks for it waits until this process ends, and learns that nobody knows.
+                del self._owed[next(iter(self._owed))]
+
+    def _settle(self, key: str | None = None) -> None:
+        """Tell the store what it could not be told: all of it, or about one key."""
+        with self._lock:
+            owed = [(token, each) for token, each in self._owed.items() if key is None or each.key == key]
+        for token, each in owed:
+            self._end(each.key, token, each.state, each.answer)
+            each.told += 1
+            if each.state is not None or each.told >= _TURNS:
+                # What was begun may still be on its way to the store, and is taken back more than once.
+                with self._lock:
+                    self._owed.pop(token, None)
+
+    def _own(self) -> None:
+        """See to it that this very process has a name, and somebody who renews its lease."""
+        if self._process == os.getpid():
+            return
+        with self._lock:
+            if self._process == os.getpid():
+                return
+            if self._process:
+                self._forked()
+            self._tokens, self._owed = {}, {}
+            self.owner, self._closed = os.urandom(16).hex(), threading.Event()
+            self._process = os.getpid()
+            # It must not keep alive what nobody uses any more.
+            given = weakref.ref(self), self._closed, self.lease / _TURNS
+            threading.Thread(target=_keep, args=given, name="failwell-lease", daemon=True).start()
+
+    def _turn(self) -> None:
+        with self._lock:
+            running = dict(self._tokens)
+        self._renew(running)
+        self._settle()
+
+
+@dataclass(slots=True)
+class _Owed:
+    """How a claim ended, which the store does not know; without a state it is to be taken back."""
+
+    key: str
+    state: str | None
+    answer: str | None
+    told: int = 0
+
+
+def _keep(store: weakref.ref[SharedClaims], closed: threading.Event, pause: float) -> None:
+    while not closed.wait(pause):
+        claims = store()
+        if claims is None:
+            return
+        # When the store is away, whoever begins a call is told; the next turn tries again.
+        with suppress(Exception):
+            claims._turn()
+        del claims

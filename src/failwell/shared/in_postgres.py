@@ -1,0 +1,170 @@
+"""Claims in PostgreSQL: a row for each key, a row for each process, and the server's own clock."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Final
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from .claims import DAY, LEASE, PATIENCE, Claimed, SharedClaims, StoreUnusable
+
+_TABLES: Final = """
+CREATE TABLE IF NOT EXISTS failwell_about (namespace text PRIMARY KEY, instance text NOT NULL);
+CREATE TABLE IF NOT EXISTS failwell_owners (owner text PRIMARY KEY, until timestamptz NOT NULL);
+CREATE TABLE IF NOT EXISTS failwell_claims (
+    namespace text, key text, call text NOT NULL, state text NOT NULL, owner text NOT NULL, token text NOT NULL,
+    answer text, expires timestamptz NOT NULL, PRIMARY KEY (namespace, key)
+);
+CREATE INDEX IF NOT EXISTS failwell_claims_expire ON failwell_claims (expires);
+"""
+# Tables that two make at the same time are made by one of them.
+_MAKING: Final = 0x6661696C
+_NAMED: Final = "INSERT INTO failwell_about VALUES (%s, %s) ON CONFLICT DO NOTHING"
+_ABOUT: Final = "SELECT instance FROM failwell_about WHERE namespace = %s"
+_LIVES: Final = """
+INSERT INTO failwell_owners VALUES (%s, clock_timestamp() + make_interval(secs => %s))
+ON CONFLICT (owner) DO UPDATE SET until = EXCLUDED.until
+"""
+_CLAIM: Final = """
+INSERT INTO failwell_claims VALUES (%s, %s, %s, 'running', %s, %s, NULL, clock_timestamp() + make_interval(secs => %s))
+ON CONFLICT (namespace, key) DO UPDATE SET
+    call = EXCLUDED.call, state = 'running', owner = EXCLUDED.owner, token = EXCLUDED.token, answer = NULL,
+    expires = EXCLUDED.expires
+    WHERE failwell_claims.expires <= clock_timestamp()
+RETURNING 1
+"""
+_KNOWN: Final = """
+SELECT call, state, answer, EXISTS (
+    SELECT 1 FROM failwell_owners WHERE owner = failwell_claims.owner AND until > clock_timestamp()
+) FROM failwell_claims WHERE namespace = %s AND key = %s FOR UPDATE
+"""
+_LOST: Final = """
+UPDATE failwell_claims SET state = 'lost', expires = clock_timestamp() + make_interval(secs => %s)
+WHERE namespace = %s AND key = %s
+"""
+_END: Final = """
+UPDATE failwell_claims SET state = %s, answer = %s, expires = clock_timestamp() + make_interval(secs => %s)
+WHERE namespace = %s AND key = %s AND token = %s
+"""
+_FREE: Final = "DELETE FROM failwell_claims WHERE namespace = %s AND key = %s AND token = %s"
+_RUNNING: Final = """
+UPDATE failwell_claims SET expires = clock_timestamp() + make_interval(secs => %s)
+WHERE namespace = %s AND key = ANY(%s) AND owner = %s
+"""
+_SWEEP: Final = (
+    "DELETE FROM failwell_claims WHERE expires <= clock_timestamp()",
+    "DELETE FROM failwell_owners WHERE until <= clock_timestamp() - interval '1 day'",
+)
+
+
+class ClaimsInPostgres(SharedClaims):
+    """One connection, used by one thread at a time; opened anew when it is lost."""
+
+    def __init__(self, url: str, *, ttl: float = DAY, lease: float = LEASE, namespace: str = "keys") -> None:
+        super().__init__(ttl=ttl, lease=lease)
+        self._namespace = namespace
+        self._db: Any = None
+        self._busy = threading.Lock()
+        try:
+            given = {"connect_timeout": str(round(PATIENCE)), **conninfo_to_dict(url)}
+        except psycopg.Error as problem:
+            raise StoreUnusable(f"cannot read the URL of the store: {_words(problem)}") from None
+        self._info = make_conninfo(**{name: str(value) for name, value in given.items() if value is not None})
+        self._place = f"postgresql://{given.get('host', 'localhost')}/{given.get('dbname', '')}"
+        with self._asking() as db:
+            db.execute("SELECT pg_advisory_xact_lock(%s)", (_MAKING,))
+            db.execute(_TABLES)
+            self.instance = self._named(db)
+
+    def _named(self, db: Any) -> str:
+        """The name of what is kept here: a store that was emptied has none, and gets another."""
+        row = db.execute(_ABOUT, (self._namespace,)).fetchone()
+        if row is None:
+            db.execute(_NAMED, (self._namespace, os.urandom(16).hex()))
+            row = db.execute(_ABOUT, (self._namespace,)).fetchone()
+        return str(row[0])
+
+    def _begin(self, key: str, call: str, token: str) -> Claimed | None:
+        with self._asking() as db:
+            name = self._named(db)
+            if name == self.instance:
+                return self._claimed(db, key, call, token)
+        # It was emptied: nobody knows which calls have begun. From now on it is another store.
+        self.instance = name
+        raise StoreUnusable("the store was emptied, so nobody knows which calls have begun")
+
+    def _claimed(self, db: Any, key: str, call: str, token: str) -> Claimed | None:
+        db.execute(_LIVES, (self.owner, self.lease))
+        while True:
+            claim = (self._namespace, key, call, self.owner, token, self.ttl)
+            if db.execute(_CLAIM, claim).fetchone() is not None:
+                return None
+            row = db.execute(_KNOWN, (self._namespace, key)).fetchone()
+            # Without a row it was given back in this very moment.
+            if row is not None:
+                break
+        known, state, answer, lives = row
+        if state == "running" and not lives:
+            db.execute(_LOST, (self.ttl, self._namespace, key))
+            state = "lost"
+        return Claimed(known, state, answer)
+
+    def _end(self, key: str, token: str, state: str | None, answer: str | None) -> None:
+        with self._asking() as db:
+            if state is None:
+                db.execute(_FREE, (self._namespace, key, token))
+            else:
+                db.execute(_END, (state, answer, self.ttl, self._namespace, key, token))
+
+    def _renew(self, running: dict[str, str]) -> None:
+        with self._asking() as db:
+            db.execute(_LIVES, (self.owner, self.lease))
+            if running:
+                db.execute(_RUNNING, (self.ttl, self._namespace, list(running), self.owner))
+            for sweep in _SWEEP:
+                db.execute(sweep)
+
+    def _leave(self) -> None:
+        with suppress(StoreUnusable):
+            if self.owner:
+                with self._asking() as db:
+                    db.execute("DELETE FROM failwell_owners WHERE owner = %s", (self.owner,))
+        with self._busy:
+            db, self._db = self._db, None
+            if db is not None:
+                db.close()
+
+    def _forked(self) -> None:
+        # The parent still uses its end; it is kept, so that nobody closes it.
+        _inherited.append(self._db)
+        self._db, self._busy = None, threading.Lock()
+
+    @contextmanager
+    def _asking(self) -> Iterator[Any]:
+        with self._busy:
+            try:
+                if self._db is None or self._db.closed:
+                    self._db = psycopg.connect(self._info, autocommit=True)
+                    self._db.execute(f"SET statement_timeout = {int(PATIENCE * 1000)}")
+                with self._db.transaction():
+                    yield self._db
+            except psycopg.Error as problem:
+                if self._db is not None and (self._db.broken or isinstance(problem, psycopg.OperationalError)):
+                    # What is not there to be asked is asked over a new connection next time.
+                    with suppress(psycopg.Error):
+                        self._db.close()
+                    self._db = None
+                raise StoreUnusable(f"{self._place} cannot be used: {_words(problem)}") from None
+
+
+_inherited: Final[list[Any]] = []
+opened = ClaimsInPostgres
+
+
+def _words(problem: Exception) -> str:
+    return " ".join(str(problem).split())[:200] or type(problem).__name__

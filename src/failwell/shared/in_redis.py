@@ -1,0 +1,143 @@
+"""Claims in Redis or Valkey. Each step is one script, which nobody else's command comes between."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import redis
+
+from .claims import DAY, LEASE, PATIENCE, Claimed, SharedClaims, StoreUnusable
+
+# The braces keep all that belongs together on one node of a cluster.
+_PREFIX: Final = "{{failwell:{}}}:"
+_BEGIN: Final = """
+if redis.call('GET', KEYS[2]) ~= ARGV[1] then return {'other'} end
+local known = redis.call('HMGET', KEYS[1], 'call', 'state', 'owner', 'answer')
+if not known[1] then
+  redis.call('HSET', KEYS[1], 'call', ARGV[2], 'state', 'running', 'owner', ARGV[3], 'token', ARGV[7])
+  redis.call('PEXPIRE', KEYS[1], ARGV[6])
+  redis.call('SET', ARGV[4] .. ARGV[3], 1, 'PX', ARGV[5])
+  return {'claimed'}
+end
+if known[2] == 'running' and redis.call('EXISTS', ARGV[4] .. known[3]) == 0 then
+  redis.call('HSET', KEYS[1], 'state', 'lost')
+  redis.call('PEXPIRE', KEYS[1], ARGV[6])
+  known[2] = 'lost'
+end
+return {'known', known[1], known[2], known[4]}
+"""
+_END: Final = """
+if redis.call('HGET', KEYS[1], 'token') ~= ARGV[1] then return 0 end
+if ARGV[2] == '' then return redis.call('DEL', KEYS[1]) end
+redis.call('HSET', KEYS[1], 'state', ARGV[2])
+if ARGV[3] == '1' then redis.call('HSET', KEYS[1], 'answer', ARGV[4]) end
+redis.call('PEXPIRE', KEYS[1], ARGV[5])
+return 1
+"""
+_OF_VALKEY: Final = {"valkey": "redis", "valkeys": "rediss"}
+
+
+class ClaimsInRedis(SharedClaims):
+    """One hash for each key, and one lease for each process."""
+
+    def __init__(self, url: str, *, ttl: float = DAY, lease: float = LEASE, namespace: str = "keys") -> None:
+        super().__init__(ttl=ttl, lease=lease)
+        scheme, separator, rest = url.partition("://")
+        self._url = _OF_VALKEY.get(scheme.lower(), scheme) + separator + rest
+        self._prefix = _PREFIX.format(namespace)
+        self._connect()
+        try:
+            self.instance = self._named()
+            self._refuse_forgetful()
+        except redis.RedisError as problem:
+            raise StoreUnusable(f"cannot use {_place(url)}: {_words(problem)}") from None
+
+    def _connect(self) -> None:
+        try:
+            self._db: Any = redis.Redis.from_url(
+                self._url, decode_responses=True, socket_timeout=PATIENCE, socket_connect_timeout=PATIENCE
+            )
+        except ValueError as problem:
+            raise StoreUnusable(f"cannot use {_place(self._url)}: {problem}") from None
+        self._script = {name: self._db.register_script(text) for name, text in _SCRIPTS.items()}
+
+    def _named(self) -> str:
+        """The name of what is kept here: a store that was emptied has none, and gets another."""
+        self._db.set(f"{self._prefix}instance", os.urandom(16).hex(), nx=True)
+        return str(self._db.get(f"{self._prefix}instance"))
+
+    def _refuse_forgetful(self) -> None:
+        """A store that throws keys away when it is full would have calls made twice."""
+        try:
+            settings = self._db.config_get("maxmemory*")
+        except redis.RedisError:
+            # Those who rent it out do not always tell.
+            return
+        policy = str(settings.get("maxmemory-policy", "noeviction"))
+        if int(settings.get("maxmemory", 0) or 0) and policy != "noeviction":
+            raise StoreUnusable(
+                f"{_place(self._url)} forgets keys when it is full (maxmemory-policy {policy}), so that calls could be "
+                "made twice; set it to noeviction, or use another one"
+            )
+
+    def _begin(self, key: str, call: str, token: str) -> Claimed | None:
+        keys = [self._prefix + key, f"{self._prefix}instance"]
+        owners, lease, ttl = f"{self._prefix}owner:", _ms(self.lease), _ms(self.ttl)
+        found = self._ask("begin", keys, [self.instance, call, self.owner, owners, lease, ttl, token])
+        if found[0] == "other":
+            # It was emptied: nobody knows which calls have begun. From now on it is another store.
+            self.instance = self._told(self._named)
+            raise StoreUnusable("the store was emptied, so nobody knows which calls have begun")
+        return None if found[0] == "claimed" else Claimed(*found[1:])
+
+    def _end(self, key: str, token: str, state: str | None, answer: str | None) -> None:
+        given = [token, state or "", "0" if answer is None else "1", answer or "", _ms(self.ttl)]
+        self._ask("end", [self._prefix + key], given)
+
+    def _renew(self, running: dict[str, str]) -> None:
+        pipe = self._db.pipeline(transaction=False)
+        pipe.set(f"{self._prefix}owner:{self.owner}", 1, px=_ms(self.lease))
+        for key in running:
+            pipe.pexpire(self._prefix + key, _ms(self.ttl))
+        pipe.execute()
+
+    def _leave(self) -> None:
+        try:
+            if self.owner:
+                self._db.delete(f"{self._prefix}owner:{self.owner}")
+            self._db.close()
+        except redis.RedisError:
+            # Its lease runs out by itself.
+            return
+
+    def _forked(self) -> None:
+        self._connect()
+
+    def _ask(self, script: str, keys: list[str], given: list[Any]) -> Any:
+        return self._told(lambda: self._script[script](keys=keys, args=given))
+
+    def _told(self, do: Any) -> Any:
+        try:
+            return do()
+        except redis.RedisError as problem:
+            raise StoreUnusable(f"{_place(self._url)} does not answer: {_words(problem)}") from None
+
+
+_SCRIPTS: Final = {"begin": _BEGIN, "end": _END}
+opened = ClaimsInRedis
+
+
+def _ms(seconds: float) -> int:
+    return max(1, int(seconds * 1000))
+
+
+def _place(url: str) -> str:
+    """Where it is, without the password."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.hostname or parts.path}" + (f":{parts.port}" if parts.port else "")
+
+
+def _words(problem: Exception) -> str:
+    return " ".join(str(problem).split())[:200] or type(problem).__name__

@@ -1,0 +1,31 @@
+"""The stores, by the beginning of their URL."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from failwell.packages import bring
+
+from .claims import SharedClaims, StoreUnusable
+
+_STORES: Final = {
+    "redis": ".in_redis",
+    "rediss": ".in_redis",
+    "unix": ".in_redis",
+    "valkey": ".in_redis",
+    "valkeys": ".in_redis",
+    "postgres": ".in_postgres",
+    "postgresql": ".in_postgres",
+}
+
+
+def claims_at(url: str, **options: Any) -> SharedClaims:
+    """The claims kept under a URL; what cannot be used is told in one line, without what is secret in it."""
+    scheme = url.partition("://")[0].lower()
+    place = _STORES.get(scheme)
+    if place is None or "://" not in url:
+        raise StoreUnusable("a shared store is redis://…, rediss://…, unix://… or postgresql://…")
+    extra = place.removeprefix(".in_")
+    module = bring(place, __package__ or "failwell.shared", extra)
+    opened: SharedClaims = module.opened(url, **options)
+    return opened
