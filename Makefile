@@ -68,12 +68,14 @@ docs: setup  ## the site, in site/
 bench: setup  ## ratios against peers, measured in one run; how time grows; how agents recover
 	@failed=0; for part in bench bench_growth bench_server bench_client bench_relay bench_recovery; do $(BIN)/python tools/$$part.py || failed=1; done; exit $$failed
 
-soak: setup  ## a hundred calls at a time for a minute: no lost answer, no wrong one, no growth; fifty agents that reserve; the two ledgers; the relay's
+soak: setup  ## a hundred calls at a time for a minute: no lost answer, no wrong one, no growth; fifty agents that reserve; the two ledgers; the relay's; replicas that share their keys
 	$(BIN)/python tools/soak.py
 	$(BIN)/python tools/soak_reservations.py
 	$(BIN)/python tools/soak_ledger.py
 	$(BIN)/python tools/soak_real.py
 	$(BIN)/python tools/soak_relay.py
+	$(BIN)/python tools/soak_shared.py
+	$(BIN)/python tools/soak_shared.py --store postgresql
 
 field: setup  ## the recovering client and the relay on published servers of other people, installed into .field
 	$(BIN)/python tools/field_client.py --at-a-time 4
