@@ -7,6 +7,7 @@ event loop and no clock of its own.
 from __future__ import annotations
 
 from .attempts import has_escaped
+from .breaker import Breakers
 from .clock import Watch
 from .engine import Ending, Engine, Run, Verdict
 from .explanation import explained, misspelt
@@ -19,6 +20,7 @@ from .tools import Tools, schema_of
 __all__ = [
     # The engine, and what it is given and gives.
     "Engine",
+    "Breakers",
     "Run",
     "Tools",
     "Verdict",

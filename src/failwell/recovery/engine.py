@@ -35,6 +35,7 @@ from failwell.model import (
 )
 
 from .attempts import effect_of, in_all, of_this_call, spread, with_effect
+from .breaker import Breakers
 from .clock import Watch
 from .keys import Key, KeyForgotten
 from .patience import Patience
@@ -84,13 +85,16 @@ class Ending:
 class Engine:
     """What the calls of one server have shown so far, and what follows from it for the next one.
 
-    jitter: gives a number from 0 to 1, by which waits are spread.
+    jitter: gives a number from 0 to 1, by which waits are spread. breakers: those of all who call the same server,
+    where there are others.
     """
 
-    def __init__(self, policy: Policy | None, clock: Watch, jitter: Callable[[], float]) -> None:
+    def __init__(
+        self, policy: Policy | None, clock: Watch, jitter: Callable[[], float], breakers: Breakers | None = None
+    ) -> None:
         self.policy = policy or Policy()
         self.clock = clock
-        self.patience = Patience(self.policy)
+        self.patience = Patience(self.policy, breakers)
         self._jitter = jitter
 
     def __deepcopy__(self, memo: object) -> Engine:

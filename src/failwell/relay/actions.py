@@ -10,6 +10,7 @@ from .frames import LONGEST
 if TYPE_CHECKING:
     from failwell.model import Policy
     from failwell.observe import Hook
+    from failwell.recovery import Breakers
 
     from .rules import Rules
     from .state import Keys
@@ -95,6 +96,7 @@ class RelayOptions:
     policy: how patient the engine is; None for as long as clients wait.
     rules: what the operator says about this server's failures. keys: where idempotency keys are kept.
     hooks: told of each call that has ended, by a `failwell.observe.CallEvent`.
+    breakers: those of all relays in front of the same server, where there are others.
     """
 
     command: str = "the server"
@@ -113,3 +115,4 @@ class RelayOptions:
     rules: Rules | None = None
     keys: Keys | None = None
     hooks: tuple[Hook, ...] = ()
+    breakers: Breakers | None = None

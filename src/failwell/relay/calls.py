@@ -11,10 +11,10 @@ from failwell.guards import DEFAULT
 from failwell.model import Effect, NeedsInput, Policy, ToolError, compact
 from failwell.observe import CallEvent, emit
 from failwell.readers import is_plain_failure, read, text_of
-from failwell.recovery import Engine, Run, explained
+from failwell.recovery import Breakers, Engine, Run, explained
 
 from . import answers, failures, state
-from .actions import Note, StopServer, ToClient, ToServer
+from .actions import Note, RelayOptions, StopServer, ToClient, ToServer
 from .advice import advised
 from .evidence import is_own_failure
 from .gate import Gate
@@ -50,7 +50,7 @@ class Calls:
     def __init__(self, traffic: Traffic, lists: Lists, jitter: Callable[[], float]) -> None:
         self._traffic, self._lists = traffic, lists
         self._policy = traffic.options.policy or _PATIENT
-        self._engine = Engine(self._policy, traffic.clock, jitter)
+        self._engine = Engine(self._policy, traffic.clock, jitter, self._breakers(traffic.options))
         self._gate = Gate(traffic.options.validate)
         self._joined: dict[str, list[RelayedRequest]] = {}
         """Calls that wait for the answer to the first one with their key."""
@@ -74,6 +74,15 @@ class Calls:
     def joined(self) -> list[RelayedRequest]:
         """Calls that wait for the answer to another one."""
         return [each for waiting in self._joined.values() for each in waiting]
+
+    def _breakers(self, options: RelayOptions) -> Breakers | None:
+        if options.breakers is not None or options.keys is None:
+            return options.breakers
+        try:
+            return options.keys.breakers(options.command, self._policy)
+        except state.BadState as problem:
+            self._traffic.once("state", str(problem), loud=True)
+            return None
 
     def begin(self, request: RelayedRequest) -> Run:
         """The attempts at a call, none so far."""

@@ -22,6 +22,10 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, TypeVar
 if TYPE_CHECKING:
     import sqlite3
 
+    from failwell.model import Policy
+    from failwell.recovery import Breakers
+    from failwell.shared import SharedBreakers
+
 Given = ParamSpec("Given")
 T = TypeVar("T")
 DAY: Final = 86_400.0
@@ -67,6 +71,9 @@ class Keys(Protocol):
     def forget(self, key: str) -> None:
         """The call did nothing: the next one is the first."""
 
+    def breakers(self, server: str, policy: Policy) -> Breakers | None:
+        """What all who share these keys know about a server's tools; None where nobody does."""
+
     def close(self) -> None:
         """There will be no more calls."""
 
@@ -109,6 +116,9 @@ class AnswersInMemory:
 
     def forget(self, key: str) -> None:
         self._drop(key)
+
+    def breakers(self, server: str, policy: Policy) -> Breakers | None:
+        return None
 
     def close(self) -> None:
         """It is gone with the relay."""
@@ -195,6 +205,9 @@ class KeysInFile:
         with self._db:
             self._db.execute("DELETE FROM calls WHERE key = ?", (key,))
 
+    def breakers(self, server: str, policy: Policy) -> Breakers | None:
+        return None
+
     def close(self) -> None:
         self._db.close()
         if self._lock is not None:
@@ -231,7 +244,9 @@ class SharedAnswers:
     def __init__(self, url: str) -> None:
         from failwell.shared import claims_at
 
+        self._url = url
         self._claims = _usable(lambda: claims_at(url, ttl=DAY, namespace="relay"))
+        self._shared: dict[str, tuple[Breakers, SharedBreakers]] = {}
 
     def begin(self, key: str, call: str) -> KeptAnswer | None:
         known = _usable(lambda: self._claims.begin(key, call))
@@ -248,7 +263,19 @@ class SharedAnswers:
     def forget(self, key: str) -> None:
         _usable(lambda: self._claims.forget(key))
 
+    def breakers(self, server: str, policy: Policy) -> Breakers | None:
+        from failwell.recovery import Breakers
+        from failwell.shared import breakers_at
+
+        if server not in self._shared:
+            # Its hash: a command line may hold what is nobody's business.
+            breakers, name = Breakers(policy), _hash(server)
+            self._shared[server] = breakers, _usable(lambda: breakers_at(self._url, name, breakers, namespace="relay"))
+        return self._shared[server][0]
+
     def close(self) -> None:
+        for _, shared in self._shared.values():
+            shared.close()
         self._claims.close()
 
 

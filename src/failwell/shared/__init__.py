@@ -1,15 +1,17 @@
-"""What several machines share: which keyed calls have begun, and how they were answered.
+"""What several machines share: which keyed calls have begun and how they were answered, and which tools do not work.
 
 In Redis or Valkey, or in PostgreSQL. Servers with `install(idempotency=…)` and relays with `--state` use the same.
 """
 
 from __future__ import annotations
 
+from .breakers import SharedBreakers as SharedBreakers
 from .claims import Claimed as Claimed
 from .claims import SharedClaims as SharedClaims
 from .claims import StoreUnusable as StoreUnusable
+from .stores import breakers_at as breakers_at
 from .stores import claims_at as claims_at
 
 __all__: list[str] = []
 # For the server's and the relay's own stores of keys; users see those.
-_HOUSE = ("Claimed", "SharedClaims", "StoreUnusable", "claims_at")
+_HOUSE = ("Claimed", "SharedClaims", "SharedBreakers", "StoreUnusable", "claims_at", "breakers_at")

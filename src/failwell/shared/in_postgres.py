@@ -11,6 +11,7 @@ from typing import Any, Final
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from .breakers import BreakerStore, Shut
 from .claims import DAY, LEASE, PATIENCE, Claimed, SharedClaims, StoreUnusable
 
 _TABLES: Final = """
@@ -21,6 +22,10 @@ CREATE TABLE IF NOT EXISTS failwell_claims (
     answer text, expires timestamptz NOT NULL, PRIMARY KEY (namespace, key)
 );
 CREATE INDEX IF NOT EXISTS failwell_claims_expire ON failwell_claims (expires);
+CREATE TABLE IF NOT EXISTS failwell_breakers (
+    namespace text, server text, tool text, failures integer NOT NULL, until timestamptz NOT NULL,
+    PRIMARY KEY (namespace, server, tool)
+);
 """
 # Tables that two make at the same time are made by one of them.
 _MAKING: Final = 0x6661696C
@@ -62,12 +67,10 @@ _SWEEP: Final = (
 )
 
 
-class ClaimsInPostgres(SharedClaims):
+class _Connection:
     """One connection, used by one thread at a time; opened anew when it is lost."""
 
-    def __init__(self, url: str, *, ttl: float = DAY, lease: float = LEASE, namespace: str = "keys") -> None:
-        super().__init__(ttl=ttl, lease=lease)
-        self._namespace = namespace
+    def __init__(self, url: str) -> None:
         self._db: Any = None
         self._busy = threading.Lock()
         try:
@@ -76,9 +79,47 @@ class ClaimsInPostgres(SharedClaims):
             raise StoreUnusable(f"cannot read the URL of the store: {_words(problem)}") from None
         self._info = make_conninfo(**{name: str(value) for name, value in given.items() if value is not None})
         self._place = f"postgresql://{given.get('host', 'localhost')}/{given.get('dbname', '')}"
-        with self._asking() as db:
+        with self.asking() as db:
             db.execute("SELECT pg_advisory_xact_lock(%s)", (_MAKING,))
             db.execute(_TABLES)
+
+    @contextmanager
+    def asking(self) -> Iterator[Any]:
+        with self._busy:
+            try:
+                if self._db is None or self._db.closed:
+                    self._db = psycopg.connect(self._info, autocommit=True)
+                    self._db.execute(f"SET statement_timeout = {int(PATIENCE * 1000)}")
+                with self._db.transaction():
+                    yield self._db
+            except psycopg.Error as problem:
+                if self._db is not None and (self._db.broken or isinstance(problem, psycopg.OperationalError)):
+                    # What is not there to be asked is asked over a new connection next time.
+                    with suppress(psycopg.Error):
+                        self._db.close()
+                    self._db = None
+                raise StoreUnusable(f"{self._place} cannot be used: {_words(problem)}") from None
+
+    def close(self) -> None:
+        with self._busy:
+            db, self._db = self._db, None
+            if db is not None:
+                db.close()
+
+    def forked(self) -> None:
+        # The parent still uses its end; it is kept, so that nobody closes it.
+        _inherited.append(self._db)
+        self._db, self._busy = None, threading.Lock()
+
+
+class ClaimsInPostgres(SharedClaims):
+    """A row for each key, and one for each process."""
+
+    def __init__(self, url: str, *, ttl: float = DAY, lease: float = LEASE, namespace: str = "keys") -> None:
+        super().__init__(ttl=ttl, lease=lease)
+        self._namespace = namespace
+        self._connection = _Connection(url)
+        with self._connection.asking() as db:
             self.instance = self._named(db)
 
     def _named(self, db: Any) -> str:
@@ -90,7 +131,7 @@ class ClaimsInPostgres(SharedClaims):
         return str(row[0])
 
     def _begin(self, key: str, call: str, token: str) -> Claimed | None:
-        with self._asking() as db:
+        with self._connection.asking() as db:
             name = self._named(db)
             if name == self.instance:
                 return self._claimed(db, key, call, token)
@@ -115,14 +156,14 @@ class ClaimsInPostgres(SharedClaims):
         return Claimed(known, state, answer)
 
     def _end(self, key: str, token: str, state: str | None, answer: str | None) -> None:
-        with self._asking() as db:
+        with self._connection.asking() as db:
             if state is None:
                 db.execute(_FREE, (self._namespace, key, token))
             else:
                 db.execute(_END, (state, answer, self.ttl, self._namespace, key, token))
 
     def _renew(self, running: dict[str, str]) -> None:
-        with self._asking() as db:
+        with self._connection.asking() as db:
             db.execute(_LIVES, (self.owner, self.lease))
             if running:
                 db.execute(_RUNNING, (self.ttl, self._namespace, list(running), self.owner))
@@ -132,38 +173,51 @@ class ClaimsInPostgres(SharedClaims):
     def _leave(self) -> None:
         with suppress(StoreUnusable):
             if self.owner:
-                with self._asking() as db:
+                with self._connection.asking() as db:
                     db.execute("DELETE FROM failwell_owners WHERE owner = %s", (self.owner,))
-        with self._busy:
-            db, self._db = self._db, None
-            if db is not None:
-                db.close()
+        self._connection.close()
 
     def _forked(self) -> None:
-        # The parent still uses its end; it is kept, so that nobody closes it.
-        _inherited.append(self._db)
-        self._db, self._busy = None, threading.Lock()
+        self._connection.forked()
 
-    @contextmanager
-    def _asking(self) -> Iterator[Any]:
-        with self._busy:
-            try:
-                if self._db is None or self._db.closed:
-                    self._db = psycopg.connect(self._info, autocommit=True)
-                    self._db.execute(f"SET statement_timeout = {int(PATIENCE * 1000)}")
-                with self._db.transaction():
-                    yield self._db
-            except psycopg.Error as problem:
-                if self._db is not None and (self._db.broken or isinstance(problem, psycopg.OperationalError)):
-                    # What is not there to be asked is asked over a new connection next time.
-                    with suppress(psycopg.Error):
-                        self._db.close()
-                    self._db = None
-                raise StoreUnusable(f"{self._place} cannot be used: {_words(problem)}") from None
+
+_SHUT: Final = """
+INSERT INTO failwell_breakers VALUES (%s, %s, %s, %s, clock_timestamp() + make_interval(secs => %s))
+ON CONFLICT (namespace, server, tool) DO UPDATE SET failures = EXCLUDED.failures, until = EXCLUDED.until
+"""
+_OPEN: Final = "DELETE FROM failwell_breakers WHERE namespace = %s AND server = %s AND tool = %s"
+_LOOK: Final = """
+SELECT tool, failures, extract(epoch FROM until - clock_timestamp()) FROM failwell_breakers
+WHERE namespace = %s AND server = %s AND until > clock_timestamp()
+"""
+
+
+class BreakersInPostgres(BreakerStore):
+    """A row for each tool that is left alone."""
+
+    def __init__(self, url: str, server: str, *, namespace: str = "keys") -> None:
+        self._server = namespace, server
+        self._connection = _Connection(url)
+
+    def shut(self, tool: str, failures: int, seconds: float) -> None:
+        with self._connection.asking() as db:
+            db.execute(_SHUT, (*self._server, tool, failures, seconds))
+
+    def open(self, tool: str) -> None:
+        with self._connection.asking() as db:
+            db.execute(_OPEN, (*self._server, tool))
+
+    def look(self) -> dict[str, Shut]:
+        with self._connection.asking() as db:
+            rows = db.execute(_LOOK, self._server).fetchall()
+        return {tool: Shut(failures, float(seconds)) for tool, failures, seconds in rows}
+
+    def close(self) -> None:
+        self._connection.close()
 
 
 _inherited: Final[list[Any]] = []
-opened = ClaimsInPostgres
+claims, breakers = ClaimsInPostgres, BreakersInPostgres
 
 
 def _words(problem: Exception) -> str:

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import redis
 
+from .breakers import BreakerStore, Shut
 from .claims import DAY, LEASE, PATIENCE, Claimed, SharedClaims, StoreUnusable
 
 # The braces keep all that belongs together on one node of a cluster.
@@ -44,8 +45,7 @@ class ClaimsInRedis(SharedClaims):
 
     def __init__(self, url: str, *, ttl: float = DAY, lease: float = LEASE, namespace: str = "keys") -> None:
         super().__init__(ttl=ttl, lease=lease)
-        scheme, separator, rest = url.partition("://")
-        self._url = _OF_VALKEY.get(scheme.lower(), scheme) + separator + rest
+        self._url = url
         self._prefix = _PREFIX.format(namespace)
         self._connect()
         try:
@@ -55,12 +55,7 @@ class ClaimsInRedis(SharedClaims):
             raise StoreUnusable(f"cannot use {_place(url)}: {_words(problem)}") from None
 
     def _connect(self) -> None:
-        try:
-            self._db: Any = redis.Redis.from_url(
-                self._url, decode_responses=True, socket_timeout=PATIENCE, socket_connect_timeout=PATIENCE
-            )
-        except ValueError as problem:
-            raise StoreUnusable(f"cannot use {_place(self._url)}: {problem}") from None
+        self._db = _connected(self._url)
         self._script = {name: self._db.register_script(text) for name, text in _SCRIPTS.items()}
 
     def _named(self) -> str:
@@ -125,8 +120,49 @@ class ClaimsInRedis(SharedClaims):
             raise StoreUnusable(f"{_place(self._url)} does not answer: {_words(problem)}") from None
 
 
+class BreakersInRedis(BreakerStore):
+    """A key for each tool that is left alone, which is gone when its time is over, and a set of their names."""
+
+    def __init__(self, url: str, server: str, *, namespace: str = "keys") -> None:
+        self._db = _connected(url)
+        self._prefix = f"{_PREFIX.format(namespace)}breakers:{server}"
+
+    def shut(self, tool: str, failures: int, seconds: float) -> None:
+        pipe = self._db.pipeline()
+        pipe.set(f"{self._prefix}:{tool}", failures, px=_ms(seconds))
+        pipe.sadd(self._prefix, tool)
+        pipe.expire(self._prefix, round(DAY))
+        pipe.execute()
+
+    def open(self, tool: str) -> None:
+        self._db.delete(f"{self._prefix}:{tool}")
+        self._db.srem(self._prefix, tool)
+
+    def look(self) -> dict[str, Shut]:
+        found = {}
+        for tool in sorted(self._db.smembers(self._prefix)):
+            failures, left = self._db.get(f"{self._prefix}:{tool}"), self._db.pttl(f"{self._prefix}:{tool}")
+            if failures is not None and left > 0:
+                found[tool] = Shut(int(failures), left / 1000)
+        return found
+
+    def close(self) -> None:
+        self._db.close()
+
+
+def _connected(url: str) -> Any:
+    scheme, separator, rest = url.partition("://")
+    known = _OF_VALKEY.get(scheme.lower(), scheme) + separator + rest
+    try:
+        return redis.Redis.from_url(
+            known, decode_responses=True, socket_timeout=PATIENCE, socket_connect_timeout=PATIENCE
+        )
+    except ValueError as problem:
+        raise StoreUnusable(f"cannot use {_place(url)}: {problem}") from None
+
+
 _SCRIPTS: Final = {"begin": _BEGIN, "end": _END}
-opened = ClaimsInRedis
+claims, breakers = ClaimsInRedis, BreakersInRedis
 
 
 def _ms(seconds: float) -> int:

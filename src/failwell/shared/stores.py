@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any, Final
 
 from failwell.packages import bring
+from failwell.recovery import Breakers
 
+from .breakers import LOOK, SharedBreakers
 from .claims import SharedClaims, StoreUnusable
 
 _STORES: Final = {
@@ -21,11 +24,19 @@ _STORES: Final = {
 
 def claims_at(url: str, **options: Any) -> SharedClaims:
     """The claims kept under a URL; what cannot be used is told in one line, without what is secret in it."""
-    scheme = url.partition("://")[0].lower()
-    place = _STORES.get(scheme)
+    opened: SharedClaims = _module(url).claims(url, **options)
+    return opened
+
+
+def breakers_at(
+    url: str, server: str, breakers: Breakers, *, namespace: str = "keys", pause: float = LOOK
+) -> SharedBreakers:
+    """Share the breakers of a server with all who have the same URL and the same name for it."""
+    return SharedBreakers(_module(url).breakers(url, server, namespace=namespace), breakers, pause)
+
+
+def _module(url: str) -> ModuleType:
+    place = _STORES.get(url.partition("://")[0].lower())
     if place is None or "://" not in url:
         raise StoreUnusable("a shared store is redis://…, rediss://…, unix://… or postgresql://…")
-    extra = place.removeprefix(".in_")
-    module = bring(place, __package__ or "failwell.shared", extra)
-    opened: SharedClaims = module.opened(url, **options)
-    return opened
+    return bring(place, __package__ or "failwell.shared", place.removeprefix(".in_"))
