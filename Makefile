@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The theme advertises its successor on every build.
 export NO_MKDOCS_2_WARNING = 1
 
-.PHONY: setup demo test unit check format bench soak field twins browser matrix fuzz newcomer checklist docs clean
+.PHONY: setup demo test unit check format bench soak field twins browser matrix bridges fuzz newcomer checklist docs clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -85,6 +85,9 @@ field: setup  ## the recovering client and the relay on published servers of oth
 
 matrix: setup  ## every failure on every generation of the SDKs, in environments of their own in .matrix
 	$(BIN)/python tools/matrix.py
+
+bridges: setup  ## every failure through the agent frameworks that bring an SDK of their own, in environments of their own in .matrix
+	$(BIN)/python tools/bridges.py
 
 twins: setup $(NODE)/.ready  ## what the checker finds on servers with one planted defect, and on their mended twins
 	$(BIN)/python tests/check/whole.py

@@ -49,6 +49,14 @@ def uv(*arguments: str) -> None:
         raise SystemExit(f"uv {' '.join(arguments)} failed:\n{made.stderr[-2_000:]}")
 
 
+def versions(row: Row) -> dict[str, str]:
+    """What is installed in the environment of a row."""
+    code = "import importlib.metadata as m, json; print(json.dumps({d.name: d.version for d in m.distributions()}))"
+    found = subprocess.run([python_of(row), "-c", code], capture_output=True, text=True, check=True).stdout
+    installed: dict[str, str] = json.loads(found)
+    return installed
+
+
 def build(row: Row) -> str:
     """Make the environment of a row, unless it stands; how that went."""
     wanted = f"{row.pins} {row.extra}\n{(ROOT / 'pyproject.toml').read_text()}"
@@ -59,14 +67,12 @@ def build(row: Row) -> str:
     shutil.rmtree(HOME / row.name, ignore_errors=True)
     uv("venv", "--quiet", "--python", sys.executable, str(HOME / row.name))
     uv("pip", "install", "--quiet", "--python", python_of(row), *row.pins)
+    before = versions(row)
     # Afterwards, as a user does: the extra must leave alone what is there.
     uv("pip", "install", "--quiet", "--python", python_of(row), "--editable", f".[{row.extra}]", "uvicorn")
-    for pin in row.pins:
-        name, _, version = pin.partition("==")
-        code = f"import importlib.metadata as m; print(m.version({name!r}))"
-        found = subprocess.run([python_of(row), "-c", code], capture_output=True, text=True, check=True).stdout.strip()
-        if found != version:
-            raise SystemExit(f"{row.name}: failwell[{row.extra}] moved {name} from {version} to {found}.")
+    after = versions(row)
+    if moved := [f"{name} from {found} to {after[name]}" for name, found in before.items() if after[name] != found]:
+        raise SystemExit(f"{row.name}: failwell[{row.extra}] moved {', '.join(moved)}.")
     stamp.write_text(wanted)
     return f"{row.name}: built in {time.monotonic() - began:.0f} s"
 

@@ -31,6 +31,17 @@ def needed(what: str, extra: str, problem: ImportError) -> ImportError:
     return lacking or problem
 
 
+def lacks(what: str, package: str, problem: ImportError) -> ImportError:
+    """The same for a package that no extra of ours brings along, since it chooses its own version of the SDK."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        found = version(package)
+    except PackageNotFoundError:
+        return MissingPackage(f"{what} needs {package} (not installed): pip install {package}")
+    return MissingPackage(f"{what} cannot use {package} {found} ({problem}): pip install --upgrade {package}")
+
+
 def _in_part(what: str, extra: str, problem: ImportError) -> MissingPackage:
     """For packages whose versions will do, and that cannot be imported: two were installed over each other."""
     named = "fastmcp" if extra == "fastmcp" else "mcp"

@@ -1,8 +1,8 @@
 """A server for clients that recover, of whichever generation is installed: tools that fail and then work, one that pays.
 
-    python flaky_app.py {stdio|http PORT} FOLDER
+    python flaky_app.py {stdio|plain|http PORT} FOLDER
 
-What has happened is in files of FOLDER, so that a server that was started again goes on where the last one ended.
+Over pipes it may be without Failwell, as `plain`. What has happened is in files of FOLDER, so that a server that was started again goes on where the last one ended.
 """
 
 from __future__ import annotations
@@ -24,6 +24,17 @@ READS = ToolAnnotations.model_validate({"readOnlyHint": True})
 WRITES = ToolAnnotations.model_validate({"readOnlyHint": False})
 
 
+def plainly(error: Exception, text: str) -> Exception:
+    """What a server says that knows Failwell, and what one says that does not."""
+    if sys.argv[1] != "plain":
+        return error
+    if GENERATION == 2:
+        from mcp.server.mcpserver.exceptions import ToolError
+    else:
+        from mcp.server.fastmcp.exceptions import ToolError
+    return ToolError(text)
+
+
 def count(name: str) -> int:
     """How often it has happened, this time included."""
     with (FOLDER / name).open("a") as file:
@@ -34,7 +45,9 @@ def count(name: str) -> int:
 def busy(city: str) -> str:
     """Works the third time."""
     if count("busy") < 3:
-        raise fw.Transient("Too many requests.", code="RATE_LIMITED", retry_after=0.01)
+        raise plainly(
+            fw.Transient("Too many requests.", code="RATE_LIMITED", retry_after=0.01), "429 Too Many Requests"
+        )
     return f"{city}: 7 degrees"
 
 
@@ -48,7 +61,19 @@ def dies(city: str) -> str:
 def pay(invoice: str, amount: int) -> str:
     """Pays, and then does not answer in time."""
     count("payments")
-    raise TimeoutError
+    raise plainly(TimeoutError(), "504 Gateway Timeout")
+
+
+def ship(order: str) -> str:
+    """Ships, and takes its server with it."""
+    count("shipped")
+    os._exit(3)
+
+
+def find_order(id: int) -> str:
+    """Finds none."""
+    error = fw.NotFound(f"Order {id} does not exist.", suggestion="Call list_orders first.")
+    raise plainly(error, f"Order {id} not found")
 
 
 def get_payment(invoice: str) -> str:
@@ -57,7 +82,7 @@ def get_payment(invoice: str) -> str:
 
 
 def build() -> tuple[str, Any]:
-    tools = ((busy, READS), (dies, READS), (pay, WRITES), (get_payment, READS))
+    tools = ((busy, READS), (dies, READS), (pay, WRITES), (ship, WRITES), (find_order, READS), (get_payment, READS))
     try:
         from fastmcp import FastMCP
 
@@ -79,8 +104,9 @@ def build() -> tuple[str, Any]:
 
 if __name__ == "__main__":
     framework, made = build()
-    failwell.server.install(made)
-    if sys.argv[1] == "stdio":
+    if sys.argv[1] != "plain":
+        failwell.server.install(made)
+    if sys.argv[1] != "http":
         asyncio.run(run_stdio(framework, made))
     else:
         run_http(framework, made, int(sys.argv[2]), log_level="warning", ws="none")

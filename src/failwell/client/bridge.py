@@ -9,11 +9,11 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from failwell.formats import Outcome, render
-from failwell.model import ADVICE, IN_DOUBT, Decision, Policy, ToolError, Traits, marked_effect, marking
+from failwell.model import ADVICE, IN_DOUBT, Action, Decision, Policy, ToolError, Traits, marked_effect, marking
 from failwell.readers import read, refusal
 from failwell.recovery import Ending, Engine, KeyForgotten, Run, Tools, Watch, has_escaped
 
@@ -118,7 +118,10 @@ class Course:
         tool: object,
         arguments: Mapping[str, Any] | None,
         meta: Mapping[str, Any] | None = None,
+        names: Callable[[str], str] | None = None,
     ) -> None:
+        """names: by which name the model knows a tool, for frameworks that put something before the server's names."""
+        self._names = names
         self.tools = bridge.knows(tool)
         self.run: Run = bridge.engine.begin(Traits.of(tool).name or "", arguments or {}, meta)
         self.is_answered = False
@@ -154,7 +157,26 @@ class Course:
         return self.failed(raised(exc, transport=transport))
 
     def ends(self, outcome: Outcome) -> Told:
-        return Told.of(self.run.ending(outcome, self.tools, is_answer=self.is_answered))
+        ending = self.run.ending(outcome, self.tools, is_answer=self.is_answered)
+        if self._names is None:
+            return Told.of(ending)
+        outcome, told = _renamed(ending.outcome, self._names), _renamed(ending.told, self._names)
+        return Told.of(replace(ending, outcome=outcome, told=told))
+
+
+def _renamed(outcome: Outcome, names: Callable[[str], str]) -> Outcome:
+    """An outcome that names the tools as the model knows them: the one that failed, and those that help."""
+    if not isinstance(outcome, ToolError):
+        return outcome
+
+    def renamed(action: Action) -> Action:
+        return replace(action, tool=names(action.tool))
+
+    return outcome.replace(
+        tool=names(outcome.tool) if outcome.tool else None,
+        verify=renamed(outcome.verify) if outcome.verify else None,
+        actions=tuple(renamed(action) for action in outcome.actions),
+    )
 
 
 def raised(exc: Exception, *, transport: bool = False) -> Outcome:

@@ -53,7 +53,7 @@ def recovering(tool: BaseTool | Sequence[BaseTool], *, policy: Policy | None = N
     """
     if isinstance(tool, BaseTool):
         return _around(tool, policy, Bridge(policy))
-    bridge = Bridge(policy, tools={each.name: _with_schema(each) for each in tool})
+    bridge = Bridge(policy, tools={each.name: listed_tool(each) for each in tool})
     return [_around(each, policy, bridge) for each in tool]
 
 
@@ -185,7 +185,8 @@ def _described(tool: BaseTool) -> dict[str, Any]:
     return {"name": tool.name, "annotations": metadata.get("annotations") or metadata}
 
 
-def _with_schema(tool: BaseTool) -> dict[str, Any]:
+def listed_tool(tool: BaseTool) -> dict[str, Any]:
+    """A tool as MCP lists it, with its schema."""
     try:
         schema: Any = tool.tool_call_schema
         return {**_described(tool), "inputSchema": schema if isinstance(schema, dict) else schema.model_json_schema()}

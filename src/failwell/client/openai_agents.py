@@ -24,14 +24,12 @@ try:
 except ImportError as problem:
     raise needed(__name__, "openai-agents", problem) from None
 
-from failwell.formats import META_KEY, to_result
-from failwell.guards import masked
 from failwell.model import Effect, FieldError, Policy, ToolError
 from failwell.readers import from_http, from_pydantic, said
 from failwell.recovery import store_of
 
-from .bridge import Bridge, Course, Told, attempted, failure, raised, settle
-from .content import ORIGINAL, beside
+from .bridge import Bridge, Course, Told, raised, settle
+from .mcp_result import settled
 
 S = TypeVar("S", bound=MCPServer)
 
@@ -62,29 +60,22 @@ def recovering(server: S, *, policy: Policy | None = None) -> S:
     async def call_tool(
         tool_name: str, arguments: dict[str, Any] | None, meta: dict[str, Any] | None = None
     ) -> CallToolResult:
-        last: CallToolResult | None = None
         bridge.tools = {tool.name: tool for tool in server.cached_tools or ()}
         course = Course(bridge, bridge.tools.get(tool_name, tool_name), arguments, meta)
 
         async def call() -> CallToolResult:
-            nonlocal last
-            last = None
             course.run.use_key(_store(server), course.tools)
             sent = course.run.key.meta
             try:
                 # Without `meta` where there is none: servers of one's own need not take it.
-                last = await plain(server, tool_name, arguments, **({"meta": dict(sent)} if sent else {}))
+                return await plain(server, tool_name, arguments, **({"meta": dict(sent)} if sent else {}))
             except Exception as exc:
                 if (failed := _translated(exc)) is not exc:
                     raise failed from exc
                 raise
-            course.is_answered = True
-            if found := failure(last):
-                raise found
-            return last
 
-        result = await attempted(call, passes=_is_misuse, transport=True, course=course)
-        return _answer(result, last) if isinstance(result, Told) else result
+        result: CallToolResult = await settled(call, course, passes=_is_misuse, text=_marked)
+        return result
 
     server.call_tool = call_tool  # type: ignore[method-assign]
     return server
@@ -107,25 +98,6 @@ def tell(context: RunContextWrapper[Any], error: Exception) -> str:
 
 def _marked(told: Told) -> str:
     return _MARK + told.text.removeprefix(_MARK) if told.is_error else told.text
-
-
-def _answer(told: Told, last: CallToolResult | None) -> CallToolResult:
-    """A result that says it once. What else the server sent stays."""
-    outcome: Any = to_result(told.outcome, "text")["_meta"]
-    text = _marked(told)
-    answer: dict[str, Any] = last.model_dump(by_alias=True, mode="json", exclude_none=True) if last is not None else {}
-    rest = beside(text, answer.get("content", ()))
-    kept = {} if rest.original is None else {ORIGINAL: rest.original}
-    # In place of a question, which is no error, the SDK could show its model the structured content.
-    structured = masked(answer.get("structuredContent")) if told.is_error else None
-    return CallToolResult.model_validate(
-        {
-            "content": [{"type": "text", "text": text}, *rest.blocks],
-            "isError": told.is_error,
-            "structuredContent": structured,
-            "_meta": {**answer.get("_meta", {}), **kept, META_KEY: outcome[META_KEY]},
-        }
-    )
 
 
 def _is_misuse(exc: Exception) -> bool:

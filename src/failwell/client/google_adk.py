@@ -1,0 +1,88 @@
+"""For Google's Agent Development Kit: a toolset of an MCP server whose failures the model can act on.
+
+agent = Agent(model=model, name="helper", tools=[recovering(McpToolset(connection_params=params))])
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final, TypeVar
+
+from failwell.packages import lacks
+
+try:
+    from google.adk.tools.mcp_tool import McpTool, McpToolset
+except ImportError as problem:
+    raise lacks(__name__, "google-adk", problem) from None
+
+from failwell.model import Policy
+
+from .bridge import Bridge, Course, Told, attempted, failure
+from .mcp_result import answer
+
+T = TypeVar("T", bound=McpToolset)
+
+_BRIDGE: Final = "_failwell_bridge"
+
+
+def recovering(toolset: T, *, policy: Policy | None = None) -> T:
+    """The same toolset, whose tools now wait failures out where that is safe, and tell the others to the model.
+
+    What their calls have shown is kept with the toolset.
+    """
+    bridge = Bridge(policy)
+    plain = toolset.get_tools
+
+    async def get_tools(*given: Any, **options: Any) -> list[Any]:
+        tools: list[Any] = await plain(*given, **options)
+        ours = [tool for tool in tools if isinstance(tool, McpTool)]
+        bridge.tools = {tool.raw_mcp_tool.name: tool.raw_mcp_tool for tool in ours}
+        for tool in ours:
+            # A class and not a method of the tool: ADK copies tools to rename them, and a copy has to call for itself.
+            kind: Any = type(tool)
+            if not hasattr(tool, _BRIDGE):
+                tool.__class__ = _recovering(kind)
+            setattr(tool, _BRIDGE, bridge)
+        return tools
+
+    toolset.get_tools = get_tools
+    return toolset
+
+
+@cache
+def _recovering(kind: Any) -> Any:
+    """A class of tools, around the one place where the MCP call is made: before it a user may be asked to confirm."""
+
+    async def run(self: Any, *, args: dict[str, Any], **options: Any) -> Any:
+        last: Any = None
+        bridge: Bridge = getattr(self, _BRIDGE)
+        prefix = self.name.removesuffix(self.raw_mcp_tool.name)
+        course = Course(bridge, self.raw_mcp_tool, args, names=prefix.__add__)
+
+        async def call() -> Any:
+            nonlocal last
+            last = None
+            last = await kind._run_async_impl(self, args=args, **options)
+            course.is_answered = True
+            if found := failure(_wire(last)):
+                raise found
+            return last
+
+        result = await attempted(call, transport=True, course=course)
+        if not isinstance(result, Told):
+            return result
+        told = answer(result, _wire(last), result.text)
+        # All of it is shown to the model, so it is what there is to read.
+        return {"content": told["content"], "isError": told["isError"]}
+
+    return type(kind.__name__, (kind,), {"__module__": __name__, "_run_async_impl": run})
+
+
+def _wire(result: Any) -> dict[str, Any]:
+    """A result of ADK's as MCP has it; nothing where there is none."""
+    if not isinstance(result, dict):
+        return {}
+    return {**result, "_meta": result.get("meta") or {}}
+
+
+__all__ = ["recovering"]

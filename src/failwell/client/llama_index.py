@@ -1,0 +1,95 @@
+"""For LlamaIndex: the tools of an MCP server, whose failures the model can act on.
+
+spec = recovering(McpToolSpec(BasicMCPClient("https://example.com/mcp")))
+agent = FunctionAgent(tools=await spec.to_tool_list_async(), llm=llm)
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final, TypeVar
+
+from failwell.packages import lacks
+
+try:
+    from llama_index.core.async_utils import asyncio_run
+    from llama_index.core.tools import ToolOutput
+    from llama_index.tools.mcp import McpToolSpec
+except ImportError as problem:
+    raise lacks(__name__, "llama-index-tools-mcp", problem) from None
+
+from failwell.model import Policy
+
+from .bridge import Bridge, Course, Told, attempted, failure
+from .mcp_result import answer, wire
+
+S = TypeVar("S", bound=McpToolSpec)
+
+_BRIDGE: Final = "_failwell_bridge"
+
+
+def recovering(spec: S, *, policy: Policy | None = None) -> S:
+    """The same tools, which now wait failures out where that is safe, and tell the others to the model.
+
+    LlamaIndex itself shows a model the written form of the SDK's object, and marks no error. What worked stays so.
+    """
+    bridge = Bridge(policy)
+    plain, fetch = spec.to_tool_list_async, spec.fetch_tools
+
+    async def fetch_tools() -> list[Any]:
+        listed: list[Any] = await fetch()
+        bridge.tools = {tool.name: tool for tool in listed}
+        return listed
+
+    async def to_tool_list_async() -> list[Any]:
+        tools: list[Any] = await plain()
+        for tool in tools:
+            # A resource is read by a tool too, and has nothing to recover.
+            if tool.metadata.name in bridge.tools:
+                kind: Any = type(tool)
+                if not hasattr(tool, _BRIDGE):
+                    tool.__class__ = _recovering(kind)
+                setattr(tool, _BRIDGE, bridge)
+        return tools
+
+    spec.fetch_tools, spec.to_tool_list_async = fetch_tools, to_tool_list_async
+    return spec
+
+
+@cache
+def _recovering(kind: Any) -> Any:
+    async def acall(self: Any, *given: Any, **arguments: Any) -> Any:
+        last: Any = None
+        bridge: Bridge = getattr(self, _BRIDGE)
+        name = self.metadata.get_name()
+        course = Course(bridge, bridge.tools[name], {**self.partial_params, **arguments})
+
+        async def call() -> Any:
+            nonlocal last
+            last = None
+            output = await kind.acall(self, *given, **arguments)
+            last, course.is_answered = output.raw_output, True
+            if found := failure(last):
+                raise found
+            return output
+
+        result = await attempted(call, transport=True, course=course)
+        if not isinstance(result, Told):
+            return result
+        told = answer(result, wire(last), result.text)
+        texts = [block["text"] for block in told["content"] if block["type"] == "text"]
+        return ToolOutput(
+            tool_name=name,
+            content="\n".join(texts),
+            raw_input={"args": given, "kwargs": arguments},
+            raw_output=told,
+            is_error=result.is_error,
+        )
+
+    def call(self: Any, *given: Any, **arguments: Any) -> Any:
+        return asyncio_run(acall(self, *given, **arguments))
+
+    return type(kind.__name__, (kind,), {"__module__": __name__, "acall": acall, "call": call})
+
+
+__all__ = ["recovering"]

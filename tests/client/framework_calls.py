@@ -1,0 +1,255 @@
+"""Agent frameworks that make MCP calls themselves, on flaky_app.py: what a model is shown of each call, as JSON.
+
+    python framework_calls.py {stdio|plain} WAY …
+
+It runs where the framework is installed: `make bridges` makes such an environment for each. No model is asked: what it
+would ask for is done by the framework's own part that answers a model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import failwell as fw
+
+APP = str(Path(__file__).parents[1] / "server/flaky_app.py")
+POLICY = fw.Policy(base_delay=0.01)
+CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("busy", {"city": "Oslo"}),
+    ("find_order", {"id": 7}),
+    ("get_payment", {"invoce": "inv_1"}),
+    ("pay", {"invoice": "inv_1", "amount": 5}),
+    ("get_payment", {"invoice": "inv_1"}),
+    ("dies", {"city": "Oslo"}),
+    ("ship", {"order": "o_1"}),
+)
+ONE_CONNECTION = ("crewai_tools",)
+"""Whose connection is lost for good when its server dies."""
+
+
+class Shown(NamedTuple):
+    """What a model is shown of a call, and whether the framework knows that it failed."""
+
+    text: str
+    is_error: bool
+
+
+Ask = Callable[[str, dict[str, Any]], Awaitable[Shown]]
+
+
+def args(style: str, folder: str) -> list[str]:
+    return [APP, style, folder]
+
+
+async def langchain(style: str, folder: str, calls: Callable[[Ask], Awaitable[None]]) -> None:
+    """A bridge that is tested without this, whose words the others are held against."""
+    from langchain_core.tools import BaseTool, StructuredTool
+    from mcp.client import Client
+    from mcp.client.stdio import StdioServerParameters
+
+    from failwell.client.langchain import recovering
+
+    params = StdioServerParameters(command=sys.executable, args=args(style, folder))
+
+    def adapted(each: Any) -> BaseTool:
+        async def call(**arguments: Any) -> Any:
+            async with Client(params) as client:
+                result = await client.call_tool(each.name, arguments)
+            return [block.model_dump(include={"type", "text"}) for block in result.content], result
+
+        return StructuredTool(
+            name=each.name,
+            description=each.description,
+            args_schema=each.input_schema,
+            coroutine=call,
+            response_format="content_and_artifact",
+            metadata={"annotations": each.annotations},
+        )
+
+    async with Client(params) as client:
+        listed = (await client.list_tools()).tools
+    tools = {each.name: each for each in recovering([adapted(each) for each in listed], policy=POLICY)}
+
+    async def ask(name: str, arguments: dict[str, Any]) -> Shown:
+        message = await tools[name].ainvoke({"name": name, "args": arguments, "id": "c1", "type": "tool_call"})
+        text = message.content if isinstance(message.content, str) else message.content[0]["text"]
+        return Shown(text, message.status == "error")
+
+    await calls(ask)
+
+
+async def langchain_mcp(style: str, folder: str, calls: Callable[[Ask], Awaitable[None]]) -> None:
+    from langchain_core.messages import AIMessage
+    from langchain_mcp_adapters.client import MultiServerMCPClient
+    from langgraph.graph import MessagesState, StateGraph
+    from langgraph.prebuilt import ToolNode
+
+    from failwell.client.langchain_mcp import recovering
+
+    server = {"transport": "stdio", "command": sys.executable, "args": args(style, folder)}
+    client = MultiServerMCPClient({"shop": server}, tool_name_prefix=True)
+    tools = ToolNode(await recovering(client, policy=POLICY).get_tools())
+    graph = StateGraph(MessagesState).add_node("tools", tools).set_entry_point("tools").compile()
+
+    async def ask(name: str, arguments: dict[str, Any]) -> Shown:
+        asked = AIMessage("", tool_calls=[{"name": f"shop_{name}", "args": arguments, "id": "c1"}])
+        answer = (await graph.ainvoke({"messages": [asked]}))["messages"][-1]
+        [block] = answer.content
+        return Shown(block["text"].replace("shop_", ""), answer.status == "error")
+
+    await calls(ask)
+
+
+async def google_adk(style: str, folder: str, calls: Callable[[Ask], Awaitable[None]]) -> None:
+    from google.adk.agents import LlmAgent
+    from google.adk.models import BaseLlm, LlmResponse
+    from google.adk.runners import InMemoryRunner
+    from google.adk.tools.mcp_tool import McpToolset, StdioConnectionParams
+    from google.genai import types
+    from mcp import StdioServerParameters
+
+    from failwell.client.google_adk import recovering
+
+    asked: list[tuple[str, dict[str, Any]]] = []
+    seen: list[Any] = []
+
+    class Scripted(BaseLlm):
+        async def generate_content_async(self, llm_request: Any, stream: bool = False) -> Any:
+            last = llm_request.contents[-1].parts[-1]
+            if last.function_response is not None:
+                seen.append(last.function_response.response)
+                part = types.Part(text="Done.")
+            else:
+                name, arguments = asked[-1]
+                part = types.Part(function_call=types.FunctionCall(name=name, args=arguments))
+            yield LlmResponse(content=types.Content(role="model", parts=[part]))
+
+    params = StdioServerParameters(command=sys.executable, args=args(style, folder))
+    toolset = recovering(
+        McpToolset(connection_params=StdioConnectionParams(server_params=params, timeout=30), tool_name_prefix="shop"),
+        policy=POLICY,
+    )
+    agent = LlmAgent(name="clerk", model=Scripted(model="scripted"), tools=[toolset])
+    runner = InMemoryRunner(agent=agent, app_name="shop")
+
+    async def ask(name: str, arguments: dict[str, Any]) -> Shown:
+        asked.append((f"shop_{name}", arguments))
+        await runner.run_debug("Go on.", quiet=True)
+        response = seen[-1]
+        return Shown(response["content"][0]["text"].replace("shop_", ""), bool(response.get("isError")))
+
+    try:
+        await calls(ask)
+    finally:
+        await toolset.close()
+
+
+async def llama_index(style: str, folder: str, calls: Callable[[Ask], Awaitable[None]]) -> None:
+    from llama_index.core.llms.llm import ToolSelection
+    from llama_index.core.tools.calling import acall_tool_with_selection
+    from llama_index.tools.mcp import BasicMCPClient, McpToolSpec
+
+    from failwell.client.llama_index import recovering
+
+    spec = recovering(McpToolSpec(BasicMCPClient(sys.executable, args(style, folder))), policy=POLICY)
+    tools = await spec.to_tool_list_async()
+
+    async def ask(name: str, arguments: dict[str, Any]) -> Shown:
+        chosen = ToolSelection(tool_id="c1", tool_name=name, tool_kwargs=arguments)
+        output = await acall_tool_with_selection(chosen, tools)
+        # What worked is what LlamaIndex makes of it: the written form of the SDK's object.
+        content = output.content if output.is_error else output.raw_output.content[0].text
+        return Shown(content, output.is_error)
+
+    await calls(ask)
+
+
+async def crewai(style: str, folder: str, calls: Callable[[Ask], Awaitable[None]]) -> None:
+    from crewai import Agent
+    from crewai.mcp import MCPServerStdio
+
+    from failwell.client.crewai import recovering
+
+    def tools() -> list[Any]:
+        agent = Agent(role="clerk", goal="sell", backstory="none", llm=_silent_model())
+        server = MCPServerStdio(command=sys.executable, args=args(style, folder))
+        return recovering(agent.get_mcp_tools([server]), policy=POLICY)
+
+    made = await asyncio.to_thread(tools)
+    await calls(_crewai_ask(made))
+
+
+async def crewai_tools(style: str, folder: str, calls: Callable[[Ask], Awaitable[None]]) -> None:
+    from crewai_tools import MCPServerAdapter
+    from mcp import StdioServerParameters
+
+    from failwell.client.crewai import recovering
+
+    server = MCPServerAdapter(StdioServerParameters(command=sys.executable, args=args(style, folder)))
+    try:
+        await calls(_crewai_ask([*recovering(server, policy=POLICY).tools]))
+    finally:
+        server.stop()
+
+
+def _silent_model() -> Any:
+    from crewai import BaseLLM
+
+    class Silent(BaseLLM):
+        def call(self, *given: Any, **options: Any) -> str:
+            return ""
+
+    return Silent(model="silent")
+
+
+def _crewai_ask(tools: list[Any]) -> Ask:
+    from crewai.tools.tool_failure import detect_tool_failure
+    from crewai.utilities.string_utils import sanitize_tool_name
+
+    first = next(tool.name for tool in tools if tool.name.endswith("busy"))
+    prefix = first.removesuffix("busy")
+
+    async def ask(name: str, arguments: dict[str, Any]) -> Shown:
+        tool = next(tool for tool in tools if tool.name == prefix + name)
+        result = await asyncio.to_thread(lambda: tool.run(**arguments))
+        failed = detect_tool_failure(result)
+        text = failed.as_agent_message() if failed else tool.format_output_for_agent(result)
+        # The names of its tools begin with the server's, and of long ones a part is a hash.
+        for each in (each.name for each in tools):
+            text = text.replace(sanitize_tool_name(each), each.removeprefix(prefix))
+        return Shown(text, failed is not None)
+
+    return ask
+
+
+WAYS = {way.__name__: way for way in (langchain, langchain_mcp, google_adk, llama_index, crewai, crewai_tools)}
+
+
+async def asked_of(way: str, style: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+
+        async def calls(ask: Ask) -> None:
+            for number, (name, arguments) in enumerate(CALLS, 1):
+                if name == "dies" and way in ONE_CONNECTION:
+                    continue
+                found[f"{number}. {name}"] = (await ask(name, arguments))._asdict()
+
+        await WAYS[way](style, folder, calls)
+        for effect in ("payments", "shipped"):
+            found[effect] = len((Path(folder) / effect).read_text())
+    return found
+
+
+if __name__ == "__main__":
+    logging.disable()
+    [style, *ways] = sys.argv[1:]
+    # On one line, the last: CrewAI prints what it does.
+    print(json.dumps({way: asyncio.run(asked_of(way, style)) for way in ways}))

@@ -1,0 +1,63 @@
+"""Bridges to frameworks that are not installed here: `make bridges` runs them with the real packages."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import json
+from pathlib import Path
+
+import pytest
+
+import failwell as fw
+from failwell.client.bridge import Bridge, Course
+from failwell.packages import MissingPackage, lacks
+
+PACKAGES = {
+    "langchain_mcp": "langchain-mcp-adapters",
+    "google_adk": "google-adk",
+    "llama_index": "llama-index-tools-mcp",
+    "crewai": "crewai",
+}
+
+
+@pytest.mark.parametrize(("module", "package"), PACKAGES.items())
+def test_a_framework_that_is_missing_is_said_in_one_line(module: str, package: str) -> None:
+    name = f"failwell.client.{module}"
+    with pytest.raises(MissingPackage) as caught:
+        importlib.import_module(name)
+    assert str(caught.value) == f"{name} needs {package} (not installed): pip install {package}"
+
+
+def test_a_framework_that_is_too_old_is_said_in_one_line() -> None:
+    found = importlib.metadata.version("pytest")
+    problem = lacks("it", "pytest", ImportError("cannot import name 'ToolFailure'"))
+    assert str(problem) == (
+        f"it cannot use pytest {found} (cannot import name 'ToolFailure'): pip install --upgrade pytest"
+    )
+
+
+@pytest.mark.parametrize("style", ["stdio", "plain"])
+def test_every_framework_shows_its_model_the_same(style: str) -> None:
+    kept = json.loads(Path(__file__).with_name("snapshots").joinpath(f"frameworks-{style}.json").read_text("utf-8"))
+    assert kept["places"] == ["crewai", "crewai_tools", "google_adk", "langchain", "langchain_mcp", "llama_index"]
+    differing = [other for case in kept["cases"].values() for other in case.get("except", {}).values()]
+    # A connection that CrewAI's adapter holds is lost with its server.
+    assert differing == ["(not asked)"]
+    assert (kept["cases"]["payments"], kept["cases"]["shipped"]) == ({"answer": 1}, {"answer": 1})
+
+
+def test_tools_are_named_as_the_model_knows_them() -> None:
+    annotations = {"pay": {"readOnlyHint": False}, "get_payment": {"readOnlyHint": True}}
+    schema = {"type": "object", "properties": {"invoice": {"type": "string"}}, "required": ["invoice"]}
+    tools = {name: {"name": name, "annotations": hints, "inputSchema": schema} for name, hints in annotations.items()}
+    course = Course(Bridge(tools=tools), tools["pay"], {"invoice": "inv_1"}, names="shop_".__add__)
+    assert course.begins() is None
+    told = course.failed(fw.ToolError("It took too long.", code="TIMEOUT", effect="unknown", actions=["list_payments"]))
+    assert not isinstance(told, float)
+    assert told.text == (
+        "shop_pay failed part-way (It took too long), so it may have been done already. Next: call shop_get_payment "
+        'with {"invoice":"inv_1"} to see whether it was.'
+    )
+    assert isinstance(told.outcome, fw.ToolError)
+    assert [action.tool for action in told.outcome.actions] == ["shop_list_payments"]
