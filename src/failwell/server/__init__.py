@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from .boundary import Boundary
     from .once.shared_keys import KeysInPostgres, KeysInRedis
+    from .problems import Problem, problem, problems
     from .replies import reply, tool_result
     from .streams import progress
 
@@ -54,13 +55,15 @@ _KINDS: Final = {
     "mcp.server.lowlevel.server.Server": _Kind("mcp", {1: "lowlevel1", 2: "lowlevel"}, ("name", "run")),
 }
 _MARK: Final = "_failwell_installed"
-# These need the SDK, which a server of another framework may do without, or the package of a database.
+# These need the SDK, which a server of another framework may do without, or the package of a database; or are for such
+# servers alone.
 _LATER: Final = {
     "progress": ".streams",
     "reply": ".replies",
     "tool_result": ".replies",
     "KeysInRedis": ".once.shared_keys",
     "KeysInPostgres": ".once.shared_keys",
+    **dict.fromkeys(("problems", "problem", "Problem"), ".problems"),
 }
 # What other rooms of this house use, and nobody else may count on.
 _HOUSE: Final = {
@@ -144,6 +147,10 @@ __all__ = [
     "stats",
     "tool_errors",
     "untouched",
+    # without MCP
+    "problems",
+    "problem",
+    "Problem",
     # what a tool can be, and answer
     "Group",
     "Envelope",

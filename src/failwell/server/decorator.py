@@ -8,12 +8,12 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Final, ParamSpec, TypeVar, overload
 
-from failwell.model import IN_DOUBT, NeedsInput, ToolError, marked_effect, marking, unwrapped
+from failwell.model import IN_DOUBT, NeedsInput, ToolError, Traits, marked_effect, marking, unwrapped
 from failwell.observe import log_failure
 from failwell.readers import DEFAULT, Table, classify, from_error, refusal
 
 from .aftermath import Aftermath
-from .facts import Facts
+from .facts import NOTHING_KNOWN, Facts
 from .options import level_of
 from .served_call import current
 
@@ -102,10 +102,15 @@ def tool_errors(
 
 
 def meaning(
-    exc: BaseException, tool: str | None, tier: str | None, table: Table = DEFAULT, function: object = None
+    exc: BaseException,
+    tool: str | None,
+    tier: str | None,
+    table: Table = DEFAULT,
+    function: object = None,
+    traits: Traits = NOTHING_KNOWN,
 ) -> ToolError:
     """The exception as contract 004 reads it; one that is structured already stays what it is."""
-    facts = Facts(tool or "", function=function)
+    facts = Facts(tool or "", function=function, traits=traits)
     own = from_error(exc, context=False)
     if own is not None:
         # One of a group, or somebody's reading of an exception, is no word about this tool; an effect given is.

@@ -1,0 +1,107 @@
+"""For web applications: failures as `application/problem+json`, with `Retry-After`.
+
+app = failwell.server.problems(FastAPI())
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from typing import Any, Final, NamedTuple, TypeVar
+
+from failwell.formats import Outcome, render
+from failwell.model import IN_DOUBT, Kind, NeedsInput, ToolError, Traits, find
+from failwell.observe import log_failure
+from failwell.readers import DEFAULT, Table
+
+from .decorator import meaning
+from .options import level_of
+
+log = logging.getLogger("failwell.server")
+
+A = TypeVar("A")
+
+MEDIA_TYPE: Final = "application/problem+json"
+_OF_KIND: Final = {
+    Kind.NOT_FOUND: 404,
+    Kind.CONFLICT: 409,
+    Kind.VALIDATION: 422,
+    Kind.PERMISSION: 403,
+    Kind.TRANSIENT: 503,
+    Kind.INTERNAL: 500,
+}
+_QUESTION: Final = 422
+# What HTTP clients repeat by themselves, payments too.
+_PASSING: Final = frozenset({408, 425, 429, 502, 503, 504})
+_UNKNOWN: Final = 500
+# What the method of a request says about calling it twice.
+_READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_IDEMPOTENT: Final = frozenset({"PUT", "DELETE"})
+
+
+class Problem(NamedTuple):
+    """What to answer over HTTP, whatever the framework."""
+
+    status: int
+    headers: dict[str, str]
+    body: str
+
+
+def problem(outcome: Outcome) -> Problem:
+    """A failure as an answer of HTTP, guarded: for frameworks that `problems` does not take.
+
+    Of a call that may have been done it is a 500 without `Retry-After`, since clients repeat what says that it passes.
+
+    >>> problem(ToolError("Too many requests.", code="RATE_LIMITED", retry_after=1.5)).headers
+    {'content-type': 'application/problem+json', 'retry-after': '2'}
+    """
+    headers = {"content-type": MEDIA_TYPE}
+    if isinstance(outcome, NeedsInput):
+        outcome = ToolError(outcome.message, code="MISSING_REQUIRED_FIELD", http_status=_QUESTION)
+    status = _status(outcome)
+    if outcome.retryable and outcome.effect not in IN_DOUBT:
+        if outcome.retry_after:
+            headers["retry-after"] = str(math.ceil(outcome.retry_after))
+        elif outcome.reset_at:
+            # Slow to load, and rarely needed.
+            from email.utils import format_datetime
+
+            headers["retry-after"] = format_datetime(outcome.reset_at, usegmt=True)
+    return Problem(status, headers, render(outcome.replace(http_status=status), "problem"))
+
+
+def _status(error: ToolError) -> int:
+    code = find(error.code)
+    status = error.http_status or (code.http_status if code is not None else None) or _OF_KIND[error.kind]
+    return _UNKNOWN if error.effect in IN_DOUBT and status in _PASSING else status
+
+
+def problems(app: A, *, table: Table = DEFAULT, logger: Any = None, log_level: int | str = "WARNING") -> A:
+    """Answer every failure of a FastAPI or Starlette application as a problem, and give the application back.
+
+    A `ToolError` leaves as it is, any other exception as what it means, with its text in the log alone. What the
+    framework answers itself (`HTTPException`, arguments that FastAPI refuses) stays.
+    """
+    add = getattr(app, "add_exception_handler", None)
+    if add is None:
+        raise TypeError(
+            f"problems() takes a FastAPI or Starlette application, not {type(app).__name__}; "
+            "in another framework answer with failwell.server.problem(error)."
+        )
+    from starlette.responses import Response
+
+    level = level_of(log_level)
+
+    def answer(request: Any, exc: Exception) -> Any:
+        endpoint = request.scope.get("endpoint")
+        name = getattr(endpoint, "__name__", None) or request.scope.get("path", "")
+        traits = Traits(name, read_only=request.method in _READS, idempotent=request.method in _IDEMPOTENT)
+        outcome = exc if isinstance(exc, NeedsInput) else meaning(exc, name, None, table, endpoint, traits)
+        if isinstance(outcome, ToolError) and not outcome._logged:
+            log_failure(logger or log, outcome, tool=name, exc=exc, level=level)
+        status, headers, body = problem(outcome)
+        return Response(body, status, headers)
+
+    for kind in (ToolError, NeedsInput, Exception):
+        add(kind, answer)
+    return app

@@ -1,0 +1,139 @@
+"""Failures of web applications over a real socket: the status, `Retry-After`, and the whole problem."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import logging
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import uvicorn
+from fastapi import FastAPI, HTTPException
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+import failwell as fw
+import failwell.server
+
+
+def raising(exc: BaseException) -> Callable[[], Any]:
+    def endpoint() -> None:
+        raise exc
+
+    return endpoint
+
+
+BUSY = fw.Transient("Too many requests.", code="RATE_LIMITED", retry_after=1.2)
+LATER = fw.Transient("Closed.", code="UNAVAILABLE", reset_at=datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC))
+RAISED: dict[str, BaseException] = {
+    "missing": fw.NotFound("Order 7 does not exist.", suggestion="Call list_orders first."),
+    "busy": BUSY,
+    "later": LATER,
+    "own": fw.ToolError("Brewing.", code="Teapot", kind="conflict", http_status=418),
+    "asks": fw.NeedsInput("Which order?", fields=["id"]),
+    "timeout": TimeoutError("10.0.0.7 hunter2-password"),
+    "crash": ZeroDivisionError("hunter2"),
+    "done": fw.Transient("The bank is busy.", code="UNAVAILABLE", retry_after=5, effect="unknown"),
+    "refused": HTTPException(402, "Pay first."),
+}
+
+
+def application() -> FastAPI:
+    app = failwell.server.problems(FastAPI())
+    for name, exc in RAISED.items():
+        app.add_api_route(f"/{name}", raising(exc), methods=["GET", "POST", "PUT"], name=name)
+    app.add_api_route("/number/{id}", lambda id: id, methods=["GET"])
+
+    async def bare(request: Any) -> None:
+        raise BUSY
+
+    app.mount("/starlette", failwell.server.problems(Starlette(routes=[Route("/busy", bare)])))
+    return app
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(application(), log_level="critical", lifespan="off"))
+    thread = threading.Thread(target=lambda: server.run(sockets=[listening]))
+    thread.start()
+    try:
+        yield listening.getsockname()[1]
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def asked(port: int, path: str, method: str = "GET") -> tuple[int, str | None, str | None, Any]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        connection.request(method, path)
+        answer = connection.getresponse()
+        body = json.loads(answer.read())
+        return answer.status, answer.getheader("content-type"), answer.getheader("retry-after"), body
+    finally:
+        connection.close()
+
+
+PROBLEM = "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "after", "detail", "effect"),
+    [
+        ("GET", "/missing", 404, None, "Order 7 does not exist.", "none"),
+        ("GET", "/busy", 429, "2", "Too many requests.", "none"),
+        ("POST", "/busy", 429, "2", "Too many requests.", "none"),
+        ("GET", "/starlette/busy", 429, "2", "Too many requests.", "none"),
+        ("GET", "/later", 503, "Wed, 02 Jan 2030 03:04:05 GMT", "Closed.", None),
+        ("GET", "/own", 418, None, "Brewing.", "none"),
+        ("GET", "/asks", 422, None, "Which order?", "none"),
+        ("GET", "/timeout", 504, "60", "The operation took too long.", "none"),
+        ("PUT", "/timeout", 504, "60", "The operation took too long.", None),
+        ("POST", "/timeout", 500, None, "The operation took too long.", "unknown"),
+        ("GET", "/crash", 500, None, "Unexpected error: ZeroDivisionError", "none"),
+        ("POST", "/crash", 500, None, "Unexpected error: ZeroDivisionError", "unknown"),
+        ("POST", "/done", 500, None, "The bank is busy.", "unknown"),
+    ],
+)
+def test_a_failure_is_a_problem(
+    port: int, method: str, path: str, status: int, after: str | None, detail: str, effect: str | None
+) -> None:
+    found = asked(port, path, method)
+    assert (*found[:3], found[3]["detail"], found[3]["status"], found[3].get("effect")) == (
+        *(status, PROBLEM, after),
+        *(detail, status, effect),
+    )
+    assert "hunter2" not in json.dumps(found[3])
+
+
+def test_the_whole_problem_is_what_the_format_writes(port: int) -> None:
+    missing = RAISED["missing"]
+    assert isinstance(missing, fw.ToolError)
+    assert asked(port, "/missing")[3] == json.loads(fw.render(missing.replace(http_status=404), "problem"))
+
+
+def test_what_the_framework_answers_stays(port: int) -> None:
+    assert asked(port, "/refused") == (402, "application/json", None, {"detail": "Pay first."})
+    assert asked(port, "/nowhere") == (404, "application/json", None, {"detail": "Not Found"})
+
+
+def test_each_failure_stands_in_the_log_once(port: int, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "failwell.server"):
+        asked(port, "/missing")
+    records = [record.getMessage() for record in caplog.records if record.name == "failwell.server"]
+    assert records == ["tool_error endpoint: NOT_FOUND: Order 7 does not exist."]
+
+
+def test_another_application_is_told_what_to_use() -> None:
+    with pytest.raises(TypeError) as caught:
+        failwell.server.problems(object())
+    assert str(caught.value) == (
+        "problems() takes a FastAPI or Starlette application, not object; "
+        "in another framework answer with failwell.server.problem(error)."
+    )
