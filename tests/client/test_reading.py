@@ -124,6 +124,13 @@ def test_that_a_session_is_gone_is_proven_by_a_404_to_its_id(
     assert (error.code, error.delivery, error.effect) == ("UNAVAILABLE", delivery, effect)
 
 
+@pytest.mark.parametrize("name", ["pay_not_found", "rate_limit", "timeout_job"])
+def test_the_name_of_a_tool_is_not_what_happened(name: str) -> None:
+    error = read({"content": [{"type": "text", "text": f"Error executing tool {name}"}], "isError": True})
+    assert isinstance(error, fw.ToolError)
+    assert (error.code, error.tool, error.message) == (None, name, "The tool failed and gave no reason.")
+
+
 def test_a_session_is_gone_in_the_taxonomys_words_too() -> None:
     data = {"mcp_error_code": "INVALID_REQUEST", "details": "Session not found"}
     http = Http(404, body=b'{"error": {"message": "Session not found"}}', in_session=True)

@@ -194,6 +194,8 @@ def is_named_read(name: str) -> bool:
         or (verb == "get" and rest and is_done_to(rest[-1]))
         # Whatever is asked for, in whichever way: a request that posts, too.
         or known.words == ("fetch",)
+        # `read_into_db` puts it there.
+        or not _INTO.isdisjoint(rest)
         or (verb == "list" and rest and not _is_plural_noun(rest))
         # The verbs that are nouns themselves: `search_run` runs a search.
         or (verb in ("search", "count") and len(rest) == 1 and rest[0] in EITHER)
@@ -205,6 +207,7 @@ def is_done_to(word: str) -> bool:
     return word in _DONE_TO or (len(word) > 4 and word.endswith("ed") and not word.endswith("eed"))
 
 
+_INTO: Final = frozenset({"into", "onto"})
 _DONE_TO: Final = frozenset("paid sent built bought sold drawn written undone rewritten done spent".split())
 
 

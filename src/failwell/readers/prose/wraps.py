@@ -13,7 +13,7 @@ _MOST_WRAPS: Final = 8
 
 _NUMBER: Final = pattern(r"\[(-?\d{1,6})\]\s{1,3}|mcp error (-?\d{1,6}):\s{0,3}", IGNORECASE)
 _TOOL: Final = pattern(
-    r"error (?:executing|calling|running|invoking) tool:? ['\"`]?([\w./:-]{1,100}?)['\"`]?:\s{1,3}"
+    r"error (?:executing|calling|running|invoking) tool:? ['\"`]?([\w./:-]{1,100}?)['\"`]?(?::\s{1,3}|[.!]?$)"
     r"|tool ['\"`]([^'\"`\n]{1,100})['\"`] (?:execution )?failed:\s{1,3}"
     r"|tool execution failed:\s{1,3}|tool (?:call )?(?:error|failed):\s{1,3}|toolerror:\s{1,3}|mcperror:\s{1,3}",
     IGNORECASE,
@@ -42,6 +42,11 @@ def unwrap(text: str) -> Unwrapped:
 
     >>> unwrap("Error executing tool add: MCP error -32602: Error: Error: no")
     Unwrapped(text='no', tool='add', number=-32602, announced=True)
+
+    A name alone says nothing about how its tool failed:
+
+    >>> unwrap("Error executing tool find_missing").text
+    ''
     """
     text = text.strip("\ufeff \t\r\n")
     tool: str | None = None
