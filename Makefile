@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The theme advertises its successor on every build.
 export NO_MKDOCS_2_WARNING = 1
 
-.PHONY: setup demo test unit check format bench soak field twins browser matrix bridges fuzz newcomer checklist docs clean
+.PHONY: setup demo test unit check format bench soak field twins browser matrix bridges pythons fuzz newcomer checklist docs clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -89,6 +89,9 @@ matrix: setup  ## every failure on every generation of the SDKs, in environments
 bridges: setup  ## every failure through the agent frameworks that bring an SDK of their own, in environments of their own in .matrix
 	$(BIN)/python tools/bridges.py
 
+pythons: setup  ## the tests that start few processes, on each Python from 3.11 to 3.14 that is found, in environments in .pythons
+	$(BIN)/python tools/pythons.py
+
 twins: setup $(NODE)/.ready  ## what the checker finds on servers with one planted defect, and on their mended twins
 	$(BIN)/python tests/check/whole.py
 
@@ -103,4 +106,4 @@ checklist: setup  ## docs/contracts.md: each line of the contracts' checklist wi
 	$(BIN)/python tools/checklist.py
 
 clean:
-	rm -rf $(VENV) .uv $(NODE) .field .matrix site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .layers.log .doors.log
+	rm -rf $(VENV) .uv $(NODE) .field .matrix .pythons site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .layers.log .doors.log

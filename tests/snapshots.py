@@ -9,7 +9,6 @@ do and what is there; a path that is not there is `(absent)`, and a case that is
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections import Counter
@@ -70,6 +69,8 @@ class Snapshots:
 
     def _write(self, group: str, place: str, answers: Answers) -> None:
         self.folder.mkdir(exist_ok=True)
+        import fcntl
+
         # Tests for other places may run at the same time.
         with (self.folder / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

@@ -111,6 +111,9 @@ class StdioTransport:
 
     def open(self) -> None:
         self.close()
+        if not hasattr(select, "poll"):
+            # There a pipe cannot be waited for, and every server would look as if it did not answer.
+            raise CannotConnect("this system cannot wait for pipes: serve it over HTTP, and check its URL")
         try:
             self._child = processes.Child(self._command, self._env, self._cwd, self._mark)
         except processes.CannotStart as problem:
