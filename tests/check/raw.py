@@ -28,6 +28,7 @@ _FAULTS: Final[dict[str, tuple[int, dict[str, str], str]]] = {
     "": (200, {}, '{"price": 3}'),
     "403": (403, {}, '{"error": "forbidden"}'),
     "429": (429, {"Retry-After": "7"}, '{"error": "slow down"}'),
+    "404": (404, {}, '{"error": "none"}'),
     "500": (500, {}, '{"error": "oops"}'),
     "503": (503, {}, '{"error": "overloaded"}'),
     "login": (200, {"Content-Type": "text/html"}, "<!DOCTYPE html><html><body><form>Sign in</form></body></html>"),
