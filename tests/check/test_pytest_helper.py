@@ -42,5 +42,5 @@ def test_a_server_without_is_told_what_to_fix_first() -> None:
 
 
 def test_an_address_where_nobody_is_does_not_start() -> None:
-    with pytest.raises(AssertionError, match="The server does not start: it was gone before it answered initialize"):
+    with pytest.raises(AssertionError, match="does not start: it did not answer initialize: nobody listens"):
         assert_fails_well("http://127.0.0.1:9/mcp")

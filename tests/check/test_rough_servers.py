@@ -56,7 +56,7 @@ def test_a_tool_that_is_never_answered_while_the_server_lives() -> None:
     report = checked("silent", call=0.3)
     assert {tool for tool, _ in found(report, "recovery.answers")} == {None, "weather"}
     assert not found(report, "recovery.alive")
-    assert report.examined.notes == ["weather was given up: it did not answer 2 calls."]
+    assert report.examined.notes == ["weather: no more calls were made, since they are not answered."]
 
 
 def test_a_server_that_dies_at_a_probe_is_started_again() -> None:

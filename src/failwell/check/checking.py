@@ -25,7 +25,8 @@ def check(
 ) -> CheckReport:
     """Ask a server everything, and grade how it fails.
 
-    With `guarded`, a second process ends the server where this one is killed.
+    With `guarded`, a second process ends the server where this one is killed, and this one becomes the parent of
+    whatever the server leaves behind, and ends it: for a program that starts nothing else meanwhile.
     """
     again = target.arguments()
     options = options or CheckOptions()
@@ -36,18 +37,21 @@ def check(
         return f"failwell check --era {era} --send {shlex.quote(frame)} {again}"
 
     known = " ".join([*absolute(target.command), *target.env.values(), target.cwd or ""])
-    with _warden(guarded and target.url is None) as warden, target.transport(warden) as transport:
-        found = examine(transport, options, reproduce, progress, known)
-    if options.faults and found.reason is None:
-        _with_faults(target, options, found, progress, known)
+    with _warden(guarded and target.url is None) as warden:
+        with target.transport(warden) as transport:
+            found = examine(transport, options, reproduce, progress, known)
+        if options.faults and found.reason is None:
+            _with_faults(target, options, found, progress, known, warden)
     return CheckReport(target.name, found)
 
 
-def _with_faults(target: CheckTarget, options: CheckOptions, found: Examined, progress: Progress, known: str) -> None:
+def _with_faults(
+    target: CheckTarget, options: CheckOptions, found: Examined, progress: Progress, known: str, warden: Any
+) -> None:
     if target.url is not None:
         found.notes.append("Faults need a server that is started here: a command after --.")
         return
-    with upstream() as failing, target.transport(more=failing.environment(options.base_urls)) as transport:
+    with upstream() as failing, target.transport(warden, failing.environment(options.base_urls)) as transport:
         examine_faults(transport, failing, options, found, progress, known)
 
 
@@ -56,7 +60,8 @@ def _warden(wanted: bool) -> Iterator[Any]:
     if not wanted or not hasattr(os, "fork"):
         yield None
         return
-    warden = processes.Warden(f"{os.getpid()}-{os.urandom(8).hex()}")
+    warden = processes.Warden(processes.fresh_mark())
+    processes.take_in_orphans()
     try:
         yield warden
     finally:

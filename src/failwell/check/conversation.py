@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from .web import HttpTransport
-from .wire import CannotConnect, Reply, Transport, encoded
+from .wire import LONGEST_FRAME, CannotConnect, Reply, Transport, encoded
 
 LEGACY: Final = "2025-11-25"
 MODERN: Final = "2026-07-28"
@@ -17,6 +17,8 @@ SILENCE: Final = 3.0
 """So long is waited for an answer that may not come."""
 ALIVE: Final = 10.0
 """So long is waited for a sign of life: a busy machine is not a dead server."""
+_MOST_UNANSWERED: Final = 2
+_MOST_WAITED: Final = 60.0
 _MOST_PAGES: Final = 200
 _MOST_STARTS: Final = 12
 
@@ -37,11 +39,42 @@ class Waits:
     call: float = 10.0
 
 
+@dataclass(slots=True)
+class Patience:
+    """How long a server is waited for: less once it has left two calls unanswered, and not for ever in all."""
+
+    waits: Waits
+    unanswered: int = 0
+    spent: float = 0.0
+
+    @property
+    def is_short(self) -> bool:
+        return self.unanswered >= _MOST_UNANSWERED
+
+    @property
+    def call(self) -> float:
+        return min(self.waits.call, SILENCE) if self.is_short else self.waits.call
+
+    @property
+    def alive(self) -> float:
+        return SILENCE if self.is_short else ALIVE
+
+    @property
+    def is_over(self) -> bool:
+        return self.spent >= max(_MOST_WAITED, 4 * self.waits.call)
+
+    def lost(self, seconds: float) -> None:
+        """Nothing came in that time."""
+        self.unanswered += 1
+        self.spent += seconds
+
+
 class Conversation:
     """One server in one era; it can be started again when it has died."""
 
-    def __init__(self, transport: Transport, era: str, waits: Waits) -> None:
+    def __init__(self, transport: Transport, era: str, waits: Waits, patience: Patience | None = None) -> None:
         self.transport, self.era, self.waits = transport, era, waits
+        self.patience = patience or Patience(waits)
         self.opening: dict[str, Any] = {}
         self.starts = 0
         self.began = 0.0
@@ -54,7 +87,7 @@ class Conversation:
 
     @property
     def can_start(self) -> bool:
-        return self.starts < _MOST_STARTS
+        return self.starts < _MOST_STARTS and not self.patience.is_over
 
     def open(self) -> None:
         """Start it and shake hands; it raises `DoesNotStart`."""
@@ -98,7 +131,7 @@ class Conversation:
         return self.send(self.request(method, params), patience)
 
     def send(self, frame: dict[str, Any], patience: float | None = None) -> Reply:
-        seconds = self.waits.call if patience is None else patience
+        seconds = self.patience.call if patience is None else patience
         return self.transport.exchange([encoded(frame)], frame.get("id"), seconds)
 
     def send_raw(self, frames: Sequence[bytes], id: Any) -> Reply:
@@ -116,25 +149,29 @@ class Conversation:
 
     def is_alive(self) -> bool:
         """Whether it answers at all."""
-        return self.ask(*self._sign_of_life, patience=ALIVE).state in ("answered", "refused")
+        return self.ask(*self._sign_of_life, patience=self.patience.alive).state in ("answered", "refused")
 
-    def listed(self, method: str, key: str, note: Callable[[Reply], None]) -> list[dict[str, Any]]:
-        """Everything of a list, page by page."""
-        found: list[dict[str, Any]] = []
+    def listed(self, method: str, key: str, note: Callable[[Reply], None]) -> tuple[list[Any], str | None]:
+        """Everything of a list, page by page, and why its end was not reached, if it was not."""
+        found: list[Any] = []
         cursor: Any = None
+        cursors: set[str] = set()
         for _ in range(_MOST_PAGES):
             reply = self.ask(method, {} if cursor is None else {"cursor": cursor}, patience=self.waits.start)
             note(reply)
             result = (reply.message or {}).get("result")
             items = result.get(key) if isinstance(result, dict) else None
             if not isinstance(items, list):
-                break
-            found += [item for item in items if isinstance(item, dict)]
+                return found, None
+            found += items
             after = result.get("nextCursor") if isinstance(result, dict) else None
-            if not isinstance(after, str) or after == cursor:
-                break
+            if not isinstance(after, str):
+                return found, None
+            if after in cursors:
+                return found, f"the page {after[:40]!r} comes again and again"
+            cursors.add(after)
             cursor = after
-        return found
+        return found, f"there are more than {_MOST_PAGES} pages"
 
 
 _ENVELOPE: Final = {
@@ -152,13 +189,43 @@ def _why(reply: Reply, conversation: Conversation) -> str:
     asked = _HELLO[conversation.era][0]
     words = conversation.transport.last_words()
     more = f"; {words}" if words else ""
+    if reply.state == "ended" and isinstance(conversation.transport, HttpTransport):
+        return f"it did not answer {asked}: {words}"
     if reply.state == "ended":
         return f"it was gone before it answered {asked}{more}"
     if reply.state == "silent":
         return f"it did not answer {asked} within {reply.seconds:.0f} seconds{more}"
     if reply.state == "refused":
-        hint = "; it wants credentials: give them with --header" if reply.status in (401, 403) else ""
-        return f"it answered {asked} with HTTP status {reply.status}{hint}"
+        return f"it answered {asked} with {_refusal(reply)}"
     error = (reply.message or {}).get("error")
     said = f"the error {error.get('code')}: {error.get('message')}" if isinstance(error, dict) else reply.raw[:200]
     return f"it answered {asked} with {said}{more}"
+
+
+_HINTS: Final[Mapping[int, str]] = {
+    401: "it wants credentials: give them with --header",
+    403: "it wants other credentials: give them with --header",
+    404: "there is no server at that path",
+    405: "there is no server at that path",
+}
+
+
+def _refusal(reply: Reply) -> str:
+    """What came over HTTP in place of a message, in words."""
+    status, said = reply.status or 0, " ".join(reply.raw.split())[:120]
+    shown = f": {said!r}" if said and not said.startswith("<") else ""
+    if 300 <= status < 400:
+        place = reply.headers.get("location", "nowhere")
+        return f"HTTP status {status}, a redirection to {place[:200]}: name that address if you trust it"
+    if status >= 400:
+        wait = reply.headers.get("retry-after")
+        hint = _HINTS.get(status) or (f"it asks to wait {wait} seconds" if wait and wait.isdigit() else "")
+        return f"HTTP status {status}{f'; {hint}' if hint else shown}"
+    if reply.size == 0:
+        return f"nothing: the body is empty (HTTP status {status})"
+    kind = reply.headers.get("content-type", "").partition(";")[0].strip()
+    if kind == "text/html" or said[:5].lower() in ("<!doc", "<html"):
+        return "a web page (text/html), such as a login page: is the address right, and are credentials missing?"
+    if reply.size >= LONGEST_FRAME:
+        return f"more than {LONGEST_FRAME // 1_000_000} MB that are no message"
+    return f"what is no JSON-RPC message ({kind or 'of no type'}){shown}"

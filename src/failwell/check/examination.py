@@ -4,17 +4,19 @@ a finding shows."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from failwell.formats import keys
 from failwell.guards import DEFAULT
 
-from .conversation import ERAS, LEGACY, MODERN, Conversation, DoesNotStart, Waits
+from .conversation import ERAS, LEGACY, MODERN, Conversation, DoesNotStart, Patience, Waits
 from .findings import CheckFinding, Judgements
+from .listing import broken_schema, named_tools
 from .observation import Observation
-from .probes import CheckedSurface, Probe, frame_probes, server_probes, surface, tool_probes
+from .probes import WRONG_ARGUMENTS, CheckedSurface, Probe, frame_probes, server_probes, surface, tool_probes
 from .rules import RULES
 from .upstream import FAULTS, Upstream
 from .wire import Reply, Transport, encoded
@@ -73,6 +75,15 @@ class Examined:
     def findings(self) -> list[CheckFinding]:
         return self.ledger.findings()
 
+    @property
+    def probed_tools(self) -> list[CheckedSurface]:
+        return [tool for tool in self.tools if self.probes.get(tool.name)]
+
+    @property
+    def lists_tools(self) -> bool:
+        """Whether the list of tools could be had, be it an empty one."""
+        return "protocol.lists-tools" not in self.ledger.tally.broken()
+
 
 Progress = Callable[[str, int, int], None]
 """Is told what is looked at, how much is done and how much there is."""
@@ -127,6 +138,13 @@ class _Examination:
         self._progress, self._until = progress, began + options.most_seconds
         self._deaths = 0
         self._known = known
+        self._patience = Patience(options.waits)
+        self._carried_out: set[str] = set()
+        """Tools that may write, and that carried out a call which their own schema forbids."""
+        self._given_up: set[str] = set()
+        """Tools that did not answer."""
+        self._locked: set[str] = set()
+        """Tools that want credentials before they look at anything else."""
 
     def run(self) -> None:
         talk = self._opened()
@@ -141,15 +159,51 @@ class _Examination:
         if talk.era == LEGACY:
             self._old_version(talk)
         elif talk.can_start:
-            self._unsupported(talk)
+            # Frames that are no requests of this era turn some servers back to the older.
+            with suppress(DoesNotStart):
+                talk.open()
+                self._unsupported(talk)
         if talk.era == LEGACY and self._options.era in ("auto", MODERN):
             self._newer(talk.began)
         facts = {"noise": list(self._transport.noise), "twice": len(self._transport.twice)}
         self._judge(Observation(Probe("session"), Reply("answered"), talk.era, facts=facts))
+        self._remark()
+
+    def _remark(self) -> None:
+        """What whoever reads the score should know of it."""
+        say = self._found.notes.append
+        if self._given_up:
+            say(f"{_named(self._given_up)}: no more calls were made, since they are not answered.")
+        if self._patience.is_over:
+            times, seconds = self._patience.unanswered, self._patience.spent
+            say(
+                f"Given up after {times} questions without an answer in {seconds:.0f} seconds: "
+                "what comes after was not asked."
+            )
+        if left := set(self._found.left_out):
+            of = len({tool.name for tool in self._found.tools} | left)
+            hint = f": choose with --tool NAME, or --max-tools {of}" if of > self._options.most_tools else ""
+            say(f"{len(left):,} of {of:,} tools were not graded{hint}.")
+        if self._locked:
+            say(
+                f"{_named(self._locked)}: credentials are wanted before anything else, so that it is not graded how "
+                "arguments are refused. Give them with --env NAME, or --header for an address."
+            )
+        if self._carried_out:
+            say(f"{_named(self._carried_out)}: a call that the schema forbids was carried out, so no more were made.")
+        if not self._found.probed_tools and self._found.lists_tools:
+            say(self._nothing())
+
+    def _nothing(self) -> str:
+        if not self._found.tools:
+            return "There is nothing to grade: the server lists no tools, or none that was asked for."
+        return (
+            "Nothing could be graded: its tools may write and require nothing. Name those that read with --reads NAME."
+        )
 
     def run_faults(self, upstream: Upstream) -> None:
         era = self._found.eras[0]
-        talk = Conversation(self._transport, era, self._options.waits)
+        talk = Conversation(self._transport, era, self._options.waits, self._patience)
         try:
             talk.open()
         except DoesNotStart as problem:
@@ -191,7 +245,7 @@ class _Examination:
             waits = self._options.waits
             if problem is not None:
                 waits = Waits(min(waits.start, 10.0), waits.call)
-            talk = Conversation(self._transport, era, waits)
+            talk = Conversation(self._transport, era, waits, self._patience)
             try:
                 talk.open()
             except DoesNotStart as caught:
@@ -216,7 +270,15 @@ class _Examination:
             frame = encoded(talk.request("tools/list", {}, 0)).decode()
             self._judge(Observation(Probe("list", "tools/list", {}), reply, talk.era, frame=frame))
 
-        listed = [tool for tool in talk.listed("tools/list", "tools", note) if isinstance(tool.get("name"), str)]
+        entries, endless = talk.listed("tools/list", "tools", note)
+        listed, odd = named_tools(entries)
+        if endless is not None:
+            self._found.notes.append(f"The list of tools has no end: {endless}. What had come by then was looked at.")
+        elif odd:
+            self._found.notes.append(f"The list of tools has entries that are none: {'; '.join(odd[:5])}.")
+        if broken := [f"{tool['name']} ({why})" for tool in listed if (why := broken_schema(tool.get("inputSchema")))]:
+            more = f" and {len(broken) - 12} more" if len(broken) > 12 else ""
+            self._found.notes.append(f"Schemas that cannot be used as they are: {', '.join(broken[:12])}{more}.")
         options = self._options
         chosen = [tool for tool in listed if not options.only or tool["name"] in options.only]
         if options.only and not chosen:
@@ -244,9 +306,17 @@ class _Examination:
             seen = self._asked(talk, probe, tool, base, facts)
             if probe.kind == "base":
                 base = seen
+            if not tool.freely and seen.worked:
+                self._carried_out.add(tool.name)
+                return
+            if seen.wants_credentials and probe.kind in WRONG_ARGUMENTS:
+                self._locked.add(tool.name)
             silent += seen.reply.state == "silent"
-            if silent >= _MOST_SILENT or not talk.can_start:
-                self._found.notes.append(f"{tool.name} was given up: it did not answer {silent} calls.")
+            # What may write and says nothing may be doing it.
+            if silent and (silent >= _MOST_SILENT or self._patience.is_short or not tool.freely):
+                self._given_up.add(tool.name)
+                return
+            if not talk.can_start:
                 return
 
     def _declared(self, tool: CheckedSurface) -> frozenset[str]:
@@ -274,7 +344,10 @@ class _Examination:
             frame, reply = encoded(request).decode("utf-8", "replace"), talk.send(request)
         name = probe.tool or SERVER_PROBE
         self._found.probes[name] = self._found.probes.get(name, 0) + 1
+        asked = time.monotonic()
         died = reply.state == "ended" or (reply.state == "silent" and not talk.is_alive())
+        if died or (reply.state == "silent" and probe.raw is None):
+            self._patience.lost(reply.seconds + time.monotonic() - asked)
         if reply.state == "silent" and probe.raw is None and not died:
             # What came while it was asked whether it lives came late, and not never.
             reply = self._transport.late(request["id"]) or reply
@@ -293,7 +366,7 @@ class _Examination:
     def _ask_server(self, talk: Conversation) -> None:
         self._progress("the protocol", 0, 0)
         modern = talk.era == MODERN
-        for probe in server_probes(self._found.tools, talk.capabilities, modern=modern):
+        for probe in server_probes(self._spare(), talk.capabilities, modern=modern):
             if talk.can_start:
                 self._asked(talk, probe)
         deaths = self._deaths
@@ -303,12 +376,19 @@ class _Examination:
         if talk.can_start:
             self._same_id(talk)
 
+    def _spare(self) -> list[CheckedSurface]:
+        """The tools, but for those that have carried out what they should have refused: they are called no more."""
+        return [tool for tool in self._found.tools if tool.name not in self._carried_out]
+
     def _same_id(self, talk: Conversation) -> None:
         """Two requests under way with one id: each may be answered, or the second refused, but none lost."""
         request = talk.request(*_LISTING)
         twice = len(self._transport.twice)
         reply = self._transport.exchange([encoded(request), encoded(request)], request["id"], 3.0, loose=True)
+        asked = time.monotonic()
         alive = talk.is_alive()
+        if not alive:
+            self._patience.lost(reply.seconds + time.monotonic() - asked)
         # The second answer is no offence here.
         del self._transport.twice[twice:]
         problem = None if reply.state == "answered" else "Of two requests with the same id none is answered."
@@ -320,7 +400,9 @@ class _Examination:
 
     def _old_version(self, talk: Conversation) -> None:
         """A handshake in a version that never was, with a server of its own."""
-        again = Conversation(self._transport, LEGACY, self._options.waits)
+        if self._patience.is_over:
+            return
+        again = Conversation(self._transport, LEGACY, self._options.waits, self._patience)
         try:
             self._transport.open()
         except Exception:
@@ -338,19 +420,24 @@ class _Examination:
 
     def _newer(self, began: float) -> None:
         """The newer era with a server of its own, where it speaks it."""
-        talk = Conversation(self._transport, MODERN, Waits(max(10.0, 5 * began), self._options.waits.call))
+        if self._patience.is_over:
+            return
+        waits = Waits(max(10.0, 5 * began), self._options.waits.call)
+        talk = Conversation(self._transport, MODERN, waits, self._patience)
         self._progress(f"starting, {MODERN}", 0, 0)
         try:
             talk.open()
         except DoesNotStart:
             return
         self._found.eras.append(MODERN)
-        probed = [tool for tool in self._found.tools if tool.schema.required]
+        probed = [tool for tool in self._spare() if tool.schema.required]
         for tool in probed[:_ECHOED]:
             probe = next(tool_probes(tool), None)
             if probe is not None and talk.can_start:
-                self._asked(talk, probe, tool)
-        for probe in server_probes(self._found.tools, talk.capabilities, modern=True):
+                seen = self._asked(talk, probe, tool)
+                if not tool.freely and seen.worked:
+                    self._carried_out.add(tool.name)
+        for probe in server_probes(self._spare(), talk.capabilities, modern=True):
             if talk.can_start:
                 self._asked(talk, probe)
         self._unsupported(talk)
@@ -368,6 +455,12 @@ class _Examination:
 
     def _judge(self, seen: Observation) -> None:
         self._found.ledger.judge(seen)
+
+
+def _named(tools: Collection[str]) -> str:
+    """Some of them by name."""
+    names = sorted(tools)
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 SERVER_PROBE: Final = ""

@@ -151,6 +151,14 @@ class Observation:
     def failed(self) -> bool:
         return self.is_marked or self.is_unmarked_failure
 
+    @cached_property
+    def wants_credentials(self) -> bool:
+        """Whether the call failed since nobody is signed in, whatever else is wrong with it."""
+        if not self.failed or self.fault is not None or not words.wants_credentials(self.text):
+            return False
+        # An argument may be a token, too, and be missing.
+        return not words.mentions(self.text, (self.probe.argument or "", *self.probe.wrong))
+
     @property
     def worked(self) -> bool:
         return self.result is not None and not self.failed and not self.asks

@@ -12,6 +12,7 @@ from .rules import GROUPS, RULES
 from .score import grade, group_scores, limited_by, lost, total
 
 VERSION: Final = 1
+UNGRADED: Final = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +27,18 @@ class CheckReport:
         return self.examined.ledger.tally.rates()
 
     @property
+    def is_graded(self) -> bool:
+        """Whether there was anything to grade: a server without a tool to call has neither failed nor passed."""
+        examined = self.examined
+        return examined.reason is not None or bool(examined.probed_tools) or not examined.lists_tools
+
+    @property
     def score(self) -> int:
-        return total(self.rates)
+        return total(self.rates) if self.is_graded else 0
 
     @property
     def grade(self) -> str:
-        return grade(self.score)
+        return grade(self.score) if self.is_graded else UNGRADED
 
     @property
     def findings(self) -> list[CheckFinding]:
@@ -105,7 +112,7 @@ class CheckReport:
             "reason": self.examined.reason,
             "score": self.score,
             "grade": self.grade,
-            "limited_by": limited_by(self.rates),
+            "limited_by": limited_by(self.rates) if self.is_graded else None,
             "groups": self.groups,
             "graded": self.graded,
             "tools": self.tools,

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from http.client import (
+    BadStatusLine,
+    HTTPConnection,
+    HTTPException,
+    HTTPResponse,
+    HTTPSConnection,
+    IncompleteRead,
+    RemoteDisconnected,
+)
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -82,7 +91,7 @@ class HttpTransport:
         except TimeoutError:
             return Reply("silent", seconds=time.monotonic() - started)
         except (OSError, HTTPException) as problem:
-            self._problem = f"{type(problem).__name__}: {problem}"
+            self._problem = _told(problem)
             return Reply("ended", seconds=time.monotonic() - started)
         finally:
             connection.close()
@@ -108,7 +117,7 @@ class HttpTransport:
             body = _body(answer, connection, until)
             size, raw = len(body), body[:_KEPT].decode("utf-8", "replace")
             message = loads(body)
-            if isinstance(message, dict) and "method" not in message:
+            if isinstance(message, dict) and "method" not in message and _is_message(message, answer.status):
                 found, many = message, 1
         strange = found is not None and not _is_for(found, id, loose) and not (loose or "error" in found)
         if many > 1:
@@ -116,8 +125,10 @@ class HttpTransport:
         seconds = time.monotonic() - started
         if found is not None:
             return Reply("answered", found, raw, size, seconds, answer.status, headers, many, strange)
-        state = "silent" if answer.status in (200, 202, 204) and size == 0 else "refused"
-        return Reply("refused" if state == "refused" else "silent", None, raw, size, seconds, answer.status, headers)
+        # What is no request needs no answer; a stream that says other things is waited for.
+        expected = id is not None and not loose
+        is_silent = answer.status < 300 and (time.monotonic() >= until or (size == 0 and not expected))
+        return Reply("silent" if is_silent else "refused", None, raw, size, seconds, answer.status, headers)
 
     def _connection(self, seconds: float) -> HTTPConnection:
         make = HTTPSConnection if self._secure else HTTPConnection
@@ -136,6 +147,28 @@ class HttpTransport:
             if isinstance(name, str) and name.isascii() and name.isprintable():
                 headers["mcp-name"] = name
         return headers | self._given
+
+
+def _is_message(message: Message, status: int) -> bool:
+    """Whether an object is one of JSON-RPC; a gateway's own `{"error": "forbidden"}` is none."""
+    return status < 300 or "jsonrpc" in message or isinstance(message.get("error"), dict)
+
+
+_TOLD: Final = (
+    (ConnectionRefusedError, "nobody listens there"),
+    (socket.gaierror, "there is no host of that name"),
+    (ssl.SSLCertVerificationError, "its certificate is not trusted here"),
+    (ssl.SSLError, "it does not speak TLS as it should"),
+    (IncompleteRead, "it cut the connection in the middle of its answer"),
+    (RemoteDisconnected, "it cut the connection without an answer"),
+    (ConnectionError, "it cut the connection"),
+    (BadStatusLine, "it does not speak HTTP"),
+)
+
+
+def _told(problem: Exception) -> str:
+    said = next((words for kind, words in _TOLD if isinstance(problem, kind)), None)
+    return said or f"{type(problem).__name__}: {problem}"
 
 
 def _is_for(message: Message, id: Any, loose: bool) -> bool:

@@ -97,9 +97,11 @@ class StdioTransport:
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], cwd: str | None, warden: Any = None) -> None:
         self._command, self._env, self._cwd = list(command), dict(env), cwd
-        self._mark = f"{os.getpid()}-{os.urandom(8).hex()}"
+        self._mark = processes.fresh_mark() if warden is None else warden.mark
         self._child: processes.Child | None = None
         self._warden = warden
+        # Whoever has a warden takes in what servers leave behind: what is there before is somebody else's.
+        self._others = processes.children() if warden is not None else []
         self._said_all = False
         self._lines = Lines(LONGEST_FRAME)
         self._waiting: deque[bytes | TooLong] = deque()
@@ -132,6 +134,8 @@ class StdioTransport:
             self._child.end(politely=False)
             self._child = None
             processes.sweep(self._mark)
+            if self._warden is not None:
+                processes.end_orphans(self._others)
 
     def last_words(self) -> str:
         if self._child is None:

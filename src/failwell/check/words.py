@@ -174,6 +174,20 @@ _NEXT: Final = _any(
     flags="(?i)",
 )
 _SHOULD: Final = pattern(r"(?i)\bshould (?:be|have|match|contain)\b|\bis required\b|\bexpect(?:s|ed)\b")
+_CREDENTIALS: Final = _any(
+    r"\bnot (?:signed|logged) in\b",
+    r"\b(?:un|not )authenticated\b",
+    r"\bunauthori[sz]ed\b",
+    r"\bauthentication (?:is )?(?:required|failed|needed|error)\b",
+    r"^\W{0,3}401\b",
+    r"\b(?:status|error|http|code)(?: code)?:? ?\(?401\b",
+    r"\b(?:api[ _-]?key|access[ _-]?token|auth[ _-]?token|token|credentials?|login)\b[^.;\n]{0,40}"
+    r"\b(?:(?:is|are) (?:required|missing|needed)|not (?:set|provided|configured|found|valid)|invalid|expired)",
+    r"\b(?:missing|invalid|no|expired|set|provide|bad) (?:\w+ ){0,2}"
+    r"(?:api[ _-]?key|access[ _-]?token|auth[ _-]?token|credentials?)\b",
+    r"\b[A-Z][A-Z0-9_]*_(?:TOKEN|API_KEY|KEY|SECRET)\b[^.;\n]{0,40}\b(?:not set|missing|required|unset)",
+    flags="(?i)",
+)
 _BLAME: Final = pattern(
     r"(?i)\b(?:internal|unexpected|unhandled|server|fatal|system) (?:server )?(?:error|exception|failure)"
 )
@@ -306,6 +320,15 @@ def invites_again(text: str) -> bool:
     (True, False)
     """
     return any(_INVITES.search(part) and not _NEGATED.search(part) for part in re.split(r"(?<=[.!?;])\s", text[:4_000]))
+
+
+def wants_credentials(text: str) -> bool:
+    """Whether a text says that a key, a token or a login is missing or not valid.
+
+    >>> wants_credentials("401: not signed in."), wants_credentials("There is no such token in the text.")
+    (True, False)
+    """
+    return _CREDENTIALS.search(text[:2_000]) is not None
 
 
 def blames_server(text: str) -> bool:

@@ -128,7 +128,8 @@ def _verdict(report: CheckReport, baseline: Mapping[str, Any] | None, options: N
             print(f"failwell: {len(new)} findings that {options.baseline} does not have", file=sys.stderr)
             code = 1
     if options.min_score is not None and report.score < options.min_score:
-        print(f"failwell: the score is {report.score}, below {options.min_score}", file=sys.stderr)
+        told = f"the score is {report.score}" if report.is_graded else "there was nothing to grade"
+        print(f"failwell: {told}, below {options.min_score}", file=sys.stderr)
         code = 1
     return code
 

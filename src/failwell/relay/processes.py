@@ -23,6 +23,11 @@ _FIRM: Final = 1.0
 _MOST_GENERATIONS: Final = 50
 
 
+def fresh_mark() -> str:
+    """A mark that nobody else has."""
+    return f"{os.getpid()}-{os.urandom(8).hex()}"
+
+
 class CannotStart(Exception):
     """Why a command could not be started."""
 
@@ -114,7 +119,8 @@ def take_in_orphans() -> None:
         ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def _orphans(known: Collection[int]) -> list[int]:
+def children(known: Collection[int] = ()) -> list[int]:
+    """The processes whose parent this one is, but for those that are known; none where the system does not tell."""
     try:
         mine = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text("ascii")
     except OSError:
@@ -124,7 +130,7 @@ def _orphans(known: Collection[int]) -> list[int]:
 
 def bury(known: Collection[int]) -> None:
     """Take note of orphans that have ended."""
-    for pid in _orphans(known):
+    for pid in children(known):
         with suppress(OSError):
             os.waitpid(pid, os.WNOHANG)
 
@@ -132,7 +138,7 @@ def bury(known: Collection[int]) -> None:
 def end_orphans(known: Collection[int]) -> None:
     """End what was left to us, and what that leaves to us in turn."""
     for _ in range(_MOST_GENERATIONS):
-        left = _orphans(known)
+        left = children(known)
         for pid in left:
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
@@ -159,6 +165,7 @@ class Warden:
     """A process that ends the server when the relay was killed, and ends itself with it."""
 
     def __init__(self, mark: str) -> None:
+        self.mark = mark
         reading, self._writing = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:

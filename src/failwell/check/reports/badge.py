@@ -11,6 +11,8 @@ def badge(report: CheckReport) -> str:
     """The score and its letter."""
     value = f"{report.score} {report.grade}" if report.examined.reason is None else "does not start"
     colour = next(each for least, each in _COLOURS if report.score >= least)
+    if not report.is_graded:
+        value, colour = "not graded", "#666"
     left, right = 62, 14 + 7 * len(value)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img" '

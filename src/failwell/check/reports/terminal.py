@@ -33,11 +33,8 @@ Part = tuple[str, str]
 def lines(report: CheckReport) -> Iterator[list[Part]]:
     score, graded = report.score, report.graded
     data = report.to_dict()
-    yield [
-        (f" {score} ", f"bold reverse {_colour(score)}"),
-        (f" {report.grade}  ", f"bold {_colour(score)}"),
-        (report.target, "bold"),
-    ]
+    shown = (f" {score} ", f" {report.grade}  ") if report.is_graded else (" not graded ", "  ")
+    yield [(shown[0], f"bold reverse {_colour(score)}"), (shown[1], f"bold {_colour(score)}"), (report.target, "bold")]
     if data["reason"] is not None:
         yield [("It does not start: ", "red"), (data["reason"], "")]
         return

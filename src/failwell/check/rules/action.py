@@ -23,7 +23,7 @@ def says_what(seen: Observation) -> Judged:
 
 
 def names_argument(seen: Observation) -> Judged:
-    if not seen.is_tool_failure or seen.kind not in _MUST_NAME or seen.probe.argument is None:
+    if not seen.is_tool_failure or seen.kind not in _MUST_NAME or seen.probe.argument is None or seen.wants_credentials:
         return None
     if seen.kind == "unknown_argument" and not (seen.base is not None and seen.base.worked):
         # It fails without it, too.
@@ -36,7 +36,7 @@ def names_argument(seen: Observation) -> Judged:
 
 
 def says_expected(seen: Observation) -> Judged:
-    if not seen.is_tool_failure or seen.kind not in WRONG_ARGUMENTS or not seen.probe.expects:
+    if not seen.is_tool_failure or seen.kind not in WRONG_ARGUMENTS or not seen.probe.expects or seen.wants_credentials:
         return None
     said = words.without_sent(seen.text)
     if seen.kind in ("missing", "null") and words.mentions(said, ("required", "missing", "needed", "needs")):
@@ -47,7 +47,7 @@ def says_expected(seen: Observation) -> Judged:
 
 
 def lists_options(seen: Observation) -> Judged:
-    if not seen.is_tool_failure or seen.kind != "enum" or len(seen.probe.expects) < 2:
+    if not seen.is_tool_failure or seen.kind != "enum" or len(seen.probe.expects) < 2 or seen.wants_credentials:
         return None
     said = words.without_sent(seen.text)
     named = sum(words.mentions(said, (option,)) for option in seen.probe.expects)
@@ -68,7 +68,7 @@ def next_step(seen: Observation) -> Judged:
 
 
 def near_name(seen: Observation) -> Judged:
-    if not seen.failed or seen.kind not in ("misspelt_tool", "misspelt_argument"):
+    if not seen.failed or seen.kind not in ("misspelt_tool", "misspelt_argument") or seen.wants_credentials:
         return None
     said = words.without_sent(seen.text)
     if seen.kind == "misspelt_tool":

@@ -32,6 +32,9 @@ def answers(seen: Observation) -> Judged:
         return None
     if seen.reply.state == "silent" and not seen.died:
         return f"The call was not answered within {seen.reply.seconds:.0f} seconds, while the server was alive."
+    if seen.reply.state == "refused" and seen.reply.status is not None:
+        said = " ".join(seen.reply.raw.split())[:80]
+        return f"The call was answered with HTTP status {seen.reply.status} and no message: {said!r}"
     return True if seen.answered else None
 
 
@@ -163,12 +166,13 @@ RULES: Final = (
         "high",
         5,
         "Every call is answered in time",
-        "Calls without an answer within --timeout, while the server lives.",
+        "Calls without an answer within --timeout while the server lives, or with an HTTP status in place of one.",
         "An agent that waits without end does nothing else.",
         'failwell wrap --timeout 30 -- CMD…; in the server: raise failwell.Transient("…", code="TIMEOUT")',
         "Give every request to others a timeout, and answer when it is over.",
         answers,
-        most=79,
+        most=45,
+        scales=True,
     ),
     CheckRule(
         "recovery.schema-kept",

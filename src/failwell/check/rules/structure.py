@@ -100,7 +100,7 @@ def stable_code(seen: Observation) -> Judged:
 
 
 def right_kind(seen: Observation) -> Judged:
-    if not seen.is_tool_failure or seen.meaning is None:
+    if not seen.is_tool_failure or seen.meaning is None or seen.wants_credentials:
         return None
     kind = seen.meaning.kind
     if seen.kind == "unknown_argument" and not (seen.base is not None and seen.base.worked):
