@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, Final, NamedTuple, TypeGuard
 
 from failwell.guards import Secrets
-from failwell.model import UNSET
+from failwell.model import UNSET, words_of
 from failwell.schema import Checker, Schema, branches_of, properties_of, resolve
 
 CANARY: Final = "fw-canary-7f3a9c51d2e84b06"
@@ -133,7 +133,7 @@ class ToolSchema:
         if known is None:
             with suppress(NoSample):
                 known = _sample(node, self.root)
-        for value in _others(known) if isinstance(known, str) else _numbers(name, known):
+        for value in _others(known) if isinstance(known, str) else _numbers(name, known, name in self.required):
             if value != known and self.fits({**base, name: value}):
                 return value
         return UNSET
@@ -169,6 +169,22 @@ def is_reference(name: str) -> bool:
     )
 
 
+def may_refer(name: str) -> bool:
+    """Whether an argument may name one thing: its name says so, or at least not that it is a text or a quantity."""
+    return is_reference(name) or _NO_REFERENCE.isdisjoint(words_of(name))
+
+
+_NO_REFERENCE: Final = frozenset(
+    """text query message content body prompt question title description comment note expression code sql pattern input
+    data value html markdown json format mode kind type sort order language locale unit timezone time date start
+    end since until limit count page offset size amount quantity total days hours minutes seconds years months
+    weeks width height depth length max min maximum minimum top n k level percent price cost rate temperature
+    latitude longitude lat lon x y z zoom port timeout precision scale rows columns cols portions year month day
+    radius distance weight age volume speed score threshold a b c thought url search filter euros dollars""".split()
+)
+"""Words in the names of arguments that hold a text or a measure, and name nothing."""
+
+
 def _others(known: str) -> Iterator[str]:
     """Texts of the shape of another one, the least likely to exist first."""
     yield NO_SUCH
@@ -184,9 +200,11 @@ def _others(known: str) -> Iterator[str]:
     yield f"{known}q"
 
 
-def _numbers(name: str, known: Any) -> tuple[int, ...]:
+def _numbers(name: str, known: Any, required: bool) -> tuple[int, ...]:
     """A number that names something, such as an id, may be of nothing; any other is only a number."""
-    named = name.lower().endswith(("id", "number", "index", "ref")) and type(known) is int
+    named = type(known) is int and (
+        name.lower().endswith(("id", "number", "index", "ref")) or (required and may_refer(name))
+    )
     return (2_000_000_011, 999_999_937, 99_999_989, 999_983, 9_973, 97) if named else ()
 
 

@@ -40,7 +40,7 @@ class Waits:
 
 
 @dataclass(slots=True)
-class Patience:
+class Endurance:
     """How long a server is waited for: less once it has left two calls unanswered, and not for ever in all."""
 
     waits: Waits
@@ -72,9 +72,9 @@ class Patience:
 class Conversation:
     """One server in one era; it can be started again when it has died."""
 
-    def __init__(self, transport: Transport, era: str, waits: Waits, patience: Patience | None = None) -> None:
+    def __init__(self, transport: Transport, era: str, waits: Waits, patience: Endurance | None = None) -> None:
         self.transport, self.era, self.waits = transport, era, waits
-        self.patience = patience or Patience(waits)
+        self.patience = patience or Endurance(waits)
         self.opening: dict[str, Any] = {}
         self.starts = 0
         self.began = 0.0

@@ -12,14 +12,14 @@ from typing import Any, Final
 from failwell.formats import keys
 from failwell.guards import DEFAULT
 
-from .conversation import ERAS, LEGACY, MODERN, Conversation, DoesNotStart, Patience, Waits
+from .conversation import ERAS, LEGACY, MODERN, Conversation, DoesNotStart, Endurance, Waits
 from .findings import CheckFinding, Judgements
 from .listing import broken_schema, named_tools
 from .observation import Observation
 from .probes import WRONG_ARGUMENTS, CheckedSurface, Probe, frame_probes, server_probes, surface, tool_probes
 from .rules import RULES
 from .upstream import FAULTS, Upstream
-from .wire import Reply, Transport, encoded
+from .wire import Reply, StdioTransport, Transport, encoded
 
 _MOST_SILENT: Final = 2
 _MOST_SLOW: Final = 2
@@ -138,7 +138,7 @@ class _Examination:
         self._progress, self._until = progress, began + options.most_seconds
         self._deaths = 0
         self._known = known
-        self._patience = Patience(options.waits)
+        self._patience = Endurance(options.waits)
         self._carried_out: set[str] = set()
         """Tools that may write, and that carried out a call which their own schema forbids."""
         self._given_up: set[str] = set()
@@ -389,9 +389,12 @@ class _Examination:
         alive = talk.is_alive()
         if not alive:
             self._patience.lost(reply.seconds + time.monotonic() - asked)
-        # The second answer is no offence here.
+        # The second answer is no offence here. Over HTTP each has its own.
+        many = (reply.state == "answered") + len(self._transport.twice[twice:])
         del self._transport.twice[twice:]
-        problem = None if reply.state == "answered" else "Of two requests with the same id none is answered."
+        problem = None if many else "Of two requests with the same id none is answered."
+        if many == 1 and isinstance(self._transport, StdioTransport):
+            problem = "Of two requests with the same id only one is answered, and whoever sent the other waits."
         probe = Probe("duplicate_id", *_LISTING)
         frame = encoded(request).decode()
         self._judge(Observation(probe, reply, talk.era, frame=frame, died=not alive, facts={"problem": problem}))

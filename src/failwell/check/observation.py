@@ -13,7 +13,7 @@ from failwell.model import NeedsInput, ToolError, words_of
 from failwell.readers import is_plain_failure, read
 
 from . import words
-from .arguments import NO_SUCH, is_reference
+from .arguments import NO_SUCH, is_reference, may_refer
 from .probes import UNKNOWN_TOOLS, WRONG_ARGUMENTS, CheckedSurface, Probe
 from .upstream import UpstreamFault
 from .wire import Reply
@@ -131,7 +131,34 @@ class Observation:
             return False
         if self.kind == "base" and NO_SUCH not in self.probe.arguments.values():
             return False
-        return _MANY.isdisjoint(words_of(self.tool.name)) and any(map(is_reference, self.probe.arguments))
+        if not _MANY.isdisjoint(words_of(self.tool.name)):
+            return False
+        return any(map(is_reference, self.probe.arguments)) or self._is_other_than_base
+
+    @property
+    def _is_other_than_base(self) -> bool:
+        """Whether a call that works was changed in what may name a thing, and is answered with other words."""
+        if self.kind != "absent" or self.base is None or not self.base.worked or self.base.text == self.text:
+            return False
+        return bool(self.base.text.strip()) and may_refer(self.probe.argument or "")
+
+    @property
+    def says_absent(self) -> bool:
+        """Whether the answer says of the one thing that was asked for that it is not there."""
+        told = words.says_not_there(self.text) or any(words.denies(self.text, sent) for sent in self.probe.expects)
+        return self.names_nothing and told
+
+    @property
+    def _says_no(self) -> bool:
+        """Whether the answer says in words that there is no such thing, or that an argument is wrong."""
+        told = self.base is None or (self.base.worked and self.base.text != self.text)
+        if self.kind == "absent" and told and any(words.denies(self.text, sent) for sent in self.probe.expects):
+            return True
+        if self.kind in WRONG_ARGUMENTS and self.base is not None and told and self.probe.argument is not None:
+            return words.refuses(self.text, self.probe.argument) and not words.names(
+                self.base.text, (self.probe.argument,)
+            )
+        return False
 
     @cached_property
     def is_unmarked_failure(self) -> bool:
@@ -139,6 +166,8 @@ class Observation:
         if self.is_marked or self.result is None or self.asks:
             return False
         if self.names_nothing and words.says_not_there(self.text):
+            return True
+        if self._says_no or words.flags_failure(self.text):
             return True
         if self.meaning is None:
             return False

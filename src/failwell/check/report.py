@@ -34,7 +34,7 @@ class CheckReport:
 
     @property
     def score(self) -> int:
-        return total(self.rates) if self.is_graded else 0
+        return total(self.examined.ledger.tally) if self.is_graded else 0
 
     @property
     def grade(self) -> str:
@@ -70,7 +70,7 @@ class CheckReport:
                     "nature": tool.nature.value,
                     "probes": probes,
                     "scope": "all" if tool.freely and probes else "refusals" if probes else "none",
-                    "score": total(rates) if probes and rates else None,
+                    "score": total(tally, tool.name) if probes and rates else None,
                     "findings": sum(finding.tool == tool.name for finding in findings),
                 }
             )
@@ -89,17 +89,17 @@ class CheckReport:
 
     def first_to_fix(self, most: int = 3) -> list[tuple[str, float, Sequence[CheckFinding]]]:
         """The rules that cost most, with their findings: those that hold the score down come first."""
-        rates = self.rates
+        rates, tally = self.rates, self.examined.ledger.tally
         by_rule: dict[str, list[CheckFinding]] = {}
         for finding in self.findings:
             by_rule.setdefault(finding.rule, []).append(finding)
 
         def urgency(rule: str) -> tuple[bool, float, float, str]:
             row = RULES[rule]
-            return row.severity != "critical", min(row.limit(rates[rule]), 90), -lost(row, rates), rule
+            return row.severity != "critical", min(row.limit(rates[rule]), 90), -lost(row, tally), rule
 
         order = sorted(by_rule, key=urgency)
-        return [(rule, lost(RULES[rule], rates), by_rule[rule]) for rule in order[:most]]
+        return [(rule, lost(RULES[rule], tally), by_rule[rule]) for rule in order[:most]]
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON: what `failwell schema check` describes."""
@@ -112,7 +112,7 @@ class CheckReport:
             "reason": self.examined.reason,
             "score": self.score,
             "grade": self.grade,
-            "limited_by": limited_by(self.rates) if self.is_graded else None,
+            "limited_by": limited_by(self.examined.ledger.tally) if self.is_graded else None,
             "groups": self.groups,
             "graded": self.graded,
             "tools": self.tools,

@@ -1,7 +1,8 @@
 """From what the rules said to a score: the share of what holds, by rule, by group and by tool.
 
-Of one tool each kind of situation counts the same, however many probes it has, and so does each tool. What stands in
-the way of trust keeps the whole below a limit, whatever else holds.
+Of one tool each kind of situation counts the same, however many probes it has, and so does each tool. What a tool
+breaks each time that it fails in one way costs more. What stands in the way of trust keeps the whole below a limit,
+whatever else holds.
 """
 
 from __future__ import annotations
@@ -44,6 +45,18 @@ class RuleTally:
                 rates[rule] = sum(chosen) / len(chosen)
         return rates
 
+    def each_time(self, tool: str | None = None) -> dict[str, float]:
+        """Of each rule the share of tools that break it whenever they fail in some one way."""
+        shares = {}
+        for rule, tools in self.counts.items():
+            never = [_never(each) for name, each in tools.items() if name != SERVER and tool in (None, name)]
+            shares[rule] = sum(never) / len(never) if never else 0.0
+        return shares
+
+
+def _never(categories: Mapping[str, list[int]]) -> bool:
+    return any(held == 0 for held, _ in categories.values())
+
 
 def _share(categories: Mapping[str, list[int]]) -> float:
     return sum(held / asked for held, asked in categories.values()) / len(categories)
@@ -59,31 +72,36 @@ def group_scores(rates: Mapping[str, float]) -> dict[str, float | None]:
     return found
 
 
-def total(rates: Mapping[str, float]) -> int:
-    """The score: what the groups give together, below the limit of every rule that is broken."""
+def total(tally: RuleTally, tool: str | None = None) -> int:
+    """The score of a server or of one tool: what the groups give together, below the limit of every broken rule."""
+    rates, each_time = tally.rates(tool), tally.each_time(tool)
     scores = {group: score for group, score in group_scores(rates).items() if score is not None}
     if not scores:
         return 0
     weights = sum(GROUPS[group] for group in scores)
     whole = sum(GROUPS[group] * score for group, score in scores.items()) / weights
+    whole -= sum(RULES[rule].cost(tools) for rule, tools in each_time.items())
     limits = [RULES[rule].limit(rate) for rule, rate in rates.items()]
     # Rounded before it is cut, so that what adds up to a whole number is one.
-    return int(min([round(whole, 6), *limits]))
+    return max(0, int(min([round(whole, 6), *limits])))
 
 
-def lost(rule: CheckRule, rates: Mapping[str, float]) -> float:
+def lost(rule: CheckRule, tally: RuleTally) -> float:
     """How many points a rule costs."""
+    rates = tally.rates()
     others = sum(RULES[each].weight for each in rates if RULES[each].group == rule.group)
-    return GROUPS[rule.group] * rule.weight * (1 - rates[rule.id]) / others if others else 0.0
+    weighed = GROUPS[rule.group] * rule.weight * (1 - rates[rule.id]) / others if others else 0.0
+    return weighed + rule.cost(tally.each_time().get(rule.id, 0.0))
 
 
-def limited_by(rates: Mapping[str, float]) -> str | None:
+def limited_by(tally: RuleTally) -> str | None:
     """The rule that holds the score down, where one does."""
+    rates = tally.rates()
     if not rates:
         return None
     strictest = min(rates, key=lambda rule: RULES[rule].limit(rates[rule]))
     limit = RULES[strictest].limit(rates[strictest])
-    return strictest if limit < 100 and total(rates) == int(round(limit, 6)) else None
+    return strictest if limit < 100 and total(tally) == int(round(limit, 6)) else None
 
 
 Json = dict[str, Any]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from typing import Any, Final
@@ -145,11 +146,13 @@ _PATHS: Final = pattern(
 )
 _HTML: Final = pattern(r"(?i)<!doctype html|<html[\s>]|<body[\s>]|<head[\s>]")
 
-_VERBS: Final = """add ask authenticate call change check choose confirm configure connect consult contact correct
-create decrease do ensure enter fetch find fix get give include increase install leave limit list log login look make
-narrow omit open pass pick provide put read reconnect reduce refer register release remove rename repeat replace request
-reserve retry run search see select send set shorten sign specify split start stop supply tell try upgrade use verify
-wait write""".split()
+_VERBS: Final = """add adjust ask authenticate call change check choose confirm configure connect consult contact
+convert correct create decrease delete do drop ensure enter fetch find fix follow get give grant
+include increase inform inspect install keep leave let limit list log login look make narrow notify
+omit open pass pick provide put quote read reconnect reduce refer register release remove rename
+repeat rephrase replace request rerun resend reserve resubmit retry review revise run search see
+select send set shorten sign simplify skip specify spell split start stop supply switch take tell
+try update upgrade use verify view visit wait widen write""".split()
 # What follows where such a word is a noun: "Request failed", "Check constraint", "List index".
 _NO_ORDER: Final = """failed failure error errors timed time timeout was were is are has had not could cannot of index
 constraint returned exceeded denied refused limit body method id url parameter operation call failed: request""".split()
@@ -205,6 +208,18 @@ _NOT_THERE: Final = _any(
     r"^invalid \w+",
     flags="(?i)",
 )
+_NO: Final = pattern(
+    r"(?i)\b(?:no|not|cannot|never|none|nothing|nobody|neither|unknown|missing|unable|without|invalid|fail(?:ed|s)?)\b|n't\b|n\u2019t\b"
+)
+_FAILED_STATES: Final = frozenset("error failed failure fail not_found notfound denied".split())
+_WANTED: Final = _any(
+    r"\b(?:must|has to|have to|needs? to|should|can(?: only)?|may only) (?:be|have|contain|match|look|start|end|lie)\b",
+    r"\b(?:for example|for instance|such as|e\.g\.|like|say|between|at least|at most|exactly|one of|in the form)\b",
+    r"\bas (?:an? |the )?(?:\w+ )?(?:text|string|number|integer|list|object|boolean|date)\b",
+    r"\b(?:is|are|wants?|expects|expected|needs) (?:an? |the )?(?:whole number|number|integer|text|string|date|list)\b",
+    r"\b(?:from )?-?\d+ (?:to|and|through|up to) -?\d+\b",
+    flags="(?i)",
+)
 _EFFECT: Final = _any(
     r"\bmay (?:already )?have (?:been|taken|gone)\b",
     r"\bmight (?:already )?have\b",
@@ -214,15 +229,20 @@ _EFFECT: Final = _any(
     r"\b(?:unknown|unclear|not known|not sure) whether\b",
     r"\bwhether (?:it|the \w+) (?:was|has|took|went)\b",
     r"\b(?:was|were|has been) (?:already )?(?:done|changed|charged|sent|saved|written|applied|created)\b",
+    r"\b(?:cannot|can't|could not|couldn't|don't|do not|unable to) (?:tell|know|say|see|confirm|be sure)\b",
+    r"\b(?:if|whether)\b[^.;\n]{0,40}\b(?:was|were|has been|have been|went|took|got)\b",
+    r"\bno \w+ (?:was|were|has been|have been) \w+",
+    r"\bmay or may not\b",
     flags="(?i)",
 )
 _INVITES: Final = pattern(
-    r"(?i)\b(?:try|call|make|send|repeat|run)\b[^.!?;]{0,60}\bagain\b|\bretry\b|\brepeat (?:it|the)\b"
+    r"(?i)\b(?:try|call|make|send|repeat|run|submit|place|do|pay|order|book)\b[^.!?;]{0,60}\b(?:again|once more)\b"
+    r"|\bretry\b|\brepeat (?:it|the)\b|\bre-?(?:submit|send|run|do|order|try)\b|\banother (?:attempt|try)\b"
 )
 _NEGATED: Final = pattern(
     r"(?i)\b(?:not|never|don't|without|before|fails?|failing|instead of|once you|to see whether|whether)\b"
 )
-CODE: Final = pattern(r'\\?"(?:code|error_?code|kind|reason)\\?"\s*:\s*\\?"[A-Za-z]\w*(?:[.-]\w+)*\\?"')
+CODE: Final = pattern(r'\\?"(?:code|error_?code|kind|reason)\\?"\s*:\s*\\?"([A-Za-z]\w*(?:[.-]\w+)*)\\?"')
 """A code in so many words, where an object says it."""
 RETRYABLE: Final = pattern(r'(?i)\\?"(?:retryable|is_?retryable|can_?retry|should_?retry)\\?"\s*:\s*true')
 """A flag that says that the same call may be made again."""
@@ -308,6 +328,49 @@ def says_not_there(text: str) -> bool:
     return _NOT_THERE.search(bare(text)[:300]) is not None
 
 
+def denies(text: str, sent: str) -> bool:
+    """Whether a sentence of a text quotes what was sent and says no to it.
+
+    >>> denies("QQQ is not on our network.", "QQQ"), denies("The notes of QQQ.", "QQQ")
+    (True, False)
+    """
+    for part in re.split(r"(?<=[.!?;\n])\s", text[:2_000]):
+        if sent.lower() in part.lower() and _NO.search(re.sub(re.escape(sent), "", part, flags=re.IGNORECASE)):
+            return True
+    return False
+
+
+def flags_failure(text: str) -> bool:
+    """Whether a text is an object that says by a field of its own that the call failed.
+
+    >>> flags_failure('{"ok": false, "reason": "no such stop"}'), flags_failure('{"ok": true, "error": null}')
+    (True, False)
+    """
+    if not text.lstrip().startswith("{") or len(text) > 100_000:
+        return False
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    flags = (value.get(name) for name in ("ok", "success", "succeeded"))
+    states = (str(value.get(name)).lower() for name in ("status", "state", "result", "type"))
+    return any(flag is False for flag in flags) or any(state in _FAILED_STATES for state in states)
+
+
+def refuses(text: str, argument: str) -> bool:
+    """Whether a text names an argument and says what it has to be."""
+    return names(text, (argument,)) and says_wanted(text)
+
+
+def says_wanted(text: str) -> bool:
+    """Whether a text says what a value has to be, or shows one.
+
+    >>> says_wanted("limit is a whole number between 1 and 40."), says_wanted("limit is unsuitable.")
+    (True, False)
+    """
+    return _WANTED.search(text) is not None
+
+
 def tells_effect(text: str) -> bool:
     """Whether a text says what the failed call changed, or that it is not known."""
     return _EFFECT.search(text) is not None
@@ -331,6 +394,12 @@ def wants_credentials(text: str) -> bool:
     return _CREDENTIALS.search(text[:2_000]) is not None
 
 
+def stated_code(text: str) -> str | None:
+    """The code that an object in a text states."""
+    found = CODE.search(text)
+    return None if found is None else found[1]
+
+
 def blames_server(text: str) -> bool:
     """Whether a text says that the server, not the call, is at fault."""
     return _BLAME.search(text) is not None
@@ -339,6 +408,19 @@ def blames_server(text: str) -> bool:
 def promises_passing(text: str) -> bool:
     """Whether a text says that the same call may work later."""
     return _AGAIN.search(text) is not None
+
+
+def names(text: str, words: Iterable[str]) -> bool:
+    """Whether one of the words stands in a text by itself, not as a part of another name.
+
+    >>> names("Give station as text.", ["station"]), names("Use find_station.", ["station"])
+    (True, False)
+    """
+    return any(re.search(rf"(?i)(?<!\w){_spaced(word)}s?(?!\w)", text) is not None for word in words if word)
+
+
+def _spaced(word: str) -> str:
+    return r"[ _-]?".join(re.escape(part) for part in re.split(r"[ _-]+", word) if part) or re.escape(word)
 
 
 def mentions(text: str, words: Iterable[Any]) -> bool:

@@ -61,7 +61,9 @@ def greenhouse() -> MCPServer:
             case "says-ok", True:
                 return failed(sensor, {"ok": True, "degrees": None})
             case "wrong-kind-of", _:
-                return failed(sensor, {"error": {"code": "RATE_LIMITED" if BAD else "SENSOR_NOT_FOUND", "message": gone(sensor)}})
+                return failed(
+                    sensor, {"error": {"code": "RATE_LIMITED" if BAD else "SENSOR_NOT_FOUND", "message": gone(sensor)}}
+                )
             case "breaks-schema", True:
                 return failed(sensor, {"error": gone(sensor)})
             case "class-name", True:
@@ -102,9 +104,13 @@ def payroll() -> FastMCP:
                 case "csv-path":
                     Path(f"/srv/payroll/exports/{employee}.csv").read_text()
                 case "dsn":
-                    raise FastError(f"mysql://payroll:Wint3r-Falcon@10.2.3.4/pay has no row {employee}. {nobody(employee)}")
+                    raise FastError(
+                        f"mysql://payroll:Wint3r-Falcon@10.2.3.4/pay has no row {employee}. {nobody(employee)}"
+                    )
                 case "api-key":
-                    raise FastError(f"GET /staff/{employee} (X-Api-Key: 4f9c0e7712d94b1a8be0c53d6a7f20e1) said 404. {nobody(employee)}")
+                    raise FastError(
+                        f"GET /staff/{employee} (X-Api-Key: 4f9c0e7712d94b1a8be0c53d6a7f20e1) said 404. {nobody(employee)}"
+                    )
                 case "nginx":
                     raise FastError(PAGE)
                 case "error-dict":
@@ -136,7 +142,7 @@ def meters() -> FastMCP:
     def ask(path: str, body: bytes | None = None) -> Any:
         try:
             with urllib.request.urlopen(f"{os.environ['METERS_URL']}{path}", body, timeout=4) as answer:
-                text, kind = answer.read().decode(), answer.headers.get("Content-Type", "")
+                text, kind = answer.read().decode(errors="replace"), answer.headers.get("Content-Type", "")
         except urllib.error.HTTPError as no:
             down = Down()
             down.status, down.wait, down.body = no.code, no.headers.get("Retry-After"), no.read().decode()
@@ -157,9 +163,13 @@ def meters() -> FastMCP:
         except Down as down:
             if down.status in (429, 503):
                 if NAME == "hopeless-503" and BAD:
-                    raise FastError("The meters cannot be read and will not come back. Tell the user to read the dial.") from None
+                    raise FastError(
+                        "The meters cannot be read and will not come back. Tell the user to read the dial."
+                    ) from None
                 wait = "" if NAME == "no-seconds" and BAD else f" {down.wait or 30} seconds"
-                raise FastError(f"The meter service is overloaded. Wait{wait or ' a little'}, then read it again.") from None
+                raise FastError(
+                    f"The meter service is overloaded. Wait{wait or ' a little'}, then read it again."
+                ) from None
             if down.status == 404:
                 if NAME == "busy-404" and BAD:
                     raise FastError("The meter service is busy at the moment, retry shortly.") from None
@@ -178,7 +188,9 @@ def meters() -> FastMCP:
             return f"Topped up: {ask(f'/topups/{urllib.request.quote(meter[:20])}', str(euros).encode())}"
         except Down as down:
             if down.status in (401, 403, 404, 409, 422, 429):
-                raise FastError(f"The top-up was turned down ({down.status}), no money was taken. Ask the user what to do.") from None
+                raise FastError(
+                    f"The top-up was turned down ({down.status}), no money was taken. Ask the user what to do."
+                ) from None
             if NAME == "pay-again" and BAD:
                 raise FastError("The payment service hiccuped. Please resubmit the top-up.") from None
             if NAME == "no-word-of-effect" and BAD:
@@ -193,7 +205,15 @@ def meters() -> FastMCP:
 HOUSES = {
     greenhouse: ("key-error", "none-type", "says-ok", "wrong-kind-of", "breaks-schema", "class-name"),
     payroll: ("csv-path", "dsn", "api-key", "nginx", "error-dict", "none", "raw-name"),
-    meters: ("no-seconds", "login-page", "hopeless-503", "no-word-of-effect", "pay-again", "busy-404", "body-as-reading"),
+    meters: (
+        "no-seconds",
+        "login-page",
+        "hopeless-503",
+        "no-word-of-effect",
+        "pay-again",
+        "busy-404",
+        "body-as-reading",
+    ),
 }
 
 if __name__ == "__main__":

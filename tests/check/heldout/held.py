@@ -15,10 +15,10 @@ from typing import Final
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import raw  # noqa: E402
-from held_pairs import PAIRS, HeldPair  # noqa: E402
+import raw
+from held_pairs import PAIRS, HeldPair
 
-from failwell.check import CheckOptions, CheckReport, CheckTarget, Waits, check  # noqa: E402
+from failwell.check import CheckOptions, CheckReport, CheckTarget, Waits, check
 
 _AT_A_TIME: Final = 4
 
@@ -53,8 +53,14 @@ def main(names: Sequence[str]) -> int:
     started = time.monotonic()
     both = [(pair, bad) for pair in chosen for bad in (True, False)]
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
-        unproven = [f"{pair.name} {bad}" for (pair, bad), seen in zip(both, pool.map(lambda one: shown(*one), both), strict=True) if seen is not bad]
-        reports = dict(zip([(pair.name, bad) for pair, bad in both], pool.map(lambda one: looked_at(*one), both), strict=True))
+        unproven = [
+            f"{pair.name} {bad}"
+            for (pair, bad), seen in zip(both, pool.map(lambda one: shown(*one), both), strict=True)
+            if seen is not bad
+        ]
+        reports = dict(
+            zip([(pair.name, bad) for pair, bad in both], pool.map(lambda one: looked_at(*one), both), strict=True)
+        )
     rules = {key: {finding.rule for finding in report.findings} for key, report in reports.items()}
     found: Counter[str] = Counter()
     missed: Counter[str] = Counter()
@@ -70,9 +76,13 @@ def main(names: Sequence[str]) -> int:
     print(f"\n{'rule':36} pairs  precision  recall")
     for rule in sorted({rule for pair in chosen for rule in pair.rules}):
         named = found[rule] + mistaken[rule]
-        print(f"{rule:36} {found[rule] + missed[rule]:5}  {found[rule] / named if named else 0:9.2f}  {found[rule] / (found[rule] + missed[rule]):6.2f}")
+        print(
+            f"{rule:36} {found[rule] + missed[rule]:5}  {found[rule] / named if named else 0:9.2f}  {found[rule] / (found[rule] + missed[rule]):6.2f}"
+        )
     total, wrong = sum(found.values()), sum(mistaken.values())
-    print(f"\n{len(chosen)} pairs, {total} of {total + sum(missed.values())} defects found, {wrong} on a mended twin, {time.monotonic() - started:.0f} s")
+    print(
+        f"\n{len(chosen)} pairs, {total} of {total + sum(missed.values())} defects found, {wrong} on a mended twin, {time.monotonic() - started:.0f} s"
+    )
     for line in unproven:
         print(f"UNPROVEN {line}")
     return 1 if unproven else 0

@@ -40,7 +40,9 @@ class HeldPair:
 
 
 def _frame(method: str, params: dict[str, Any] | None = None, **more: Any) -> str:
-    return json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, **({} if params is None else {"params": params}), **more})
+    return json.dumps(
+        {"jsonrpc": "2.0", "id": 7, "method": method, **({} if params is None else {"params": params}), **more}
+    )
 
 
 _NOWHERE: Final = ("departures", {"station": "QQQ"})
@@ -60,7 +62,9 @@ def _wire(name: str, rule: str, ask: Ask, shows: Callable[[Seen], bool], *more: 
     return HeldPair(name, "wire.py", (rule, *more), ask, shows)
 
 
-def _python(name: str, rule: str, ask: Ask, shows: Callable[[Seen], bool], faults: str = "", writes: bool = False) -> HeldPair:
+def _python(
+    name: str, rule: str, ask: Ask, shows: Callable[[Seen], bool], faults: str = "", writes: bool = False
+) -> HeldPair:
     return HeldPair(name, "frameworks.py", (rule,), ask, shows, faults, writes)
 
 

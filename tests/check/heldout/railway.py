@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 Json = dict[str, Any]
 READS = {"readOnlyHint": True}
@@ -60,7 +60,7 @@ def sorry(text: str) -> Json:
 class Railway:
     """The mended one."""
 
-    capabilities: Json = {"tools": {}}
+    capabilities: ClassVar[Json] = {"tools": {}}
 
     def serve(self) -> None:
         for line in sys.stdin.buffer:
@@ -93,7 +93,11 @@ class Railway:
 
     def reply(self, message: Json) -> Json:
         try:
-            return {"jsonrpc": "2.0", "id": message["id"], "result": self.handle(message["method"], message.get("params", {}))}
+            return {
+                "jsonrpc": "2.0",
+                "id": message["id"],
+                "result": self.handle(message["method"], message.get("params", {})),
+            }
         except Refused as no:
             return {"jsonrpc": "2.0", "id": message["id"], "error": {"code": no.code, "message": str(no)}}
 
@@ -149,7 +153,11 @@ class Railway:
 
     def wrong(self, arguments: Json) -> str | None:
         station = arguments.get("station")
-        if not isinstance(station, str) or len(station) != 3 or not (station.isascii() and station.isalpha() and station.isupper()):
+        if (
+            not isinstance(station, str)
+            or len(station) != 3
+            or not (station.isascii() and station.isalpha() and station.isupper())
+        ):
             return self.bad_station(station)
         if "kind" in arguments and arguments["kind"] not in KINDS:
             return self.bad_kind(arguments["kind"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from railway import STATIONS, TOOLS, Json, Railway, Refused, said, sorry
 
@@ -31,7 +31,11 @@ class MarkedInJson(Railway):
 class RefusalNotMarked(Railway):
     def call(self, name: str, arguments: Json) -> Json:
         answer = super().call(name, arguments)
-        return said("Warning: " + answer["content"][0]["text"]) if name == "departures" and self.wrong(arguments) else answer
+        return (
+            said("Warning: " + answer["content"][0]["text"])
+            if name == "departures" and self.wrong(arguments)
+            else answer
+        )
 
 
 class EmptyList(Railway):
@@ -215,7 +219,7 @@ class OneOfTwo(Railway):
 class Shelf(Railway):
     """With resources."""
 
-    capabilities = {"tools": {}, "resources": {}}
+    capabilities: ClassVar[Json] = {"tools": {}, "resources": {}}
 
     def other(self, method: str, params: Json) -> Json:
         if method == "resources/list":
@@ -264,7 +268,9 @@ class NoStart(Railway):
 
 class Verbose(Railway):
     def nowhere(self, code: str) -> Json:
-        manual = " ".join(f"Rule {n}: codes are given out by the network's office, see the handbook of {1990 + n}." for n in range(60))
+        manual = " ".join(
+            f"Rule {n}: codes are given out by the network's office, see the handbook of {1990 + n}." for n in range(60)
+        )
         return sorry(f"{super().nowhere(code)['content'][0]['text']} {manual}")
 
 
@@ -305,7 +311,7 @@ class Uncoded(Coded):
 class Office(Railway):
     """Where vouchers are redeemed, which needs a passphrase."""
 
-    tool: Json = {
+    tool: ClassVar[Json] = {
         "name": "redeem",
         "description": "Pays with a voucher.",
         "inputSchema": {

@@ -30,7 +30,7 @@ def names_argument(seen: Observation) -> Judged:
         return None
     said = words.without_sent(seen.text)
     names = (seen.probe.argument, *seen.probe.wrong, *seen.probe.expects[:1] * (seen.kind == "nested"))
-    if words.mentions(said, names) or words.mentions(said, (name.replace("_", " ") for name in names)):
+    if words.names(said, names):
         return True
     return f"The failure does not name the argument that is wrong, {seen.probe.argument!r}: {seen.text[:100]!r}"
 
@@ -41,7 +41,7 @@ def says_expected(seen: Observation) -> Judged:
     said = words.without_sent(seen.text)
     if seen.kind in ("missing", "null") and words.mentions(said, ("required", "missing", "needed", "needs")):
         return True
-    if words.mentions(said, (*seen.probe.expects, "must be", "for example", "such as", "e.g.")):
+    if words.mentions(said, seen.probe.expects) or words.says_wanted(said):
         return True
     return f"The failure does not say what {seen.probe.argument!r} should be: {seen.text[:100]!r}"
 

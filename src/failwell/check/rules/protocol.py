@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from failwell.check.conversation import MODERN
@@ -74,11 +74,16 @@ def own_codes(seen: Observation) -> Judged:
         return None
     if code == 0:
         return "The error has the code 0, which stands for nothing."
+    if seen.era != MODERN and code == _URL_WANTED:
+        data = (seen.error or {}).get("data")
+        if not (isinstance(data, Mapping) and data.get("elicitations")):
+            return f"The code {code} asks for an address to be opened, and the error has none."
     if seen.era == MODERN and (code in (-32002, -32042) or -32099 <= code <= -32020):
         return True if code in _DEFINED else f"The code {code} is reserved by the protocol and not defined, or gone."
     return True
 
 
+_URL_WANTED: Final = -32042
 _DEFINED: Final = frozenset({-32020, -32021, -32022, -32023})
 
 
@@ -94,7 +99,7 @@ def unknown_method(seen: Observation) -> Judged:
 def unknown_tool(seen: Observation) -> Judged:
     if seen.kind not in UNKNOWN_TOOLS or not seen.answered:
         return None
-    if seen.worked:
+    if not seen.is_marked and not seen.asks:
         return "A tool that does not exist is answered as if the call had worked."
     if seen.code in (None, -32602, -32601):
         return True

@@ -65,7 +65,7 @@ def no_false_hope(seen: Observation) -> Judged:
     refused = seen.fault is not None and seen.fault.name in ("401", "403", "404", "409", "422")
     # A thing that cannot exist may be asked for while its service is away: then nobody knows.
     missing = seen.meaning is not None and seen.meaning.kind is Kind.NOT_FOUND
-    absent = seen.names_nothing and (missing or words.says_not_there(seen.text))
+    absent = seen.names_nothing and (missing or seen.says_absent)
     if not seen.is_tool_failure or not (seen.kind in WRONG_ARGUMENTS or absent or refused):
         return None
     if words.promises_passing(seen.text) or words.RETRYABLE.search(seen.whole):

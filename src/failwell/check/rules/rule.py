@@ -23,6 +23,8 @@ GROUPS: Final[Mapping[str, int]] = {
 SEVERITIES: Final = ("critical", "high", "medium", "low")
 _MOST: Final = {"critical": 59, "high": 88}
 """The highest score of a server that breaks a rule of that severity, be it once."""
+_EACH_TIME: Final = {"high": 12, "medium": 6}
+"""What such a rule costs beside its weight, if every tool breaks it whenever it fails in some one way."""
 _SELDOM: Final = 0.85
 """Where a rule that scales holds in this share of cases, it limits nothing."""
 
@@ -55,6 +57,10 @@ class CheckRule:
             return 100
         own = self.most + (100 - self.most) * min(share / _SELDOM, 1) if self.scales else self.most
         return min(own, _MOST.get(self.severity, 100))
+
+    def cost(self, tools: float) -> float:
+        """What it costs beside its weight where that share of the tools breaks it each time they fail in one way."""
+        return _EACH_TIME.get(self.severity, 0) * tools
 
     @property
     def group(self) -> str:

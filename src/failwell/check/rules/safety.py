@@ -52,7 +52,8 @@ def _secret_name(seen: Observation) -> str:
 def no_trace(seen: Observation) -> Judged:
     if not seen.failed:
         return None
-    shown = f"{seen.text}\n{_structured(seen)}"
+    # A text may be JSON, in which the lines of a trace end otherwise.
+    shown = f"{seen.text}\n{_structured(seen)}".replace("\\n", "\n")
     return "The failure shows a stack trace." if words.has_trace(shown) else True
 
 

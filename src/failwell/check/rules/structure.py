@@ -8,7 +8,7 @@ from typing import Final
 from failwell.check import words
 from failwell.check.observation import Observation
 from failwell.check.probes import UNKNOWN_TOOLS, WRONG_ARGUMENTS
-from failwell.model import Kind
+from failwell.model import Kind, find
 from failwell.schema import Checker
 
 from .rule import CheckRule, Judged
@@ -27,7 +27,7 @@ def upstream_told(seen: Observation) -> Judged:
     # That something is not there may be a good answer.
     if fault is None or not seen.answered or fault.name == "404":
         return None
-    if seen.worked:
+    if seen.worked or seen.is_unmarked_failure:
         how = _FAULTS.get(fault.name, fault.name)
         return f"The service behind the tool failed ({how}), and the call is told as a success."
     return True
@@ -52,9 +52,12 @@ def legacy_envelope(seen: Observation) -> Judged:
 def nothing(seen: Observation) -> Judged:
     if not seen.names_nothing or not seen.answered or seen.asks:
         return None
-    if seen.worked and seen.text.strip().lower() in ("", "null", "none", "undefined", "{}", "nil", '""'):
+    if seen.worked and seen.text.strip().lower() in _NOTHING:
         return f"A thing that is not there is answered as a success that holds nothing: {seen.text[:20]!r}"
     return True
+
+
+_NOTHING: Final = frozenset({"", "null", "none", "undefined", "{}", "[]", "nil", '""', "nan"})
 
 
 def agrees(seen: Observation) -> Judged:
@@ -83,7 +86,11 @@ def first_text(seen: Observation) -> Judged:
     content = seen.result.get("content")
     first = content[0] if isinstance(content, list) and content else None
     if isinstance(first, Mapping) and isinstance(first.get("text"), str) and first["text"].strip():
-        return True
+        if len(seen.blocks) < 2 or not words.says_nothing(first["text"]):
+            return True
+        return (
+            f"The first block says nothing ({_short(first['text'])}), and it is all that some clients show the model."
+        )
     return "The failure has no text in its first block, and that block is all that some clients show the model."
 
 
@@ -102,13 +109,18 @@ def stable_code(seen: Observation) -> Judged:
 def right_kind(seen: Observation) -> Judged:
     if not seen.is_tool_failure or seen.meaning is None or seen.wants_credentials:
         return None
-    kind = seen.meaning.kind
+    # A code that is stated counts for more than what was read from words.
+    code = find(words.stated_code(seen.whole)) if seen.meaning.legacy else None
+    kind = code.kind if code is not None else seen.meaning.kind
     if seen.kind == "unknown_argument" and not (seen.base is not None and seen.base.worked):
         return None
     if seen.kind in WRONG_ARGUMENTS or seen.kind == "unknown_argument":
         wanted = {Kind.VALIDATION, Kind.NOT_FOUND}
     elif seen.kind in UNKNOWN_TOOLS:
         wanted = {Kind.NOT_FOUND, Kind.VALIDATION}
+    elif seen.names_nothing and seen.base is not None and seen.base.worked:
+        # A program that did not foresee it can say no more than that; what it says otherwise must be true.
+        wanted = {Kind.NOT_FOUND, Kind.VALIDATION, Kind.PERMISSION, Kind.INTERNAL}
     elif seen.fault is not None and seen.fault.kinds:
         wanted = set(seen.fault.kinds)
     else:
@@ -121,7 +133,8 @@ def right_kind(seen: Observation) -> Judged:
         return True
     if seen.fault is not None:
         return f"A service that answered {seen.fault.name} is told as a failure of the kind {kind}: {_short(seen.text)}"
-    cause = "tool that does not exist" if seen.kind in UNKNOWN_TOOLS else f"wrong argument ({seen.probe.argument})"
+    what = "thing" if seen.names_nothing else "tool" if seen.kind in UNKNOWN_TOOLS else None
+    cause = f"{what} that does not exist" if what is not None else f"wrong argument ({seen.probe.argument})"
     return f"A {cause} is told as a failure of the kind {kind}: {_short(seen.text)}"
 
 
@@ -228,7 +241,7 @@ RULES: Final = (
         "medium",
         6,
         "The kind of a failure fits its cause",
-        "Failures of calls whose cause is known: a wrong argument, a tool that does not exist.",
+        "Failures of calls whose cause is known: a wrong argument, a tool or a thing that does not exist.",
         "An agent that reads of an internal or a passing error waits, or gives up, instead of mending its call.",
         _INSTALL,
         "Check the arguments before anything else, and say which one is wrong.",
