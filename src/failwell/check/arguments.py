@@ -15,6 +15,8 @@ from failwell.guards import Secrets
 from failwell.model import UNSET, words_of
 from failwell.schema import Checker, Schema, branches_of, properties_of, resolve
 
+from .patterns import NotWritten, matching
+
 CANARY: Final = "fw-canary-7f3a9c51d2e84b06"
 """Sent as a secret, so that it is known when it comes back."""
 NO_SUCH: Final = "failwell-no-such-thing"
@@ -319,55 +321,13 @@ def _is_number(value: object) -> TypeGuard[float]:
 
 def _matching(pattern: str) -> str:
     """A text that a pattern matches, written from the pattern; it raises `NoSample`."""
-    from re import _parser  # type: ignore[attr-defined]
-
     try:
-        text = _written(_parser.parse(pattern))
-        if re.search(pattern, text):
-            return text
-    except (re.error, RecursionError, OverflowError, NoSample, KeyError):
-        pass
-    raise NoSample
-
-
-def _written(parsed: Any) -> str:
-    return "".join(_PARTS.get(str(kind), _unknown)(value) for kind, value in parsed)
-
-
-def _unknown(value: Any) -> str:
-    raise NoSample
-
-
-def _repeated(value: Any) -> str:
-    least, _, inner = value
-    count: int = 1 if least == 0 and value[1] > 1 else least
-    return _written(inner) * min(count, 64)
-
-
-def _one_of(value: Any) -> str:
-    kind, inner = value[0]
-    if str(kind) == "NEGATE":
-        unwanted = {chr(each) for what, each in value[1:] if str(what) == "LITERAL"}
-        return next(each for each in "xq7_-" if each not in unwanted)
-    return str(_PARTS[str(kind)](inner))
-
-
-_CATEGORIES: Final = {"CATEGORY_DIGIT": "7", "CATEGORY_WORD": "x", "CATEGORY_SPACE": " "}
-_PARTS: Final[dict[str, Any]] = {
-    "LITERAL": chr,
-    "NOT_LITERAL": lambda value: "x" if chr(value) != "x" else "q",
-    "ANY": lambda value: "x",
-    "AT": lambda value: "",
-    "IN": _one_of,
-    "RANGE": lambda value: chr(value[1]),
-    "CATEGORY": lambda value: _CATEGORIES[str(value)],
-    "MAX_REPEAT": _repeated,
-    "MIN_REPEAT": _repeated,
-    "SUBPATTERN": lambda value: _written(value[3]),
-    "BRANCH": lambda value: _written(value[1][0]),
-    "ASSERT": lambda value: "",
-    "ASSERT_NOT": lambda value: "",
-}
+        text = matching(pattern)
+    except NotWritten:
+        raise NoSample from None
+    if not Checker({"pattern": pattern}).fits(text):
+        raise NoSample
+    return text
 
 
 def _breaking(node: Schema, root: Schema) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
