@@ -32,8 +32,8 @@ def shorten(text: str, limit: int) -> str:
     if is_fenced(text) and limit > len(OPEN) + 12:
         inner = text[len(OPEN) : -len(CLOSE)]
         return f"{OPEN}{' '.join(shorten(inner, limit - len(OPEN) - len(CLOSE)).split())}{CLOSE}"
-    marks = list(_MARK.finditer(text))
-    room = limit - len(_mark(len(text) + sum(int(earlier[1]) for earlier in marks)))
+    marks = list(CUT.finditer(text))
+    room = limit - len(cut_mark(len(text) + sum(int(earlier[1]) for earlier in marks)))
     if room < 8:
         return text[: limit - 1] + "…" if limit > 0 else ""
     tail = room // 3
@@ -49,15 +49,49 @@ def shorten(text: str, limit: int) -> str:
         head = head[:opened]
     if (closed := end.find("]", 0, 11)) >= 0 and "[" not in end[:closed]:
         end = end[closed + 1 :]
-    gone = text[len(head) : len(text) - len(end)]
-    return head + _mark(len(gone) + sum(int(earlier[1]) - len(earlier[0]) for earlier in _MARK.finditer(gone))) + end
+    # Nor is an escape, of which half would be read with what comes after it.
+    head = head[: _escape(text, len(head)).start]
+    end = text[_escape(text, len(text) - len(end)).stop :]
+    return head + left_out(text[len(head) : len(text) - len(end)]) + end
 
 
-_MARK: Final = pattern(r" …\(([0-9]{1,18}) characters cut\)… ")
+CUT: Final = pattern(r" …\(([0-9]{1,18}) characters cut\)… ")
+# In code and JSON, of which some take two, in addresses, and in markup.
+_ESCAPE: Final = pattern(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(?:u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|.)"
+    r"|%[c-fC-F][0-9a-fA-F](?:%[89abAB][0-9a-fA-F]){1,3}|%[0-9a-fA-F]{2}|&#?\w{2,8};",
+)
+_LONGEST_ESCAPE: Final = 12
 
 
-def _mark(count: int) -> str:
+def _escape(text: str, at: int) -> slice:
+    """Where an escape begins and ends that a cut at `at` would part; the place itself where there is none."""
+    begin = max(0, at - _LONGEST_ESCAPE)
+    while begin and text[begin - 1] == "\\" and at - begin < 100:
+        begin -= 1
+    for escape in _ESCAPE.finditer(text, begin, at + _LONGEST_ESCAPE):
+        if escape.start() < at < escape.end():
+            return slice(*escape.span())
+    return slice(at, at)
+
+
+def cut_mark(count: int) -> str:
     return f" …({count} characters cut)… "
+
+
+def left_out(gone: str) -> str:
+    """The word for what is left out, with what had been left out of it before."""
+    return cut_mark(full_length(gone))
+
+
+def full_length(text: str) -> int:
+    """How long a text was before anything was cut out of it."""
+    return len(text) + sum(int(earlier[1]) - len(earlier[0]) for earlier in CUT.finditer(text))
+
+
+def ends(text: str, longest: int) -> str:
+    """Both ends of a text that is longer than twice that, with a word about the rest."""
+    return text if len(text) <= 2 * longest else text[:longest] + left_out(text[longest:-longest]) + text[-longest:]
 
 
 @dataclass(frozen=True, slots=True)

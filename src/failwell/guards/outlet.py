@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final, TypeVar, cast
 
-from failwell.model import FieldError, Json, NeedsInput, Patch, Path, Sent, ToolError, pattern
+from failwell.model import FieldError, Json, NeedsInput, Patch, Path, Sent, ToolError, pattern, room_after
 
 from .arguments import Secrets, secret_paths
+from .echo import LONGEST as _LONGEST_QUOTED
+from .echo import Echoes
 from .fence import CLOSE, OPEN, fence, is_fenced, poses, quoted
-from .length import MAX_CHARS, MAX_TOKENS, changed_question, question_within, within
+from .length import MAX_CHARS, MAX_TOKENS, changed_question, cut_mark, full_length, question_within, within
 from .secrets.looks import drawn
 from .secrets.redactor import MASK, Redactor, redactor
 from .secrets.secret_names import is_secret_name, masks_numbers
@@ -48,6 +51,8 @@ class Guard:
     max_tokens: int = MAX_TOKENS
     fences: bool = True
     secret_paths: frozenset[Path] = frozenset()
+    # What was sent and is too long to be quoted whole.
+    _echoes: Echoes | None = field(default=None, compare=False, repr=False)
     # What is left to look through of the error at hand.
     _room: list[int] | None = field(default=None, compare=False, repr=False)
 
@@ -77,6 +82,17 @@ class Guard:
         known = dict.fromkeys((*self.redact.values, *values))
         # The longest first: one may be part of another.
         return replace(self, redact=replace(self.redact, values=tuple(sorted(known, key=len, reverse=True))))
+
+    def hearing(self, arguments: Mapping[str, Any] | None) -> Guard:
+        """The same guard for a call with these arguments: the secrets among them are masked wherever they turn up, and
+        none is quoted twice in a text, nor at length."""
+        if not arguments:
+            return self
+        secrets = self.secrets.values(arguments)
+        known = self.knowing(secrets) if secrets else self
+        if all(room_after(value, _LONGEST_QUOTED) >= 0 for value in arguments.values()):
+            return known
+        return replace(known, _echoes=Echoes.of(arguments, secrets))
 
     def __call__(self, outcome: Outcome) -> Outcome:
         """The outcome as it may leave."""
@@ -112,6 +128,8 @@ class Guard:
         if self.secret_paths or isinstance(outcome, NeedsInput):
             return False
         if len(written) > self.max_chars or len(written) > 4 * self.max_tokens:
+            return False
+        if self._echoes is not None and len(written) > _LONGEST_QUOTED:
             return False
         given = outcome._given
         # What a format may spell in its own way, or only make a digest of.
@@ -152,7 +170,13 @@ class Guard:
             if self._room[0] < 0:
                 return f"…({len(text)} characters cut)…" if text else ""
             self._room[0] -= min(len(text), longest) + _EACH
-        if len(text) > longest + 2 * _MARGIN:
+        if self._echoes is not None and len(text) > self._echoes.shortest:
+            cleaned = partial(self._clean, longest=longest)
+            return self._echoes.told(visible(text), cleaned, self._clean, self.redact.mask)
+        return self._clean(text, longest)
+
+    def _clean(self, text: str, longest: int | None = None) -> str:
+        if longest is not None and len(text) > longest + 2 * _MARGIN:
             text = self._ends(text, longest)
         return self.redact(visible(text))
 
@@ -179,6 +203,8 @@ class Guard:
         names: list[str] = []
         _collect(error._given, texts, names)
         if any(map(self.redact.secret_name if self.redact.names else is_secret_name, names)):
+            return True
+        if self._echoes is not None and any(len(text) > _LONGEST_QUOTED for text in texts):
             return True
         whole = " ".join(texts)
         size = len(whole)
@@ -227,6 +253,9 @@ class Guard:
         yield from (str(value) for value in values if isinstance(value, (str, int)) and len(str(value)) >= 4)
 
     def _part(self, name: str, value: Any) -> Any:
+        if name in _CALLS and self._echoes is not None:
+            # What is to be sent is whole, or it is something else.
+            return replace(self, _echoes=None)._part(name, value)
         if name in ("fields", "patch"):
             return [self._field(part.to_dict()) for part in value]
         if name in ("actions", "conflicts"):
@@ -342,7 +371,7 @@ class Guard:
         head = head[: max(head.rfind(" ", -256), head.rfind("\n", -256))] if " " in head[-256:] else head[:-256]
         gap = tail.find(" ", 0, 256)
         tail = tail[gap:] if gap >= 0 else tail[256:]
-        return f"{head} …({len(text) - len(head) - len(tail)} characters cut)… {tail}"
+        return f"{head}{cut_mark(full_length(text) - len(head) - len(tail))}{tail}"
 
 
 # What JSON shows as it is: no control characters, no escapes.
@@ -352,6 +381,7 @@ _QUOTED_MASK: Final = "(redacted)"
 UNCHANGED: Final = "<unchanged>"
 """How an argument that may not be shown stands in a call that is to be made again."""
 _NEVER_TEXT: Final = frozenset({"severity", "strategy", "effect", "kind", "origin", "retry_after", "reset_at"})
+_CALLS: Final = frozenset({"patch", "actions", "verify", "sent"})
 _NAME_KEYS: Final = ("name", "key", "field", "header", "label")
 _VALUE_KEYS: Final = ("value", "input")
 _QUOTED: Final = pattern(r"(?<=')[^'\r\n]{1,200}(?=')|(?<=\")[^\"\r\n]{1,200}(?=\")")

@@ -111,10 +111,8 @@ class Answering:
     def failed(
         self, outcome: Outcome, tool: Facts, raised: BaseException, arguments: Mapping[str, Any] | None
     ) -> Failed:
-        """A failure with the guard that knows what was sent as a secret, which is one wherever it turns up."""
-        guard = self._guard(tool.schema)
-        secrets = guard.secrets.values(arguments) if arguments else ()
-        return Failed(outcome, tool, raised, guard.knowing(secrets) if secrets else guard)
+        """A failure with the guard that knows what was sent."""
+        return Failed(outcome, tool, raised, self._guard(tool.schema).hearing(arguments))
 
     def safe(self, exc: MCPError) -> MCPError:
         """A protocol error without secrets; itself if it has none."""
