@@ -20,7 +20,10 @@ def mcpserver() -> None:
 
     server: Any = MCPServer("fidelity", log_level="CRITICAL", instructions="Read me.")
     _tools(server, Context)
-    server.run()
+    if len(sys.argv) > 2:
+        server.run("streamable-http", port=int(sys.argv[2]))
+    else:
+        server.run()
 
 
 def fastmcp() -> None:

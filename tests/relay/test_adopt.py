@@ -178,7 +178,11 @@ def test_a_server_is_taken_from_the_file(tmp_path: Path) -> None:
     [
         (CLAUDE, "fles", "names no server 'fles'; did you mean 'files'?"),
         (CLAUDE, None, "names several servers, so say which: files, plain, web"),
-        (CLAUDE, "web", "web in {file} is no server on stdio; only those can be wrapped so far"),
+        (
+            '{"mcpServers": {"web": {"type": "sse", "url": "http://x/sse"}}}',
+            "web",
+            "web is a server of the old kind, over SSE, which is not spoken here",
+        ),
         ("{}", None, "names no server: it has neither mcpServers nor servers"),
         ('{"mcpServers": {"a": }}', None, "is no JSON: a value is missing in line 1"),
         ("[1]", None, "holds no object with servers"),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import select
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,8 @@ LEGACY: list[tuple[str, Any]] = [
     ("tools/call", {"name": "ask_user", "arguments": {}}),
 ]
 CALLS = [number for number, (method, asked) in enumerate(LEGACY, 1) if method == "tools/call" and "name" in asked]
+# The same server behind an address.
+REMOTE = [("mcpserver", False, "url"), ("mcpserver", True, "url")]
 LANES = [("mcpserver", False), ("fastmcp", False), ("lowlevel", False), ("mcpserver", True)]
 
 
@@ -83,7 +87,19 @@ def conversation(process: subprocess.Popen[bytes], modern: bool) -> list[bytes]:
 
 
 @pytest.fixture(scope="module")
-def said() -> dict[tuple[str, bool, bool], list[bytes]]:
+def address() -> Iterator[str]:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    server = subprocess.Popen([sys.executable, APP, "mcpserver", str(port)], stderr=subprocess.DEVNULL)
+    try:
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        server.kill()
+        server.wait()
+
+
+@pytest.fixture(scope="module")
+def said(address: str) -> dict[tuple[str, bool, bool | str], list[bytes]]:
     # All at once: what takes the time is that they start.
     lanes = [(framework, modern, wrapped) for framework, modern in LANES for wrapped in (False, True)]
     running = {
@@ -93,12 +109,21 @@ def said() -> dict[tuple[str, bool, bool], list[bytes]]:
         )
         for lane in lanes
     }  # fmt: skip
-    return {lane: conversation(process, lane[1]) for lane, process in running.items()}
+    found: dict[tuple[str, bool, bool | str], list[bytes]] = {
+        lane: conversation(process, lane[1]) for lane, process in running.items()
+    }
+    # By now that server has started, too.
+    for remote in REMOTE:
+        process = subprocess.Popen(
+            [*WRAP[:-1], address], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
+        )
+        found[remote] = conversation(process, remote[1])
+    return found
 
 
 @pytest.mark.parametrize(("framework", "modern"), LANES)
 def test_the_same_bytes_come_with_the_relay_and_without(
-    said: dict[tuple[str, bool, bool], list[bytes]], framework: str, modern: bool
+    said: dict[tuple[str, bool, bool | str], list[bytes]], framework: str, modern: bool
 ) -> None:
     direct, wrapped = said[framework, modern, False], said[framework, modern, True]
     failed = [number for number, line in enumerate(direct) if b'"isError":true' in line]
@@ -111,3 +136,21 @@ def test_the_same_bytes_come_with_the_relay_and_without(
             assert json.loads(other)["result"]["isError"] is True
         else:
             assert other == one
+
+
+@pytest.mark.parametrize(("framework", "modern", "where"), REMOTE)
+def test_the_same_messages_come_from_behind_an_address(
+    said: dict[tuple[str, bool, bool | str], list[bytes]], framework: str, modern: bool, where: str
+) -> None:
+    direct, wrapped = said[framework, modern, False], said[framework, modern, where]
+    assert [_compared(line) for line in wrapped] == [_compared(line) for line in direct]
+
+
+def _compared(line: bytes) -> Any:
+    """A message, of a failed call only that it is one: that is what the relay is for."""
+    message = json.loads(line)
+    if "method" in message:
+        return {**message, "id": None}
+    if message.get("id") in CALLS and ("error" in message or message["result"].get("isError")):
+        return message["id"], "failed"
+    return message

@@ -193,5 +193,5 @@ def test_a_command_is_needed() -> None:
     run = subprocess.run(WRAP, capture_output=True, timeout=60, text=True, check=False)
     assert run.returncode == 2
     assert run.stderr == (
-        "failwell: name the command of a server after --, as in: failwell wrap -- npx -y some-server\n"
+        "failwell: name the command of a server after --, or its URL, as in: failwell wrap -- npx -y some-server\n"
     )

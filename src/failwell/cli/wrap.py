@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from failwell.relay import RelayOptions, Wrapping, wrap
 
@@ -18,19 +20,24 @@ from .io import Commands, Stop, check_format, in_line, read_source
 _EPILOG = """\
 examples:
   failwell wrap -- npx -y @modelcontextprotocol/server-filesystem ~/notes
+  failwell wrap https://example.com/mcp --header 'Authorization: Bearer ${TOKEN}'
 """
 
 
 def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "wrap",
-        help="stand in front of any stdio server, so that it fails well and stays up",
-        usage="failwell wrap [options] -- CMD...\n       failwell wrap [options] --config FILE [NAME]",
+        help="stand in front of any server, so that it fails well and stays up",
+        usage="failwell wrap [options] -- CMD...\n       failwell wrap [options] URL\n"
+        "       failwell wrap [options] --config FILE [NAME]",
         description="Passes messages between a client and a server, and makes failures something an agent can act on.",
         epilog=_EPILOG,
         formatter_class=RawDescriptionHelpFormatter,
     )
-    parser.add_argument("name", nargs="?", metavar="NAME", help="which server of the file, where it has several")
+    parser.add_argument(
+        "name", nargs="?", metavar="URL", help="where the server is; with --config its name in the file"
+    )
+    parser.add_argument("--header", action="append", default=[], metavar="H", help="for a URL: 'Name: ${VARIABLE}'")
     parser.add_argument("--config", metavar="FILE", help="take the server from a client's file, such as .mcp.json")
     parser.add_argument("--format", metavar="NAME", help="the form of a failure; text by default")
     parser.add_argument("--no-original", action="store_true", help="leave what the server sent out of _meta")
@@ -40,7 +47,7 @@ def register(commands: Commands) -> None:
     )
     parser.add_argument("--reads", action="append", default=[], metavar="NAME", help="a tool that only reads: 'get_*'")
     parser.add_argument(
-        "--trust-annotations", choices=("yes", "no"), default="yes", help="believe what tools say of themselves"
+        "--trust-annotations", choices=("yes", "no"), help="believe what tools say of themselves; yes for a command"
     )
     parser.add_argument("--timeout", type=_seconds, metavar="TIME", help="the longest silence of a call: 90, 90s, 5m")
     parser.add_argument("--rules", metavar="FILE", help="what you know of this server's failures, in TOML")
@@ -77,22 +84,56 @@ def run(options: Namespace) -> int:
 
 
 def _wrapping(options: Namespace) -> Wrapping:
-    wrapped = _options(options)
+    is_url = options.config is None and options.name is not None and "://" in options.name
+    wrapped = _options(options, remote=is_url)
     if options.config is not None:
         if options.after:
             raise Stop("name either a command after -- or --config, not both")
         from failwell.relay import config
 
         try:
+            entry = config.chosen(options.config, options.name)
+            if not entry.is_stdio:
+                return _remote(*config.address(entry, os.environ), options)
             found = config.server(options.config, options.name, os.environ)
         except config.NoServer as problem:
             raise Stop(str(problem)) from None
         return _with_tools(Wrapping(found.command, found.env, found.cwd, wrapped, options.verbose), options)
+    if options.name is not None and options.after:
+        raise Stop("name either a command after -- or a URL, not both")
+    if is_url:
+        return _remote(options.name, {}, options)
     if options.name is not None:
         raise Stop(f"write -- before the command of the server: failwell wrap -- {options.name} …")
     if not options.after:
-        raise Stop("name the command of a server after --, as in: failwell wrap -- npx -y some-server")
+        raise Stop("name the command of a server after --, or its URL, as in: failwell wrap -- npx -y some-server")
     return _with_tools(Wrapping(options.after, options=wrapped, loud=options.verbose), options)
+
+
+def _remote(url: str, headers: dict[str, str], options: Namespace) -> Wrapping:
+    """A server behind an address."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise Stop(f"{url} is no address of a server: it begins with http:// or https://")
+    for wrong in ("lazy", "idle"):
+        if getattr(options, wrong):
+            raise Stop(f"--{wrong} is for servers that are started here, and {parts.hostname} is not")
+    given = {**headers, **dict(map(_header, options.header))}
+    wrapping = Wrapping(options=_options(options, remote=True), loud=options.verbose, url=url, headers=given)
+    return _with_tools(wrapping, options)
+
+
+def _header(given: str) -> tuple[str, str]:
+    from failwell.relay import config
+
+    name, colon, value = given.partition(":")
+    try:
+        value = config.filled(value.strip(), os.environ, name)
+    except config.NoServer as problem:
+        raise Stop(str(problem)) from None
+    if not colon or not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or not value or not value.isprintable():
+        raise Stop(f"--header {name!r}: a header is written as 'Name: value', on one line, and says something")
+    return name, value
 
 
 def _with_tools(wrapping: Wrapping, options: Namespace) -> Wrapping:
@@ -121,14 +162,15 @@ def _replay(path: str) -> int:
         raise Stop(f"{path} cannot be played: {problem}") from None
 
 
-def _options(given: Namespace) -> RelayOptions:
+def _options(given: Namespace, *, remote: bool = False) -> RelayOptions:
     return RelayOptions(
         format=check_format(given.format) or "text",
         keep_original=not given.no_original,
         mark_successes=not given.strict_success,
         validate=given.validate,
         reads=tuple(name for names in given.reads for name in names.split(",") if name),
-        trusted=given.trust_annotations == "yes",
+        # Whoever starts a server has chosen it; what a stranger says of its tools proves nothing.
+        trusted=given.trust_annotations == "yes" or (given.trust_annotations is None and not remote),
         timeout=given.timeout,
         rules=_rules(given.rules),
         lazy=given.lazy,

@@ -15,7 +15,17 @@ from .http import STATUSES, body_message, code_for, from_http, retry_after
 from .prose import from_text
 
 if TYPE_CHECKING:
-    from .answer import BAD_ANSWER, Http, is_envelope, is_failing, is_plain_failure, read, text_of
+    from .answer import (
+        BAD_ANSWER,
+        Http,
+        is_envelope,
+        is_failing,
+        is_plain_failure,
+        lost_session,
+        of_post,
+        read,
+        text_of,
+    )
     from .exceptions.builtin import broken, timed_out
     from .exceptions.callers_text import misread
     from .exceptions.chain import attribute, chain
@@ -27,7 +37,18 @@ if TYPE_CHECKING:
 
 _LATER: Final = {
     **dict.fromkeys(
-        ("BAD_ANSWER", "Http", "is_envelope", "is_failing", "is_plain_failure", "read", "text_of"), ".answer"
+        (
+            "BAD_ANSWER",
+            "Http",
+            "is_envelope",
+            "is_failing",
+            "is_plain_failure",
+            "lost_session",
+            "of_post",
+            "read",
+            "text_of",
+        ),
+        ".answer",
     ),
     **dict.fromkeys(("broken", "timed_out"), ".exceptions.builtin"),
     **dict.fromkeys(("attribute", "chain"), ".exceptions.chain"),
@@ -57,6 +78,8 @@ __all__ = [
     "is_failing",
     "is_plain_failure",
     "text_of",
+    "of_post",
+    "lost_session",
     "BAD_ANSWER",
     # exceptions
     "classify",

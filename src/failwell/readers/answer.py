@@ -393,11 +393,10 @@ def _protocol(exc: Any, sent: Any, http: Http | None) -> Outcome:
         for number, words, code, text, became in _LOCAL:
             if sent.code == number and words in message:
                 return _local(code, text, became)
-        if http is not None and http.status == 404 and http.in_session and _is_of_session(http.body):
-            return _local("UNAVAILABLE", _FORGOTTEN, "never_sent")
-        words = message if http is None else http.body.decode("utf-8", "replace")
-        if _NO_SESSION.search(words) and (http is None or http.status in _OF_SESSIONS):
+        if http is None and _NO_SESSION.search(message):
             return _local("UNAVAILABLE", _FORGOTTEN, "answered")
+        if http is not None and (lost := lost_session(http)) is not None:
+            return lost
         if http is not None and (message == _UNHELPFUL or http.status >= 400):
             return _from_peer(_answered(http))
     error = {"code": sent.code, "message": message, **({} if sent.data is None else {"data": sent.data})}
@@ -408,6 +407,21 @@ def _is_lost_session(data: object, message: str, http: Http | None) -> bool:
     """Whether a server of the taxonomy says of a session what others say without data: it calls that no request."""
     is_named = isinstance(data, Mapping) and data.get("mcp_error_code") == "INVALID_REQUEST"
     return is_named and http is not None and http.status in _OF_SESSIONS and _NO_SESSION.search(message) is not None
+
+
+def lost_session(http: Http) -> ToolError | None:
+    """What an HTTP answer to a call says if the session is gone: with a 404 the call was never taken; None if it is
+    about something else."""
+    if http.status == 404 and http.in_session and _is_of_session(http.body):
+        return _local("UNAVAILABLE", _FORGOTTEN, "never_sent")
+    if http.status in _OF_SESSIONS and _NO_SESSION.search(http.body.decode("utf-8", "replace")):
+        return _local("UNAVAILABLE", _FORGOTTEN, "answered")
+    return None
+
+
+def of_post(http: Http) -> ToolError:
+    """What an HTTP answer says of the call in whose answer's place it stands."""
+    return lost_session(http) or _from_peer(_answered(http))
 
 
 def _is_of_session(body: bytes) -> bool:

@@ -182,6 +182,13 @@ class Run:
             # What only reads changes nothing, so what failed before would fail again.
             patience.worked(report.tool, report.arguments, changed=not tools.traits(report.tool).reads)
 
+    def unsent(self) -> None:
+        """The attempt turns out not to have been made: it never reached the server, and is about to be sent again."""
+        if self._made:
+            self._made = False
+            self.report.calls -= 1
+        self.let_go()
+
     def let_go(self) -> None:
         """The attempt was given up before it told anything."""
         self.engine.patience.let_go(self.report.tool)

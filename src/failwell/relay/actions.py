@@ -79,6 +79,8 @@ class Death:
     """Why it could not be started at all."""
     ended_for: str = ""
     """Why the relay itself has ended it."""
+    is_remote: bool = False
+    """Whether it is a server behind an address, of which only the connection has ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +97,8 @@ class RelayOptions:
     mend: what becomes of tools whose schema the APIs of models refuse: `keep`, `fix` or `drop`.
     policy: how patient the engine is; None for as long as clients wait.
     rules: what the operator says about this server's failures. keys: where idempotency keys are kept.
+    remote: whether the server is behind an address, so that it is not ours to start. caller: who calls, where that is
+        known beside the name of the client's program: keys belong to whoever made them.
     hooks: told of each call that has ended, by a `failwell.observe.CallEvent`.
     breakers: those of all relays in front of the same server, where there are others.
     """
@@ -116,3 +120,5 @@ class RelayOptions:
     keys: Keys | None = None
     hooks: tuple[Hook, ...] = ()
     breakers: Breakers | None = None
+    remote: bool = False
+    caller: str = ""

@@ -121,7 +121,10 @@ class Calls:
         if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY:
             self._refuse(request, failures.no_key(request.tool))
             return True
-        claim = state.named(key, self._traffic.session.client_of(request), self._traffic.options.command)
+        caller = self._traffic.session.client_of(request)
+        if self._traffic.options.caller:
+            caller = f"{caller} {self._traffic.options.caller}"
+        claim = state.named(key, caller, self._traffic.options.command)
         call = state.call_of(request.tool, request.arguments)
         try:
             kept = kept_keys.begin(claim, call)
@@ -294,7 +297,7 @@ class Calls:
         if not self._traffic.is_anew or not self._traffic.options.mark_successes or len(frame) > _LARGE:
             return frame
         self._traffic.is_anew = False
-        return answers.with_note(frame, failures.RESTARTED)
+        return answers.with_note(frame, failures.renewed(remote=self._traffic.options.remote))
 
     def _is_fine(self, request: RelayedRequest, frame: bytes, message: Message) -> bool:
         """Whether a success is one. A failure that was plainly sent as one is marked, and never leads to a repeat."""
@@ -360,7 +363,8 @@ class Calls:
             # A server that speaks our language has said it all.
             self._traffic.tell(with_id(frame, None, request.id))
         else:
-            note = failures.RESTARTED if self._traffic.is_anew and frame is not None else ""
+            is_told = self._traffic.is_anew and frame is not None
+            note = failures.renewed(remote=options.remote) if is_told else ""
             self._traffic.is_anew = self._traffic.is_anew and frame is None
             result = answers.failed(
                 ending,

@@ -111,7 +111,7 @@ def server(path: str, name: str | None, environment: Mapping[str, str]) -> Serve
     """The server of that name, or the only one, ready to be started; it raises `NoServer`."""
     entry = chosen(path, name)
     if not entry.is_stdio:
-        raise NoServer(f"{entry.name} in {path} is no server on stdio; only those can be wrapped so far")
+        raise NoServer(f"{entry.name} in {path} is no server on stdio")
     return _startable(entry, environment)
 
 
@@ -121,9 +121,11 @@ def address(entry: Entry, environment: Mapping[str, str]) -> tuple[str, dict[str
     url, headers = given.get("url"), given.get("headers")
     if not isinstance(url, str):
         raise NoServer(f"{entry.name} has neither a command nor a url")
+    if given.get("type") == "sse":
+        raise NoServer(f"{entry.name} is a server of the old kind, over SSE, which is not spoken here")
     named = headers if isinstance(headers, dict) else {}
-    filled = {str(key): _filled(str(value), environment, entry.name) for key, value in named.items()}
-    return _filled(url, environment, entry.name), filled
+    sent = {str(key): filled(str(value), environment, entry.name) for key, value in named.items()}
+    return filled(url, environment, entry.name), sent
 
 
 def _startable(entry: Entry, environment: Mapping[str, str]) -> Server:
@@ -136,14 +138,14 @@ def _startable(entry: Entry, environment: Mapping[str, str]) -> Server:
     command = unwrapped_command(entry.command)
     cwd = given.get("cwd")
     return Server(
-        [_filled(part, known, entry.name) for part in command],
-        {**environment, **{key: _filled(value, environment, entry.name) for key, value in mine.items()}},
-        _filled(cwd, known, entry.name) if isinstance(cwd, str) else None,
+        [filled(part, known, entry.name) for part in command],
+        {**environment, **{key: filled(value, environment, entry.name) for key, value in mine.items()}},
+        filled(cwd, known, entry.name) if isinstance(cwd, str) else None,
     )
 
 
-def _filled(text: str, known: Mapping[str, str], name: str) -> str:
-    """A text with the variables that clients fill in."""
+def filled(text: str, known: Mapping[str, str], name: str) -> str:
+    """A text with the variables that clients fill in; it raises `NoServer`."""
 
     def value(found: re.Match[str]) -> str:
         if found[3]:

@@ -21,6 +21,7 @@ from .request import RelayedRequest
 from .traffic import Batch, Traffic
 
 if TYPE_CHECKING:
+    from failwell.model import ToolError
     from failwell.recovery import Watch
 
     from .calls import Calls
@@ -58,6 +59,16 @@ class Desk:
         self._life.died(death)
         return self._traffic.taken()
 
+    def failed(self, key: bytes, error: ToolError) -> list[Action]:
+        """A request came to nothing by itself, while others go on: `error` says what the transport saw of it."""
+        self._life.failed(key, error)
+        return self._traffic.taken()
+
+    def forgotten(self, key: bytes, error: ToolError, *, is_current: bool) -> list[Action]:
+        """A request was refused since the session is gone: the one in use, or an earlier one."""
+        self._life.forgotten(key, error, is_current=is_current)
+        return self._traffic.taken()
+
     @staticmethod
     def prepare() -> None:
         """Load what calls will need: it may be done in a thread of its own."""
@@ -71,6 +82,10 @@ class Desk:
     @property
     def wakes_at(self) -> float | None:
         return self._traffic.timers.next
+
+    def awaits(self, key: bytes) -> bool:
+        """Whether the answer to a request is still to come, by the id that the server knows it by."""
+        return key in self._traffic.pending or key in self._traffic.own
 
     @property
     def is_drained(self) -> bool:

@@ -74,6 +74,8 @@ def stopped(death: Death, tool: str, *, written: bool) -> ToolError:
 def not_back(death: Death, command: str, tool: str | None = None) -> ToolError:
     """A call that waited for a server which could not be started again."""
     message = f"The server does not start: {command} ended with {reason(death)}."
+    if death.is_remote:
+        message = f"The server cannot be reached: {reason(death)}."
     return ToolError(
         message, code="UNAVAILABLE", tool=tool, suggestion="Tell the user that the server has to be looked at.",
         **NEVER_SENT,
@@ -134,6 +136,8 @@ def ending(tool: str) -> ToolError:
 
 def never_started(death: Death, command: str) -> str:
     """Why a server never started, in one line that names the command."""
+    if death.is_remote:
+        return unreached(reason(death), command)
     if death.problem:
         return f"cannot start {command}: {death.problem}"
     words = last_words(death.errors)
@@ -146,7 +150,23 @@ def command_line(command: str) -> str:
     return shorten(DEFAULT.redact(command), _LONGEST_COMMAND)
 
 
-RESTARTED: Final = f"The server was started anew before this answer; {_ENDED}."
+def renewed(*, remote: bool) -> str:
+    """What there is to say when a server is not the one that it was."""
+    what = "A new session was begun with the server" if remote else "The server was started anew"
+    return f"{what} before this answer; {_ENDED}."
+
+
+def unreached(problem: str, address: str) -> str:
+    """Why a server behind an address cannot be used, in one line that names it."""
+    return f"cannot use the server at {address}: {problem}"
+
+
+def logged_out(error: ToolError, address: str) -> ToolError:
+    """A refusal because of who asks: whoever runs the client has to log in again, and no model can."""
+    return error.replace(
+        message=f"The login for {address} is missing, or has expired. {error.message}",
+        suggestion=f"Ask the user to log in to {address} again; until then no call can work.",
+    )
 
 
 # What there is to say of idempotency keys

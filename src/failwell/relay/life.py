@@ -14,6 +14,8 @@ from .session import notification
 from .traffic import Traffic
 
 if TYPE_CHECKING:
+    from failwell.model import ToolError
+
     from .calls import Calls
 
 # It has no answer while it works, so that no server dies of it.
@@ -35,6 +37,9 @@ _GREETING_TIMEOUT: Final = 60.0
 _FIRST_GREETING_TIMEOUT: Final = 120.0
 _DRAIN_TIMEOUT: Final = 10.0
 _GRACE: Final = 2.0
+_SHORT_PAUSE: Final = 0.25
+# A server that forgets every session at once is not going to keep the next one.
+_MOST_SESSIONS: Final = 2
 _MOST_FALLS: Final = 6
 _LONGEST_PAUSE: Final = 30.0
 
@@ -155,6 +160,62 @@ class Life:
         if self._falls < _MOST_FALLS or self._traffic.held:
             self.wake()
 
+    def failed(self, key: bytes, error: ToolError) -> None:
+        """A request came to nothing by itself."""
+        from . import answers, failures
+
+        request = self._traffic.pending.pop(key, None)
+        if request is None:
+            if (own := self._traffic.own.pop(key, None)) is not None:
+                own({"error": {"code": -32603, "message": error.message}})
+            return
+        is_unsent = error.delivery == "never_sent"
+        if request.cancelled:
+            self._calls().keep_answer(request, b"", is_undone=is_unsent)
+        elif not self._traffic.has_answered and (request.method == "initialize" or is_unsent):
+            self._traffic.state = "failed"
+            self._reason = failures.unreached(error.message, self._traffic.command)
+            self._traffic.out.append(Note(self._reason, loud=True))
+            self._tell_reason([request], error)
+        elif request.run is not None:
+            self._calls().settle(request, error, None)
+        elif request.method in _READS and request.losses < 1 and error.retryable:
+            request.losses += 1
+            self._traffic.repeating.add(request)
+            self._traffic.after(error.retry_after or _SHORT_PAUSE, lambda: self._once_more(request))
+        elif error.retryable and (frame := self._traffic.listing.answer(request)) is not None:
+            # What it listed before is better than nothing, as with a server that was stopped.
+            self._traffic.tell(frame)
+        else:
+            self._traffic.tell(answers.error_answer(request.id, error.message, error))
+
+    def _once_more(self, request: RelayedRequest) -> None:
+        self._traffic.repeating.discard(request)
+        if not request.cancelled:
+            self._traffic.forward(request)
+
+    def forgotten(self, key: bytes, error: ToolError, *, is_current: bool) -> None:
+        """The session is gone: another one is begun, and what the server has not taken is sent again there."""
+        if self._traffic.session.greeting is None:
+            self.failed(key, error)
+            return
+        is_news = is_current and self._traffic.state == "up"
+        if is_news:
+            self._traffic.out.append(Note("the server has forgotten the session; another one is begun", loud=True))
+            self._traffic.state = "starting"
+        request = self._traffic.pending.get(key)
+        is_safe = request is not None and (error.delivery == "never_sent" or request.method in _READS)
+        if request is None or not is_safe or request.cancelled or request.losses >= _MOST_SESSIONS:
+            self.failed(key, error)
+        else:
+            del self._traffic.pending[key]
+            request.losses += 1
+            if request.run is not None:
+                request.run.unsent()
+            self._traffic.forward(request)
+        if is_news:
+            self.started()
+
     def _never_started(self, death: Death, lost: list[RelayedRequest]) -> None:
         from . import failures
 
@@ -177,14 +238,14 @@ class Life:
         self._traffic.out.append(Note(self._reason, loud=True))
         self._tell_reason([request])
 
-    def _tell_reason(self, lost: list[RelayedRequest]) -> bool:
+    def _tell_reason(self, lost: list[RelayedRequest], error: ToolError | None = None) -> bool:
         """Answer whoever waits for a server that never started; whether there was anybody. With the answer it ends."""
         from . import answers
 
         held = [each for each in self._traffic.held if isinstance(each, RelayedRequest)]
         for request in [*lost, *held, *self._traffic.unlisted]:
             if not request.cancelled:
-                self._traffic.tell(answers.error_answer(request.id, self._reason))
+                self._traffic.tell(answers.error_answer(request.id, self._reason, error))
         asked = bool(lost or held or self._traffic.unlisted)
         if asked:
             self._traffic.out.append(Quit(2))

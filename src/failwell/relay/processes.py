@@ -69,6 +69,10 @@ class Child:
         """Its exit code when it has ended, else None."""
         return self._process.poll()
 
+    def wait(self) -> None:
+        """Until it has ended."""
+        self._process.wait()
+
     @property
     def errors(self) -> str:
         """The end of what it said on stderr."""

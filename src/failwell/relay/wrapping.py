@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from .actions import Note, RelayOptions
@@ -24,7 +25,7 @@ BY_THREADS: Final = "FAILWELL_WRAP_THREADS"
 class Wrapping:
     """What is started, and how it is wrapped."""
 
-    command: Sequence[str]
+    command: Sequence[str] = ()
     env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     cwd: str | None = None
     options: RelayOptions = field(default_factory=RelayOptions)
@@ -32,10 +33,16 @@ class Wrapping:
     record: Record | None = None
     """Where the frames are written down."""
     inject: Sequence[Injected] = ()
+    url: str | None = None
+    """Where the server is, if it is not a command."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """What a server behind an address is sent with each request."""
 
 
 def wrap(wrapping: Wrapping) -> int:
     """Relay between standard input and output and the server, until one of them is gone; the exit code."""
+    if wrapping.url is not None:
+        return _over_http(wrapping)
     from .processes import CannotStart, Child, Warden
 
     mark = f"{os.getpid()}-{os.urandom(8).hex()}"
@@ -68,10 +75,7 @@ def wrap(wrapping: Wrapping) -> int:
         memory = place_of(wrapping.command, wrapping.cwd, os.environ, wrapping.env)
         recall(memory, desk.session, desk.listing)
 
-    def say(note: Note) -> None:
-        if note.loud or wrapping.loud:
-            print(f"failwell: {note.line}", file=sys.stderr, flush=True)
-
+    say = partial(_said, wrapping.loud)
     injection = None
     if wrapping.inject:
         from .injection import Injection
@@ -109,6 +113,46 @@ def wrap(wrapping: Wrapping) -> int:
             options.keys.close()
         if memory is not None:
             keep(memory, desk.session, desk.listing)
+
+
+def _said(is_verbose: bool, note: Note) -> None:
+    if note.loud or is_verbose:
+        print(f"failwell: {note.line}", file=sys.stderr, flush=True)
+
+
+def _over_http(wrapping: Wrapping) -> int:
+    """The same in front of a server behind an address."""
+    import asyncio
+
+    from failwell.packages import bring
+
+    server, stdio = (bring(f"{__package__}.web.{name}", "failwell wrap", "http") for name in ("server", "stdio"))
+    address = server.Address(wrapping.url, wrapping.headers)
+    options = replace(wrapping.options, command=address.name, remote=True)
+    injection = None
+    if wrapping.inject:
+        from .injection import Injection
+
+        injection = Injection(wrapping.inject)
+
+    async def run() -> int:
+        async with server.http_client() as client:
+            code: int = await stdio.over_stdio(
+                options,
+                lambda attendant: server.HttpUpstream(attendant, address, client),
+                say=partial(_said, wrapping.loud),
+                witness=wrapping.record,
+                injection=injection,
+            )
+            return code
+
+    try:
+        return asyncio.run(run())
+    finally:
+        if wrapping.record is not None:
+            wrapping.record.close()
+        if options.keys is not None:
+            options.keys.close()
 
 
 def replay(path: str) -> int:

@@ -11,6 +11,7 @@ from .check import Checker, Checkers, broken_rules
 from .fixes import as_option
 from .jsonschema_errors import jsonschema_problems
 from .locations import anchored, decoded, errors_of, loc_of
+from .mirrored import header_arguments
 from .nodes import branches_of, properties_of, step_into
 from .problems import (
     LONGEST_NAME,
@@ -56,6 +57,7 @@ __all__ = [
     "errors_of",
     "fits",
     "has_names",
+    "header_arguments",
     "invalid",
     "is_certain",
     "jsonschema_problems",

@@ -1,0 +1,96 @@
+"""Standard input and output in front of a desk that stands in an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Thread
+from typing import TYPE_CHECKING, Final
+
+from failwell.relay.actions import Note, RelayOptions
+from failwell.relay.clock import SystemClock
+from failwell.relay.desk import Desk
+from failwell.relay.frames import Lines
+from failwell.relay.threads import Writer
+
+from .attendant import Attendant, Origin, Told, Upstream
+
+if TYPE_CHECKING:
+    from failwell.readers import Http
+    from failwell.relay.injection import Injection
+    from failwell.relay.request import RelayedRequest
+
+_CHUNK: Final = 1 << 18
+_FLUSH: Final = 2.0
+
+
+class StdioClient:
+    """Whoever started us, and speaks to us in lines."""
+
+    def __init__(self, say: Callable[[Note], None]) -> None:
+        self._writer = Writer(sys.stdout.buffer)
+        self._loop = asyncio.get_running_loop()
+        self._code: asyncio.Future[int] = self._loop.create_future()
+        self.say = say
+
+    def tell(self, frame: bytes, origin: Origin) -> None:
+        self._writer.send(frame)
+        if self._writer.is_broken:
+            self.ended(0)
+
+    def refused(self, request: RelayedRequest, http: Http) -> None:
+        """All there is to say stands in the answer."""
+
+    def ended(self, code: int) -> None:
+        if not self._code.done():
+            self._code.set_result(code)
+
+    async def serve(self, attendant: Attendant) -> int:
+        """Until there is nobody to relay for; the exit code."""
+        lines = Lines(attendant.desk.options.longest)
+
+        def fed(data: bytes) -> None:
+            if not data:
+                attendant.drain()
+            for frame in lines.feed(data):
+                attendant.client(frame)
+
+        def read() -> None:
+            data = b"?"
+            while data:
+                try:
+                    data = os.read(0, _CHUNK)
+                except OSError:
+                    data = b""
+                with suppress(RuntimeError):
+                    # The loop may be gone by then.
+                    self._loop.call_soon_threadsafe(fed, data)
+
+        for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+            with suppress(NotImplementedError, AttributeError):
+                self._loop.add_signal_handler(getattr(signal, name), attendant.drain)
+        attendant.begin()
+        Thread(target=read, daemon=True).start()
+        code = await self._code
+        await attendant.close()
+        self._writer.close(_FLUSH)
+        return code
+
+
+async def over_stdio(
+    options: RelayOptions,
+    connect: Callable[[Attendant], Upstream],
+    *,
+    say: Callable[[Note], None],
+    witness: Told | None = None,
+    injection: Injection | None = None,
+) -> int:
+    """Relay between standard input and output and a server, until one of them is gone; the exit code."""
+    client = StdioClient(say)
+    desk = Desk(options, SystemClock(), random.random)
+    return await client.serve(Attendant(desk, client, connect, witness=witness, injection=injection))
