@@ -139,7 +139,7 @@ def _over_http(wrapping: Wrapping) -> int:
         async with server.http_client() as client:
             code: int = await stdio.over_stdio(
                 options,
-                lambda attendant: server.HttpUpstream(attendant, address, client),
+                lambda attendant: server.HttpBackend(attendant, address, client),
                 say=partial(_said, wrapping.loud),
                 witness=wrapping.record,
                 injection=injection,

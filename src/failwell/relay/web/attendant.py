@@ -36,7 +36,7 @@ ANY: Final = Stream("any")
 Origin = RelayedRequest | Stream
 
 
-class Client(Protocol):
+class Visitor(Protocol):
     """Whoever stands in front of a desk."""
 
     def tell(self, frame: bytes, origin: Origin) -> None:
@@ -52,7 +52,7 @@ class Client(Protocol):
         """The desk is closed."""
 
 
-class Upstream(Protocol):
+class Backend(Protocol):
     """A server, wherever it is."""
 
     def start(self) -> None:
@@ -74,8 +74,8 @@ class Attendant:
     def __init__(
         self,
         desk: Desk,
-        client: Client,
-        connect: Callable[[Attendant], Upstream],
+        client: Visitor,
+        connect: Callable[[Attendant], Backend],
         *,
         witness: Told | None = None,
         injection: Injection | None = None,
@@ -88,7 +88,7 @@ class Attendant:
         self._is_ending = False
         self.code: int | None = None
         """The exit code, when the desk is closed."""
-        self.upstream = connect(self)
+        self.backend = connect(self)
 
     def begin(self) -> None:
         self._do(self.desk.begin())
@@ -109,7 +109,7 @@ class Attendant:
         if self._timer is not None:
             self._timer.cancel()
         self.code = 0 if self.code is None else self.code
-        await self.upstream.close(politely=politely)
+        await self.backend.close(politely=politely)
 
     # What the server's side tells
 
@@ -169,11 +169,11 @@ class Attendant:
         elif isinstance(action, Note):
             self._client.say(action)
         elif isinstance(action, Start):
-            self.upstream.start()
+            self.backend.start()
         elif isinstance(action, Prepare):
             Thread(target=self.desk.prepare, daemon=True).start()
         elif isinstance(action, StopServer):
-            self.upstream.stop(action.why)
+            self.backend.stop(action.why)
         elif isinstance(action, Quit):
             if action.line:
                 self._client.say(Note(action.line, loud=True))
@@ -183,18 +183,18 @@ class Attendant:
         if self._witness is not None:
             self._witness("to server", action.frame)
         if self._injection is None:
-            self.upstream.send(action)
+            self.backend.send(action)
             return
         frame, frames, dies = self._injection.to_server(action.frame, action.request)
         if frame is not None:
-            self.upstream.send(ToServer(frame, action.request))
+            self.backend.send(ToServer(frame, action.request))
         self._injected(frames, dies=dies)
 
     def _injected(self, frames: list[bytes], *, dies: bool) -> None:
         for frame in frames:
             self._do(self.desk.server(frame))
         if dies:
-            self.upstream.stop("a fault that was asked for")
+            self.backend.stop("a fault that was asked for")
 
     def _quit(self, code: int) -> None:
         self.code = code
@@ -220,5 +220,5 @@ class Attendant:
                 if late.is_answer:
                     self._do(self.desk.server(late.frame))
                 else:
-                    self.upstream.send(ToServer(late.frame, late.request))
+                    self.backend.send(ToServer(late.frame, late.request))
         self._do(self.desk.tick())

@@ -22,7 +22,7 @@ _STUBBORN: Final = 2.0
 _MUTE: Final = "its stdout closed, so the relay ended it"
 
 
-class ChildUpstream:
+class ChildBackend:
     """A process of one's own for each client in front."""
 
     def __init__(

@@ -67,7 +67,7 @@ def http_client() -> httpx2.AsyncClient:
     return httpx2.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False)
 
 
-class HttpUpstream:
+class HttpBackend:
     """A server behind an address, as one client in front sees it."""
 
     def __init__(

@@ -18,7 +18,7 @@ from failwell.relay.desk import Desk
 from failwell.relay.frames import Lines
 from failwell.relay.threads import Writer
 
-from .attendant import Attendant, Origin, Told, Upstream
+from .attendant import Attendant, Backend, Origin, Told
 
 if TYPE_CHECKING:
     from failwell.readers import Http
@@ -29,7 +29,7 @@ _CHUNK: Final = 1 << 18
 _FLUSH: Final = 2.0
 
 
-class StdioClient:
+class StdioVisitor:
     """Whoever started us, and speaks to us in lines."""
 
     def __init__(self, say: Callable[[Note], None]) -> None:
@@ -84,13 +84,13 @@ class StdioClient:
 
 async def over_stdio(
     options: RelayOptions,
-    connect: Callable[[Attendant], Upstream],
+    connect: Callable[[Attendant], Backend],
     *,
     say: Callable[[Note], None],
     witness: Told | None = None,
     injection: Injection | None = None,
 ) -> int:
     """Relay between standard input and output and a server, until one of them is gone; the exit code."""
-    client = StdioClient(say)
+    client = StdioVisitor(say)
     desk = Desk(options, SystemClock(), random.random)
     return await client.serve(Attendant(desk, client, connect, witness=witness, injection=injection))
