@@ -79,8 +79,14 @@ def say(given: dict[str, Any]) -> str:
     if "flood" in given:
         sys.stderr.write("flood " * given["flood"])
         sys.stderr.flush()
+    if "begun" in given:
+        done(given["begun"])
     if "sleep" in given:
         time.sleep(given["sleep"])
+    if "env" in given:
+        return str(os.environ.get(given["env"]))
+    for step in range(given.get("progress", 0)):
+        send({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": "p", "progress": step}})
     if "large" in given:
         return "x" * int(given["large"])
     return str(os.getpid())

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from failwell.relay import RelayOptions, Wrapping, wrap
+from failwell.relay import Listening, RelayOptions, Wrapping, wrap
 
 from .io import Commands, Stop, check_format, in_line, read_source
 
@@ -39,6 +39,15 @@ def register(commands: Commands) -> None:
     )
     parser.add_argument("--header", action="append", default=[], metavar="H", help="for a URL: 'Name: ${VARIABLE}'")
     parser.add_argument("--config", metavar="FILE", help="take the server from a client's file, such as .mcp.json")
+    parser.add_argument("--listen", metavar="HOST:PORT", help="take clients over streamable HTTP, not on stdio")
+    parser.add_argument("--token", action="append", default=[], metavar="T", help="ask for it; or FAILWELL_TOKEN")
+    parser.add_argument("--allow-host", action="append", default=[], metavar="NAME", help="a name of this server")
+    parser.add_argument("--allow-origin", action="append", default=[], metavar="URL", help="a page that may ask")
+    parser.add_argument("--cert", metavar="FILE", help="with --listen: the certificate for TLS")
+    parser.add_argument("--key", metavar="FILE", help="with --listen: its key")
+    parser.add_argument("--max-sessions", type=_count, metavar="N", help="with --listen: clients at a time")
+    parser.add_argument("--max-calls", type=_count, metavar="N", help="with --listen: requests of a client at a time")
+    parser.add_argument("--max-body", type=_count, metavar="BYTES", help="with --listen: the largest request")
     parser.add_argument("--format", metavar="NAME", help="the form of a failure; text by default")
     parser.add_argument("--no-original", action="store_true", help="leave what the server sent out of _meta")
     parser.add_argument("--strict-success", action="store_true", help="never mark a success as a failure")
@@ -75,6 +84,15 @@ def run(options: Namespace) -> int:
     if options.replay is not None:
         return _replay(options.replay)
     wrapping = _wrapping(options)
+    if options.listen is not None:
+        wrapping = replace(wrapping, listening=_listening(options))
+        from failwell.packages import MissingPackage
+        from failwell.relay import CannotListen
+
+        try:
+            return wrap(wrapping)
+        except (CannotListen, MissingPackage) as problem:
+            raise Stop(str(problem)) from None
     try:
         return wrap(wrapping)
     finally:
@@ -121,6 +139,35 @@ def _remote(url: str, headers: dict[str, str], options: Namespace) -> Wrapping:
     given = {**headers, **dict(map(_header, options.header))}
     wrapping = Wrapping(options=_options(options, remote=True), loud=options.verbose, url=url, headers=given)
     return _with_tools(wrapping, options)
+
+
+def _listening(options: Namespace) -> Listening:
+    from failwell.relay import RelayLimits
+
+    host, colon, port = options.listen.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > 65_535:
+        raise Stop(f"--listen {options.listen}: it is written as HOST:PORT, such as 127.0.0.1:8000")
+    tokens = [*options.token, *filter(None, [os.environ.get("FAILWELL_TOKEN")])]
+    for token in tokens:
+        if not re.fullmatch(r"[\x21-\x7e]{8,}", token):
+            raise Stop("a token has eight characters or more, all of them visible ASCII, and no line end")
+    given = {"sessions": options.max_sessions, "calls": options.max_calls, "body": options.max_body}
+    return Listening(
+        host.strip("[]") or "127.0.0.1",
+        int(port),
+        tokens=tokens,
+        hosts=options.allow_host,
+        origins=options.allow_origin,
+        certificate=options.cert,
+        key=options.key,
+        limits=RelayLimits(**{name: value for name, value in given.items() if value is not None}),
+    )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise ArgumentTypeError(f"{text!r} is no number above zero")
+    return int(text)
 
 
 def _header(given: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .actions import Action, Death, Note, Prepare, Quit, RelayOptions, Start, StopServer, ToClient, ToServer
 from .frames import Lines, TooLong
-from .wrapping import Wrapping, replay, wrap
+from .wrapping import Listening, Wrapping, replay, wrap
 
 if TYPE_CHECKING:
     from . import adoption as adoption
@@ -23,11 +23,15 @@ if TYPE_CHECKING:
     from .injection import KINDS as KINDS
     from .injection import Injected as Injected
     from .rules import Rules as Rules
+    from .web.limits import RelayLimits
+    from .web.relay import CannotListen, Relay, app
 
 # The server is started first, and all that the desk needs is imported while it starts.
 _LATER = {
     "Desk": ".desk",
     "Rules": ".rules",
+    "RelayLimits": ".web.limits",
+    **dict.fromkeys(("CannotListen", "Relay", "app"), ".web.relay"),
     **dict.fromkeys(("KINDS", "Injected"), ".injection"),
     **dict.fromkeys(("adoption", "config", "processes", "record", "rules", "state", "watching"), ""),
 }
@@ -41,6 +45,10 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     place = _LATER[name]
+    if place == ".web.relay":
+        from failwell.packages import bring
+
+        return getattr(bring(f"{__name__}.web.relay", "failwell.relay.Relay", "http"), name)
     return getattr(import_module(place, __name__), name) if place else import_module(f".{name}", __name__)
 
 
@@ -62,6 +70,11 @@ __all__ = [
     "TooLong",
     # all of it
     "Wrapping",
+    "Listening",
+    "Relay",
+    "RelayLimits",
+    "CannotListen",
+    "app",
     "wrap",
     "replay",
 ]

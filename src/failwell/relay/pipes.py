@@ -330,6 +330,8 @@ class Pipes:
         if self._injection is not None:
             self._injection.lost()
         child.end(politely=False)
+        if self._warden is not None:
+            self._warden.forgets(child.pid)
         self._from_server.rest()
         self._do(self._desk.died(Death(code, child.errors, unwritten, ended_for=why)))
 

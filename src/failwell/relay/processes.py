@@ -17,6 +17,7 @@ from typing import Final
 
 MARK: Final = "FAILWELL_WRAP"
 """The variable by which everything that a wrapped server started is found, wherever it went."""
+_OURS: Final = "FAILWELL_"
 _TAIL: Final = 8_192
 _POLITE: Final = 2.0
 _FIRM: Final = 1.0
@@ -26,6 +27,11 @@ _MOST_GENERATIONS: Final = 50
 def fresh_mark() -> str:
     """A mark that nobody else has."""
     return f"{os.getpid()}-{os.urandom(8).hex()}"
+
+
+def child_env(env: Mapping[str, str], mark: str) -> dict[str, str]:
+    """What a server is started with: not with what is set for the relay, which may be a secret."""
+    return {**{name: value for name, value in env.items() if not name.startswith(_OURS)}, MARK: mark}
 
 
 class CannotStart(Exception):
@@ -42,7 +48,7 @@ class Child:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env={**env, MARK: mark},
+                env=child_env(env, mark),
                 cwd=cwd,
                 bufsize=0,
                 # A group, and no session: between two sessions Linux shares a busy machine out, and each call waits.
@@ -152,7 +158,10 @@ def end_orphans(known: Collection[int]) -> None:
 
 
 def sweep(mark: str) -> None:
-    """End what a wrapped server left behind outside of its group, where the system tells who that is."""
+    """End what a wrapped server left behind outside of its group, where the system tells who that is.
+
+    A mark with more behind it is meant as well: a relay has one, and each server that it starts has one of its own.
+    """
     proc = Path("/proc")
     if not proc.is_dir():
         return
@@ -161,7 +170,7 @@ def sweep(mark: str) -> None:
         if not folder.name.isdigit() or int(folder.name) == os.getpid():
             continue
         with suppress(OSError):
-            if wanted in (folder / "environ").read_bytes().split(b"\0"):
+            if any(each.startswith(wanted) for each in (folder / "environ").read_bytes().split(b"\0")):
                 os.kill(int(folder.name), signal.SIGKILL)
 
 
@@ -182,6 +191,11 @@ class Warden:
         with suppress(OSError):
             os.write(self._writing, b"%d\n" % group)
 
+    def forgets(self, group: int) -> None:
+        """Tell it that a server has ended, and that its number may be another's by now."""
+        with suppress(OSError):
+            os.write(self._writing, b"-%d\n" % group)
+
     def dismiss(self) -> None:
         """There is nothing left to end."""
         with suppress(OSError):
@@ -192,7 +206,8 @@ class Warden:
 
 def _watch(reading: int, mark: str) -> None:
     """What the warden does; it never returns."""
-    group = 0
+    groups: set[int] = set()
+    rest = b""
     try:
         os.setsid()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -201,13 +216,18 @@ def _watch(reading: int, mark: str) -> None:
         for stream in (0, 1, 2):
             os.dup2(nothing, stream)
         while data := os.read(reading, 4096):
-            group = int(data.split()[-1])
-        if group:
-            with suppress(OSError):
-                os.killpg(group, signal.SIGTERM)
-            time.sleep(_FIRM)
-            with suppress(OSError):
-                os.killpg(group, signal.SIGKILL)
+            *lines, rest = (rest + data).split(b"\n")
+            for said in map(int, lines):
+                if said > 0:
+                    groups.add(said)
+                else:
+                    groups = groups - {-said} if said else set()
+        if groups:
+            for order, patience in ((signal.SIGTERM, _FIRM), (signal.SIGKILL, 0.0)):
+                for group in groups:
+                    with suppress(OSError):
+                        os.killpg(group, order)
+                time.sleep(patience)
             sweep(mark)
     finally:
         os._exit(0)

@@ -20,7 +20,7 @@ from typing import IO, Any, Final
 from .actions import Action, Death, Note, Prepare, Quit, Start, StopServer, ToClient, ToServer
 from .desk import Desk
 from .frames import Lines
-from .processes import MARK, sweep
+from .processes import child_env, sweep
 
 _CHUNK: Final = 1 << 16
 _TAIL: Final = 8_192
@@ -131,7 +131,7 @@ class Threads:
         witness: Callable[[str, bytes], None] | None = None,
     ) -> None:
         self._desk, self._command, self._cwd = desk, command, cwd
-        self._env = {**env, MARK: mark}
+        self._env = child_env(env, mark)
         self._say, self._mark = say, mark
         self._witness: Callable[[str, bytes], None] = witness or (lambda side, frame: None)
         self._events: queue.Queue[tuple[str, Any, bytes]] = queue.Queue()

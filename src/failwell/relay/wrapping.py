@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -16,9 +16,26 @@ if TYPE_CHECKING:
     from .pipes import Pipes
     from .record import Record
     from .threads import Threads
+    from .web.limits import RelayLimits
 
 BY_THREADS: Final = "FAILWELL_WRAP_THREADS"
 """Set to 1, the relay has a thread for each pipe, as it has on Windows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where a relay listens, and for whom. The rest is said in `failwell.relay.Relay`."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    tokens: Sequence[str] = ()
+    hosts: Sequence[str] = ()
+    origins: Sequence[str] = ()
+    certificate: str | None = None
+    key: str | None = None
+    limits: RelayLimits | None = None
+    reload: Callable[[], None] | None = None
+    """Reads the rules anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +54,14 @@ class Wrapping:
     """Where the server is, if it is not a command."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """What a server behind an address is sent with each request."""
+    listening: Listening | None = None
+    """Where clients come in, if not by standard input and output."""
 
 
 def wrap(wrapping: Wrapping) -> int:
     """Relay between standard input and output and the server, until one of them is gone; the exit code."""
+    if wrapping.listening is not None:
+        return _listen(wrapping, wrapping.listening)
     if wrapping.url is not None:
         return _over_http(wrapping)
     from .processes import CannotStart, Child, Warden
@@ -118,6 +139,43 @@ def wrap(wrapping: Wrapping) -> int:
 def _said(is_verbose: bool, note: Note) -> None:
     if note.loud or is_verbose:
         print(f"failwell: {note.line}", file=sys.stderr, flush=True)
+
+
+def _listen(wrapping: Wrapping, where: Listening) -> int:
+    """Streamable HTTP in front of a server, wherever it is. It raises `CannotListen`."""
+    from failwell.packages import bring
+
+    web = bring(f"{__package__}.web.relay", "failwell wrap --listen", "http")
+    say = partial(_said, wrapping.loud)
+    relay = web.Relay(
+        wrapping.url if wrapping.url is not None else wrapping.command,
+        options=wrapping.options,
+        headers=wrapping.headers,
+        env=wrapping.env,
+        cwd=wrapping.cwd,
+        limits=where.limits,
+        tokens=where.tokens,
+        hosts=where.hosts,
+        origins=where.origins,
+        say=say,
+        witness=wrapping.record,
+    )
+    try:
+        code: int = relay.listen(
+            where.host,
+            where.port,
+            certificate=where.certificate,
+            key=where.key,
+            ready=lambda address: say(Note(f"listening on {address}", loud=True)),
+            reload=where.reload,
+            is_alone=True,
+        )
+        return code
+    finally:
+        if wrapping.record is not None:
+            wrapping.record.close()
+        if wrapping.options.keys is not None:
+            wrapping.options.keys.close()
 
 
 def _over_http(wrapping: Wrapping) -> int:

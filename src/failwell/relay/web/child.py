@@ -147,6 +147,8 @@ class ChildBackend:
 
     def _let_go(self, child: Child) -> None:
         self._child = None
+        if self._warden is not None:
+            self._warden.forgets(child.pid)
         if self._kill is not None:
             self._kill.cancel()
             self._kill = None

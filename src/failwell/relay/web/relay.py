@@ -1,0 +1,285 @@
+"""A relay over HTTP: one server, however many clients, and what an operator asks it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import signal
+import socket
+import ssl
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from failwell.relay.actions import Note, RelayOptions
+from failwell.relay.clock import SystemClock
+from failwell.relay.desk import Desk
+from failwell.relay.processes import Warden, take_in_orphans
+
+from .attendant import Attendant, Backend, Told
+from .child import ChildBackend
+from .front import Front
+from .limits import Gatekeeper, RelayLimits, is_loopback
+from .server import Address, HttpBackend, http_client
+from .stdio import over_stdio
+from .visit import Visit
+
+if TYPE_CHECKING:
+    import httpx2
+
+_PATH: Final = "/mcp"
+
+
+class CannotListen(Exception):
+    """Why a relay cannot listen: one line that says what to do."""
+
+
+class Relay:
+    """A server, wrapped, for programs that run the relay themselves.
+
+    target: the server's URL, or its command. headers: what a server behind an address is sent with each request.
+    tokens: one of these is asked for as a bearer token. hosts, origins: what a request may name beside loopback.
+
+        relay = Relay(["npx", "-y", "some-server"])
+        relay.app()                    # an ASGI application
+        relay.listen("127.0.0.1", 8000)
+        relay.stdio()
+    """
+
+    def __init__(
+        self,
+        target: str | Sequence[str],
+        *,
+        options: RelayOptions | None = None,
+        headers: Mapping[str, str] | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        limits: RelayLimits | None = None,
+        tokens: Sequence[str] = (),
+        hosts: Sequence[str] = (),
+        origins: Sequence[str] = (),
+        say: Callable[[Note], None] | None = None,
+        witness: Told | None = None,
+    ) -> None:
+        self.address = Address(target, headers or {}) if isinstance(target, str) else None
+        self._command = () if isinstance(target, str) else tuple(target)
+        self._env, self._cwd = os.environ if env is None else env, cwd
+        self._mark = f"{os.getpid()}-{os.urandom(8).hex()}"
+        self._witness = witness
+        self._warden: Warden | None = None
+        named = self.address.name if self.address is not None else " ".join(self._command)
+        self.options = replace(options or RelayOptions(), command=named, remote=self.address is not None)
+        self.gatekeeper = Gatekeeper(limits or RelayLimits(), hosts=hosts, origins=origins, tokens=tokens)
+        self._say = say or _said
+        self._client: httpx2.AsyncClient | None = None
+        self._front: Front | None = None
+
+    def app(self) -> Front:
+        """The relay as an ASGI application, which may be mounted anywhere."""
+        if self._front is None:
+            self._front = Front(
+                self._visit,
+                self.gatekeeper,
+                path=_PATH,
+                say=self._say,
+                pages={"/healthz": self._health},
+                is_remote=self.address is not None,
+                at_end=self.close,
+            )
+        return self._front
+
+    def _connect(self, attendant: Attendant, headers: Mapping[str, str]) -> Backend:
+        if self.address is None:
+            # Each has a mark of its own, by which it is ended with all that it started.
+            mark = f"{self._mark}-{os.urandom(4).hex()}"
+            return ChildBackend(attendant, self._command, self._env, self._cwd, mark=mark, warden=self._warden)
+        if self._client is None:
+            self._client = http_client()
+        return HttpBackend(attendant, self.address, self._client, headers)
+
+    def _visit(self, visit: Visit, headers: Mapping[str, str]) -> Attendant:
+        options = replace(self.options, caller=visit.owner)
+        desk = Desk(options, SystemClock(), random.random)
+        return Attendant(desk, visit, lambda attendant: self._connect(attendant, headers), witness=self._witness)
+
+    async def close(self) -> None:
+        if self._client is not None:
+            client, self._client = self._client, None
+            await client.aclose()
+
+    async def _health(self) -> tuple[int, str, bytes]:
+        front = self.app()
+        states = [visit.attendant.desk.state for visit in [*front.visits.values(), *front.lanes.values()]]
+        told: dict[str, Any] = {"sessions": len(front.visits), "draining": front.is_draining}
+        if self.address is not None:
+            problem = await self._probe()
+            told["upstream"] = "up" if problem is None else "down"
+            if problem is not None:
+                told["problem"] = problem
+        else:
+            counted = {state: states.count(state) for state in sorted(set(states))}
+            told["upstream"] = "down" if states and not {"up", "starting", "off"} & set(states) else "up"
+            told["processes"] = counted
+        is_well = told["upstream"] == "up" and not front.is_draining
+        body = {"status": "ok" if is_well else "failing", **told}
+        return 200 if is_well else 503, "application/json", json.dumps(body).encode()
+
+    async def _probe(self) -> str | None:
+        """Why the server behind the address cannot be reached; None if it can."""
+        import httpx2
+
+        assert self.address is not None
+        if self._client is None:
+            self._client = http_client()
+        # What only looks, and opens nothing: any answer but that of a gateway is the server's.
+        request = self._client.build_request(
+            "OPTIONS", self.address.url, headers=dict(self.address.headers), timeout=3.0
+        )
+        try:
+            response = await self._client.send(request, stream=True, follow_redirects=False)
+            await response.aclose()
+        except httpx2.RequestError as problem:
+            return type(problem).__name__
+        return f"a gateway answered {response.status_code}" if response.status_code in (502, 503, 504) else None
+
+    # Running it
+
+    def stdio(self) -> int:
+        """Relay between standard input and output and the server; the exit code."""
+
+        async def run() -> int:
+            try:
+                return await over_stdio(
+                    self.options, lambda attendant: self._connect(attendant, {}), say=self._say, witness=self._witness
+                )
+            finally:
+                await self.close()
+
+        return asyncio.run(run())
+
+    def listen(
+        self,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        certificate: str | None = None,
+        key: str | None = None,
+        ready: Callable[[str], None] | None = None,
+        reload: Callable[[], None] | None = None,
+        is_alone: bool = False,
+    ) -> int:
+        """Listen until told to end; the exit code. It raises `CannotListen`.
+
+        ready: told the address. reload: called for SIGHUP. is_alone: whether nothing else runs in this process: then a
+        second, tiny one ends what was started if this one is killed.
+        """
+        if not is_loopback(host) and not self.gatekeeper.tokens:
+            raise CannotListen(
+                f"{host} can be reached by others: ask for a token (--token, or FAILWELL_TOKEN), or listen on 127.0.0.1"
+            )
+        _check_certificate(certificate, key)
+        listening = _bound(host, port)
+        self.gatekeeper.bound = host
+        scheme = "http" if certificate is None else "https"
+        shown = f"[{host}]" if ":" in host else host
+        where = f"{scheme}://{shown}:{listening.getsockname()[1]}{_PATH}"
+        if is_alone and self.address is None and hasattr(os, "fork"):
+            self._warden = Warden(self._mark)
+            take_in_orphans()
+        try:
+            return asyncio.run(self._listen(listening, certificate, key, lambda: (ready or _nothing)(where), reload))
+        finally:
+            if self._warden is not None:
+                self._warden.dismiss()
+
+    async def _listen(
+        self,
+        listening: socket.socket,
+        certificate: str | None,
+        key: str | None,
+        ready: Callable[[], None],
+        reload: Callable[[], None] | None,
+    ) -> int:
+        from .socket_server import SocketServer
+
+        front = self.app()
+        server = SocketServer(front, certificate=certificate, key=key, most=4 * front.limits.sessions)
+        loop = asyncio.get_running_loop()
+        ending: list[asyncio.Task[None]] = []
+
+        def end() -> None:
+            if ending:
+                # Whoever says so twice does not want to wait.
+                front.drain()
+                return
+            front.drain()
+            ending.append(loop.create_task(self._ended(front, server)))
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with suppress(NotImplementedError):
+                loop.add_signal_handler(number, end)
+        if hasattr(signal, "SIGHUP"):
+            with suppress(NotImplementedError):
+                loop.add_signal_handler(signal.SIGHUP, reload or end)
+        ready()
+        await server.run_on(listening)
+        await front.close()
+        return 0
+
+    async def _ended(self, front: Front, server: Any) -> None:
+        """When all that was under way has come to its end."""
+        while front.visits or front.lanes:
+            await asyncio.sleep(0.05)
+        server.should_exit = True
+
+
+def app(target: str | Sequence[str], **given: Any) -> Front:
+    """A server, wrapped, as an ASGI application: what `Relay(target, …).app()` gives."""
+    return Relay(target, **given).app()
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+    except OSError as problem:
+        raise CannotListen(f"cannot listen on {host}: {problem.strerror or problem}") from None
+    # Named in full, or asyncio does not switch off the delay of small packets.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(512)
+    except OSError as problem:
+        listening.close()
+        why = problem.strerror or str(problem)
+        raise CannotListen(f"cannot listen on {host}:{port}: {why}; name another one with --listen") from None
+    return listening
+
+
+def _check_certificate(certificate: str | None, key: str | None) -> None:
+    if certificate is None and key is None:
+        return
+    if certificate is None or key is None:
+        raise CannotListen("--cert and --key go together: name both")
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
+    except FileNotFoundError as problem:
+        raise CannotListen(
+            f"cannot read {problem.filename or f'{certificate} or {key}'}: there is no such file"
+        ) from None
+    except (ssl.SSLError, OSError, ValueError) as problem:
+        why = getattr(problem, "reason", None) or problem
+        raise CannotListen(f"{certificate} and {key} cannot be used together: {why}") from None
+
+
+def _said(note: Note) -> None:
+    if note.loud:
+        print(f"failwell: {note.line}", file=sys.stderr, flush=True)
+
+
+def _nothing(where: str) -> None:
+    """Nobody wants to know."""

@@ -1,0 +1,363 @@
+"""`failwell wrap --listen`: streamable HTTP in front of a server, over real sockets."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from desk_table import MODERN
+from http_server import FaultyServer
+from served import serving
+from wrapped import SERVER, WRAP, lives
+
+from failwell.cli import main
+from failwell.relay import Relay, RelayLimits, RelayOptions, app
+
+ACCEPT = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+META = "io.github.failwell/tool-error"
+
+
+class Caller:
+    """A client that knows nothing but HTTP."""
+
+    def __init__(self, url: str, **headers: str) -> None:
+        self.http = httpx2.Client(headers={**ACCEPT, **headers}, timeout=30)
+        self.url = url
+        self.headers: dict[str, str] = {}
+
+    def post(self, message: Any, **headers: str) -> httpx2.Response:
+        return self.http.post(self.url, json=message, headers={**self.headers, **headers})
+
+    def greet(self) -> httpx2.Response:
+        info = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        answer = self.post({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": info})
+        if "mcp-session-id" in answer.headers:
+            self.headers["mcp-session-id"] = answer.headers["mcp-session-id"]
+            self.headers["mcp-protocol-version"] = "2025-11-25"
+            assert self.post({"jsonrpc": "2.0", "method": "notifications/initialized"}).status_code == 202
+        return answer
+
+    def call(self, id: Any, tool: str, what: str) -> httpx2.Response:
+        params = {"name": tool, "arguments": {"id": what}}
+        return self.post({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+
+    def modern(self, id: Any, method: str, params: dict[str, Any], **headers: str) -> httpx2.Response:
+        named = {"mcp-name": params["name"]} if "name" in params else {}
+        message = {"jsonrpc": "2.0", "id": id, "method": method, "params": {**params, "_meta": MODERN}}
+        return self.post(message, **{"mcp-protocol-version": "2026-07-28", "mcp-method": method, **named, **headers})
+
+    def close(self) -> None:
+        self.http.close()
+
+
+def said(answer: httpx2.Response) -> tuple[str, str | None]:
+    """Its text, and what it says about the effect."""
+    message = answer.json()
+    error = message["result"].get("_meta", {}).get(META, {})
+    return message["result"]["content"][0]["text"], error.get("effect")
+
+
+@pytest.fixture(scope="module")
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("listen") / "ledger"
+    file.touch()
+    return file
+
+
+@pytest.fixture(scope="module")
+def relay(ledger: Path) -> Iterator[str]:
+    """In front of a command."""
+    front = app(SERVER, env={"LEDGER": str(ledger), "FAILWELL_TOKEN": "s3cret"})
+    with serving(front) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def faulty() -> FaultyServer:
+    return FaultyServer()
+
+
+@pytest.fixture(scope="module")
+def remote(faulty: FaultyServer) -> Iterator[str]:
+    """In front of a server behind an address."""
+    with serving(faulty, lifespan="off") as upstream, serving(app(upstream)) as url:
+        yield url
+
+
+@pytest.fixture
+def caller(relay: str) -> Iterator[Caller]:
+    with closing(Caller(relay)) as made:
+        made.greet()
+        yield made
+
+
+def test_a_session_from_its_beginning_to_its_end(relay: str) -> None:
+    with closing(Caller(relay)) as caller:
+        answer = caller.greet()
+        assert answer.status_code == 200
+        assert answer.json()["result"]["serverInfo"]["name"] == "plain"
+        listed = caller.post({"jsonrpc": "2.0", "id": "l", "method": "tools/list"})
+        assert listed.headers["content-type"] == "application/json"
+        assert [tool["name"] for tool in listed.json()["result"]["tools"]] == ["pay_invoice", "get_invoice", "say"]
+        assert caller.call(1, "pay_invoice", "first").json() == {
+            "jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": "first"}]},
+        }  # fmt: skip
+        assert said(caller.call(2, "pay_invoise", "first"))[0].startswith("Error: There is no tool 'pay_invoise'.")
+        assert caller.http.delete(relay, headers=caller.headers).status_code == 200
+        gone = caller.call(3, "pay_invoice", "late")
+        assert (gone.status_code, gone.json()["error"]["message"]) == (404, "Session not found")
+
+
+def test_what_kills_one_clients_server_touches_no_other(relay: str, ledger: Path, caller: Caller) -> None:
+    with closing(Caller(relay)) as other:
+        other.greet()
+        text, effect = said(caller.call(1, "pay_invoice", "after-1"))
+        assert effect == "unknown"
+        assert 'call get_invoice with {"id":"after-1"}' in text
+        assert other.call(1, "pay_invoice", "beside").json()["result"] == {
+            "content": [{"type": "text", "text": "beside"}]
+        }
+        again = caller.call(2, "get_invoice", "after-1").json()["result"]["content"]
+        assert (again[0]["text"], "started anew" in again[1]["text"]) == ("1", True)
+    assert ledger.read_text("utf-8").split().count("after-1") == 1
+
+
+def test_clients_of_the_newer_era_share_a_server_and_get_their_own_answers(relay: str) -> None:
+    def pays(number: int) -> str:
+        with closing(Caller(relay)) as caller:
+            answer = caller.modern(7, "tools/call", {"name": "pay_invoice", "arguments": {"id": f"m{number}"}})
+            assert (answer.status_code, answer.json()["id"]) == (200, 7)
+            return said(answer)[0]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(pays, range(16))) == [f"m{number}" for number in range(16)]
+
+
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        ({"mcp-method": "tools/list"}, -32020),
+        ({"mcp-name": "get_invoice"}, -32020),
+        ({"mcp-protocol-version": "2026-07-29"}, -32020),
+    ],
+)
+def test_headers_that_contradict_the_body_are_refused(relay: str, headers: dict[str, str], code: int) -> None:
+    with closing(Caller(relay)) as caller:
+        answer = caller.modern(1, "tools/call", {"name": "pay_invoice", "arguments": {"id": "never"}}, **headers)
+        assert (answer.status_code, answer.json()["error"]["code"], answer.json()["id"]) == (400, code, 1)
+
+
+def test_no_secret_of_ours_reaches_a_child(caller: Caller) -> None:
+    answer = caller.post(
+        {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": "say", "arguments": {"env": "FAILWELL_TOKEN"}},
+        }
+    )
+    assert said(answer)[0] == "None"
+
+
+def test_a_lost_session_behind_the_relay_is_no_business_of_the_client(remote: str, faulty: FaultyServer) -> None:
+    with closing(Caller(remote)) as caller:
+        caller.greet()
+        begun = faulty.begun
+        assert said(caller.call(1, "pay_invoice", "forget:l"))[0] == "1"
+        assert (faulty.begun, faulty.done.count("forget:l")) == (begun + 1, 1)
+        text, effect = said(caller.call(2, "pay_invoice", "502:l"))
+        assert (effect, faulty.done.count("502:l")) == ("unknown", 1)
+        assert "may have been done already" in text
+
+
+def test_a_login_goes_to_the_server_and_what_the_server_says_of_it_comes_back(
+    remote: str, faulty: FaultyServer
+) -> None:
+    with closing(Caller(remote, authorization="Bearer of-ann-1234")) as caller:
+        caller.greet()
+        caller.call(1, "pay_invoice", "ann")
+        assert faulty.seen[-1]["authorization"] == "Bearer of-ann-1234"
+        faulty.is_locked = True
+        try:
+            answer = caller.call(2, "pay_invoice", "locked")
+            fresh = Caller(remote)
+            unknown = fresh.greet()
+            fresh.close()
+        finally:
+            faulty.is_locked = False
+        asked = 'Bearer resource_metadata="https://login.example/r"'
+        assert (answer.status_code, answer.headers["www-authenticate"]) == (401, asked)
+        assert "has expired" in said(answer)[0]
+        assert (unknown.status_code, unknown.headers["www-authenticate"]) == (401, asked)
+        assert "has expired" in unknown.json()["error"]["message"]
+        # A session belongs to who began it.
+        stolen = caller.post({"jsonrpc": "2.0", "id": 3, "method": "ping"}, authorization="Bearer of-bob-1234")
+        assert stolen.status_code == 404
+
+
+def test_who_hangs_up_in_the_newer_era_has_given_up(remote: str, faulty: FaultyServer) -> None:
+    with closing(Caller(remote)) as caller:
+        with pytest.raises(httpx2.ReadTimeout):
+            caller.http.post(
+                remote,
+                json={
+                    "jsonrpc": "2.0",
+                    "id": 1,
+                    "method": "tools/call",
+                    "params": {"name": "pay_invoice", "arguments": {"id": "hang:2"}, "_meta": MODERN},
+                },
+                headers={
+                    "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "pay_invoice",
+                },
+                timeout=httpx2.Timeout(10, read=0.5),
+            )  # fmt: skip
+        while "hang:2" not in faulty.cancelled:
+            caller.modern(2, "tools/list", {})
+
+
+def slow(url: str) -> bytes:
+    """The first line of what somebody is told who does not send what was announced."""
+    host, port = url.split("/")[2].split(":")
+    head = f"POST /mcp HTTP/1.1\r\nhost: {host}:{port}\r\nauthorization: Bearer of-ann-1234\r\ncontent-length: 100\r\n"
+    more = "".join(f"{name}: {value}\r\n" for name, value in ACCEPT.items())
+    with socket.create_connection((host, int(port)), 30) as connection:
+        connection.sendall(f"{head}{more}\r\n{{".encode())
+        return connection.recv(1 << 16).partition(b"\r\n")[0]
+
+
+def test_what_a_stranger_sends_is_refused_and_counted(ledger: Path) -> None:
+    limits = RelayLimits(body=2_000, headers=4_000, sessions=1, patience=0.2)
+    relay = Relay(SERVER, env={"LEDGER": str(ledger)}, limits=limits, tokens=["of-ann-1234", "of-bob-1234"])
+    with serving(relay.app()) as url, closing(Caller(url, authorization="Bearer of-ann-1234")) as ann:
+        hello = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        assert ann.post(hello, host="evil.example").status_code == 421
+        assert ann.post(hello, origin="https://evil.example").status_code == 403
+        assert ann.post(hello, authorization="").status_code == 401
+        wrong = ann.post(hello, authorization="Bearer of-ann-123")
+        assert (wrong.status_code, wrong.headers["www-authenticate"]) == (401, 'Bearer realm="failwell"')
+        large = ann.post({**hello, "params": {"x": "y" * 3_000}})
+        assert (large.status_code, "2000 are taken" in large.text) == (413, True)
+        parts = (b" " * 500 for _ in range(10))
+        assert ann.http.post(url, content=parts).status_code == 413
+
+        assert slow(url) == b"HTTP/1.1 408 Request Timeout"
+        many = ann.post(hello, **{f"x-{number}": "1" for number in range(120)})
+        assert (many.status_code, "100 headers" in many.text) == (431, True)
+        assert ann.post(hello, **{"x-long": "1" * 5_000}).status_code == 431
+        assert ann.post(hello, **{"mcp-session-id": "guessed"}).status_code == 404
+        ann.greet()
+        # With the token of somebody else a session that was found out is of no use.
+        assert ann.post(hello, authorization="Bearer of-bob-1234").status_code == 404
+        with closing(Caller(url, authorization="Bearer of-bob-1234")) as bob:
+            full = bob.greet()
+        assert (full.status_code, "1 sessions are open, which is the limit (--max-sessions)" in full.text) == (
+            503,
+            True,
+        )
+        assert ann.http.put(url).status_code == 405
+        assert ann.post([hello]).status_code == 400
+        assert ann.http.get(url.replace("/mcp", "/etc/passwd")).status_code == 404
+        assert ann.call(2, "pay_invoice", "still").status_code == 200
+    assert dict(relay.gatekeeper.refused) == {
+        "host": 1, "origin": 1, "token": 2, "body": 2, "slow body": 1, "headers": 2, "session": 2, "sessions": 1,
+        "method": 1, "protocol": 1, "path": 1,
+    }  # fmt: skip
+
+
+def test_one_client_has_so_many_requests_under_way_and_no_more(faulty: FaultyServer) -> None:
+    options = RelayOptions(timeout=60)
+    with serving(faulty, lifespan="off") as upstream:
+        front = app(upstream, options=options, limits=RelayLimits(calls=2))
+        with serving(front) as url, closing(Caller(url)) as caller, ThreadPoolExecutor(2) as pool:
+            caller.greet()
+            hung = [pool.submit(caller.call, f"h{n}", "pay_invoice", f"hang:c{n}") for n in range(2)]
+            while not {"hang:c0", "hang:c1"} <= set(faulty.done):
+                pass
+            answer = caller.call(9, "pay_invoice", "toomany")
+            assert answer.status_code == 429
+            assert "2 requests of one client are under way, which is the limit" in answer.text
+            assert "toomany" not in faulty.done
+            caller.http.delete(url, headers=caller.headers)
+            assert {each.result().status_code for each in hung} == {502}
+            # Another client is not concerned.
+            with closing(Caller(url)) as other:
+                other.greet()
+                assert said(other.call(1, "pay_invoice", "other"))[0] == "1"
+
+
+def test_health_tells_whether_the_server_is_there(relay: str) -> None:
+    assert httpx2.get(relay.replace("/mcp", "/healthz")).json()["status"] == "ok"
+    with serving(FaultyServer(), lifespan="off") as gone:
+        pass
+    with serving(app(gone)) as url:
+        answer = httpx2.get(url.replace("/mcp", "/healthz"))
+        assert (answer.status_code, answer.json()["upstream"]) == (503, "down")
+
+
+def test_server_messages_come_on_the_stream_of_their_request(caller: Caller, relay: str) -> None:
+    params = {"name": "say", "arguments": {"progress": 2}, "_meta": {"progressToken": "p"}}
+    answer = caller.post({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    assert answer.headers["content-type"] == "text/event-stream"
+    events = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: ")]
+    assert [each.get("method", each.get("id")) for each in events] == ["notifications/progress"] * 2 + [1]
+
+
+def test_the_command_listens_and_ends_with_everything_it_started(ledger: Path) -> None:
+    process = subprocess.Popen(
+        [*WRAP, "--listen", "127.0.0.1:0", "--", *SERVER],
+        stderr=subprocess.PIPE,
+        env={**os.environ, "LEDGER": str(ledger)},
+        text=True,
+    )
+    assert process.stderr is not None
+    line = process.stderr.readline()
+    assert line.startswith("failwell: listening on http://127.0.0.1:")
+    with closing(Caller(line.split()[-1])) as caller:
+        caller.greet()
+        answer = caller.post(
+            {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "say", "arguments": {}}}
+        )
+        pid = int(said(answer)[0])
+        assert lives(pid)
+        with ThreadPoolExecutor(1) as pool:
+            # What is under way comes to its end.
+            slow = {"name": "say", "arguments": {"begun": "slow", "sleep": 0.3}}
+            under_way = pool.submit(caller.post, {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": slow})
+            while "slow" not in ledger.read_text("utf-8").split():
+                pass
+            process.send_signal(signal.SIGTERM)
+            assert int(said(under_way.result())[0]) == pid
+    assert process.wait(30) == 0
+    process.stderr.close()
+    assert not lives(pid)
+
+
+def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = tmp_path / "other.pem"
+    other.write_text("no certificate", "utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        for given, line in (
+            (["--listen", f"127.0.0.1:{port}"], f"cannot listen on 127.0.0.1:{port}: Address already in use"),
+            (
+                ["--listen", "0.0.0.0:0"],
+                "0.0.0.0 can be reached by others: ask for a token (--token, or FAILWELL_TOKEN)",
+            ),
+            (["--listen", "8000"], "--listen 8000: it is written as HOST:PORT, such as 127.0.0.1:8000"),
+            (["--listen", "127.0.0.1:0", "--token", "with\na line end"], "a token has eight characters or more"),
+            (["--listen", "127.0.0.1:0", "--cert", str(other)], "--cert and --key go together: name both"),
+            (["--listen", "127.0.0.1:0", "--cert", str(other), "--key", str(other)], "cannot be used together"),
+        ):
+            assert main(["wrap", *given, "--", *SERVER]) == 2
+            (told,) = capsys.readouterr().err.splitlines()
+            assert line in told
