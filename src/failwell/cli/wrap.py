@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from failwell.relay import Listening, RelayOptions, Wrapping, wrap
 
 from .io import Commands, Stop, check_format, in_line, read_source
+from .store_source import opened
 
 _EPILOG = """\
 examples:
@@ -73,6 +74,7 @@ def register(commands: Commands) -> None:
     parser.add_argument("--record", metavar="FILE", help="write down what passes, with secrets masked")
     parser.add_argument("--replay", metavar="FILE", help="answer from such a file, without a server")
     parser.add_argument("--inject", action="append", default=[], metavar="FAULT", help="a fault: pay=crash@after*2")
+    parser.add_argument("--events", metavar="STORE", help="write each call into a store, such as sqlite:///events.db")
     parser.add_argument("--watch", action="store_true", help="show a live table of calls and failures on stderr")
     parser.add_argument("--verbose", action="store_true", help="say on stderr what is done")
     parser.set_defaults(run=run)
@@ -99,6 +101,8 @@ def run(options: Namespace) -> int:
         for table in wrapping.options.hooks:
             # What came since it was last drawn.
             table.draw()  # type: ignore[attr-defined]
+        if wrapping.options.events is not None:
+            wrapping.options.events.close()  # type: ignore[attr-defined]
 
 
 def _wrapping(options: Namespace) -> Wrapping:
@@ -225,6 +229,7 @@ def _options(given: Namespace, *, remote: bool = False) -> RelayOptions:
         keys=_keys(given.state),
         mend=given.tools or "keep",
         hooks=_hooks(given.watch),
+        events=None if given.events is None else opened(given.events),
     )
 
 

@@ -14,10 +14,12 @@ from typing import Any, TypeVar
 
 from failwell.formats import Outcome, render
 from failwell.model import ADVICE, IN_DOUBT, Action, Decision, Policy, ToolError, Traits, marked_effect, marking
+from failwell.observe import Events
 from failwell.readers import read, refusal
 from failwell.recovery import Ending, Engine, KeyForgotten, Run, Tools, Watch, has_escaped
 
 from .logbook import write_down
+from .seat import Seat, with_id
 from .system_clock import SYSTEM, Clock
 
 T = TypeVar("T")
@@ -94,13 +96,20 @@ class Bridge:
     """What a bridge keeps of the tools it stands before, from one call to the next: of one server, or of one tool.
 
     tools: all the tools of the server by their names, as MCP lists them, where the framework tells.
+    events: where each call is written down.
     """
 
     def __init__(
-        self, policy: Policy | None = None, *, clock: Watch = SYSTEM, tools: Mapping[str, Any] | None = None
+        self,
+        policy: Policy | None = None,
+        *,
+        clock: Watch = SYSTEM,
+        tools: Mapping[str, Any] | None = None,
+        events: Events | None = None,
     ) -> None:
         self.engine = Engine(policy, clock, random.random)
         self.tools: Mapping[str, Any] = tools or {}
+        self.seat = Seat.at(events)
 
     def knows(self, tool: object) -> Tools:
         """What is known of the tools, and of this one."""
@@ -127,6 +136,20 @@ class Course:
         self.is_answered = False
         """Whether the latest attempt got a result of the tool, as far as the bridge can tell."""
         self._left: Outcome | None = None
+        self._seat = bridge.seat
+        self._name = None if bridge.seat is None else bridge.seat.next()
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """What is sent with the call that is made now."""
+        return with_id(self.run.key.meta, self._name, self.run.report.calls)
+
+    def done(self, outcome: Outcome | None = None) -> None:
+        """The call has ended, with this failure or with none: it is told to whoever keeps events."""
+        if self._seat is not None:
+            report = self.run.report
+            report.error, report.seconds = outcome, self.run.engine.clock.monotonic() - self.run.started
+            self._seat.tell(report, outcome, self._name)
 
     def begins(self) -> Told | None:
         """What to tell instead of making the call; None if it is made."""
@@ -220,6 +243,7 @@ async def attempted(
     course = course or Course(Bridge(policy, clock=clock), tool, None)
     while True:
         if (refused := course.begins()) is not None:
+            course.done(refused.outcome)
             return refused
         with marking():
             try:
@@ -234,8 +258,10 @@ async def attempted(
                 raise
             else:
                 course.run.worked(course.tools)
+                course.done()
                 return result
         if isinstance(verdict, Told):
+            course.done(verdict.outcome)
             return verdict
         await clock.sleep(verdict)
 
@@ -252,6 +278,7 @@ def attempted_sync(
     course = course or Course(Bridge(policy), tool, None)
     while True:
         if (refused := course.begins()) is not None:
+            course.done(refused.outcome)
             return refused
         with marking():
             try:
@@ -266,7 +293,9 @@ def attempted_sync(
                 raise
             else:
                 course.run.worked(course.tools)
+                course.done()
                 return result
         if isinstance(verdict, Told):
+            course.done(verdict.outcome)
             return verdict
         time.sleep(verdict)

@@ -22,6 +22,8 @@ class ClientCall:
     observed: bool = False
     """Whether the latest failure was only seen in a success."""
     connected: Live | None = None
+    name: str | None = None
+    """By which other seats know it; its attempts are numbered."""
 
     @property
     def report(self) -> Report:

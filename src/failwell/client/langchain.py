@@ -26,6 +26,7 @@ except ImportError as problem:
 
 from failwell.formats import Outcome
 from failwell.model import NeedsInput, Policy, ToolError
+from failwell.observe import Events
 from failwell.readers import chain, from_pydantic, read, said
 
 from .bridge import Bridge, Course, Told, attempted, attempted_sync, failure, raised, settle
@@ -35,14 +36,18 @@ _COPIED: Final = frozenset(BaseTool.model_fields) - {"handle_tool_error", "handl
 
 
 @overload
-def recovering(tool: BaseTool, *, policy: Policy | None = None) -> BaseTool: ...
+def recovering(tool: BaseTool, *, policy: Policy | None = None, events: Events | None = None) -> BaseTool: ...
 
 
 @overload
-def recovering(tool: Sequence[BaseTool], *, policy: Policy | None = None) -> list[BaseTool]: ...
+def recovering(
+    tool: Sequence[BaseTool], *, policy: Policy | None = None, events: Events | None = None
+) -> list[BaseTool]: ...
 
 
-def recovering(tool: BaseTool | Sequence[BaseTool], *, policy: Policy | None = None) -> BaseTool | list[BaseTool]:
+def recovering(
+    tool: BaseTool | Sequence[BaseTool], *, policy: Policy | None = None, events: Events | None = None
+) -> BaseTool | list[BaseTool]:
     """The tool, with failures that are waited out where that is safe, and told to the model where it is not.
 
     An exception, a result that says it failed, and a failure sent as a success all become one marked message. Artifacts
@@ -52,8 +57,8 @@ def recovering(tool: BaseTool | Sequence[BaseTool], *, policy: Policy | None = N
     have been done is told with the one that would tell.
     """
     if isinstance(tool, BaseTool):
-        return _around(tool, policy, Bridge(policy))
-    bridge = Bridge(policy, tools={each.name: listed_tool(each) for each in tool})
+        return _around(tool, policy, Bridge(policy, events=events))
+    bridge = Bridge(policy, tools={each.name: listed_tool(each) for each in tool}, events=events)
     return [_around(each, policy, bridge) for each in tool]
 
 

@@ -25,6 +25,7 @@ except ImportError as problem:
     raise needed(__name__, "openai-agents", problem) from None
 
 from failwell.model import Effect, FieldError, Policy, ToolError
+from failwell.observe import Events
 from failwell.readers import from_http, from_pydantic, said
 from failwell.recovery import store_of
 
@@ -45,7 +46,7 @@ _SAID: Final = (
 )
 
 
-def recovering(server: S, *, policy: Policy | None = None) -> S:
+def recovering(server: S, *, policy: Policy | None = None, events: Events | None = None) -> S:
     """The same server, which now waits failures out where that is safe, and answers the others with one clear text.
 
     Its own `max_retry_attempts` are set to none: they repeat whatever fails, also a payment that may have gone through.
@@ -55,7 +56,7 @@ def recovering(server: S, *, policy: Policy | None = None) -> S:
         server.max_retry_attempts = 0
     # Of the class: to ask again changes the policy and does not repeat the repetitions.
     plain = type(server).call_tool
-    bridge = Bridge(policy)
+    bridge = Bridge(policy, events=events)
 
     async def call_tool(
         tool_name: str, arguments: dict[str, Any] | None, meta: dict[str, Any] | None = None
@@ -65,7 +66,7 @@ def recovering(server: S, *, policy: Policy | None = None) -> S:
 
         async def call() -> CallToolResult:
             course.run.use_key(_store(server), course.tools)
-            sent = course.run.key.meta
+            sent = course.meta
             try:
                 # Without `meta` where there is none: servers of one's own need not take it.
                 return await plain(server, tool_name, arguments, **({"meta": dict(sent)} if sent else {}))

@@ -29,6 +29,7 @@ except ImportError as problem:
 
 from failwell.formats import Outcome
 from failwell.model import Next, Policy
+from failwell.observe import Events
 from failwell.recovery import store_of
 
 from .bridge import Bridge, Course, Told, attempted, failure, raised
@@ -50,7 +51,8 @@ class _Hearing:
             return given
         run = self.course.run
         run.use_key(store_of(getattr(client, "server_capabilities", None)), self.course.tools)
-        return {**given, "meta": {**(given.get("meta") or {}), **run.key.meta}} if run.key.meta else given
+        meta = self.course.meta
+        return {**given, "meta": {**(given.get("meta") or {}), **meta}} if meta else given
 
 
 _heard: ContextVar[_Hearing | None] = ContextVar("failwell_heard", default=None)
@@ -58,23 +60,27 @@ _heard: ContextVar[_Hearing | None] = ContextVar("failwell_heard", default=None)
 _OWN: Final = "pydantic_ai.exceptions"
 
 
-def recovering(toolset: AbstractToolset[AgentDepsT], *, policy: Policy | None = None) -> RecoveringToolset[AgentDepsT]:
+def recovering(
+    toolset: AbstractToolset[AgentDepsT], *, policy: Policy | None = None, events: Events | None = None
+) -> RecoveringToolset[AgentDepsT]:
     """The toolset, with failures that are waited out where that is safe, and told to the model where it is not."""
-    return RecoveringToolset(toolset, policy)
+    return RecoveringToolset(toolset, policy, events)
 
 
 @dataclass
 class RecoveringToolset(WrapperToolset[AgentDepsT]):
-    """What `recovering` gives: `wrapped`, and how patient to be with it."""
+    """What `recovering` gives: `wrapped`, and how patient to be with it, and where its calls are written down."""
 
     policy: Policy | None = None
+    events: Events | None = None
     _bridge: Bridge = field(default_factory=Bridge, repr=False, compare=False)
     _listed: Mapping[str, ToolsetTool[AgentDepsT]] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # A run gets a copy of the toolset, which goes on from what is known.
-        if self._bridge.engine.policy != (self.policy or Policy()):
-            self._bridge = Bridge(self.policy)
+        is_new = self.events is not None and self._bridge.seat is None
+        if is_new or self._bridge.engine.policy != (self.policy or Policy()):
+            self._bridge = Bridge(self.policy, events=self.events)
 
     async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
         tools = await super().get_tools(ctx)

@@ -24,6 +24,7 @@ import anyio
 from failwell.formats import Outcome, next_action
 from failwell.guards import DEFAULT
 from failwell.model import Effect, NeedsInput, Next, Policy, Strategy, ToolError
+from failwell.observe import Events
 from failwell.readers import is_envelope, is_failing, read, text_of
 from failwell.recovery import (
     LOST,
@@ -43,6 +44,7 @@ from .course import ClientCall
 from .drivers import driver_for
 from .local_errors import closed, not_connected, too_late
 from .logbook import write_down, write_ending
+from .seat import Seat, with_id
 from .sendable import is_plain, unsendable
 from .surface import attribute_of
 from .system_clock import SYSTEM, Clock
@@ -73,6 +75,7 @@ class Recovering:
         left stands in the log of `failwell.client`, too.
     reads: names of tools that only read, with `*` for anything: `["get_*"]`. Most servers do not say it of theirs, and
         a tool that may have done something is not called twice.
+    events: where each call is written down: the address of a store such as `sqlite:///events.db`, or a hook.
 
     These functions may be async. One that raises, or takes longer than the call's deadline, counts as None.
     """
@@ -88,6 +91,7 @@ class Recovering:
         on_decision: Callable[[Attempt], object] | None = None,
         notify_user: Callable[[ToolError], object] | None = None,
         reads: Sequence[str] = (),
+        events: Events | None = None,
         clock: Clock = SYSTEM,
         jitter: Callable[[], float] = random.random,
     ) -> None:
@@ -106,6 +110,7 @@ class Recovering:
         self._clock = clock
         self._engine = Engine(self.policy, clock, jitter)
         self._listing = Listing(self._driver, trusted=self.policy.trust_annotations, reads=tuple(reads))
+        self._seat = Seat.at(events)
         self._envelopes = False
         self._store: tuple[Live | None, str | None] = (None, None)
         self._connection: Connection | None = None
@@ -218,14 +223,19 @@ class Recovering:
         else:
             report.error, report.result = await self._final(call, result, outcome)
             await self._tell(call, report.error)
-        self.reports.append(remembered(report))
+        kept = remembered(report)
+        self.reports.append(kept)
+        if self._seat is not None:
+            self._seat.tell(report, outcome, call.name, kept=kept, server=self._server_name(), era=self._era())
         return report
 
     def _begin(self, name: str, arguments: Mapping[str, Any], options: dict[str, Any]) -> ClientCall:
         meta = options.pop("meta", None)
         given = options.pop(self._driver.timeout_option, None)
         timeout = given.total_seconds() if isinstance(given, timedelta) else given
-        return ClientCall(self._engine.begin(name, arguments, meta), options, timeout or self._driver.timeout)
+        run = self._engine.begin(name, arguments, meta)
+        named = None if self._seat is None else self._seat.next()
+        return ClientCall(run, options, timeout or self._driver.timeout, name=named)
 
     async def _recover(self, call: ClientCall) -> tuple[Any, Outcome | None]:
         """Call until it works or nothing more can be done; the last result there was, and the failure that is left."""
@@ -293,7 +303,7 @@ class Recovering:
             with live.calling(timeout, patience) as client:
                 # Where the user may be asked something meanwhile, the connection counts the time.
                 limit = timeout if patience is None else patience
-                meta, options = run.key.meta, call.options
+                meta, options = with_id(run.key.meta, call.name, report.calls), call.options
                 result = await self._driver.send(client, report.tool, report.arguments, limit, meta, options)
         except KeyForgotten:
             raise
@@ -465,6 +475,12 @@ class Recovering:
         write_ending(call.report, outcome)
         if outcome.strategy is Strategy.ABORT and self._notify_user is not None:
             await self._use(self._left(call), self._notify_user, DEFAULT(outcome))
+
+    def _server_name(self) -> str | None:
+        live = self._connection.live if self._connection is not None else None
+        info = getattr(live.client, "server_info", None) if live is not None else None
+        name = getattr(info, "name", None)
+        return name if isinstance(name, str) else None
 
     def _era(self) -> str:
         live = self._connection.live if self._connection is not None else None

@@ -5,15 +5,67 @@ Whoever watches is never felt by the call: a hook, a handler or an exporter that
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from .account import event_of as event_of
 from .counters import UNKNOWN as UNKNOWN
 from .counters import Stats, ToolStats
-from .events import CallEvent, Hook, emit
+from .events import CallEvent, Events, Hook, Try, emit
 from .events import new_id as new_id
+from .identity import CALL_KEY as CALL_KEY
+from .identity import SESSION_VARIABLE as SESSION_VARIABLE
+from .identity import Names as Names
+from .identity import inherited_session as inherited_session
+from .identity import keyed_fingerprint as keyed_fingerprint
+from .identity import sent_id as sent_id
+from .identity import trace_of as trace_of
 from .log import log_failure, logged
 from .otel import count_failure as count_failure
+from .otel import current_trace as current_trace
 from .otel import durations
 from .otel import mark_failure as mark_failure
 from .otel import mark_span as mark_span
+
+if TYPE_CHECKING:
+    from .stores import BadStore, Numbers, Period, Reading, Store, store
+    from .stores import Doubts as Doubts
+    from .stores import Failure as Failure
+    from .stores import Flow as Flow
+    from .stores import OpenDoubt as OpenDoubt
+    from .stores import SessionLine as SessionLine
+
+# Only whoever keeps events needs a database.
+_LATER: Final = frozenset(
+    {
+        "store",
+        "Store",
+        "BadStore",
+        "Reading",
+        "Period",
+        "Numbers",
+        "Doubts",
+        "Failure",
+        "Flow",
+        "OpenDoubt",
+        "SessionLine",
+    }
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(".stores", __name__), name)
+
+
+def hook_of(events: Events) -> Hook:
+    """The hook that events go to: the store at an address, or the hook that was given."""
+    if not isinstance(events, str):
+        return events
+    found: Hook = __getattr__("store")(events)
+    return found
+
 
 __all__ = [
     # how often, how long, how it failed
@@ -21,12 +73,25 @@ __all__ = [
     "ToolStats",
     # one call
     "CallEvent",
+    "Try",
     "Hook",
+    "Events",
     "emit",
+    # where events are kept
+    "store",
+    "Store",
+    "BadStore",
+    "Reading",
+    "Period",
+    "Numbers",
     # where it is told
     "log_failure",
     "logged",
     "durations",
 ]
 # What other rooms of this house use, and nobody else may count on.
-_HOUSE = ("UNKNOWN", "new_id", "mark_failure", "mark_span", "count_failure")
+_HOUSE = (
+    *("UNKNOWN", "new_id", "mark_failure", "mark_span", "count_failure", "current_trace"),
+    *("hook_of", "event_of", "Names", "CALL_KEY", "SESSION_VARIABLE", "inherited_session"),
+    *("keyed_fingerprint", "sent_id", "trace_of", "Doubts", "Failure", "Flow", "OpenDoubt", "SessionLine"),
+)

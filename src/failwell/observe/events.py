@@ -19,6 +19,28 @@ _MOST_REPORTED: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Try:
+    """A failed attempt at a call that went on after it.
+
+    decision: what was done about it, by the name of a `failwell.Next`.
+    asked, waited: the delay that it named, and how long was waited before the next attempt, in seconds.
+    made: whether the call was made at all. call_id: the id by which other seats know this attempt.
+    """
+
+    error: ToolError | None
+    seconds: float
+    decision: str | None = None
+    waited: float | None = None
+    made: bool = True
+    call_id: str | None = None
+
+    @property
+    def asked(self) -> float | None:
+        """The delay that the failure named."""
+        return None if self.error is None else self.error.retry_after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallEvent:
     """A call that has ended.
 
@@ -29,6 +51,17 @@ class CallEvent:
     era: the version of the protocol.
     format: the form in which the failure left.
     attempts: how many calls were made for it, by whoever repeats them.
+    seat: who tells: `server`, `client` or `relay`. Several may tell of one call.
+    session: in which session it was made; a random name, or a hash where the transport has none.
+    call_id: the id by which all seats know this call, where one of them has given it one.
+    fingerprint: the same for the same tool and arguments, and nothing that could be read back: a hash under a key.
+    size: about how many characters were sent.
+    tried: the attempts before the last one, where whoever tells has made them.
+    decision: what was decided about the failure that is left. prevented: whether the call is not made again because it
+        may have been done, or was answered from what was kept, so that it was not done twice.
+    made: whether it was made at all, and not refused before.
+    declared: whether the tool declares the code it failed with; None where it declares nothing.
+    server: whose tool it is. trace_id: the trace of OpenTelemetry that it belongs to.
     """
 
     tool: str
@@ -44,10 +77,25 @@ class CallEvent:
     era: str | None = None
     format: str | None = None
     attempts: int = 1
+    seat: str | None = None
+    session: str | None = None
+    call_id: str | None = None
+    fingerprint: str | None = None
+    size: int = 0
+    tried: tuple[Try, ...] = ()
+    decision: str | None = None
+    prevented: bool = False
+    made: bool = True
+    declared: bool | None = None
+    server: str | None = None
+    trace_id: str | None = None
 
 
 Hook = Callable[[CallEvent], object]
 """Told of each call after it has ended. It runs before the answer leaves, so it should be quick."""
+
+Events = str | Hook
+"""Where events go: the address of a store, or a hook such as the store itself."""
 
 # By identity, since not every callable has a hash; kept alive, since an identity can be used again.
 _reported: dict[int, Hook] = {}

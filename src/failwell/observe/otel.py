@@ -90,6 +90,17 @@ def durations(event: CallEvent) -> None:
     _duration().record(event.seconds, labels)
 
 
+def current_trace() -> str | None:
+    """The trace that the present span belongs to; None without one."""
+    try:
+        if (trace := _trace()) is None:
+            return None
+        known = trace.get_current_span().get_span_context()
+        return format(known.trace_id, "032x") if known.is_valid else None
+    except Exception:
+        return None
+
+
 def _mark(trace: Any, span: Any, error: ToolError | None, tool: str, action: str | None, asked: bool) -> None:
     said: dict[str, Any] = {"failwell.tool.action": action, "failwell.asked": asked or None}
     if error is not None:

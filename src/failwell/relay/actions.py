@@ -9,7 +9,7 @@ from .frames import LONGEST
 
 if TYPE_CHECKING:
     from failwell.model import Policy
-    from failwell.observe import Hook
+    from failwell.observe import Hook, Names
     from failwell.recovery import Breakers
 
     from .rules import Rules
@@ -101,6 +101,7 @@ class RelayOptions:
         known beside the name of the client's program: keys belong to whoever made them.
     hooks: told of each call that has ended, by a `failwell.observe.CallEvent`.
     breakers: those of all relays in front of the same server, where there are others.
+    events: the store that keeps them, if one does. names: by what calls are known to it.
     """
 
     command: str = "the server"
@@ -122,3 +123,5 @@ class RelayOptions:
     breakers: Breakers | None = None
     remote: bool = False
     caller: str = ""
+    events: Hook | None = None
+    names: Names | None = None

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from failwell.formats import META_KEY, keys
 from failwell.guards import DEFAULT
 from failwell.model import Effect, NeedsInput, Policy, ToolError, compact
-from failwell.observe import CallEvent, emit
+from failwell.observe import Names, emit, event_of, sent_id, trace_of
 from failwell.readers import is_plain_failure, read, text_of
-from failwell.recovery import Breakers, Engine, Run, explained
+from failwell.recovery import Breakers, Engine, Report, Run, explained, remembered
 
 from . import answers, failures, state
 from .actions import Note, RelayOptions, StopServer, ToClient, ToServer
@@ -147,6 +148,7 @@ class Calls:
                 self._traffic.after(_LOOK_AGAIN, lambda: self._again(request))
         elif kept.state == "done" and kept.answer is not None:
             self._traffic.tell(b'{"jsonrpc":"2.0","id":' + request.own_key + b',"result":' + kept.answer + b"}\n")
+            self._ended(request, None, prevented=True)
         else:
             lost = failures.key_unfinished if kept.state == "lost" else failures.key_done
             assert request.run is not None
@@ -183,6 +185,7 @@ class Calls:
     def _admit_joined(self, request: RelayedRequest, frame: bytes) -> None:
         if frame:
             self._traffic.tell(with_id(frame, None, request.id))
+            self._ended(request, None, prevented=True)
         else:
             # The first one was given up before it was made.
             request.run = None
@@ -331,6 +334,8 @@ class Calls:
         if outcome.origin == "peer":
             self._gate.heard(outcome, request.tool, self._traffic.listing)
         run.failed(outcome, self._traffic.life)
+        if outcome.delivery == "never_sent" and request.ids:
+            request.ids.pop()
         verdict = run.after(outcome, tools)
         request.last, request.answer = verdict.outcome, frame
         if verdict.wait is not None and run.may_follow(verdict, tools) and run.takes(verdict):
@@ -385,25 +390,46 @@ class Calls:
             self.keep_answer(request, told.frame if isinstance(told, ToClient) else b"", is_undone=is_undone)
         self._ended(request, ending.outcome)
 
-    def _ended(self, request: RelayedRequest, outcome: Any) -> None:
-        """A call has ended: tell whoever watches."""
-        if not self._traffic.options.hooks:
+    def _ended(self, request: RelayedRequest, outcome: Any, *, prevented: bool = False) -> None:
+        """A call has ended: tell whoever watches. `prevented` says that it was answered from what was kept."""
+        options, session = self._traffic.options, self._traffic.session
+        if not options.hooks and options.events is None:
             return
-        error = DEFAULT(outcome) if isinstance(outcome, ToolError) else None
-        event = CallEvent(
-            tool=request.tool,
-            ok=error is None,
-            seconds=self._traffic.clock.monotonic() - request.began,
-            at=self._traffic.clock.now(),
-            error=error,
-            asked=isinstance(outcome, NeedsInput),
-            request_id=request.id if isinstance(request.id, (str, int)) else None,
-            client=self._traffic.session.client_of(request),
-            era=self._traffic.session.era_of(request),
-            format=self._traffic.options.format if error is not None else None,
-            attempts=request.run.report.calls if request.run is not None else 1,
-        )
-        emit(self._traffic.options.hooks, event)
+        outcome = DEFAULT(outcome) if isinstance(outcome, ToolError) else outcome
+        about: dict[str, Any] = {
+            "at": self._traffic.clock.now(),
+            "request_id": request.id if isinstance(request.id, (str, int)) else None,
+            "client": session.client_of(request),
+            "era": session.era_of(request),
+            "format": options.format if isinstance(outcome, ToolError) else None,
+            "seat": "relay",
+            "server": session.server,
+        }
+        report = Report(request.tool, {}, calls=1) if request.run is None else request.run.report
+        report.seconds = self._traffic.clock.monotonic() - request.began
+        if options.names is not None:
+            about |= self._identity(request, options.names)
+            report = remembered(report)
+        event = event_of(report, outcome, **about)
+        if prevented:
+            event = replace(event, prevented=True)
+        emit(options.hooks if options.events is None else (*options.hooks, options.events), event)
+
+    def _identity(self, request: RelayedRequest, names: Names) -> dict[str, Any]:
+        """By what a call is known to whoever keeps events."""
+        given = sent_id(request.meta)
+        if given is None:
+            ids = [f"{names.session}/{key.decode('utf-8', 'replace')}" for key in request.ids]
+        else:
+            # The id goes with the message, as often as that is sent.
+            ids = [given.text if not times else f"{given.text}+{times}" for times in range(len(request.ids))]
+        return {
+            "session": names.session if given is None else given.session,
+            "ids": ids,
+            "key": names.key,
+            "sent": request.arguments,
+            "trace_id": trace_of(request.meta),
+        }
 
     def let_go(self, request: RelayedRequest) -> None:
         request.cancelled = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from .messages import Message, key_of, meta_of, params_of, with_id
@@ -42,6 +42,8 @@ class RelayedRequest:
     """The JSON of that answer, or of as much as is read of it."""
     deadline: float | None = None
     began: float = 0.0
+    ids: list[bytes] = field(default_factory=list)
+    """The ids under which it was sent to the server, for each time."""
     claim: str = ""
     """The key under which its answer is kept."""
 

@@ -34,6 +34,8 @@ class Session:
     client: str | None = None
     modern: dict[str, Any] = field(default_factory=dict)
     """The `_meta` in which a client of the newer era says who it is."""
+    _named: bytes | None = None
+    _server: str | None = None
 
     def heard(self, request: RelayedRequest) -> None:
         """Keep what a request of the client says about the session."""
@@ -68,6 +70,16 @@ class Session:
 
     def client_of(self, request: RelayedRequest) -> str | None:
         return client_name(request.meta.get(CLIENT_KEY)) or self.client
+
+    @property
+    def server(self) -> str | None:
+        """What the server calls itself, where it was greeted."""
+        if self._named is not self.welcome:
+            result = (read_frame(self.welcome) or {}).get("result") if self.welcome else None
+            info = result.get("serverInfo") if isinstance(result, Mapping) else None
+            name = info.get("name") if isinstance(info, Mapping) else None
+            self._named, self._server = self.welcome, name if isinstance(name, str) else None
+        return self._server
 
     @property
     def is_modern(self) -> bool:

@@ -149,6 +149,7 @@ class Traffic:
         self.pending[key] = request
         if request.run is not None:
             request.run.sending()
+            request.ids.append(key)
             self.sent(request)
         self.out.append(ToServer(frame, request))
 

@@ -68,13 +68,21 @@ def wrap(wrapping: Wrapping) -> int:
 
     mark = f"{os.getpid()}-{os.urandom(8).hex()}"
     options = replace(wrapping.options, command=" ".join(wrapping.command))
+    env = wrapping.env
+    if options.events is not None:
+        from failwell.observe import SESSION_VARIABLE, Names
+
+        names = Names.of(options.events)
+        options = replace(options, names=names)
+        # A server that keeps events, too, tells of the same calls.
+        env = {**env, SESSION_VARIABLE: names.session}
     # Windows cannot fork, and cannot poll pipes.
     by_threads = not hasattr(os, "fork") or os.environ.get(BY_THREADS) == "1"
     warden = None if by_threads else Warden(mark)
     child = None
     if not options.lazy and warden is not None:
         try:
-            child = Child(wrapping.command, wrapping.env, wrapping.cwd, mark)
+            child = Child(wrapping.command, env, wrapping.cwd, mark)
             warden.knows(child.pid)
         except CannotStart:
             # Said once more when the desk wants it started.
@@ -108,7 +116,7 @@ def wrap(wrapping: Wrapping) -> int:
 
         if injection is not None:
             say(Note("--inject is for systems that can poll pipes, and makes no fault here", loud=True))
-        given = (desk, wrapping.command, wrapping.env, wrapping.cwd)
+        given = (desk, wrapping.command, env, wrapping.cwd)
         relay = Threads(*given, say=say, mark=mark, witness=wrapping.record)
     else:
         from .pipes import Pipes
@@ -116,7 +124,7 @@ def wrap(wrapping: Wrapping) -> int:
         relay = Pipes(
             desk,
             wrapping.command,
-            wrapping.env,
+            env,
             wrapping.cwd,
             say=say,
             child=child,

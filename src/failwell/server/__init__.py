@@ -118,6 +118,7 @@ def install(server: S, **options: Unpack[Given]) -> S:
 
     boundary = Boundary(chosen)
     module.install(server, boundary)
+    boundary.watchers.server = named if isinstance(named := getattr(server, "name", None), str) else None
     mask(chosen.guard)
     setattr(server, _MARK, boundary)
     return server

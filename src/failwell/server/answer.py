@@ -262,13 +262,16 @@ class Answering:
             log.warning("%s: %s has no place for the details %s; %s.", tool.label, format, names, how)
 
     def _is_undeclared(self, error: ToolError, tool: Facts) -> bool:
-        named = (*self.options.rules.get("*", ()), *self.options.rules.get(tool.name, ()))
-        codes = (*ruled((tool.function,)), *(code for rule in named for code in rule.codes), *CODES)
-        said = said_of(tool.function)
-        if not is_undeclared(error, said, codes):
+        if not self.undeclared(error, tool):
             return False
         log.warning("%s sends %s, which it does not declare; add it to raises(…).", tool.label, error.code)
         return True
+
+    def undeclared(self, error: ToolError, tool: Facts) -> bool:
+        """Whether a tool that declares its codes sends one that it does not declare."""
+        named = (*self.options.rules.get("*", ()), *self.options.rules.get(tool.name, ()))
+        codes = (*ruled((tool.function,)), *(code for rule in named for code in rule.codes), *CODES)
+        return is_undeclared(error, said_of(tool.function), codes)
 
     def common_codes(self) -> tuple[str, ...]:
         """What any tool of this server may answer, whatever it does itself, by the names that its format sends."""

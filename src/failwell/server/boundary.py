@@ -15,12 +15,13 @@ import jsonschema_rs  # noqa: F401
 
 from failwell.formats import META_KEY, Outcome, load
 from failwell.model import IN_DOUBT, Marks, Nature, NeedsInput, ToolError, is_same_tool, marks
-from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, emit, mark_failure
+from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, mark_failure
 from failwell.readers import find_check, from_schema, unknown_tool
 from failwell.sdk import IS_ERROR, CallToolResult, InputRequiredResult, TextContent, changed
 
 from .aftermath import tell_unmarked
 from .answer import Answering, identified
+from .declared_failures import said_of
 from .extras import IGNORED
 from .facts import Facts, Failed, as_listed, taken
 from .once.repeats import key_of
@@ -29,6 +30,7 @@ from .outputs import fitted
 from .questions import Answers, ask, can_ask, missing, resumed
 from .replies import enveloped, remarked
 from .served_call import ServedCall, current
+from .watchers import Watchers
 from .wrong_requests import WrongRequests
 
 log = logging.getLogger("failwell.server")
@@ -72,6 +74,7 @@ class Boundary(Answering):
         self.wrong = WrongRequests(options)
         self.listed: Callable[[], list[Facts] | Awaitable[list[Facts]]] | None = None
         """How to list the tools of the server; set by its adapter."""
+        self.watchers = Watchers(options)
         self._has_told = False
         self._dresses = self._envelope is not None or options.max_output is not None
 
@@ -118,7 +121,7 @@ class Boundary(Answering):
                     if getattr(result, framework.flag, False) is True:
                         return await self._returned(call, result, framework)
                     self.stats.add(call.counted, call.seconds)
-                    if self.options.hooks:
+                    if self.watchers:
                         self._emit(call, None, ok=True)
                     if self._dresses or call.remarks or call.ignored:
                         return await self._dressed(call, result, framework)
@@ -253,11 +256,11 @@ class Boundary(Answering):
     def replayed(self, call: ServedCall, tool: Facts, error: ToolError | None, *, failed: bool) -> None:
         """Tell everybody who watches that a call was answered as it had been before."""
         if failed:
-            self._told(call, tool, error)
+            self._told(call, tool, error, prevented=True)
             return
         self.stats.add(call.counted, call.seconds)
-        if self.options.hooks:
-            self._emit(call, None, ok=True)
+        if self.watchers:
+            self._emit(call, None, ok=True, prevented=True)
 
     def _answer(self, call: ServedCall, failed: Failed) -> CallToolResult:
         """A failure as the result of the call, counted and written down."""
@@ -279,7 +282,9 @@ class Boundary(Answering):
         self.log(outcome, tool.name, raised, request_id, guard=guard, action=tool.action, told=told)
         return told
 
-    def _told(self, call: ServedCall, tool: Facts, error: ToolError | None, *, asked: bool = False) -> None:
+    def _told(
+        self, call: ServedCall, tool: Facts, error: ToolError | None, *, asked: bool = False, prevented: bool = False
+    ) -> None:
         """Tell everybody who watches how a call ended that was no success. The error has been guarded."""
         self.stats.add(call.counted, call.seconds, not asked, error, asked)
         if self.options.telemetry:
@@ -287,11 +292,23 @@ class Boundary(Answering):
                 mark_failure(error, tool=call.counted, action=tool.action, asked=asked)
             elif not asked:
                 count_failure(error, tool=call.counted)
-        if self.options.hooks:
-            self._emit(call, error, ok=asked, asked=asked, action=tool.action)
+        if self.watchers:
+            declared = None
+            if error is not None and self.watchers.is_kept and said_of(tool.function).codes:
+                declared = not self.undeclared(error, tool)
+            action = tool.action
+            self._emit(call, error, ok=asked, asked=asked, action=action, prevented=prevented, declared=declared)
 
     def _emit(
-        self, call: ServedCall, error: ToolError | None, *, ok: bool, asked: bool = False, action: str | None = None
+        self,
+        call: ServedCall,
+        error: ToolError | None,
+        *,
+        ok: bool,
+        asked: bool = False,
+        action: str | None = None,
+        prevented: bool = False,
+        declared: bool | None = None,
     ) -> None:
         event = CallEvent(
             tool=call.counted,
@@ -306,8 +323,12 @@ class Boundary(Answering):
             client=call.client_name,
             era=call.era,
             format=self._format(call),
+            prevented=prevented,
+            declared=declared,
+            seat="server",
+            **self.watchers.identity(call),
         )
-        emit(self.options.hooks, event)
+        self.watchers.tell(event)
 
     def no_such_tool(self, call: ServedCall, names: Iterable[str], raised: BaseException | None = None) -> Failed:
         """A call of a tool that does not exist, with the nearest that do; raised where it is to be a protocol error."""

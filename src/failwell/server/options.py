@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, TypedDict, TypeVar, get_args
 from failwell.formats import FORMATS
 from failwell.guards import DEFAULT as GUARD
 from failwell.guards import Guard
+from failwell.observe import Events
 from failwell.readers import DEFAULT as ROWS
 from failwell.readers import Table
 
@@ -53,6 +54,7 @@ class Options:
     logger: where failures are written, a logger of `logging` or of structlog; "failwell.server" unless given.
     log_level: of which level a failure is that was to be expected, by name or number; a crash is an ERROR.
     hooks: called with a `failwell.observe.CallEvent` after every call.
+    events: where each call is written down: the address of a store such as `sqlite:///events.db`, or a hook.
     telemetry: whether spans and counters of OpenTelemetry are told about failures.
     extra: what becomes of arguments the tool does not have: refused, ignored with a warning, or ignored. By default,
         "auto", they are refused where to ignore one could do harm or hides a mistake: on a tool that changes things,
@@ -84,6 +86,7 @@ class Options:
     logger: Any = None
     log_level: int | str = "WARNING"
     hooks: Sequence[Callable[[Any], object]] = ()
+    events: Events | None = None
     telemetry: bool = True
     extra: Extra = "auto"
     unknown_tool: UnknownTool = "result"
@@ -120,6 +123,8 @@ class Options:
             raise ValueError("idempotency is True, or a store of keys, such as KeysOnDisk('keys.db').")
         if not all(callable(hook) for hook in self.hooks):
             raise ValueError("hooks are functions of one argument, the event.")
+        if self.events is not None and not isinstance(self.events, str) and not callable(self.events):
+            raise ValueError("events is the address of a store, such as 'sqlite:///events.db', or a hook.")
         level_of(self.log_level)
         _one_of("extra", self.extra, get_args(Extra))
         _one_of("unknown_tool", self.unknown_tool, get_args(UnknownTool))
@@ -144,6 +149,7 @@ class Given(TypedDict, total=False):
     logger: Any
     log_level: int | str
     hooks: Sequence[Callable[[Any], object]]
+    events: Events | None
     telemetry: bool
     extra: Extra
     unknown_tool: UnknownTool

@@ -66,6 +66,17 @@ class ServedCall:
         return self.request.params or {}
 
     @property
+    def sent_meta(self) -> object:
+        """The `_meta` that was sent with it."""
+        return self.params.get("_meta")
+
+    @property
+    def connection(self) -> object:
+        """What lasts as long as the client stays connected: where the transport has no sessions, one call."""
+        session = self.request.session
+        return getattr(session, "_connection", session)
+
+    @property
     def client_name(self) -> str | None:
         """Who calls, as `name/version`."""
         sent = self.request.session.client_params

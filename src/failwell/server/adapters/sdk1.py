@@ -73,6 +73,10 @@ class OlderSession:
         self.client_capabilities = None if said is None else SimpleNamespace(elicitation=asks, extensions=extensions)
 
     @property
+    def _connection(self) -> Any:
+        return self._context.session
+
+    @property
     def can_send_request(self) -> bool:
         return hasattr(self._context.session, "elicit")
 

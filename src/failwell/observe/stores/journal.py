@@ -1,0 +1,363 @@
+"""What a batch of attempts changes in a store: new rows, what they say of earlier ones, and the sums of it all.
+
+The sums are a function of the rows: each row adds its `contribution`, and a row that changes takes the old one back.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Protocol
+
+from .rows import COLUMNS, COUNTERS, KEY, WITHIN, EventRow, contribution
+
+_MOST_PASTS: Final = 50_000
+_CHUNK: Final = 400
+# Clocks differ, and a timer may fire a little early.
+_EARLY: Final = 0.05
+# The columns by which an earlier row can change.
+_CHANGED: Final = (
+    *("seats", "client", "ok", "kind", "code", "effect", "decision", "prevented", "declared", "waited"),
+    *("waiter", "obeyed", "recovered", "same", "retry", "streak", "correlation", "trace"),
+)
+_ROLLUP: Final = (
+    f"INSERT INTO rollup ({', '.join((*KEY, *(f'n_{name}' for name in COUNTERS)))}) "
+    f"VALUES ({', '.join('?' * (len(KEY) + len(COUNTERS)))}) ON CONFLICT ({', '.join(KEY)}) DO UPDATE SET "
+    + ", ".join(f"n_{name} = rollup.n_{name} + excluded.n_{name}" for name in COUNTERS)
+)
+_GROUP: Final = (
+    "INSERT INTO failure (server, tool, kind, code, first_at, last_at, count) VALUES (?, ?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT (server, tool, kind, code) DO UPDATE SET count = failure.count + excluded.count, "
+    "first_at = CASE WHEN excluded.first_at < failure.first_at THEN excluded.first_at ELSE failure.first_at END, "
+    "last_at = CASE WHEN excluded.last_at > failure.last_at THEN excluded.last_at ELSE failure.last_at END"
+)
+_SESSION: Final = (
+    "UPDATE session SET calls = calls + ?, failed = failed + ?, client = CASE WHEN client = '' THEN ? ELSE client END, "
+    "first_at = CASE WHEN first_at = 0 OR first_at > ? THEN ? ELSE first_at END, "
+    "last_at = CASE WHEN last_at < ? THEN ? ELSE last_at END WHERE id = ?"
+)
+_DOUBT: Final = (
+    "INSERT INTO doubt (event, at, session, server, tool, code, print, verify, verify_print) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+class Transaction(Protocol):
+    """What a database does for the journal, all of it or nothing. Statements have `?` for values."""
+
+    def all(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]: ...
+
+    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None: ...
+
+    def ids(self, count: int) -> Sequence[int]:
+        """As many numbers for new rows, rising."""
+
+    def insert(self, rows: Sequence[EventRow]) -> None: ...
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether somebody else has written since the last one."""
+
+
+class _Doubt:
+    __slots__ = ("event", "print", "verify", "verify_print")
+
+    def __init__(self, event: int, printed: str | None, verify: str | None, verify_print: str | None) -> None:
+        self.event, self.print, self.verify, self.verify_print = event, printed, verify, verify_print
+
+
+class Journal:
+    """Writes attempts into one store. What it remembers is only for speed: the store has it all."""
+
+    def __init__(self) -> None:
+        self._sessions: OrderedDict[str, int] = OrderedDict()
+        self._pasts: OrderedDict[tuple[int, str], list[EventRow]] = OrderedDict()
+        self._doubts: OrderedDict[int, list[_Doubt]] = OrderedDict()
+
+    def forget(self) -> None:
+        """What was remembered may not hold any more."""
+        self._sessions.clear()
+        self._pasts.clear()
+        self._doubts.clear()
+
+    def write(self, rows: list[EventRow], to: Transaction) -> None:
+        """Write a batch, in the order in which it came."""
+        if to.is_shared:
+            self.forget()
+        _Batch(self, rows, to).write()
+
+    def _kept(self, cache: OrderedDict[Any, Any]) -> None:
+        while len(cache) > _MOST_PASTS:
+            cache.popitem(last=False)
+
+
+class _Batch:
+    def __init__(self, journal: Journal, rows: list[EventRow], to: Transaction) -> None:
+        self._journal, self._rows, self._to = journal, rows, to
+        self._new: list[EventRow] = []
+        self._before: dict[int, tuple[EventRow, tuple[Any, Any, bool] | None]] = {}
+        """The rows that were touched, by their ids, and what they added to the sums before."""
+        self._asked: list[tuple[Any, ...]] = []
+        self._resolved: list[tuple[Any, ...]] = []
+        self._repeated: list[tuple[int]] = []
+
+    def write(self) -> None:
+        fresh = self._find_sessions()
+        self._find_pasts(fresh)
+        known = self._find_known()
+        ids = iter(self._to.ids(len(self._rows)))
+        for row in self._rows:
+            same = self._same_call(row, known)
+            if same is not None:
+                self._merge(same, row)
+                continue
+            row.id = next(ids)
+            self._before[row.id] = (row, None)
+            self._new.append(row)
+            if row.call_id is not None:
+                known[row.call_id] = row
+            if row.session_name:
+                self._place(row)
+        self._save()
+        for cache in (self._journal._sessions, self._journal._pasts, self._journal._doubts):
+            self._journal._kept(cache)
+
+    # What is known already
+
+    def _find_sessions(self) -> set[int]:
+        """Give each row the number of its session; those that are new have no past."""
+        known, to = self._journal._sessions, self._to
+        names = {row.session_name for row in self._rows if row.session_name} - known.keys()
+        fresh: set[int] = set()
+        for chunk in _chunks(sorted(names)):
+            marks = ", ".join("?" * len(chunk))
+            found = dict(to.all(f"SELECT name, id FROM session WHERE name IN ({marks})", chunk))
+            missing = [name for name in chunk if name not in found]
+            if missing:
+                to.many("INSERT INTO session (name) VALUES (?) ON CONFLICT (name) DO NOTHING", [(n,) for n in missing])
+                marks = ", ".join("?" * len(missing))
+                made = dict(to.all(f"SELECT name, id FROM session WHERE name IN ({marks})", missing))
+                fresh.update(made.values())
+                found |= made
+            known.update(found)
+        for row in self._rows:
+            row.session = known[row.session_name] if row.session_name else 0
+            if row.session_name:
+                known.move_to_end(row.session_name)
+        return fresh
+
+    def _find_pasts(self, fresh: set[int]) -> None:
+        """See to it that the past of each tool in each session is known, and the doubts of the session."""
+        pasts, doubts, to = self._journal._pasts, self._journal._doubts, self._to
+        missing: set[tuple[int, str]] = set()
+        unsure: set[int] = set()
+        for row in self._rows:
+            if not row.session:
+                continue
+            pair = (row.session, row.tool)
+            if pair in pasts:
+                pasts.move_to_end(pair)
+            elif row.session in fresh:
+                pasts[pair] = []
+            else:
+                missing.add(pair)
+            if row.session in doubts:
+                doubts.move_to_end(row.session)
+            elif row.session in fresh:
+                doubts[row.session] = []
+            else:
+                unsure.add(row.session)
+        columns = ", ".join(COLUMNS)
+        for pair in missing:
+            found = to.all(
+                f"SELECT {columns} FROM event WHERE session = ? AND tool = ? ORDER BY id DESC LIMIT {WITHIN}", pair
+            )
+            pasts[pair] = [EventRow.read(values) for values in reversed(found)]
+        for chunk in _chunks(sorted(unsure)):
+            for session in chunk:
+                doubts[session] = []
+            marks = ", ".join("?" * len(chunk))
+            for session, *rest in to.all(
+                "SELECT session, event, print, verify, verify_print FROM doubt "
+                f"WHERE resolved_at IS NULL AND session IN ({marks}) ORDER BY event",
+                chunk,
+            ):
+                doubts[session].append(_Doubt(*rest))
+
+    def _find_known(self) -> dict[str, EventRow]:
+        """The rows of calls that another seat has told of."""
+        ids = sorted({row.call_id for row in self._rows if row.call_id is not None})
+        columns = ", ".join(COLUMNS)
+        known: dict[str, EventRow] = {}
+        for chunk in _chunks(ids):
+            marks = ", ".join("?" * len(chunk))
+            for values in self._to.all(f"SELECT {columns} FROM event WHERE call_id IN ({marks})", chunk):
+                row = EventRow.read(values)
+                known[row.call_id or ""] = self._remembered(row)
+        return known
+
+    def _remembered(self, row: EventRow) -> EventRow:
+        """The same row as it stands among those of its session, so that there are no two of it."""
+        for each in self._journal._pasts.get((row.session, row.tool), ()):
+            if each.id == row.id:
+                return each
+        return row
+
+    # One attempt
+
+    def _same_call(self, row: EventRow, known: dict[str, EventRow]) -> EventRow | None:
+        """The row of the same attempt, told of by another seat. One seat tells of each attempt once."""
+        if row.call_id is None:
+            return None
+        found = known.get(row.call_id)
+        if found is not None and found.seats & row.seats:
+            row.call_id = None
+            return None
+        return found
+
+    def _merge(self, row: EventRow, told: EventRow) -> None:
+        """Another seat tells of the same attempt: what it knows more."""
+        self._touch(row)
+        row.seats |= told.seats
+        for name in ("client", "decision", "correlation", "trace", "declared", "effect"):
+            if getattr(row, name) in (None, ""):
+                setattr(row, name, getattr(told, name))
+        row.prevented = max(row.prevented, told.prevented)
+        if row.waiter != "us" and told.waited is not None:
+            # Whoever has waited knows it better than the time between two calls.
+            row.waited, row.waiter = told.waited, told.waiter
+            row.obeyed = None if row.delay is None else int(told.waited >= row.delay - _EARLY)
+        if row.ok and not told.ok:
+            # The server has done it, and the answer never came.
+            row.ok, row.kind, row.code, row.effect, row.streak = 0, told.kind, told.code, told.effect, 1
+            row.verify, row.verify_print = told.verify, told.verify_print
+            if row.doubtful:
+                self._doubt(row)
+
+    def _place(self, row: EventRow) -> None:
+        """What a new attempt says of those before it, and they of it."""
+        past = self._journal._pasts[row.session, row.tool]
+        before = next((each for each in reversed(past) if each.print == row.print and row.print is not None), None)
+        row.attempt = before.attempt + 1 if before is not None and not before.ok else 1
+        if not row.ok:
+            is_same = before is not None and not before.ok and (before.kind, before.code) == (row.kind, row.code)
+            row.streak = before.streak + 1 if before is not None and is_same else 1
+            if row.delay is not None and row.waited is not None:
+                row.obeyed = int(row.waited >= row.delay - _EARLY)
+        if before is not None and not before.ok:
+            self._repeats(row, before)
+        if row.ok and row.made:
+            for distance, each in enumerate(reversed(past), 1):
+                if each.ok:
+                    break
+                self._touch(each)
+                each.recovered, each.same = distance, int(each.print == row.print)
+        self._look(row)
+        past.append(row)
+        del past[:-WITHIN]
+
+    def _repeats(self, row: EventRow, before: EventRow) -> None:
+        """A call that failed is made again."""
+        if before.attempt == 1 and before.retry is None:
+            self._touch(before)
+            before.retry = row.ok
+        if before.delay is not None and before.obeyed is None and row.made:
+            self._touch(before)
+            before.waited = max(0.0, (row.at - before.at) / 1000 - row.seconds)
+            before.waiter, before.obeyed = "client", int(before.waited >= before.delay - _EARLY)
+
+    def _look(self, row: EventRow) -> None:
+        """Whether an attempt tells what became of another one."""
+        doubts = self._journal._doubts[row.session]
+        for doubt in tuple(doubts):
+            is_check = doubt.verify is not None and row.tool == doubt.verify
+            if row.ok and is_check and doubt.verify_print in (None, row.print):
+                self._resolved.append((row.at, "looked", doubt.event))
+                doubts.remove(doubt)
+            elif row.print is not None and row.print == doubt.print and row.made:
+                if not row.prevented:
+                    self._repeated.append((doubt.event,))
+                if row.ok:
+                    self._resolved.append((row.at, "worked", doubt.event))
+                    doubts.remove(doubt)
+        if row.doubtful:
+            self._doubt(row)
+
+    def _doubt(self, row: EventRow) -> None:
+        doubts = self._journal._doubts.setdefault(row.session, [])
+        doubts.append(_Doubt(row.id, row.print, row.verify, row.verify_print))
+        about = (row.id, row.at, row.session, row.server, row.tool, row.code, row.print, row.verify, row.verify_print)
+        self._asked.append(about)
+
+    def _touch(self, row: EventRow) -> None:
+        if row.id not in self._before:
+            self._before[row.id] = (row, (*contribution(row), not row.ok))
+
+    # What is written
+
+    def _save(self) -> None:
+        to = self._to
+        to.insert(self._new)
+        old = [row for row, before in self._before.values() if before is not None]
+        if old:
+            sets = ", ".join(f"{name} = ?" for name in _CHANGED)
+            values = [(*(getattr(row, name) for name in _CHANGED), row.id, row.at) for row in old]
+            to.many(f"UPDATE event SET {sets} WHERE id = ? AND at = ?", values)
+        if sums := self._sums():
+            to.many(_ROLLUP, sums)
+        if groups := self._groups():
+            to.many(_GROUP, groups)
+        if sessions := self._session_sums():
+            to.many(_SESSION, sessions)
+        if self._asked:
+            to.many(_DOUBT, self._asked)
+        if self._repeated:
+            to.many("UPDATE doubt SET repeated = 1 WHERE event = ?", self._repeated)
+        if self._resolved:
+            to.many("UPDATE doubt SET resolved_at = ?, how = ? WHERE event = ?", self._resolved)
+
+    def _sums(self) -> list[tuple[Any, ...]]:
+        sums: dict[tuple[Any, ...], list[float]] = {}
+        for row, before in self._before.values():
+            _add(sums, *contribution(row), 1)
+            if before is not None:
+                _add(sums, *before[:2], -1)
+        return sorted((*key, *counters) for key, counters in sums.items() if any(counters))
+
+    def _groups(self) -> list[tuple[Any, ...]]:
+        groups: dict[tuple[str, str, str, str], list[int]] = {}
+        for row, before in self._before.values():
+            if row.ok or (before is not None and before[2]):
+                continue
+            group = groups.setdefault((row.server, row.tool, row.kind, row.code), [row.at, row.at, 0])
+            group[0], group[1], group[2] = min(group[0], row.at), max(group[1], row.at), group[2] + 1
+        return sorted((*key, *sums) for key, sums in groups.items())
+
+    def _session_sums(self) -> list[tuple[Any, ...]]:
+        sums: dict[int, list[Any]] = {}
+        for row, before in self._before.values():
+            if not row.session:
+                continue
+            now = sums.setdefault(row.session, [0, 0, "", row.at, row.at])
+            now[0] += before is None
+            now[1] += (not row.ok) - (0 if before is None else before[2])
+            now[2] = now[2] or row.client
+            now[3], now[4] = min(now[3], row.at), max(now[4], row.at)
+        return sorted(
+            (calls, failed, client, first, first, last, last, session)
+            for session, (calls, failed, client, first, last) in sums.items()
+        )
+
+
+def _chunks(values: Sequence[Any]) -> Iterable[Sequence[Any]]:
+    return (values[start : start + _CHUNK] for start in range(0, len(values), _CHUNK))
+
+
+def _add(
+    sums: dict[tuple[Any, ...], list[float]], key: tuple[Any, ...], adds: list[tuple[int, float]], sign: int
+) -> None:
+    total = sums.get(key)
+    if total is None:
+        total = sums[key] = [0.0] * len(COUNTERS)
+    for index, value in adds:
+        total[index] += sign * value

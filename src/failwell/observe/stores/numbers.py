@@ -1,0 +1,412 @@
+"""What a store tells: each number is one query over the sums that are kept while writing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+from .address import address_of
+from .rows import COLUMNS, COUNTERS, HOUR, WITHIN, tokens
+from .writer import Database
+
+_SUMS: Final = ", ".join(f"coalesce(sum(n_{name}), 0)" for name in COUNTERS)
+_MOST: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """From when to when, in milliseconds, and of what: everything where nothing is named."""
+
+    since: int
+    until: int
+    server: str | None = None
+    tool: str | None = None
+    code: str | None = None
+
+    def where(self, column: str = "hour", unit: int = HOUR) -> tuple[str, list[Any]]:
+        """The condition, and its values. Sums are kept by the hour, so that a period has whole hours."""
+        parts, values = [f"{column} >= ? AND {column} < ?"], [self.since // unit, -(-self.until // unit)]
+        for name in ("server", "tool", "code"):
+            if (value := getattr(self, name)) is not None:
+                parts.append(f"{name} = ?")
+                values.append(value)
+        return " AND ".join(parts), values
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The numbers of a tool, a code, or all of them together. Shares are None where there is nothing to share.
+
+    loops, loop_calls, loop_seconds, loop_tokens: how often the same call failed the same way three times or more, and
+    what the calls from the third on cost; tokens are estimated from what was sent and said.
+    """
+
+    calls: int = 0
+    failed: int = 0
+    asked: int = 0
+    refused: int = 0
+    seconds: float = 0.0
+    after: tuple[int, ...] = (0,) * WITHIN
+    """Failures that were recovered from, by how many calls it took."""
+    same: int = 0
+    """How many of these were recovered with the same arguments."""
+    retried: int = 0
+    retried_ok: int = 0
+    delays_us: int = 0
+    obeyed_us: int = 0
+    delays_client: int = 0
+    obeyed_client: int = 0
+    prevented: int = 0
+    declared: int = 0
+    undeclared: int = 0
+    loops: int = 0
+    loop_calls: int = 0
+    loop_seconds: float = 0.0
+    loop_tokens: int = 0
+
+    @property
+    def recovered(self) -> int:
+        return sum(self.after)
+
+    @property
+    def failure_rate(self) -> float | None:
+        """The share of calls that failed."""
+        return _share(self.failed, self.calls)
+
+    @property
+    def recovery_rate(self) -> float | None:
+        """The share of failed calls after which one of the next five calls of the tool in the session worked."""
+        return _share(self.recovered, self.failed)
+
+    @property
+    def first_retry(self) -> float | None:
+        """The share of first repetitions of a failed call that worked."""
+        return _share(self.retried_ok, self.retried)
+
+    @property
+    def obeyed(self) -> float | None:
+        """The share of named delays after which the next call came late enough."""
+        return _share(self.obeyed_us + self.obeyed_client, self.delays_us + self.delays_client)
+
+    @property
+    def drift(self) -> float | None:
+        """The share of failures with a code that the tool does not declare, of those of tools that declare any."""
+        return _share(self.undeclared, self.declared + self.undeclared)
+
+    def to_dict(self) -> dict[str, Any]:
+        shares = ("recovered", "failure_rate", "recovery_rate", "first_retry", "obeyed", "drift")
+        return {**asdict(self), "after": list(self.after), **{name: getattr(self, name) for name in shares}}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The same failure, as often as it was seen."""
+
+    id: int
+    server: str
+    tool: str
+    kind: str
+    code: str
+    first_at: int
+    last_at: int
+    numbers: Numbers
+    is_new: bool
+    """Whether it was first seen in the period."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDoubt:
+    """A call of which nobody knows whether it was done."""
+
+    event: int
+    at: int
+    session: str
+    server: str
+    tool: str
+    code: str
+    verify: str | None
+    """The tool that would tell."""
+    repeated: bool
+    """Whether the call was made again all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLine:
+    """One session."""
+
+    id: int
+    name: str
+    client: str
+    first_at: int
+    last_at: int
+    calls: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """Calls that may have been done, by what became of the question."""
+
+    open: int = 0
+    looked: int = 0
+    worked: int = 0
+    repeated: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """How many failures of a kind were met by a decision, and how many of them were recovered from."""
+
+    kind: str
+    decision: str
+    recovered: int
+    left: int
+
+
+@dataclass(slots=True)
+class Reading:
+    """A store that is read, by one thread."""
+
+    database: Database
+    url: str = ""
+    _names: dict[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, url: str) -> Reading:
+        """The store at an address. It raises `BadStore`."""
+        from . import database
+
+        address = address_of(url)
+        return cls(database(address, is_reading=True), str(address))
+
+    def close(self) -> None:
+        self.database.close()
+
+    # The numbers
+
+    def numbers(self, period: Period) -> Numbers:
+        """All of it together."""
+        where, values = period.where()
+        (found,) = self.database.all(f"SELECT {_SUMS} FROM rollup WHERE {where}", values)
+        return _numbers(found)
+
+    def by(self, column: str, period: Period, most: int = _MOST) -> list[tuple[str, Numbers]]:
+        """The same for each `tool`, `code`, `server` or `kind`, those that fail most first."""
+        if column not in ("tool", "code", "server", "kind"):
+            raise ValueError(f"There are no numbers by {column!r}.")
+        where, values = period.where()
+        # A success has neither code nor kind.
+        failed = " AND n_failed > 0" if column in ("code", "kind") else ""
+        found = self.database.all(
+            f"SELECT {column}, {_SUMS} FROM rollup WHERE {where}{failed} GROUP BY {column} "
+            f"ORDER BY sum(n_failed) DESC, sum(n_calls) DESC, {column} LIMIT ?",
+            [*values, most],
+        )
+        return [(name, _numbers(sums)) for name, *sums in found]
+
+    def over_time(self, period: Period, steps: int = 48) -> list[tuple[int, Numbers]]:
+        """The same for each part of the period, of whole hours; the parts without calls are there too."""
+        hours = max(1, -(-((period.until - period.since) // HOUR) // steps))
+        where, values = period.where()
+        found = self.database.all(
+            f"SELECT hour / {hours}, {_SUMS} FROM rollup WHERE {where} GROUP BY hour / {hours}", values
+        )
+        sums = {int(part): _numbers(rest) for part, *rest in found}
+        first, last = period.since // HOUR // hours, max(period.since, period.until - 1) // HOUR // hours
+        return [(part * hours * HOUR, sums.get(part, Numbers())) for part in range(first, last + 1)]
+
+    def failures(self, period: Period, most: int = _MOST) -> list[Failure]:
+        """The failures of the period, each once, the most frequent first."""
+        where, values = period.where()
+        sums = self.database.all(
+            f"SELECT server, tool, kind, code, {_SUMS} FROM rollup WHERE {where} AND n_failed > 0 "
+            "GROUP BY server, tool, kind, code ORDER BY sum(n_failed) DESC LIMIT ?",
+            [*values, most],
+        )
+        known = {
+            tuple(key): rest
+            for *key, id, first, last in self.database.all(
+                "SELECT server, tool, kind, code, id, first_at, last_at FROM failure WHERE last_at >= ?", [period.since]
+            )
+            for rest in [(id, first, last)]
+        }
+        found = []
+        for server, tool, kind, code, *rest in sums:
+            id, first, last = known.get((server, tool, kind, code), (0, period.since, period.until))
+            found.append(Failure(id, server, tool, kind, code, first, last, _numbers(rest), first >= period.since))
+        return found
+
+    def failure(self, id: int) -> tuple[str, str, str, str, int, int] | None:
+        """Server, tool, kind and code of a failure, and when it was first and last seen."""
+        found = self.database.all("SELECT server, tool, kind, code, first_at, last_at FROM failure WHERE id = ?", [id])
+        return found[0] if found else None
+
+    def flow(self, period: Period) -> list[Flow]:
+        """What was decided about failures, and what came of it."""
+        where, values = period.where()
+        recovered = " + ".join(f"sum(n_r{number})" for number in range(1, WITHIN + 1))
+        found = self.database.all(
+            f"SELECT kind, decision, {recovered}, sum(n_failed) FROM rollup WHERE {where} AND n_failed > 0 "
+            "GROUP BY kind, decision ORDER BY sum(n_failed) DESC",
+            values,
+        )
+        return [Flow(kind, decision, int(good), int(all - good)) for kind, decision, good, all in found]
+
+    def undeclared(self, period: Period, most: int = _MOST) -> list[tuple[str, str, str, int]]:
+        """Codes that tools send and do not declare: server, tool, code, how often."""
+        where, values = period.where()
+        return [
+            (server, tool, code, int(count))
+            for server, tool, code, count in self.database.all(
+                f"SELECT server, tool, code, sum(n_undeclared) FROM rollup WHERE {where} AND n_undeclared > 0 "
+                "GROUP BY server, tool, code ORDER BY sum(n_undeclared) DESC LIMIT ?",
+                [*values, most],
+            )
+        ]
+
+    def seen(self, period: Period) -> dict[str, set[str]]:
+        """The codes that were seen, by tool."""
+        where, values = period.where()
+        found: dict[str, set[str]] = {}
+        for tool, code in self.database.all(
+            f"SELECT DISTINCT tool, code FROM rollup WHERE {where} AND n_failed > 0", values
+        ):
+            found.setdefault(tool, set()).add(code)
+        return found
+
+    # What stands behind them
+
+    def doubts(self, period: Period) -> Doubts:
+        where, values = period.where("at", 1)
+        ((open, looked, worked, repeated),) = self.database.all(
+            "SELECT coalesce(sum(CASE WHEN resolved_at IS NULL THEN 1 ELSE 0 END), 0), "
+            "coalesce(sum(CASE WHEN how = 'looked' THEN 1 ELSE 0 END), 0), "
+            "coalesce(sum(CASE WHEN how = 'worked' THEN 1 ELSE 0 END), 0), coalesce(sum(repeated), 0) "
+            f"FROM doubt WHERE {where}",
+            values,
+        )
+        return Doubts(int(open), int(looked), int(worked), int(repeated))
+
+    def open_doubts(self, period: Period, most: int = _MOST) -> list[OpenDoubt]:
+        """The calls of which nobody knows yet whether they were done, the latest first."""
+        where, values = period.where("at", 1)
+        found = self.database.all(
+            "SELECT event, at, session, server, tool, code, verify, repeated FROM doubt "
+            f"WHERE resolved_at IS NULL AND {where} ORDER BY at DESC, event DESC LIMIT ?",
+            [*values, most],
+        )
+        names = self._session_names([row[2] for row in found])
+        return [
+            OpenDoubt(event, at, names.get(session, ""), server, tool, code, verify, bool(repeated))
+            for event, at, session, server, tool, code, verify, repeated in found
+        ]
+
+    def sessions(self, period: Period, most: int = 100, *, failed: bool = False) -> list[SessionLine]:
+        """The latest sessions that reach into the period."""
+        only = " AND failed > 0" if failed else ""
+        found = self.database.all(
+            "SELECT id, name, client, first_at, last_at, calls, failed FROM session "
+            f"WHERE last_at >= ? AND first_at < ?{only} ORDER BY id DESC LIMIT ?",
+            [period.since, period.until, most],
+        )
+        return [SessionLine(*row) for row in found]
+
+    def session(self, name: str) -> SessionLine | None:
+        found = self.database.all(
+            "SELECT id, name, client, first_at, last_at, calls, failed FROM session WHERE name = ?", [name]
+        )
+        return SessionLine(*found[0]) if found else None
+
+    def timeline(self, session: int, most: int = 500) -> list[dict[str, Any]]:
+        """The latest attempts of a session, in their order."""
+        columns = ", ".join(COLUMNS)
+        found = self.database.all(
+            f"SELECT {columns} FROM event WHERE session = ? ORDER BY id DESC LIMIT ?", [session, most]
+        )
+        return sorted((dict(zip(COLUMNS, row, strict=True)) for row in found), key=lambda row: (row["at"], row["id"]))
+
+    def examples(self, tool: str, code: str, most: int = 20) -> list[dict[str, Any]]:
+        """The latest attempts that failed so, and the names of their sessions."""
+        columns = ", ".join(COLUMNS)
+        found = self.database.all(
+            f"SELECT {columns} FROM event WHERE tool = ? AND code = ? AND ok = 0 ORDER BY id DESC LIMIT ?",
+            [tool, code, most],
+        )
+        rows = [dict(zip(COLUMNS, row, strict=True)) for row in found]
+        names = self._session_names([row["session"] for row in rows])
+        return [{**row, "session_name": names.get(row["session"], "")} for row in rows]
+
+    def next_calls(self, examples: Sequence[dict[str, Any]]) -> list[tuple[str, int, int]]:
+        """What agents called right after these failures: the tool, how often, and how often it worked."""
+        counted: dict[str, list[int]] = {}
+        for row in examples:
+            found = self.database.all(
+                "SELECT tool, ok FROM event WHERE session = ? AND id > ? ORDER BY id LIMIT 1",
+                [row["session"], row["id"]],
+            )
+            for tool, ok in found:
+                total = counted.setdefault(tool, [0, 0])
+                total[0] += 1
+                total[1] += ok
+        return sorted(((tool, *total) for tool, total in counted.items()), key=lambda each: -each[1])  # type: ignore[misc]
+
+    def after(self, id: int, most: int = 200) -> list[dict[str, Any]]:
+        """The attempts that came in after one."""
+        columns = ", ".join(COLUMNS)
+        found = self.database.all(f"SELECT {columns} FROM event WHERE id > ? ORDER BY id LIMIT ?", [id, most])
+        return [dict(zip(COLUMNS, row, strict=True)) for row in found]
+
+    def last(self) -> int:
+        """The number of the latest attempt."""
+        ((last,),) = self.database.all("SELECT coalesce(max(id), 0) FROM event")
+        return int(last)
+
+    def extent(self) -> tuple[int, int] | None:
+        """The first and the last hour of which something is known; None of an empty store."""
+        ((first, last),) = self.database.all("SELECT min(hour), max(hour) FROM rollup")
+        return None if first is None else (int(first) * HOUR, (int(last) + 1) * HOUR)
+
+    def dropped(self, period: Period) -> int:
+        """How many events could not be kept."""
+        ((count,),) = self.database.all(
+            "SELECT coalesce(sum(count), 0) FROM dropped WHERE at >= ? AND at < ?", [period.since, period.until]
+        )
+        return int(count)
+
+    def _session_names(self, ids: Sequence[int]) -> dict[int, str]:
+        missing = sorted({id for id in ids if id and id not in self._names})
+        if missing:
+            marks = ", ".join("?" * len(missing))
+            self._names.update(dict(self.database.all(f"SELECT id, name FROM session WHERE id IN ({marks})", missing)))
+        return self._names
+
+
+def _numbers(sums: Sequence[Any]) -> Numbers:
+    by = dict(zip(COUNTERS, sums, strict=True))
+    return Numbers(
+        calls=int(by["calls"]),
+        failed=int(by["failed"]),
+        asked=int(by["asked"]),
+        refused=int(by["refused"]),
+        seconds=float(by["seconds"]),
+        after=tuple(int(by[f"r{number}"]) for number in range(1, WITHIN + 1)),
+        same=int(by["same"]),
+        retried=int(by["retried"]),
+        retried_ok=int(by["retried_ok"]),
+        delays_us=int(by["us"]),
+        obeyed_us=int(by["us_obeyed"]),
+        delays_client=int(by["client"]),
+        obeyed_client=int(by["client_obeyed"]),
+        prevented=int(by["prevented"]),
+        declared=int(by["declared"]),
+        undeclared=int(by["undeclared"]),
+        loops=int(by["loops"]),
+        loop_calls=int(by["loop_calls"]),
+        loop_seconds=float(by["loop_seconds"]),
+        loop_tokens=tokens(by["loop_size"]),
+    )
+
+
+def _share(part: float, whole: float) -> float | None:
+    return part / whole if whole else None

@@ -1,0 +1,155 @@
+"""A store in one file."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Final
+
+from .address import Address, BadStore, Unreachable
+from .rows import COLUMNS, VALUES, EventRow
+from .tables import EVENT_COLUMNS, OTHERS, VERSION
+
+_APPLICATION: Final = 0x0FA11E11
+"""By which the file is known as ours."""
+_PATIENCE: Final = 5.0
+_INSERT: Final = f"INSERT INTO event ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
+_DELETED: Final = 5_000
+_TEMPORARY: Final = ("locked", "busy", "full", "disk i/o")
+
+
+class Sqlite:
+    """The database of a store, for one thread."""
+
+    placeholder = "?"
+
+    def __init__(self, address: Address, *, is_reading: bool = False) -> None:
+        self.address = address
+        self._is_reading = is_reading
+        self._version: int | None = None
+        try:
+            self._connection = self._opened()
+        except sqlite3.Error as problem:
+            raise _told(address, problem) from None
+
+    def _opened(self) -> sqlite3.Connection:
+        path = self.address.path
+        if not os.path.exists(path):
+            if self._is_reading:
+                raise BadStore(
+                    f"there is no store at {path}; fill it with `failwell wrap --events {self.address} -- CMD`, "
+                    "install(events=…) or Recovering(events=…)"
+                )
+            try:
+                # Nobody else's business, from the first byte on.
+                os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+            except OSError as problem:
+                raise BadStore(f"cannot write {path}: {problem.strerror or problem}") from None
+        connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+        try:
+            self._check(connection)
+            if not self._is_reading:
+                self._make(connection)
+            else:
+                connection.execute("PRAGMA query_only = 1")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _check(self, connection: sqlite3.Connection) -> None:
+        (known,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        path = self.address.path
+        if tables and known != _APPLICATION:
+            raise BadStore(f"{path} is a database of something else; name another file")
+        if tables and version != VERSION:
+            raise BadStore(
+                f"{path} is a store of version {version}, and this is version {VERSION}; "
+                "name another file, or use the failwell that wrote it"
+            )
+        if not tables and self._is_reading:
+            raise BadStore(f"{path} holds no events yet")
+
+    def _make(self, connection: sqlite3.Connection) -> None:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA cache_size = -65536")
+        connection.execute("PRAGMA journal_size_limit = 67108864")
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if tables:
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if not tables:
+            connection.execute(f"CREATE TABLE event (id INTEGER PRIMARY KEY, {EVENT_COLUMNS})")
+            for statement in OTHERS:
+                connection.execute(statement.replace("{serial}", "INTEGER PRIMARY KEY"))
+            connection.execute("CREATE INDEX event_at ON event (at)")
+            connection.execute("INSERT INTO meta VALUES ('key', ?)", (os.urandom(16).hex(),))
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+
+    @contextmanager
+    def transaction(self) -> Iterator[Sqlite]:
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as problem:
+            raise _told(self.address, problem) from None
+
+    @property
+    def is_shared(self) -> bool:
+        (version,) = self._connection.execute("PRAGMA data_version").fetchone()
+        before, self._version = self._version, version
+        return before is not None and before != version
+
+    def all(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        try:
+            return self._connection.execute(sql, values).fetchall()
+        except sqlite3.Error as problem:
+            raise _told(self.address, problem) from None
+
+    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        self._connection.executemany(sql, rows)
+
+    def ids(self, count: int) -> Sequence[int]:
+        ((last,),) = self.all("SELECT coalesce(max(id), 0) FROM event")
+        return range(last + 1, last + count + 1)
+
+    def insert(self, rows: Sequence[EventRow]) -> None:
+        self._connection.executemany(_INSERT, map(VALUES, rows))
+
+    def retire(self, before: int) -> bool:
+        """Delete some of what is older; whether there may be more."""
+        with self.transaction():
+            old = "SELECT id FROM event WHERE at < ? ORDER BY at LIMIT ?"
+            gone = self._connection.execute(f"DELETE FROM event WHERE id IN ({old})", (before, _DELETED)).rowcount
+            if gone < _DELETED:
+                self._connection.execute("DELETE FROM doubt WHERE at < ?", (before,))
+                self._connection.execute("DELETE FROM session WHERE last_at < ?", (before,))
+        return gone >= _DELETED
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _told(address: Address, problem: sqlite3.Error) -> BadStore:
+    said = str(problem)
+    if "not a database" in said:
+        return BadStore(f"{address.path} is no SQLite database; name another file")
+    if "unable to open" in said or "readonly" in said:
+        return BadStore(f"cannot write {address.path}: no rights to the file or to its folder")
+    if any(word in said.lower() for word in _TEMPORARY):
+        return Unreachable(f"{address.path}: {said}")
+    return BadStore(f"{address.path}: {said}")

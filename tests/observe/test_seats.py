@@ -1,0 +1,88 @@
+"""One call that is seen from three seats, over real wires: each tells, and it counts once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from failwell.client import Recovering
+from failwell.observe import store
+
+APP = str(Path(__file__).with_name("seen_app.py"))
+CALLS = (
+    ("search", {"query": "x"}),
+    ("search", {"query": "busy"}),
+    ("pay", {"invoice": "inv_1"}),
+    ("get_invoice", {"invoice": "inv_1"}),
+    ("pay", {"invoice": "inv_2"}),
+    ("pay", {"invoice": "inv_3"}),
+)
+SERVER, RELAY, CLIENT = 1, 2, 4
+
+
+def seen(path: Path, seats: int) -> list[dict[str, Any]]:
+    """Make the calls, with events kept by these seats, and give what is stored."""
+    url = f"sqlite:///{path}"
+    command = [sys.executable, APP]
+    if seats & RELAY:
+        command = [sys.executable, "-m", "failwell.cli", "wrap", "--events", url, "--", *command]
+    env = {**os.environ, "SEEN_EVENTS": url if seats & SERVER else ""}
+
+    async def call() -> None:
+        parameters = StdioServerParameters(command=command[0], args=command[1:], env=env)
+        client = Client(stdio_client(parameters))
+        if seats & CLIENT:
+            async with Recovering(client, events=url) as agent:
+                for tool, arguments in CALLS:
+                    await agent.call_tool(tool, arguments)
+            return
+        async with client:
+            for tool, arguments in CALLS:
+                for _ in range(3):
+                    if not (await client.call_tool(tool, arguments)).is_error or tool == "pay":
+                        break
+
+    asyncio.run(call())
+    if seats & CLIENT:
+        store(url).close()
+    database = sqlite3.connect(path)
+    database.row_factory = sqlite3.Row
+    return [dict(row) for row in database.execute("SELECT * FROM event ORDER BY at, id")]
+
+
+@pytest.mark.parametrize("seats", [SERVER, RELAY, SERVER | CLIENT, SERVER | RELAY | CLIENT])
+def test_each_attempt_counts_once_whoever_tells_of_it(seats: int, tmp_path: Path) -> None:
+    rows = seen(tmp_path / "events.db", seats)
+    told = [(row["tool"], row["ok"], row["code"], row["effect"], row["attempt"]) for row in rows]
+    assert told == [
+        ("search", 1, "", None, 1),
+        ("search", 0, "RATE_LIMITED", "none", 1),
+        ("search", 0, "RATE_LIMITED", "none", 2),
+        ("search", 1, "", None, 3),
+        ("pay", 0, "INTERNAL_ERROR", "unknown", 1),
+        ("get_invoice", 1, "", None, 1),
+        ("pay", 0, "INVOICE_PAID", "none", 1),
+        ("pay", 0, "INVOICE_LOCKED", "none", 1),
+    ]
+    # What a relay repeats, the client does not see.
+    repeated = {2, 3} if seats & RELAY and seats & CLIENT else set()
+    assert [row["seats"] for row in rows] == [seats & ~CLIENT if at in repeated else seats for at in range(len(rows))]
+    assert len({row["session"] for row in rows}) == 1
+    assert {row["server"] for row in rows} <= {"shop", ""}
+    assert [row["recovered"] for row in rows] == [None, 2, 1, *[None] * 5]
+    decided = seats & (RELAY | CLIENT)
+    assert [row["decision"] for row in rows if not row["ok"]] == (
+        ["retry", "retry", "verify", "ask", "ask"] if decided else [""] * 5
+    )
+    assert [row["prevented"] for row in rows] == [0, 0, 0, 0, int(bool(decided)), 0, 0, 0]
+    assert [row["declared"] for row in rows if row["tool"] == "pay"] == ([1, 1, 0] if seats & SERVER else [None] * 3)
+    if decided:
+        assert [(row["waiter"], row["obeyed"]) for row in rows[1:3]] == [("us", 1)] * 2

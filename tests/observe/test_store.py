@@ -1,0 +1,305 @@
+"""The store: what it keeps of events, what follows from them, and what becomes of calls when it is broken."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import failwell as fw
+from failwell.observe import BadStore, CallEvent, Store, Try, store
+from failwell.observe.stores import address_of, database
+from failwell.observe.stores.rows import COUNTERS, KEY, EventRow, contribution
+
+AT = datetime.now(UTC) - timedelta(hours=3)
+BUSY = fw.Transient("The index is busy.", code="RATE_LIMITED", retry_after=2)
+LOST = fw.ToolError("It may have been done.", code="OUTCOME_UNKNOWN", kind="internal", effect="unknown").replace(
+    verify=fw.Action("get_invoice", arguments={"id": 1})
+)
+
+
+def event(tool: str, error: fw.ToolError | None = None, at: float = 0, print: str = "p", **more: Any) -> CallEvent:
+    told = {"seat": "server", "session": "s", "server": "shop", "fingerprint": print, "seconds": 0.5, **more}
+    return CallEvent(tool=tool, ok=error is None, error=error, at=AT + timedelta(seconds=at), **told)
+
+
+def rows(path: Path, *columns: str, table: str = "event") -> list[tuple[Any, ...]]:
+    with sqlite3.connect(path) as connection:
+        return connection.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY 1").fetchall()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "events.db"
+
+
+@pytest.fixture
+def kept(path: Path) -> Iterator[Store]:
+    found: Store = store(f"sqlite:///{path}")
+    yield found
+    found.close()
+
+
+def told(kept: Store, *events: CallEvent) -> None:
+    for each in events:
+        kept(each)
+    assert kept.flush(30)
+
+
+def assert_sums_are_those_of_the_rows(path: Path) -> None:
+    """The sums that were kept while writing are what the rows add up to."""
+    opened = database(address_of(f"sqlite:///{path}"), is_reading=True)
+    sums: dict[tuple[Any, ...], list[float]] = {}
+    for values in opened.all("SELECT * FROM event"):
+        key, adds = contribution(EventRow.read(values))
+        total = sums.setdefault(key, [0.0] * len(COUNTERS))
+        for index, value in adds:
+            total[index] += value
+    names = ", ".join((*KEY, *(f"n_{name}" for name in COUNTERS)))
+    stored = {tuple(row[: len(KEY)]): list(row[len(KEY) :]) for row in opened.all(f"SELECT {names} FROM rollup")}
+    opened.close()
+    assert {key: pytest.approx(sum) for key, sum in sums.items()} == {k: v for k, v in stored.items() if any(v)}
+
+
+def test_a_failure_is_recovered_by_a_later_call_of_the_tool(kept: Store, path: Path) -> None:
+    told(
+        kept,
+        event("search", BUSY, 0),
+        event("list", None, 1),
+        event("search", BUSY, 5),
+        event("search", None, 6, print="corrected"),
+        event("search", BUSY, 10),
+    )
+    columns = ("id", "tool", "ok", "attempt", "streak", "recovered", "same", "retry", "waiter", "waited", "obeyed")
+    assert rows(path, *columns) == [
+        (1, "search", 0, 1, 1, 2, 0, 0, "client", 4.5, 1),
+        (2, "list", 1, 1, 0, None, None, None, None, None, None),
+        (3, "search", 0, 2, 2, 1, 0, None, "client", 4.5, 1),
+        (4, "search", 1, 1, 0, None, None, None, None, None, None),
+        (5, "search", 0, 3, 3, None, None, None, None, None, None),
+    ]
+    assert_sums_are_those_of_the_rows(path)
+
+
+def test_the_attempts_of_one_event_are_rows_of_their_own(kept: Store, path: Path) -> None:
+    tried = (
+        Try(error=BUSY, seconds=1, decision="retry", waited=2.5),
+        Try(error=BUSY, seconds=1, decision="retry", waited=1),
+    )
+    told(kept, event("search", None, 10, seconds=7, tried=tried, attempts=3))
+    found = rows(path, "at", "ok", "attempt", "decision", "delay", "waited", "waiter", "obeyed", "seconds", "recovered")
+    ago = int((AT + timedelta(seconds=10)).timestamp() * 1000)
+    assert found == [
+        (ago - 6000, 0, 1, "retry", 2.0, 2.5, "us", 1, 1.0, 2),
+        (ago - 2500, 0, 2, "retry", 2.0, 1.0, "us", 0, 1.0, 1),
+        (ago, 1, 3, "", None, None, None, None, 1.5, None),
+    ]
+    assert_sums_are_those_of_the_rows(path)
+
+
+def test_a_doubt_is_open_until_somebody_looks(kept: Store, path: Path) -> None:
+    told(kept, event("pay", LOST, 0), event("pay", LOST, 5, print="other"))
+    ((seen,),) = rows(path, "verify_print", table="doubt")[:1]
+    told(
+        kept,
+        event("get_invoice", None, 6, print="of another"),
+        event("get_invoice", None, 7, print=seen),
+        event("pay", None, 9, print="other"),
+    )
+    assert rows(path, "event", "tool", "verify", "repeated", "how", table="doubt") == [
+        (1, "pay", "get_invoice", 0, "looked"),
+        (2, "pay", "get_invoice", 0, "looked"),
+    ]
+    told(kept, event("pay", LOST, 20, print="again"), event("pay", None, 21, print="again"))
+    assert rows(path, "event", "repeated", "how", table="doubt")[2:] == [(6, 1, "worked")]
+
+
+def test_what_two_seats_tell_of_one_call_is_one_row(kept: Store, path: Path) -> None:
+    told(kept, event("pay", None, 0, call_id="s/1/1"))
+    gone = fw.Transient("No answer came.", code="TIMEOUT", effect="unknown")
+    told(kept, event("pay", gone, 1, call_id="s/1/1", seat="client", decision="ask", prevented=True))
+    assert rows(path, "seats", "ok", "code", "effect", "decision", "prevented") == [
+        (5, 0, "TIMEOUT", "unknown", "ask", 1)
+    ]
+    assert rows(path, "tool", "count", table="failure") == [("pay", 1)]
+    assert rows(path, "calls", "failed", table="session") == [(1, 1)]
+    assert_sums_are_those_of_the_rows(path)
+
+
+def test_nothing_anybody_said_is_kept_unless_asked_for(tmp_path: Path) -> None:
+    secret = "sk-live-4f9a8b7c6d5e4f3a2b1c0d9e"
+    error = fw.ToolError(f"The key {secret} of card 4111 is wrong.", code=f"x_{secret}", details={"key": secret})
+    more = {"client": f"agent/{secret}", "server": secret, "correlation_id": secret}
+    for name, messages in (("quiet.db", False), ("loud.db", True)):
+        kept = store(f"sqlite:///{tmp_path / name}", messages=messages)
+        told(kept, event(f"tool_{secret}", error, **more))
+        kept.close()
+        held = b"".join(file.read_bytes() for file in tmp_path.glob(f"{name}*"))
+        assert secret.encode() not in held
+        assert (b"card 4111" in held) is messages
+
+
+def test_the_file_is_its_owners_alone(kept: Store, path: Path) -> None:
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_what_comes_from_the_future_came_now(kept: Store, path: Path) -> None:
+    before = datetime.now(UTC).timestamp() * 1000
+    told(kept, event("search", None, at=1e8), event("search", None, at=-1e5))
+    ((old,), (new,)) = rows(path, "at")
+    assert before - 1000 <= new <= datetime.now(UTC).timestamp() * 1000
+    assert old < before - 9e7
+
+
+def test_two_writers_on_one_file_lose_nothing(path: Path) -> None:
+    first, second = (store(f"sqlite:///{path}", most=most) for most in (19_999, 19_998))
+    assert first is not second
+    assert first.key == second.key
+
+    def tell(kept: Store, seat: str) -> None:
+        for number in range(300):
+            kept(event("search", BUSY if number % 3 else None, number, call_id=f"s/{number:x}/1", seat=seat))
+
+    threads = [threading.Thread(target=tell, args=each) for each in ((first, "server"), (second, "client"))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (first.flush(60), second.flush(60)) == (True, True)
+    first.close()
+    second.close()
+    assert (first.dropped, second.dropped) == (0, 0)
+    assert rows(path, "seats", "count(*)") == [(5, 300)]
+    assert_sums_are_those_of_the_rows(path)
+
+
+def test_a_full_queue_drops_and_says_so(path: Path) -> None:
+    opened = threading.Event()
+    address = address_of(f"sqlite:///{path}")
+    is_first = True
+
+    def slow() -> Any:
+        nonlocal is_first
+        if not is_first:
+            opened.wait(30)
+        is_first = False
+        return database(address)
+
+    kept = Store(slow, most=10)
+    for number in range(5000):
+        kept(event("search", None, number))
+    dropped = kept.dropped
+    assert dropped >= 5000 - 2 * 2000 - 10
+    opened.set()
+    assert kept.flush(30)
+    kept(event("search", None))
+    assert kept.flush(30)
+    kept.close()
+    assert kept.dropped + kept.written == 5001
+    assert [sum(each) for each in zip(*rows(path, "count", table="dropped"), strict=True)] == [kept.dropped]
+
+
+def broken_always() -> Any:
+    raise RuntimeError("the disk is on fire")
+
+
+def disk_full() -> Any:
+    raise sqlite3.OperationalError("database or disk is full")
+
+
+@pytest.mark.parametrize("problem", [broken_always, disk_full])
+def test_a_broken_store_is_not_felt(path: Path, problem: Callable[[], Any], caplog: pytest.LogCaptureFixture) -> None:
+    address = address_of(f"sqlite:///{path}")
+    healthy = True
+
+    def opened() -> Any:
+        return database(address) if healthy else problem()
+
+    kept = Store(opened)
+    healthy = False
+    for number in range(100):
+        kept(event("search", None, number))
+    while not kept.dropped:
+        kept.flush(0.05)
+    healthy = True
+    told(kept, event("search", None))
+    kept.close()
+    assert kept.dropped + kept.written == 101
+    assert sum(count for (count,) in rows(path, "count", table="dropped")) == kept.dropped
+    assert [record.getMessage().startswith("Events cannot be written: ") for record in caplog.records] == [True]
+
+
+def test_a_locked_store_waits_and_loses_nothing(kept: Store, path: Path) -> None:
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    for number in range(50):
+        kept(event("search", None, number))
+    assert not kept.flush(0.1)
+    other.execute("ROLLBACK")
+    assert kept.flush(30)
+    assert (kept.dropped, kept.written) == (0, 50)
+
+
+def test_what_is_old_goes_and_the_sums_stay(path: Path) -> None:
+    kept = store(f"sqlite:///{path}", days=1.0)
+    told(kept, event("search", BUSY, at=-3 * 86_400), event("search", None))
+    kept.close()
+    again = Store(lambda: database(address_of(f"sqlite:///{path}")), days=1.0)
+    told(again, event("search", None))
+    again.close()
+    assert rows(path, "count(*)") == [(2,)]
+    assert rows(path, "sum(n_calls)", "sum(n_failed)", table="rollup") == [(3, 1)]
+
+
+def test_a_forked_process_writes_for_itself(path: Path) -> None:
+    kept = store(f"sqlite:///{path}")
+    told(kept, event("search", None))
+    if (child := os.fork()) == 0:
+        kept(event("pay", None))
+        os._exit(0 if kept.flush(30) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    told(kept, event("search", None))
+    kept.close()
+    assert rows(path, "tool", "count(*)")[0][1] == 3
+
+
+WRONG = {
+    "events.db": "a store is named by a URL; for this file write sqlite:///events.db",
+    "mysql://u:pw@host/x": "this is no address of a store: 'mysql'…; write sqlite:///events.db, postgresql://user@host/database or otlp:",
+    "sqlite://events.db": "sqlite: names a file after three slashes: sqlite:///events.db, sqlite:////var/lib/events.db",
+    "sqlite:////nowhere/at/all.db": "cannot write /nowhere/at/all.db: No such file or directory",
+}
+
+
+@pytest.mark.parametrize("url", WRONG)
+def test_a_wrong_address_is_told_in_one_line(url: str) -> None:
+    with pytest.raises(BadStore) as told:
+        store(url)
+    assert str(told.value) == WRONG[url]
+
+
+def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    other, newer, text = tmp_path / "other.db", tmp_path / "newer.db", tmp_path / "notes.txt"
+    with sqlite3.connect(other) as connection:
+        connection.execute("CREATE TABLE mine (x)")
+    store(f"sqlite:///{newer}").close()
+    with sqlite3.connect(newer) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    text.write_text("These are my notes, and no database at all.\n" * 100)
+    said = []
+    for file in (other, newer, text):
+        with pytest.raises(BadStore) as told:
+            store(f"sqlite:///{file}", days=2.0)
+        said.append(str(told.value))
+    assert said == [
+        f"{other} is a database of something else; name another file",
+        f"{newer} is a store of version 99, and this is version 1; name another file, or use the failwell that wrote it",
+        f"{text} is no SQLite database; name another file",
+    ]
