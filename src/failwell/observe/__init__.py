@@ -34,22 +34,11 @@ if TYPE_CHECKING:
     from .stores import Flow as Flow
     from .stores import OpenDoubt as OpenDoubt
     from .stores import SessionLine as SessionLine
+    from .stores import address_of as address_of
 
 # Only whoever keeps events needs a database.
 _LATER: Final = frozenset(
-    {
-        "store",
-        "Store",
-        "BadStore",
-        "Reading",
-        "Period",
-        "Numbers",
-        "Doubts",
-        "Failure",
-        "Flow",
-        "OpenDoubt",
-        "SessionLine",
-    }
+    "store Store BadStore Reading Period Numbers Doubts Failure Flow OpenDoubt SessionLine address_of".split()
 )
 
 
@@ -94,4 +83,5 @@ _HOUSE = (
     *("UNKNOWN", "new_id", "mark_failure", "mark_span", "count_failure", "current_trace"),
     *("hook_of", "event_of", "Names", "CALL_KEY", "SESSION_VARIABLE", "inherited_session"),
     *("keyed_fingerprint", "sent_id", "trace_of", "Doubts", "Failure", "Flow", "OpenDoubt", "SessionLine"),
+    "address_of",
 )

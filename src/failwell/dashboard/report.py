@@ -1,0 +1,158 @@
+"""The same as one file, for whoever reads it once a week; as JSON, for programs; and as a verdict, for CI."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from failwell.observe import Doubts, Numbers, Reading
+
+from . import html, views
+from .query import Query
+from .view import Cards, Sheet, View
+from .words import moment, share
+
+VERSION: Final = 1
+_MOST: Final = 100
+
+
+class Limit(NamedTuple):
+    """A condition under which a report fails: `recovery<0.5`."""
+
+    name: str
+    is_less: bool
+    bound: float
+
+    def __str__(self) -> str:
+        return f"{self.name}{'<' if self.is_less else '>'}{self.bound:g}"
+
+
+class BadLimit(ValueError):
+    """A condition that cannot be read, in one line."""
+
+
+_MEASURES: Final[dict[str, Callable[[Numbers, Doubts], float | None]]] = {
+    "recovery": lambda numbers, doubts: numbers.recovery_rate,
+    "first-retry": lambda numbers, doubts: numbers.first_retry,
+    "unknown": lambda numbers, doubts: doubts.open,
+    "repeated": lambda numbers, doubts: doubts.repeated,
+    "obeyed": lambda numbers, doubts: numbers.obeyed,
+    "drift": lambda numbers, doubts: numbers.drift,
+    "loops": lambda numbers, doubts: numbers.loops,
+    "failure-rate": lambda numbers, doubts: numbers.failure_rate,
+}
+
+
+def limit_of(text: str) -> Limit:
+    """A condition as it is written. It raises `BadLimit`.
+
+    >>> limit_of("recovery<0.5")
+    Limit(name='recovery', is_less=True, bound=0.5)
+    """
+    for mark in "<>":
+        name, found, bound = (part.strip() for part in text.partition(mark))
+        if not found:
+            continue
+        if name not in _MEASURES:
+            raise BadLimit(f"there is no number {name!r}; there are {', '.join(_MEASURES)}")
+        try:
+            return Limit(name, mark == "<", float(bound.removesuffix("%")) / (100 if bound.endswith("%") else 1))
+        except ValueError:
+            break
+    raise BadLimit(f"{text!r} is no condition; write it as 'recovery<0.5', 'unknown>0' or 'drift>5%'")
+
+
+def broken(limits: Sequence[Limit], numbers: Numbers, doubts: Doubts) -> list[tuple[Limit, float]]:
+    """The conditions that hold, and so fail the report. What there is no number for fails nothing."""
+    found = []
+    for limit in limits:
+        value = _MEASURES[limit.name](numbers, doubts)
+        if value is not None and (value < limit.bound if limit.is_less else value > limit.bound):
+            found.append((limit, value))
+    return found
+
+
+def data(reading: Reading, query: Query) -> dict[str, Any]:
+    """The report for programs."""
+    period = query.period
+    doubts = reading.doubts(period)
+    return {
+        "failwell": VERSION,
+        "store": reading.url,
+        "since": _instant(period.since),
+        "until": _instant(period.until),
+        "numbers": reading.numbers(period).to_dict(),
+        "unknown": {name: getattr(doubts, name) for name in ("open", "looked", "worked", "repeated")},
+        "dropped": reading.dropped(period),
+        "tools": {name: numbers.to_dict() for name, numbers in reading.by("tool", period, _MOST)},
+        "codes": {name: numbers.to_dict() for name, numbers in reading.by("code", period, _MOST)},
+        "failures": [
+            {
+                "server": each.server,
+                "tool": each.tool,
+                "kind": each.kind,
+                "code": each.code,
+                "failed": each.numbers.failed,
+                "recovery_rate": each.numbers.recovery_rate,
+                "first_seen": _instant(each.first_at),
+                "last_seen": _instant(each.last_at),
+                "new": each.is_new,
+            }
+            for each in reading.failures(period, _MOST)
+        ],
+        "undeclared": [
+            {"server": server, "tool": tool, "code": code, "failures": count}
+            for server, tool, code, count in reading.undeclared(period, _MOST)
+        ],
+    }
+
+
+def text(reading: Reading, query: Query) -> str:
+    """The report in a few lines."""
+    period = query.period
+    numbers, doubts = reading.numbers(period), reading.doubts(period)
+    lines = [
+        f"{moment(period.since)[:16]} to {moment(period.until)[:16]} UTC: {numbers.calls} calls, "
+        f"{numbers.failed} failed ({share(numbers.failure_rate)})",
+        f"  recovered             {share(numbers.recovery_rate):>8}  {numbers.recovered} of {numbers.failed}",
+        f"  first retry works     {share(numbers.first_retry):>8}  {numbers.retried_ok} of {numbers.retried}",
+        f"  outcome unknown       {doubts.open:>8}  {doubts.looked} looked at, {doubts.repeated} repeated",
+        f"  double effects prevented {numbers.prevented:>5}",
+        f"  delays obeyed         {share(numbers.obeyed):>8}",
+        f"  drift                 {share(numbers.drift):>8}",
+        f"  loops                 {numbers.loops:>8}  {numbers.loop_calls} calls, about {numbers.loop_tokens} tokens",
+    ]
+    worst = reading.failures(period, 5)
+    if worst:
+        lines.append("what fails most:")
+        lines += [
+            f"  {each.numbers.failed:>6}  {each.tool} {each.code or each.kind}, recovered "
+            f"{share(each.numbers.recovery_rate)}{', new' if each.is_new else ''}"
+            for each in worst
+        ]
+    return "\n".join(lines)
+
+
+def document(reading: Reading, query: Query) -> str:
+    """The report as one HTML file that needs nothing else."""
+    shown = [views.overview, views.failures, views.codes, views.unknown, views.drift, views.compare]
+    made = [_plain(make(reading, query)) for make in shown]
+    period = query.period
+    lead = f"{reading.url}, {moment(period.since)[:16]} to {moment(period.until)[:16]} UTC."
+    return html.document(made, query, "Report", lead)
+
+
+def _plain(view: View) -> View:
+    """Without addresses, which lead nowhere in a file."""
+    for index, block in enumerate(view.blocks):
+        if isinstance(block, Cards):
+            view.blocks[index] = Cards([replace(card, href=None) for card in block.cards])
+        elif isinstance(block, Sheet):
+            rows = [[replace(cell, href=None) for cell in row] for row in block.rows]
+            view.blocks[index] = replace(block, rows=rows)
+    return view
+
+
+def _instant(at: int) -> str:
+    return moment(at).replace(" ", "T") + "Z"

@@ -1,0 +1,109 @@
+"""What a view shows, before it is a page, a CSV file or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+TONES: Final = ("", "good", "fair", "poor", "soft")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One value of a table, and what it looks like."""
+
+    text: str
+    value: Any = None
+    """The value for programs, where it is not the text."""
+    href: str | None = None
+    tone: str = ""
+    bar: float | None = None
+    """A share, drawn behind it."""
+    is_code: bool = False
+
+    @property
+    def plain(self) -> Any:
+        return self.text if self.value is None else self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The head of a column."""
+
+    name: str
+    title: str = ""
+    """What it means, in a sentence."""
+    is_number: bool = False
+    is_minor: bool = False
+    """Whether a phone can do without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table."""
+
+    id: str
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    empty: str = "Nothing."
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One number, large."""
+
+    title: str
+    value: str
+    note: str = ""
+    tone: str = ""
+    href: str | None = None
+    series: Sequence[float | None] = ()
+    means: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cards:
+    """Several of them."""
+
+    cards: Sequence[Card]
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A picture, as SVG that was made here, with what it shows in words."""
+
+    title: str
+    svg: str
+    legend: Sequence[tuple[str, str]] = ()
+    """A class of colour, and what it stands for."""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph."""
+
+    text: str
+    tone: str = ""
+    code: str = ""
+
+
+Block = Cards | Sheet | Drawing | Paragraph
+
+
+@dataclass(slots=True)
+class View:
+    """One page."""
+
+    name: str
+    title: str
+    lead: str = ""
+    blocks: list[Block] = field(default_factory=list)
+
+    @property
+    def sheets(self) -> list[Sheet]:
+        return [block for block in self.blocks if isinstance(block, Sheet)]
