@@ -193,7 +193,7 @@ def _over_http(wrapping: Wrapping) -> int:
     from failwell.packages import bring
 
     server, stdio = (bring(f"{__package__}.web.{name}", "failwell wrap", "http") for name in ("server", "stdio"))
-    address = server.Address(wrapping.url, wrapping.headers)
+    address = server.RemoteServer(wrapping.url, wrapping.headers)
     options = replace(wrapping.options, command=address.name, remote=True)
     injection = None
     if wrapping.inject:

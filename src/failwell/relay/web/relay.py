@@ -24,7 +24,7 @@ from .attendant import Attendant, Backend, Told
 from .child import ChildBackend
 from .front import Front
 from .limits import Gatekeeper, RelayLimits, is_loopback
-from .server import Address, HttpBackend, http_client
+from .server import HttpBackend, RemoteServer, http_client
 from .stdio import over_stdio
 from .visit import Visit
 
@@ -65,7 +65,7 @@ class Relay:
         say: Callable[[Note], None] | None = None,
         witness: Told | None = None,
     ) -> None:
-        self.address = Address(target, headers or {}) if isinstance(target, str) else None
+        self.address = RemoteServer(target, headers or {}) if isinstance(target, str) else None
         self._command = () if isinstance(target, str) else tuple(target)
         self._env, self._cwd = os.environ if env is None else env, cwd
         self._mark = f"{os.getpid()}-{os.urandom(8).hex()}"

@@ -44,7 +44,7 @@ _LOGINS: Final = frozenset({401, 403})
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class RemoteServer:
     """Where a server is, and the headers that it is sent."""
 
     url: str
@@ -73,7 +73,7 @@ class HttpBackend:
     def __init__(
         self,
         attendant: Attendant,
-        address: Address,
+        address: RemoteServer,
         client: httpx2.AsyncClient,
         headers: Mapping[str, str] | None = None,
     ) -> None:
@@ -456,7 +456,7 @@ def _unanswered(message: str) -> ToolError:
 
 def _redirected(response: httpx2.Response, name: str) -> ToolError:
     following = response.next_request
-    where = Address(str(following.url)).name if following is not None else "elsewhere"
+    where = RemoteServer(str(following.url)).name if following is not None else "elsewhere"
     message = f"{name} leads to {where}, where nothing is sent to. If that is the server, give that address."
     error = ToolError(message, code="NOT_CONFIGURED", origin="local", delivery="answered")
     # Whoever is told where to look for the answer may have had it done.
