@@ -368,11 +368,14 @@ def test_a_bad_answer_is_the_failure_of_one_call(name: str, kind: str) -> None:
 
 
 FORGOTTEN = [
-    http(404),
+    http(404, b"Session not found", "Content-Type: text/plain"),
     http(404, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid or expired session ID"}}', JSON),
 ]
-# In words, and with a status that says nothing of sessions: a gateway may say it after the server took the call.
+# In words, and with a status that says nothing of sessions, or the other way round: a gateway may say it after the
+# server took the call.
 WORDED = [
+    http(404),
+    http(404, b"Not Found", "Content-Type: text/plain"),
     http(400, b"Bad Request: No valid session ID provided", "Content-Type: text/plain"),
     http(
         400, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: No valid session ID"}}', JSON

@@ -11,7 +11,16 @@ import pytest
 import failwell as fw
 from failwell.model.call import fingerprint
 from failwell.model.decision import Next
-from failwell.recovery import IDEMPOTENCY_KEY, IDEMPOTENCY_STORE, Engine, KeyForgotten, Run, Tools, store_of
+from failwell.recovery import (
+    IDEMPOTENCY_FIRST,
+    IDEMPOTENCY_KEY,
+    IDEMPOTENCY_STORE,
+    Engine,
+    KeyForgotten,
+    Run,
+    Tools,
+    store_of,
+)
 from failwell.testing import FakeClock
 
 DOWN = fw.Transient("Down.", code="UNAVAILABLE", effect="none", origin="peer", standing="stated")
@@ -202,8 +211,9 @@ def test_a_key_makes_a_lost_write_repeatable_as_long_as_its_store_is_there() -> 
     first = attempt(run, "store", LOST)
     assert run.after(LOST, ORDERS).decision.repeats
     second = attempt(run, "store", LOST)
-    assert second == {**first, IDEMPOTENCY_STORE: "store"}
-    assert first.keys() == {IDEMPOTENCY_KEY, "mine"}
+    # The first one is known to be the first.
+    assert first == {**second, IDEMPOTENCY_FIRST: True}
+    assert second.keys() == {IDEMPOTENCY_KEY, IDEMPOTENCY_STORE, "mine"}
     assert run.refusal() is None
     with pytest.raises(KeyForgotten):
         run.use_key("another", ORDERS)
@@ -237,7 +247,49 @@ def test_a_call_that_once_went_without_its_key_is_known_by_none(sends: Callable[
 
 def test_a_key_of_ones_own_is_kept() -> None:
     it, _ = engine()
-    assert attempt(it.begin("pay", {}, {IDEMPOTENCY_KEY: "mine"}), "store", LOST) == {IDEMPOTENCY_KEY: "mine"}
+    sent = attempt(it.begin("pay", {}, {IDEMPOTENCY_KEY: "mine"}), "store", LOST)
+    # It may have been used before.
+    assert sent == {IDEMPOTENCY_KEY: "mine", IDEMPOTENCY_STORE: "store"}
+
+
+def test_a_call_that_did_nothing_has_given_its_key_back() -> None:
+    it, _ = engine()
+    run = it.begin("cancel_order", {"id": 7})
+    busy = fw.ToolError(
+        "Busy.", code="UNAVAILABLE", effect="none", standing="stated", origin="peer", delivery="answered"
+    )
+    first = attempt(run, "store", busy)
+    assert run.after(busy, ORDERS).decision.repeats
+    # Another server may take it: nobody has it yet.
+    assert attempt(run, "another", LOST) == {**first, IDEMPOTENCY_STORE: "another"}
+    assert IDEMPOTENCY_FIRST not in attempt(run, "another", LOST)
+
+
+def test_a_call_that_may_have_been_done_is_not_said_to_have_done_nothing_when_it_is_made_again() -> None:
+    it, _ = engine()
+
+    def made(outcome: fw.ToolError, tool: str = "cancel_order") -> fw.ToolError:
+        run = it.begin(tool, {"id": 7})
+        assert run.refusal() is None
+        run.sending()
+        run.failed(outcome)
+        run.after(outcome, ORDERS)
+        error = run.ending(outcome, ORDERS).outcome
+        assert isinstance(error, fw.ToolError)
+        return error
+
+    assert made(LOST).effect == "unknown"
+    down = fw.ToolError(
+        "It cannot be reached.", code="NETWORK_ERROR", effect="none", origin="local", delivery="never_sent"
+    )
+    again = made(down)
+    assert (again.effect, again.retryable) == ("unknown", False)
+    assert "this time nothing was done: it cannot be reached" in again.message
+    # Of another call nothing is known.
+    other = it.begin("cancel_order", {"id": 8})
+    other.failed(down)
+    other.after(down, ORDERS)
+    assert other.ending(down, ORDERS).outcome.effect == "none"
 
 
 class Capabilities:

@@ -28,8 +28,8 @@ def redis_server() -> str:
 class Redis:
     """A Redis of one's own, which can be killed and brought back with what it kept."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, *options: str) -> None:
+        self._folder, self._options = folder, options
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self._port = free.getsockname()[1]
@@ -39,7 +39,7 @@ class Redis:
 
     def start(self) -> None:
         options = ["--port", str(self._port), "--dir", str(self._folder), "--appendonly", "yes", "--save", ""]
-        command = [redis_server(), *options, "--appendfsync", "always", "--bind", "127.0.0.1"]
+        command = [redis_server(), *options, "--appendfsync", "always", "--bind", "127.0.0.1", *self._options]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         until = time.monotonic() + 60
         while True:
@@ -61,8 +61,8 @@ class Redis:
 
 
 @contextmanager
-def running_redis(folder: Path) -> Iterator[Redis]:
-    server = Redis(folder)
+def running_redis(folder: Path, *options: str) -> Iterator[Redis]:
+    server = Redis(folder, *options)
     try:
         yield server
     finally:

@@ -20,8 +20,9 @@ from mcp import Client
 from mcp.server import MCPServer
 
 import failwell.server
+from failwell.client import Recovering
 from failwell.formats import keys as names
-from failwell.server import Kept, KeysInPostgres, KeysInRedis, KeyStore
+from failwell.server import Kept, KeysInMemory, KeysInPostgres, KeysInRedis, KeyStore
 from failwell.shared import Claimed, SharedClaims, StoreUnusable, claims_at
 
 sys.path.append(str(Path(__file__).parents[1] / "relay"))
@@ -225,6 +226,22 @@ def test_a_redis_that_was_emptied_is_another_one(redis_here: Redis) -> None:
     claims.close()
 
 
+def test_a_redis_that_does_not_write_down_each_change_is_another_one_after_a_crash(tmp_path: Path) -> None:
+    with running_redis(tmp_path, "--appendonly", "no") as server:
+        claims = claims_at(server.url)
+        server.client().save()
+        assert claims.begin("k", "call") is None
+        claims.finish("k", "the answer")
+        before = claims.instance
+        server.kill()
+        server.start()
+        with pytest.raises(StoreUnusable, match="emptied"):
+            claims.begin("k", "call")
+        assert claims.instance != before
+        assert claims.former == (before,)
+        claims.close()
+
+
 def test_a_redis_that_forgets_is_refused(redis_here: Redis) -> None:
     with redis_here.client() as db:
         db.config_set("maxmemory", "100mb")
@@ -300,6 +317,48 @@ def test_two_replicas_that_get_the_same_key_at_once_pay_once(url: str) -> None:
     assert ledger == ["Ann"]
     one.close()
     other.close()
+
+
+def test_a_new_call_is_made_after_the_store_was_emptied_and_an_old_one_is_not(redis_here: Redis) -> None:
+    store = KeysInRedis(redis_here.url, namespace="emptied under agents")
+    ledger: list[str] = []
+
+    async def story() -> None:
+        gate = asyncio.Event()
+        gate.set()
+        async with Recovering(Client(bank(store, ledger, gate)), jitter=lambda: 0.0) as agent:
+            assert (await agent.call("pay", {"to": "Ann"})).ok
+            redis_here.client().flushall()
+            assert (await agent.call("pay", {"to": "Ben"})).ok
+            async with Client(bank(store, ledger, gate)) as client:
+                old = {names.IDEMPOTENCY_KEY: "old", names.IDEMPOTENCY_INSTANCE: store.former[0]}
+                told = ((await client.call_tool("pay", {"to": "Cid"}, meta=old)).meta or {})[names.TOOL_ERROR]
+                assert (told["code"], told["effect"]) == ("IDEMPOTENCY_UNFINISHED", "unknown")
+
+    asyncio.run(story())
+    assert ledger == ["Ann", "Ben"]
+    store.close()
+
+
+def test_the_first_call_goes_to_the_process_that_will_know_it(caplog: pytest.LogCaptureFixture) -> None:
+    mine, other = KeysInMemory(), KeysInMemory()
+    ledger: list[str] = []
+
+    async def story() -> None:
+        gate = asyncio.Event()
+        gate.set()
+        async with Client(bank(mine, ledger, gate)) as client:
+            first = {names.IDEMPOTENCY_KEY: "new", names.IDEMPOTENCY_INSTANCE: other.instance}
+            for more, told in (
+                ({names.IDEMPOTENCY_FIRST: True}, ("UNAVAILABLE", "none")),
+                ({}, ("IDEMPOTENCY_UNFINISHED", "unknown")),
+            ):
+                result = await client.call_tool("pay", {"to": "Ann"}, meta={**first, **more})
+                error = (result.meta or {})[names.TOOL_ERROR]
+                assert (error["code"], error["effect"]) == told
+
+    asyncio.run(story())
+    assert ledger == []
 
 
 def test_while_the_store_is_away_keyed_calls_are_refused_and_others_are_made(tmp_path: Path) -> None:

@@ -410,11 +410,17 @@ def _is_lost_session(data: object, message: str, http: Http | None) -> bool:
 
 
 def lost_session(http: Http) -> ToolError | None:
-    """What an HTTP answer to a call says if the session is gone: with a 404 the call was never taken; None if it is
-    about something else."""
-    if http.status == 404 and http.in_session and _is_of_session(http.body):
+    """What an HTTP answer to a call says if the session is gone; None if it is about something else.
+
+    With a 404 that speaks of the session the call was never taken. A bare one says the same, but whoever stands before
+    the server sends it too, also after the call was passed on. A page, a record that was not found, or even an answer
+    may come from behind the server.
+    """
+    words = http.body.decode("utf-8", "replace").strip()
+    if http.status == 404 and http.in_session and "session" in words.lower():
         return _local("UNAVAILABLE", _FORGOTTEN, "never_sent")
-    if http.status in _OF_SESSIONS and _NO_SESSION.search(http.body.decode("utf-8", "replace")):
+    is_bare = http.status == 404 and http.in_session and _NO_MORE.fullmatch(words) is not None
+    if is_bare or (http.status in _OF_SESSIONS and _NO_SESSION.search(words)):
         return _local("UNAVAILABLE", _FORGOTTEN, "answered")
     return None
 
@@ -422,13 +428,6 @@ def lost_session(http: Http) -> ToolError | None:
 def of_post(http: Http) -> ToolError:
     """What an HTTP answer says of the call in whose answer's place it stands."""
     return lost_session(http) or _from_peer(_answered(http))
-
-
-def _is_of_session(body: bytes) -> bool:
-    """Whether a 404 says that the session is gone, and not that something else is: it says nothing more, or says so. A
-    page, a record that was not found, or even an answer may come from behind the server, after the tool ran."""
-    words = body.decode("utf-8", "replace").strip()
-    return "session" in words.lower() or _NO_MORE.fullmatch(words) is not None
 
 
 _NO_MORE: Final = pattern(r"(?i)(?:404[ :-]{0,3})?(?:(?:page |resource )?not found|terminated)?[.!]?")

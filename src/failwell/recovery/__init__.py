@@ -11,7 +11,7 @@ from .breaker import Breakers
 from .clock import Watch
 from .engine import Ending, Engine, Run, Verdict
 from .explanation import explained, misspelt
-from .keys import IDEMPOTENCY_KEY, IDEMPOTENCY_STORE, KeyForgotten, store_of
+from .keys import IDEMPOTENCY_FIRST, IDEMPOTENCY_KEY, IDEMPOTENCY_STORE, KeyForgotten, store_of
 from .patience import LOST
 from .refusals import NEVER_SENT, says_doubt
 from .report import Attempt, Report, remembered
@@ -33,6 +33,7 @@ __all__ = [
     # The keys by which a server knows a call.
     "IDEMPOTENCY_KEY",
     "IDEMPOTENCY_STORE",
+    "IDEMPOTENCY_FIRST",
     "KeyForgotten",
     "store_of",
     # What errors and words say.

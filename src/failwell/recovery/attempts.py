@@ -42,6 +42,13 @@ def _is_hearsay(error: ToolError) -> bool:
     return error.effect is Effect.NONE and error.delivery not in ("never_sent", "refused")
 
 
+def is_undone(outcome: object) -> bool:
+    """Whether a server states that the call did nothing, or it was never sent."""
+    if not isinstance(outcome, ToolError) or outcome.effect is not Effect.NONE:
+        return False
+    return outcome.standing == "stated" or outcome.delivery in ("never_sent", "refused")
+
+
 def of_this_call(error: ToolError, tool: str) -> ToolError:
     """The error, unless it names another tool: then it is what a server was told that the called one asked, and was
     passed on. Whoever stands in between may have put a name of their own before that of the tool."""

@@ -34,12 +34,12 @@ from failwell.model import (
     form_of,
 )
 
-from .attempts import effect_of, in_all, of_this_call, spread, with_effect
+from .attempts import effect_of, in_all, is_undone, of_this_call, spread, with_effect
 from .breaker import Breakers
 from .clock import Watch
 from .keys import Key, KeyForgotten
 from .patience import Patience
-from .refusals import sharper, times_of, way_out
+from .refusals import sharper, still_in_doubt, times_of, way_out
 from .report import Attempt, Report
 from .tools import Tools
 
@@ -195,7 +195,8 @@ class Run:
 
     def failed(self, outcome: Outcome, connection: object = None) -> bool:
         """The attempt failed, over this connection if one is known. Whether that is better left for a new one."""
-        self.key.sent = self.key.sent or self._made
+        # What did nothing, by its server's own word, has given its key back.
+        self.key.sent = self.key.sent or (self._made and not is_undone(outcome))
         if self._made and isinstance(outcome, ToolError) and outcome.delivery == "never_sent":
             self._made = False
             self.report.calls -= 1
@@ -271,6 +272,9 @@ class Run:
         if not isinstance(outcome, ToolError):
             return Ending(outcome, self._last_decision(outcome, tools), outcome)
         error = self._in_all(outcome, tools, is_answer=is_answer)
+        before = self.engine.patience.doubt(self.report.tool, self.report.arguments)
+        if before is not None and error.effect is Effect.NONE and not tools.traits(self.report.tool).repeatable:
+            error = still_in_doubt(before, error)
         decision, notes = self._last_decision(error, tools), self._notes(error)
         # Of a call that may have been done, one step is told, and nothing about trying.
         if error.effect in IN_DOUBT:

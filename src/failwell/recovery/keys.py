@@ -12,7 +12,9 @@ from failwell.formats import META_KEY, keys
 IDEMPOTENCY_KEY: Final = keys.IDEMPOTENCY_KEY
 """The key in the `_meta` of a call under which its idempotency key travels."""
 IDEMPOTENCY_STORE: Final = keys.IDEMPOTENCY_INSTANCE
-"""The key in the `_meta` of a repeated call under which goes which store of the server has to know it."""
+"""The key in the `_meta` of a call under which goes which store of the server has to know its key."""
+IDEMPOTENCY_FIRST: Final = keys.IDEMPOTENCY_FIRST
+"""The key in the `_meta` of a call that says that its key is new: a server with another store has nothing of it."""
 
 
 class KeyForgotten(Exception):
@@ -53,7 +55,7 @@ class Key:
 
     def forget(self) -> None:
         """The call may be made twice anyway: whatever comes next knows it by another key."""
-        for name in (IDEMPOTENCY_KEY, IDEMPOTENCY_STORE):
+        for name in (IDEMPOTENCY_KEY, IDEMPOTENCY_STORE, IDEMPOTENCY_FIRST):
             self.meta.pop(name, None)
         self.sent = False
 
@@ -64,12 +66,19 @@ class Key:
         elif not self.sent:
             self._store = store
             given = self.meta.get(IDEMPOTENCY_KEY)
-            self.meta[IDEMPOTENCY_KEY] = given if given and isinstance(given, str) else uuid4().hex
+            # Behind one address there may be several servers, each with keys of its own: the one that takes the call
+            # must be the one that knows it when it is made again.
+            self.meta[IDEMPOTENCY_STORE] = store
+            if not (given and isinstance(given, str)) or self.meta.get(IDEMPOTENCY_FIRST) is True:
+                # One of our own is new.
+                self.meta |= {IDEMPOTENCY_KEY: given or uuid4().hex, IDEMPOTENCY_FIRST: True}
         elif self._is_whole:
             # A server behind the same address may be another one by now; then it must not take this for a first call.
             self.meta[IDEMPOTENCY_STORE] = store
+            self.meta.pop(IDEMPOTENCY_FIRST, None)
 
     def lose(self) -> None:
         """A call was made without the key: nobody knows all of them by it any more."""
         self._is_whole = False
-        self.meta.pop(IDEMPOTENCY_KEY, None)
+        for name in (IDEMPOTENCY_KEY, IDEMPOTENCY_FIRST):
+            self.meta.pop(name, None)

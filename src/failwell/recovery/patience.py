@@ -95,6 +95,13 @@ class Patience:
         else:
             self._breakers.worked(tool)
 
+    def doubt(self, tool: str, arguments: Mapping[str, Any]) -> ToolError | None:
+        """How the same call failed before, if it may have been done then, and nobody has looked since."""
+        if not self._has_failed:
+            return None
+        with self._lock:
+            return self._loops.doubt(tool, arguments)
+
     def renewed(self) -> None:
         """Another server stands in the place of the one that did not work. What it is asked for too often is another
         matter."""

@@ -66,6 +66,12 @@ def is_repeated(error: ToolError, times: int, policy: Policy) -> ToolError:
     return error.replace(message=message, origin="local", next_steps=(*error.next_steps, way_out(error)))
 
 
+def still_in_doubt(before: ToolError, now: ToolError) -> ToolError:
+    """A call that did nothing this time, and may have been done the time before."""
+    message = f"{before.message.rstrip('.')}; this time nothing was done: {now.message[:1].lower()}{now.message[1:]}"
+    return before.replace(message=message, origin="local")
+
+
 def is_broken(tool: str, failures: int, wait: float, last: ToolError | None = None) -> ToolError:
     """The answer to a call that is not made, because the tool does not work at present; `last` is how the same call
     failed before, if it was made."""

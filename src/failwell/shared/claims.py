@@ -21,6 +21,7 @@ LEASE: Final = 30.0
 PATIENCE: Final = 2.0
 _TURNS: Final = 3
 _MOST_OWED: Final = 1_000
+_MOST_FORMER: Final = 10
 
 
 class StoreUnusable(RuntimeError):
@@ -50,6 +51,8 @@ class SharedClaims(ABC):
 
     def __init__(self, *, ttl: float = DAY, lease: float = LEASE) -> None:
         self.ttl, self.lease = ttl, lease
+        self.former: tuple[str, ...] = ()
+        """What was kept here before, while this process ran."""
         self.owner = ""
         """The name of this process."""
         self._process = 0
@@ -92,6 +95,11 @@ class SharedClaims(ABC):
         """There will be no more calls. What this process has begun counts as lost from here on."""
         self._closed.set()
         self._leave()
+
+    def _emptied(self, instance: str) -> StoreUnusable:
+        """Nobody knows any more which calls have begun: from now on it is another store."""
+        self.former, self.instance = (*self.former, self.instance)[-_MOST_FORMER:], instance
+        return StoreUnusable("the store was emptied, so nobody knows which calls have begun")
 
     @abstractmethod
     def _begin(self, key: str, call: str, token: str) -> Claimed | None: ...

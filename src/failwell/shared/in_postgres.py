@@ -135,9 +135,7 @@ class ClaimsInPostgres(SharedClaims):
             name = self._named(db)
             if name == self.instance:
                 return self._claimed(db, key, call, token)
-        # It was emptied: nobody knows which calls have begun. From now on it is another store.
-        self.instance = name
-        raise StoreUnusable("the store was emptied, so nobody knows which calls have begun")
+        raise self._emptied(name)
 
     def _claimed(self, db: Any, key: str, call: str, token: str) -> Claimed | None:
         db.execute(_LIVES, (self.owner, self.lease))

@@ -15,6 +15,7 @@ from .claims import DAY, LEASE, PATIENCE, Claimed, SharedClaims, StoreUnusable
 _PREFIX: Final = "{{failwell:{}}}:"
 _BEGIN: Final = """
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return {'other'} end
+if ARGV[8] ~= '' and not string.find(redis.call('INFO', 'server'), ARGV[8], 1, true) then return {'other'} end
 local known = redis.call('HMGET', KEYS[1], 'call', 'state', 'owner', 'answer')
 if not known[1] then
   redis.call('HSET', KEYS[1], 'call', ARGV[2], 'state', 'running', 'owner', ARGV[3], 'token', ARGV[7])
@@ -59,9 +60,13 @@ class ClaimsInRedis(SharedClaims):
         self._script = {name: self._db.register_script(text) for name, text in _SCRIPTS.items()}
 
     def _named(self) -> str:
-        """The name of what is kept here: a store that was emptied has none, and gets another."""
+        """The name of what is kept here: a store that was emptied has none, and gets another. One that does not write
+        down each change comes back from a crash with less than it had, so that its name ends with its process."""
         self._db.set(f"{self._prefix}instance", os.urandom(16).hex(), nx=True)
-        return str(self._db.get(f"{self._prefix}instance"))
+        self._name = str(self._db.get(f"{self._prefix}instance"))
+        is_durable = str(self._db.info("persistence").get("aof_enabled", "0")) == "1"
+        self._run = "" if is_durable else str(self._db.info("server").get("run_id", ""))
+        return self._name + self._run
 
     def _refuse_forgetful(self) -> None:
         """A store that throws keys away when it is full would have calls made twice."""
@@ -80,11 +85,9 @@ class ClaimsInRedis(SharedClaims):
     def _begin(self, key: str, call: str, token: str) -> Claimed | None:
         keys = [self._prefix + key, f"{self._prefix}instance"]
         owners, lease, ttl = f"{self._prefix}owner:", _ms(self.lease), _ms(self.ttl)
-        found = self._ask("begin", keys, [self.instance, call, self.owner, owners, lease, ttl, token])
+        found = self._ask("begin", keys, [self._name, call, self.owner, owners, lease, ttl, token, self._run])
         if found[0] == "other":
-            # It was emptied: nobody knows which calls have begun. From now on it is another store.
-            self.instance = self._told(self._named)
-            raise StoreUnusable("the store was emptied, so nobody knows which calls have begun")
+            raise self._emptied(self._told(self._named))
         return None if found[0] == "claimed" else Claimed(*found[1:])
 
     def _end(self, key: str, token: str, state: str | None, answer: str | None) -> None:

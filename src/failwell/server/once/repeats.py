@@ -121,6 +121,16 @@ def _elsewhere() -> ToolError:
     )
 
 
+def _not_here() -> ToolError:
+    return Transient(
+        "The call came to another server process than the one whose idempotency keys the agent knows, so it was not "
+        "made. Processes behind one address need a store of keys that they share.",
+        code="UNAVAILABLE",
+        effect=Effect.NONE,
+        suggestion="Make the same call again with the same key.",
+    )
+
+
 def _unavailable() -> ToolError:
     return Transient(
         "The idempotency key could not be looked up, so the call was not made.",
@@ -169,8 +179,9 @@ class Once:
 
         if (problem := _problem(key)) is not None:
             return refused(problem)
-        if call.params["_meta"].get(STORE) not in (None, self.store.instance) and not tool.traits.repeatable:
-            return refused(_elsewhere())
+        if not self._is_meant(call.params["_meta"]) and not tool.traits.repeatable:
+            is_first = call.params["_meta"].get(keys.IDEMPOTENCY_FIRST) is True
+            return refused(_not_here() if is_first else _elsewhere())
         try:
             claim = Claim.of(call, str(key))
             kept = await self._claimed(claim)
@@ -187,6 +198,13 @@ class Once:
         answer = json.loads(kept.answer)
         boundary.replayed(call, tool, _failure(answer), failed=_failed(answer))
         return framework.closed(_again(answer))
+
+    def _is_meant(self, sent: Mapping[str, Any]) -> bool:
+        """Whether the keys here are those that the agent counts on; a new key may count on what was here before."""
+        store = sent.get(STORE)
+        if store in (None, self.store.instance):
+            return True
+        return sent.get(keys.IDEMPOTENCY_FIRST) is True and store in getattr(self.store, "former", ())
 
     async def _claimed(self, claim: Claim) -> Kept | None:
         """None once the key is this call's; or how the call that has it ended."""

@@ -27,6 +27,11 @@ class _SharedKeys:
         """What is kept; another one when the store was emptied."""
         return self._claims.instance
 
+    @property
+    def former(self) -> tuple[str, ...]:
+        """What was kept here before the store was emptied, while this process ran."""
+        return self._claims.former
+
     async def begin(self, key: str, call: str) -> Kept | None:
         known = await asyncio.to_thread(self._claims.begin, key, call)
         return None if known is None else Kept(known.call, known.answer, known.state == "running")

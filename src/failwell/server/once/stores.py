@@ -134,6 +134,13 @@ class KeysInMemory:
         return len(self._under_way) + len(self._ended)
 
 
+def _steady() -> Callable[[], float]:
+    """The time of day, which runs no faster than time itself: a clock that is set ahead by a day does not end a day of
+    keys in a moment."""
+    began, wall = time.monotonic(), time.time()
+    return lambda: min(time.time(), wall + time.monotonic() - began)
+
+
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS calls (
@@ -152,9 +159,10 @@ class KeysOnDisk:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], *, ttl: float = DAY, clock: Callable[[], float] = time.time
+        self, path: str | os.PathLike[str], *, ttl: float = DAY, clock: Callable[[], float] | None = None
     ) -> None:
         check_ttl(ttl)
+        clock = clock or _steady()
         self.path = Path(path).absolute()
         self.ttl = ttl
         self._clock = clock
