@@ -202,3 +202,11 @@ def test_a_list_of_servers_is_told_how() -> None:
     assert str(caught.value) == (
         "install() takes an MCPServer, a low-level mcp Server or a FastMCP, not list; call it once for each server."
     )
+
+
+def test_an_older_sdk_over_a_newer_one_is_said_to_be_installed_in_part(installed: Installed) -> None:
+    installed({"mcp": "1.30.0"})
+    problem = needed("it", "client", ModuleNotFoundError("No module named 'httpx'", name="httpx"))
+    assert str(problem) == (
+        "it cannot use mcp, which is installed in part (No module named 'httpx'): pip install --force-reinstall mcp"
+    )

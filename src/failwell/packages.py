@@ -25,9 +25,11 @@ def needed(what: str, extra: str, problem: ImportError) -> ImportError:
     """What to raise for an import that failed: what to install, or the problem itself if everything is there."""
     if isinstance(problem, MissingPackage):
         return problem
-    lacking = missing(what, extra)
-    if lacking is None and (problem.name or "").partition(".")[0] in _OF_THE_NEWEST:
+    lacking, absent = missing(what, extra), (problem.name or "").partition(".")[0]
+    if lacking is None and absent in _OF_THE_NEWEST:
         lacking = missing(what, extra, newest=True) or _in_part(what, extra, problem)
+    elif lacking is None and absent in _OF_THE_OLDER:
+        lacking = _in_part(what, extra, problem)
     return lacking or problem
 
 
@@ -53,6 +55,8 @@ def _in_part(what: str, extra: str, problem: ImportError) -> MissingPackage:
 # What the extras take is older than what some parts are written for.
 _NEWEST: Final = {"mcp": ">=2.3", "fastmcp": ">=4.1"}
 _OF_THE_NEWEST: Final = frozenset({*_NEWEST, "mcp_types", "httpx2"})
+# What 1.x cannot be imported without, and 2.x does not bring along.
+_OF_THE_OLDER: Final = frozenset({"httpx", "httpx_sse", "pydantic_settings"})
 
 
 def missing(what: str, extra: str, *, newest: bool = False) -> MissingPackage | None:

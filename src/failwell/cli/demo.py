@@ -9,7 +9,7 @@ from textwrap import TextWrapper
 from typing import TYPE_CHECKING, Any, Final
 
 from failwell import Action, FieldError, Invalid, NotFound, Patch, ToolError, Transient, render
-from failwell.packages import missing
+from failwell.packages import missing, needed
 
 from .io import Commands, console, interruptible
 
@@ -102,6 +102,10 @@ def run(options: Namespace) -> int:
     lacking = missing("the demo on a real server", "mcp", newest=True)
     if lacking is not None:
         return _told(page, str(lacking))
+    try:
+        import mcp.client  # noqa: F401
+    except ImportError as problem:
+        return _told(page, str(needed("the demo on a real server", "mcp", problem)))
     page.put(HONEST)
     page.put("Starting the two servers takes some seconds ...", style="dim")
     import anyio

@@ -39,20 +39,30 @@ S = TypeVar("S")
 
 
 class _Kind(NamedTuple):
-    """A kind of server: the extra that it needs, the adapter for each generation of its package, and what the server is
-    looked into by, so that one that only looks like it is refused before anything is changed."""
+    """A kind of server: the extra that it needs, and the adapter for each generation of its package."""
 
     extra: str
     adapters: dict[int, str]
-    parts: tuple[str, ...]
 
 
 # By name, so that nothing is imported that the server did not import itself.
 _KINDS: Final = {
-    "fastmcp.server.server.FastMCP": _Kind("fastmcp", {2: "fastmcp2", 3: "fastmcp3", 4: "fastmcp"}, ("_mcp_server",)),
-    "mcp.server.mcpserver.server.MCPServer": _Kind("mcp", {2: "mcpserver"}, ("_lowlevel_server", "_tool_manager")),
-    "mcp.server.fastmcp.server.FastMCP": _Kind("mcp", {1: "fastmcp1"}, ("_mcp_server", "_tool_manager")),
-    "mcp.server.lowlevel.server.Server": _Kind("mcp", {1: "lowlevel1", 2: "lowlevel"}, ("name", "run")),
+    "fastmcp.server.server.FastMCP": _Kind("fastmcp", {2: "fastmcp2", 3: "fastmcp3", 4: "fastmcp"}),
+    "mcp.server.mcpserver.server.MCPServer": _Kind("mcp", {2: "mcpserver"}),
+    "mcp.server.fastmcp.server.FastMCP": _Kind("mcp", {1: "fastmcp1"}),
+    "mcp.server.lowlevel.server.Server": _Kind("mcp", {1: "lowlevel1", 2: "lowlevel"}),
+}
+# What the adapters change and look into: a server that only looks like one is refused before anything is changed.
+_OLDER: Final = ("request_handlers", "get_capabilities")
+_NEWER: Final = ("extensions", "middleware", "get_request_handler", "streamable_http_app")
+_PARTS: Final = {
+    "lowlevel1": ("name", "run", *_OLDER),
+    "lowlevel": ("name", "run", *_NEWER),
+    "fastmcp1": (*(f"_mcp_server.{part}" for part in _OLDER), "_tool_manager"),
+    "fastmcp2": (*(f"_mcp_server.{part}" for part in _OLDER), "_tool_manager", "http_app"),
+    "fastmcp3": (*(f"_mcp_server.{part}" for part in _OLDER), "providers", "add_transform", "http_app"),
+    "fastmcp": (*(f"_mcp_server.{part}" for part in _NEWER[:3]), "middleware", "transforms", "providers", "http_app"),
+    "mcpserver": (*(f"_lowlevel_server.{part}" for part in _NEWER), "_tool_manager", "call_tool"),
 }
 _MARK: Final = "_failwell_installed"
 # These need the SDK, which a server of another framework may do without, or the package of a database; or are for such
@@ -97,17 +107,13 @@ def install(server: S, **options: Unpack[Given]) -> S:
     kind = next((_KINDS[name] for name in _names(server) if name in _KINDS), None)
     if kind is None:
         raise TypeError(
-            f"install() takes an MCPServer, a low-level mcp Server or a FastMCP, not {type(server).__name__}; "
-            + (
-                "call it once for each server."
-                if isinstance(server, (list, tuple, set, dict))
-                else "for other frameworks decorate the tools with failwell.server.tool_errors."
-            )
+            f"install() takes an MCPServer, a low-level mcp Server or a FastMCP, not {_shown(server)}; "
+            + _remedy(server)
         )
     if getattr(server, _MARK, None) is not None:
         raise RuntimeError("Failwell is installed on this server already; give all options to one install() call.")
     adapter = generation(__name__, kind.extra, kind.adapters)
-    if lacks := next((part for part in kind.parts if not hasattr(server, part)), None):
+    if lacks := next((gap for part in _PARTS[adapter] if (gap := _gap(server, part))), None):
         raise TypeError(
             f"install() takes a {type(server).__name__} that is whole, and this one has no {lacks}; "
             "make it by its class, and call its __init__ first if it is one of your own."
@@ -136,6 +142,28 @@ def installed_on(server: object) -> Boundary | None:
     """What `install` put on the server; None if it did not."""
     found: Boundary | None = getattr(server, _MARK, None)
     return found
+
+
+def _shown(given: object) -> str:
+    return f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+
+
+def _remedy(given: object) -> str:
+    if isinstance(given, (list, tuple, set, dict)):
+        return "call it once for each server."
+    if isinstance(given, type):
+        return "make a server of it first."
+    return "for other frameworks decorate the tools with failwell.server.tool_errors."
+
+
+def _gap(server: object, path: str) -> str | None:
+    """What is missing on the way to a part; None if it is there."""
+    steps = path.split(".")
+    for number, step in enumerate(steps, 1):
+        if not hasattr(server, step):
+            return ".".join(steps[:number])
+        server = getattr(server, step)
+    return None
 
 
 def _names(server: object) -> list[str]:
