@@ -10,7 +10,6 @@ import json
 import statistics
 import subprocess
 import sys
-import textwrap
 import time
 from typing import Any
 
@@ -21,15 +20,15 @@ SECONDS = 0.1
 ROUNDS = 15
 SUCCESS_ROUNDS = 61  # a bar of five per cent needs a sharper measure
 APP = """
-import sys
-from failwell.server import install
+import logging, sys
 kind, guarded = sys.argv[1], sys.argv[2]
-if kind == "mcpserver":
-    from mcp.server import MCPServer
-    server = MCPServer("bench")
+if kind == "fastmcp":
+    from fastmcp import FastMCP as Kind
+elif kind == "fastmcp1":
+    from mcp.server.fastmcp import FastMCP as Kind
 else:
-    from fastmcp import FastMCP
-    server = FastMCP("bench")
+    from mcp.server import MCPServer as Kind
+server = Kind("bench")
 
 @server.tool()
 def add(a: int, b: int) -> int:
@@ -43,11 +42,14 @@ def crash(a: int) -> str:
 def reject(a: int) -> str:
     raise ValueError("a must be even")
 
-if guarded == "failwell":
+if guarded in ("failwell", "unlogged"):
+    from failwell.server import install
     install(server)
 elif guarded == "middleware":
     from fastmcp.server.middleware.error_handling import ErrorHandlingMiddleware
     server.add_middleware(ErrorHandlingMiddleware())
+if guarded == "unlogged":
+    logging.getLogger("failwell.server").setLevel(logging.CRITICAL + 1)
 server.run(**({"show_banner": False} if kind == "fastmcp" else {}))
 """
 
@@ -55,9 +57,9 @@ server.run(**({"show_banner": False} if kind == "fastmcp" else {}))
 class Server:
     """One server on stdio, spoken to in bare JSON-RPC."""
 
-    def __init__(self, kind: str, guarded: str) -> None:
+    def __init__(self, kind: str, guarded: str, python: str = sys.executable) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(APP), kind, guarded],
+            [python, "-c", APP, kind, guarded],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -94,11 +96,8 @@ class Server:
         self._process.wait()
 
 
-def compare(
-    kind: str, ours: str, theirs: str, tool: str, arguments: dict[str, Any], rounds: int
-) -> tuple[float, float]:
-    """How many times the other server's time ours takes, and the other's microseconds."""
-    first, second = Server(kind, ours), Server(kind, theirs)
+def compare(first: Server, second: Server, tool: str, arguments: dict[str, Any], rounds: int) -> tuple[float, float]:
+    """How many times the second server's time the first takes, and the second's microseconds; it ends both."""
     try:
         first.block(tool, arguments), second.block(tool, arguments)
         pairs = []
@@ -126,7 +125,7 @@ def servers(report: Report) -> None:
     rows = []
     for name, kind, peer, tool, arguments, limit in cases:
         rounds = SUCCESS_ROUNDS if "success" in name else ROUNDS
-        ratio, micros = compare(kind, "failwell", peer, tool, arguments, rounds)
+        ratio, micros = compare(Server(kind, "failwell"), Server(kind, peer), tool, arguments, rounds)
         against = "bare" if peer == "none" else "ErrorHandlingMiddleware"
         rows.append([name, against, f"{micros:.0f}", report.bar(name, ratio, limit), f"{limit:g}"])
     report.table("A call over stdio, with Failwell over without", ["case", "against", "µs", "ratio", "bar"], rows)
