@@ -2,8 +2,8 @@
 
 Asked in alternating blocks over stdio, as tools/bench_server.py does, and measured by the time that the server's
 process computes, which a busy machine hardly changes. Failures are measured once more without the line of Failwell's in
-the log: what is between the two is the handler that the SDK has put there. The exit code is 1 when a bar is missed: 1.05
-for a success, 1.25 for a failure.
+the log: what is between the two is the handler that the SDK has put there. The exit code is 1 when a bar is missed:
+1.05 for a success, 1.25 for a failure.
 
     python tools/bench_generations.py [ROW ...]
 """
