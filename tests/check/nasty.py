@@ -388,6 +388,19 @@ class Clings(Plain):
         time.sleep(600)
 
 
+class Detaches(Plain):
+    """Leaves a child behind that has a session of its own and nothing in its environment."""
+
+    def start(self) -> None:
+        child = subprocess.Popen(
+            [sys.executable, "-c", "import time; time.sleep(600)"],
+            stdin=subprocess.DEVNULL,
+            env={},
+            start_new_session=True,
+        )
+        Path(os.environ.get("NASTY_CHILD", "child.pid")).write_text(str(child.pid), encoding="utf-8")
+
+
 class Deaf(Plain):
     """Closes its output and stays."""
 
@@ -434,7 +447,7 @@ NASTY: Final[dict[str, type[Plain]]] = {
     kind.__name__.lower(): kind
     for kind in (
         Plain, Prints, Mute, MuteInCalls, Double, Disorder, NoToken, Unauthorized, Crowd, Recursive, Invalid, Endless, NoList,
-        NoTools, Fragile, Flood, Torrent, Drip, NoUtf8, Shapes, Errors, Deep, Asks, Complains, Late, Clings, Deaf, Exits, Scribbler,
+        NoTools, Fragile, Flood, Torrent, Drip, NoUtf8, Shapes, Errors, Deep, Asks, Complains, Late, Clings, Detaches, Deaf, Exits, Scribbler,
     )
 }  # fmt: skip
 

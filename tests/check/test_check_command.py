@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import jsonschema_rs
 import pytest
+import yaml
+from jsonschema import Draft4Validator
 
 from failwell.cli import main
 
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "tests" / "data"
+ERA = "2025-11-25"
 ROUGH = Path(__file__).with_name("rough.py")
 SERVER = [sys.executable, str(ROUGH), "noise"]
 REPORTS = ("sarif", "junit", "html", "badge")
@@ -59,6 +66,25 @@ def test_the_command_of_a_finding_shows_it_again(report: dict[str, Any], capsys:
     assert json.loads(capsys.readouterr().out)["result"] == finding["answer"]["result"]
 
 
+def test_the_sarif_is_as_the_standard_says(written: Path) -> None:
+    schema = json.loads((DATA / "sarif-2.1.0.json").read_text())
+    found = [
+        error.message for error in Draft4Validator(schema).iter_errors(json.loads((written / "sarif").read_text()))
+    ]
+    assert found == []
+
+
+def test_sarif_names_the_file_of_a_server_that_stands_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "server.py").write_text("raise SystemExit('no key')")
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "--sarif", "-", "--era", ERA, "--", sys.executable, "server.py"]) == 0
+    [result] = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    place = {"artifactLocation": {"uri": "server.py"}, "region": {"startLine": 1}}
+    assert result["locations"][0]["physicalLocation"] == place
+
+
 def test_sarif_names_each_rule_and_each_finding(written: Path, report: dict[str, Any]) -> None:
     [run] = json.loads((written / "sarif").read_text())["runs"]
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
@@ -101,6 +127,61 @@ def test_two_reports_are_held_against_each_other(
     (tmp_path / "after.json").write_text(json.dumps(after))
     assert main(["check", "--compare", str(written / "json"), str(tmp_path / "after.json")]) == 0
     assert capsys.readouterr().out.splitlines() == ["score 94 A -> 99 A", "gone structure.code on weather"]
+
+
+def test_what_is_skipped_is_not_looked_at(capsys: pytest.CaptureFixture[str]) -> None:
+    skipped = ["--skip", "structure", "--skip", "protocol", "--skip", "action.near-name"]
+    assert main(["check", "--json", "--era", ERA, *skipped, "--", *SERVER]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["score"], report["findings"]) == (100, [])
+    assert {name: group["score"] for name, group in report["groups"].items() if group["score"] is None} == {
+        "structure": None,
+        "protocol": None,
+    }
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
+def test_progress_is_shown_on_a_terminal_and_the_relay_is_checked_beside_the_server(tmp_path: Path) -> None:
+    ours, theirs = os.openpty()
+    options = ["--wrapped", "--era", ERA, "--rule", "protocol.clean-stdout"]
+    command = [sys.executable, "-m", "failwell", "check", *options, "--", *SERVER]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, text=True, check=True, cwd=tmp_path)
+    os.close(theirs)
+    told = os.read(ours, 65_536).decode()
+    os.close(ours)
+    assert "checking 1/1: weather" in told
+    assert told.endswith("\r\x1b[K")
+    # The relay keeps from the client what belongs on no wire.
+    assert done.stdout.splitlines()[-1] == "Through failwell wrap: 100 A+ (direct: 0 F)"
+
+
+def test_the_action_runs_nothing_that_a_workflow_gives(tmp_path: Path) -> None:
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    script = action["runs"]["steps"][-1]["run"]
+    folder = tmp_path / "failwell" / "bin"
+    folder.mkdir(parents=True)
+    (folder / "python").symlink_to(sys.executable)
+    # In place of the program: what it was started with.
+    package = tmp_path / "stub" / "failwell"
+    package.mkdir(parents=True)
+    (package / "__main__.py").write_text("import json, sys; print(json.dumps(sys.argv[1:]))")
+    given = {"ARGUMENTS": "--reads 'get_*' $(touch a)", "MIN_SCORE": "80", "COMMAND": "python 'my server.py'; touch b"}
+    env = {"SARIF": "s.sarif", "HTML": "p.html", "URL": "", "BASELINE": "", **given}
+    env |= {"RUNNER_TEMP": str(tmp_path), "PYTHONPATH": str(tmp_path / "stub"), "PATH": os.environ["PATH"]}
+    done = subprocess.run(["bash", "-c", script], env=env, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [
+        *("check", "--sarif", "s.sarif", "--html", "p.html", "--reads", "get_*", "$(touch", "a)", "--min-score", "80"),
+        *("--", "python", "my server.py;", "touch", "b"),
+    ]
+    assert not (tmp_path / "a").exists()
+    assert not (tmp_path / "b").exists()
+
+
+def test_the_hook_of_pre_commit_takes_everything_from_pyproject() -> None:
+    [hook] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    assert (hook["entry"], hook["pass_filenames"], hook["always_run"]) == ("failwell check", False, True)
+    extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["check"]
+    assert sorted(hook["additional_dependencies"]) == sorted(extra)
 
 
 def test_settings_come_from_pyproject(

@@ -93,6 +93,9 @@ def test_answers_out_of_order_are_found_by_their_ids() -> None:
 def test_two_thousand_tools() -> None:
     report = checked("many")
     assert (report.graded["tools"], report.graded["graded"]) == (2_000, 50)
+    assert report.examined.notes == [
+        "1,950 of 2,000 tools were not graded: choose with --tool NAME, or --max-tools 2000."
+    ]
     assert report.score > 80
 
 
@@ -107,3 +110,5 @@ def test_schemas_that_nobody_can_read_stop_nothing(schemas: CheckReport) -> None
     }  # fmt: skip
     assert not found(schemas, "recovery.alive")
     assert schemas.graded["graded"] >= 3
+    [note] = [each for each in schemas.examined.notes if each.startswith("Schemas that cannot be used")]
+    assert [name for name in ("invalid", "worse", "list", "text", "outside") if f"{name} (" not in note] == []

@@ -53,6 +53,22 @@ def test_all_others_get_only_calls_in_which_every_required_argument_is_missing_o
                 assert name not in arguments or not isinstance(arguments[name], types), (tool, arguments)
 
 
+def test_a_tool_that_carried_out_a_forbidden_call_is_called_no_more_in_either_era(checked: Any) -> None:
+    report, seen = checked
+    assert report.examined.eras == ["2025-11-25", "2026-07-28"]
+    assert {tool: len(seen[tool]) for tool in ALLOWED} == dict.fromkeys(ALLOWED, 1)
+    assert report.examined.notes == [
+        'Schemas that cannot be used as they are: broken ("path" is not of type "array"), none_at_all (it has none).',
+        "delete, pay, store: a call that the schema forbids was carried out, so no more were made.",
+    ]
+
+
+def test_examples_are_what_is_sent_where_a_call_should_work(tmp_path: Path) -> None:
+    _, seen = calls(tmp_path / "calls.jsonl", examples={"peek": {"key": "mine"}}, only=("peek",), era="2025-11-25")
+    assert {"key": "mine"} in seen["peek"]
+    assert {"key": "mine", "failwell_unknown": 1} in seen["peek"]
+
+
 def test_a_tool_that_says_it_reads_is_asked_everything(checked: Any) -> None:
     report, seen = checked
     assert any(isinstance(arguments.get("key"), str) for arguments in seen["peek"])

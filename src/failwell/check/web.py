@@ -191,6 +191,8 @@ def _body(answer: HTTPResponse, connection: HTTPConnection, until: float) -> byt
     while size < LONGEST_FRAME and _patient(connection, until):
         part = answer.read1(65_536)
         if not part:
+            if answer.length:
+                raise IncompleteRead(b"")
             break
         parts.append(part)
         size += len(part)

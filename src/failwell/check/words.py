@@ -395,9 +395,13 @@ def wants_credentials(text: str) -> bool:
 
 
 def stated_code(text: str) -> str | None:
-    """The code that an object in a text states."""
-    found = CODE.search(text)
-    return None if found is None else found[1]
+    """The code that an object in a text states.
+
+    >>> stated_code('{"kind": "missing", "code": "NO_STOP"}')
+    'NO_STOP'
+    """
+    found = sorted(CODE.finditer(text), key=lambda each: "code" not in each[0].partition(":")[0].lower())
+    return found[0][1] if found else None
 
 
 def blames_server(text: str) -> bool:

@@ -107,6 +107,7 @@ PAIRS: Final = (
     _wire("lenient", "recovery.unknown-argument", ("departures", {"station": "YRK", "via": "x"}), _unmarked),
     _wire("ends-at-null", "recovery.alive", ("departures", {"station": None}), lambda seen: not seen.alive),
     _wire("later", "recovery.no-false-hope", _NOWHERE, _has("retry in a few moments")),
+    _wire("undeclared", "recovery.declared-codes", _NOWHERE, _has("STOP_UNKNOWN")),
     _wire("any-tool-braces", "protocol.unknown-tool", ("arrivals", {}), _unmarked),
     _wire("no-version-field", "protocol.envelope", _NOWHERE, lambda seen: "jsonrpc" not in seen.answer),
     _wire("twice", "protocol.answers-once", _NOWHERE, lambda seen: len(seen.frames) == 2),

@@ -308,6 +308,22 @@ class Uncoded(Coded):
         return {}
 
 
+class Declared(Coded):
+    """With a list of the codes that its tools may send."""
+
+    def handle(self, method: str, params: Json) -> Json:
+        if method != "tools/list":
+            return super().handle(method, params)
+        codes = {"io.github.failwell/raises": {"codes": ["STATION_UNKNOWN", "BAD_ARGUMENT"]}}
+        return {"tools": [{**tool, "_meta": codes} for tool in TOOLS]}
+
+
+class Undeclared(Declared):
+    def code(self, answer: Json) -> Json:
+        told = super().code(answer)["structuredContent"]["error"]
+        return {"structuredContent": {"error": {**told, "code": told["code"].replace("STATION", "STOP")}}}
+
+
 class Office(Railway):
     """Where vouchers are redeemed, which needs a passphrase."""
 
@@ -342,7 +358,7 @@ class QuotesAll(Office):
 
 
 SERVERS = {
-    "uncoded": Uncoded, "quotes-all": QuotesAll,
+    "uncoded": Uncoded, "undeclared": Undeclared, "quotes-all": QuotesAll,
     "not-marked": NotMarked, "marked-in-json": MarkedInJson, "refusal-not-marked": RefusalNotMarked, "empty-list": EmptyList,
     "old-envelope": OldEnvelope, "second-oops": SecondBlock, "java-trace": JavaTrace, "go-trace": GoTrace, "sql-text": SqlText,
     "unlisted-kinds": NoOptions, "no-bounds": NoBounds, "no-station": NoStation, "no-step": NoStep, "one-word": OneWord,
@@ -357,5 +373,5 @@ SERVERS = {
 if __name__ == "__main__":
     made: type[Railway] = SERVERS[sys.argv[1]]
     if sys.argv[2] == "--good":
-        made = next(good for good in (Shelf, Coded, Office, Railway) if issubclass(made, good))
+        made = next(good for good in (Shelf, Declared, Coded, Office, Railway) if issubclass(made, good))
     made().serve()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
+from pathlib import Path
 from typing import Any, Final
 
 from failwell import __version__
@@ -19,6 +21,7 @@ DOCS: Final = "https://github.com/failwell/failwell/tree/main/docs/check.md"
 def sarif(report: CheckReport) -> dict[str, Any]:
     """The findings of a report as one run."""
     broken = sorted({finding.rule for finding in report.findings})
+    place = _physical(report.target)
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -38,7 +41,7 @@ def sarif(report: CheckReport) -> dict[str, Any]:
                         "ruleIndex": broken.index(finding.rule),
                         "level": _LEVEL[finding.severity],
                         "message": {"text": f"{_where(finding.tool)}{finding.message} Fix: {finding.fix}"},
-                        "locations": [{"logicalLocations": [_place(finding)]}],
+                        "locations": [{**place, "logicalLocations": [_place(finding)]}],
                         "partialFingerprints": {"failwellFinding/v1": _print(finding.key)},
                         "properties": {"reproduce": finding.reproduce, "count": finding.count, "era": finding.era},
                     }
@@ -52,6 +55,19 @@ def sarif(report: CheckReport) -> dict[str, Any]:
 
 def _where(tool: str | None) -> str:
     return f"{tool}: " if tool else ""
+
+
+def _physical(target: str) -> dict[str, Any]:
+    """The file of the server, where its command names one here: code hosts show nothing that has no file."""
+    try:
+        parts = shlex.split(target)
+    except ValueError:
+        parts = []
+    for part in parts:
+        path = Path(part)
+        if not path.is_absolute() and path.suffix and ".." not in path.parts and path.is_file():
+            return {"physicalLocation": {"artifactLocation": {"uri": path.as_posix()}, "region": {"startLine": 1}}}
+    return {}
 
 
 def _place(finding: CheckFinding) -> dict[str, str]:

@@ -139,13 +139,15 @@ def effect_told(seen: Observation) -> Judged:
 
 def declared(seen: Observation) -> Judged:
     codes = seen.facts.get("declared")
-    if not codes or not seen.is_tool_failure or seen.meaning is None or seen.meaning.code is None:
+    if not codes or not seen.is_tool_failure or seen.meaning is None or seen.kind in WRONG_ARGUMENTS:
         return None
-    if seen.kind in WRONG_ARGUMENTS or seen.meaning.legacy:
+    # What was read from words is a guess; what an object states is not.
+    code = words.stated_code(seen.whole) if seen.meaning.legacy else seen.meaning.code
+    if code is None:
         return None
-    if seen.meaning.code in codes:
+    if code in codes:
         return True
-    return f"The code {seen.meaning.code} is not among those that the tool declares: {', '.join(sorted(codes))}."
+    return f"The code {code} is not among those that the tool declares: {', '.join(sorted(codes))}."
 
 
 RULES: Final = (
