@@ -94,6 +94,7 @@ pythons: setup  ## the tests that start few processes, on each Python from 3.11 
 
 twins: setup $(NODE)/.ready  ## what the checker finds on servers with one planted defect, and on their mended twins
 	$(BIN)/python tests/check/whole.py
+	$(BIN)/python tests/check/heldout/held.py
 
 fuzz: setup  ## the laws, on many more examples than make test tries
 	FAILWELL_EXAMPLES=4000 $(BIN)/pytest -n auto -m hypothesis tests/laws
