@@ -59,13 +59,13 @@ _ODD: Final = _frame("tools/call", {"arguments": {}})
 
 
 def _wire(name: str, rule: str, ask: Ask, shows: Callable[[Seen], bool], *more: str) -> HeldPair:
-    return HeldPair(name, "wire.py", (rule, *more), ask, shows)
+    return HeldPair(name, "railway_defects.py", (rule, *more), ask, shows)
 
 
 def _python(
     name: str, rule: str, ask: Ask, shows: Callable[[Seen], bool], faults: str = "", writes: bool = False
 ) -> HeldPair:
-    return HeldPair(name, "frameworks.py", (rule,), ask, shows, faults, writes)
+    return HeldPair(name, "house_defects.py", (rule,), ask, shows, faults, writes)
 
 
 def _ts(name: str, rule: str, ask: Ask, shows: Callable[[Seen], bool]) -> HeldPair:

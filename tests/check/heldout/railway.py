@@ -1,4 +1,4 @@
-"""A timetable without any SDK: lines of JSON, written by hand. `wire.py` has the defects that are planted in it."""
+"""A timetable without any SDK: lines of JSON, written by hand. `railway_defects.py` has the defects that are planted in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Defects of servers on MCPServer and on FastMCP: `python frameworks.py NAME --bad|--good`."""
+"""Defects of servers on MCPServer and on FastMCP: `python house_defects.py NAME --bad|--good`."""
 
 from __future__ import annotations
 

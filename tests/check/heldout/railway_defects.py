@@ -1,4 +1,4 @@
-"""Defects of a server that is written by hand, line by line: `python wire.py NAME --bad|--good`."""
+"""Defects of a server that is written by hand, line by line: `python railway_defects.py NAME --bad|--good`."""
 
 from __future__ import annotations
 
