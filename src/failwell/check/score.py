@@ -45,13 +45,22 @@ class RuleTally:
                 rates[rule] = sum(chosen) / len(chosen)
         return rates
 
-    def each_time(self, tool: str | None = None) -> dict[str, float]:
+    def each_time(self) -> dict[str, float]:
         """Of each rule the share of tools that break it whenever they fail in some one way."""
         shares = {}
         for rule, tools in self.counts.items():
-            never = [_never(each) for name, each in tools.items() if name != SERVER and tool in (None, name)]
+            never = [_never(each) for name, each in tools.items() if name != SERVER]
             shares[rule] = sum(never) / len(never) if never else 0.0
         return shares
+
+    def cost(self, tool: str | None = None) -> float:
+        """What is broken each time costs: of a tool what costs most, since one failure may break several rules."""
+        worst: dict[str, float] = {}
+        for rule, tools in self.counts.items():
+            for name, categories in tools.items():
+                if name != SERVER and tool in (None, name):
+                    worst[name] = max(worst.get(name, 0.0), RULES[rule].cost(float(_never(categories))))
+        return sum(worst.values()) / len(worst) if worst else 0.0
 
 
 def _never(categories: Mapping[str, list[int]]) -> bool:
@@ -74,13 +83,13 @@ def group_scores(rates: Mapping[str, float]) -> dict[str, float | None]:
 
 def total(tally: RuleTally, tool: str | None = None) -> int:
     """The score of a server or of one tool: what the groups give together, below the limit of every broken rule."""
-    rates, each_time = tally.rates(tool), tally.each_time(tool)
+    rates = tally.rates(tool)
     scores = {group: score for group, score in group_scores(rates).items() if score is not None}
     if not scores:
         return 0
     weights = sum(GROUPS[group] for group in scores)
     whole = sum(GROUPS[group] * score for group, score in scores.items()) / weights
-    whole -= sum(RULES[rule].cost(tools) for rule, tools in each_time.items())
+    whole -= tally.cost(tool)
     limits = [RULES[rule].limit(rate) for rule, rate in rates.items()]
     # Rounded before it is cut, so that what adds up to a whole number is one.
     return max(0, int(min([round(whole, 6), *limits])))
