@@ -29,6 +29,12 @@ _KEYS_OF: Final = (
 # What stands between a flag and its value, on a command line and in a list of arguments.
 _NEXT_ARGUMENT: Final = r"(?:[ =]{1,3}[\"']?|[\"'],?\s{0,3}[\"'])"
 
+# What is said of a flag, rather than given to it.
+_NO_WORD: Final = (
+    r"(?!(?:requires?|needs?|options?|arguments?|takes|expects?|flags?|switch|is|was|must|and|or|not|without|with|to|but"
+    r"|if|cannot|can)\b)"
+)
+
 ROWS: Final[dict[str, Row]] = {
     "private_key": Row(
         ("private key",),
@@ -68,9 +74,9 @@ ROWS: Final[dict[str, Row]] = {
     ),
     "archive_flag": Row(
         ("zip", "7z", "ssh-keygen", "mosquitto_", "psexec", "winrm", "freerdp", "rdesktop"),
-        r"(?P<keep>\b(?:(?:zip|unzip|zipcloak)\b[^\r\n|;]{0,100}?\s(?-i:-P)\s{1,3}|7z[a-z]{0,2}\b[^\r\n|;]{0,100}?\s(?-i:-p)"
+        r"(?P<keep>\b(?:(?:zip|unzip|zipcloak)\b[^\r\n|;]{0,100}?\s(?-i:-P)\s{1,3}|7z[a-z]{0,2}\b(?:(?!switch|option|unknown|usage)[^\r\n|;]){0,100}?\s(?-i:-p)"
         r"|ssh-keygen\b[^\r\n|;]{0,100}?\s(?-i:-[NP])\s{1,3}|(?:psexec|(?:evil-)?winrm|rdesktop)\b[^\r\n|;]{0,100}?\s(?-i:-p)\s{1,3}|[xw]?l?freerdp\b[^\r\n|;]{0,100}?\s/p:|mosquitto_[a-z]{2,8}\b[^\r\n|;]{0,100}?\s(?-i:-P)\s{1,3}))"
-        r"[^\s\"'-][^\s\"']{0,200}",
+        rf"{_NO_WORD}[^\s\"'-][^\s\"']{{0,200}}",
     ),
     "new_user": Row(
         ("net user", "htpasswd", "chpasswd"),
@@ -87,7 +93,7 @@ ROWS: Final[dict[str, Row]] = {
         r"|openssl\b[^\r\n|;]{0,200}?[\s\"'](?-i:-k)|snmp[a-z]{2,9}\b[^\r\n|;]{0,200}?[\s\"'](?-i:-[cAX])"
         # Here the flag is the port's, so a number stays.
         r"|snowsql\b[^\r\n|;]{0,200}?\s-p(?![ =]{1,3}[0-9]{1,5}(?:\s|$))"
-        rf"|(?:sqlcmd|bcp)\b[^\r\n|;]{{0,200}}?[\s\"'](?-i:-P)){_NEXT_ARGUMENT})[^\s\"'-][^\s\"']{{0,200}}",
+        rf"|(?:sqlcmd|bcp)\b[^\r\n|;]{{0,200}}?[\s\"'](?-i:-P)){_NEXT_ARGUMENT}){_NO_WORD}[^\s\"'-][^\s\"']{{0,200}}",
     ),
     "login_pair": Row(
         ("sqlplus", "sqlldr", "expdp", "impdp", "rman ", "imp ", "sqlcl"),
@@ -154,7 +160,27 @@ ROWS: Final[dict[str, Row]] = {
         (":5432:", ":*:", ":5433:", ":6432:"),
         r"(?P<keep>(?<![\w.:/*-])(?=[\w.-]{0,60}[A-Za-z*])[\w.*-]{1,100}:(?:[0-9]{2,5}|\*):[\w.*-]{1,60}:"
         r"[\w.*-]{1,60}:)"
-        r"(?P<drawn>[^\s:\"']{6,4000})(?=[\s\"']|$)",
+        r"(?P<plausible>[^\s:\"']{6,4000})(?=[\s\"']|$)",
+    ),
+    # Where the place alone says which of the words is the password.
+    "positional": Row(
+        ("chap-secrets", "pap-secrets", "sqlconnectinfo", " using ", "auth-user-pass", "password-command"),
+        r"(?P<keep>\b[cp]h?ap-secrets\b[^\r\n]{0,20}?[\s:]\s{0,3}[^\s:]{1,60}\s{1,8}[^\s:]{1,60}\s{1,8}"
+        r"|\bSQLConnectInfo\s{1,3}\S{1,100}\s{1,3}\S{1,60}\s{1,3}|(?-i:\bUSER\s{1,3}\S{1,60}\s{1,3}USING\s{1,3})[\"']?"
+        r"|\bauth-user-pass\b[^\r\n]{0,40}?\s[^\s]{1,60}\r?\n|password-command[ =]{1,3}[\"']?echo\s{1,3})"
+        r"(?P<plausible>[^\s\"']{1,200})",
+    ),
+    "host_password": Row(
+        ("@1", "@2", "@3", "@4", "@5", "@6", "@7", "@8", "@9"),
+        r"(?P<keep>(?<![\w:/.-])[A-Za-z][\w./\\-]{0,60}:)(?P<plausible>[^\s\"'@/:]{6,200})(?=@[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?![\w.]))",
+    ),
+    "login_setting": Row(
+        ("login=", "auth=", "userpwd=", "credentials=", "creds=", "userinfo="),
+        r"(?P<keep>\b(?:login|auth|userpwd|credentials|creds|userinfo)=[\"']?[\w.@\\-]{1,60}:)(?P<plausible>[^\s\"'/:]{6,200})",
+    ),
+    "wallet": Row(
+        ("createcredential", "modifycredential"),
+        r"(?P<keep>-(?:create|modify)Credential\s{1,3}[^\s\"']{1,200}\s{1,3}[^\s\"']{1,100}\s{1,3}[\"']?)[^\s\"']{1,200}",
     ),
     "cisco": Row(
         ("password ", "secret ", "key "),
@@ -272,13 +298,49 @@ ROWS: Final[dict[str, Row]] = {
         r"(?:(?:is|was)\s)?"
         r"(?:(?:not\s)?(?:valid|invalid|rejected|expired|revoked|refused|unknown|wrong))?[:=]?\s{0,2}[\"'(]?)"
         # The number of a key is no key.
-        r"(?!0x[0-9a-fA-F]{40}\b|(?-i:[0-9A-F]{16,40})\b)(?P<drawn>[0-9A-Za-z_-]{16,4000})",
+        r"(?!0x[0-9a-fA-F]{8,40}\b|(?-i:[0-9A-F]{16,40})\b)(?P<drawn>[0-9A-Za-z_-]{16,4000})",
     ),
     "told_code": Row(
         ("code is ", "code: ", "code for "),
         r"(?P<keep>\b(?:verification|security|login|sign-?in|one[- ]time|sms|auth(?:entication)?|access"
         r"|confirmation|2fa|mfa|otp)"
         r"\s(?:pass)?code(?:\sfor\s[\w@.+-]{1,40}(?:\s[\w@.+-]{1,40}){0,3}?)?\s{0,2}(?:is|:)\s{1,2})[0-9]{4,8}\b",
+    ),
+    # The same in other languages, by what the code is for: others are those of errors.
+    "code_abroad": Row(
+        (
+            *(
+                "подтверждени",
+                "одноразов",
+                "проверочн",
+                "de verifica",
+                "de vérif",
+                "de seguri",
+                "de sécurit",
+                "de confirma",
+            ),
+            *("de acc", "d'accès", "de valid", "di verifica", "di sicurezza", "di accesso", "weryfikac"),
+            *("jednorazow", "doğrulama", "onay kodu", "verifikasi", "xác ", "vahvistuskoodi", "verificatiecode"),
+            *(
+                "einmalcode",
+                "sicherheitscode",
+                "anmeldecode",
+                "einmalpasswort",
+                "验证码",
+                "驗證碼",
+                "校验码",
+                "認証コード",
+            ),
+            *("確認コード", "인증번호", "인증 코드", "ยืนยัน", "التحقق", "engångskod", "usage unique"),
+        ),
+        r"(?P<keep>(?:(?:одноразов|проверочн)\w{1,3}\s(?:код|пароль)|код\sподтверждения"
+        r"|(?:c[óo]digo|code|codice)\s(?:de|d'|di)\s?(?:verifica\w{0,4}|vérification|seguri\w{3,5}|sécurité|confirma\w{3,5}"
+        r"|acc\w{2,5}|validation|sicurezza)|code\sà\susage\sunique|kod\sweryfikacyjny|jednorazowy\skod"
+        r"|(?:doğrulama|onay)\skodu|kode\sverifikasi|mã\sxác\s\w{3,5}|vahvistuskoodi|engångskod"
+        r"|(?:bestätigungs|einmal|sicherheits|anmelde|verificatie)(?:code|passwort)"
+        r"|验证码|驗證碼|校验码|(?:認証|確認)コード|인증\s?(?:번호|코드)|รหัสยืนยัน|رمز\sالتحقق)"
+        r"(?:\s(?:lautet|ist|est|es|is|é|è|jest|adalah|là|är))?\s{0,2}[:：—–-]?\s{0,2}(?:は|是|为|為|은|는)?\s?[\"'«「]?)"
+        r"[0-9]{4,8}(?![\w%-]|[.,]\d)",
     ),
     "told_codes": Row(
         ("codes",),
@@ -295,8 +357,8 @@ ROWS: Final[dict[str, Row]] = {
     ),
     "phrase": Row(
         ("mnemonic", "seed", "recovery phrase"),
-        r"(?P<keep>\b(?:mnemonic|seed phrase|recovery phrase|seed)[\"']?\s{0,3}(?:is|[:=]|(?=[\"']))\s{0,3}[\"']?)(?:"
-        r"[a-z]{3,8}\s){11,23}[a-z]{3,8}",
+        r"(?P<keep>\b(?:mnemonic|seed phrase|recovery phrase|seed)[\"']?\s{0,3}(?:(?:is|was|are):?|[:=]|(?=[\"']))"
+        r"\s{0,3}[\"']?)(?:[a-z]{3,8}\s){11,23}[a-z]{3,8}",
     ),
     "putty": Row(
         ("private-",), r"(?P<keep>Private-(?:Lines|MAC|Hash)[^\r\n]{0,20})(?:\s{1,2}[A-Za-z0-9+/=]{16,80}){1,200}"
@@ -320,6 +382,7 @@ ROWS: Final[dict[str, Row]] = {
             "{p",
         ),
         r"\$(?:1|2[abxy]?|5|6|7|y|apr1|argon2(?:i|d|id))\$[A-Za-z0-9./=,$+]{20,200}"
+        r"|\bgrub\.pbkdf2\.sha[0-9]{1,3}\.[0-9]{1,9}\.[0-9A-Fa-f]{20,300}\.[0-9A-Fa-f]{20,300}"
         r"|\bpbkdf2_sha[0-9]{1,3}\$[0-9]{1,9}\$[A-Za-z0-9+/=$]{20,200}|\bSCRAM-SHA-[0-9]{1,3}\$[0-9]{1,9}:"
         r"[A-Za-z0-9+/=$:]{20,300}"
         r"|\b(?:scrypt|pbkdf2):[\w:]{1,40}\$[A-Za-z0-9]{1,64}\$[0-9a-f]{32,256}"

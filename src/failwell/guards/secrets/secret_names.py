@@ -19,7 +19,7 @@ PASSWORDS: Final = tuple(
 _ENDINGS: Final = frozenset(PASSWORDS) | frozenset(
     "pw pass secret token jwt authorization auth credential credentials creds "
     "cookie otp totp cvv cvc pin bearer pat apikey accesskey secretkey privatekey accountkey mnemonic dbpass "
-    "userpass rootpass pgpass storepass keypass requirepass masterauth rootpw bindpw psk passkey privkey "
+    "userpass rootpass pgpass storepass keypass requirepass masterauth rootpw bindpw psk passkey privkey authtok "
     "zugangsschlussel".split()
 )
 # The same in writings that have no words in our sense.
@@ -37,7 +37,7 @@ _TAILS: Final = (
 _KEY_OF: Final = frozenset(
     "api access secret private encryption signing master account shared auth ssh service client license deploy hmac "
     "aes rsa storage subscription app application session functions preshared unseal fcm decryption validation wifi "
-    "wallet fernet integration instrumentation".split()
+    "wallet fernet integration instrumentation sec".split()
 )
 _PAIRS: Final = frozenset(
     tuple(pair.split())
@@ -45,7 +45,7 @@ _PAIRS: Final = frozenset(
     "backup codes,recovery code,recovery codes,seed phrase,recovery phrase,pass phrase,pass word,pass code,de passe,"
     "mfa seed,totp seed,otp seed,wallet seed,client assertion,code verifier,device code,verification code,mfa code,"
     "sms code,totp code,reset code,login code,community string,access signature,chave api,clave api,"
-    "cle secrete,clave secreta,chave secreta,pin kod,security answer,secret answer".split(",")
+    "cle secrete,clave secreta,chave secreta,pin kod,fi key,security answer,secret answer".split(",")
 )
 _PLURALS: Final = frozenset("passwords secrets cookies apikeys".split())
 # A number or a word about which one it is does not make it another thing.

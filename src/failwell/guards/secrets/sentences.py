@@ -29,7 +29,8 @@ _QUOTES_IT: Final = pattern(
 _TELLS_IT: Final = pattern(
     r"[\"'`)]{0,2}+(?:(?P<aside>,)|:?)(?:\s(?:you|we|I|tried|sent|entered|provided|given|supplied|used|has|been|set|changed|reset|to|from|guess|now|is|was|not"
     r"|valid|invalid|found|rejected|expired|unknown|value"
-    r"|lautet|ist|es|est|é|är|jest|incorrect[ao]?|incorreta|wrong|falsch|inv[aá]lid[ao]|de acceso)){0,4}"
+    r"|lautete?|ist|war|es|est|était|era|fue|foi|é|är|var|jest|"
+    r"incorrect[ao]?|incorreta|wrong|falsch|inv[aá]lid[ao]|de acceso)){0,4}"
     r":?\s{1,2}(?P<quote>[(\"'`“«„\[]{0,2})(?:(?<=«)[\s\u202f])?(?P<value>[^\s\"'`()“”«»]{6,400})",
     re.IGNORECASE,
 )
@@ -48,7 +49,8 @@ _QUOTED_BEFORE: Final = pattern(
 _TELLS_LATER: Final = pattern(
     r"[\"'`)]{0,2}+(?::\sthe|\s(?:for|of|to|in|on|at|between|from|para|für|voor|pour|von|van|de"
     r"|(?P<yours>you|we|I|that|which|configured|supplied|provided|given|sent|used|set)))(?:\s[\w@'\"`/+\\-]{1,40}+(?:\.[\w@-]{1,40}){0,4}+){0,8}?"
-    r"(?:(?P<then>:)[ \t]|\s(?P<is>is|was|(?:set|changed|reset|updated|rotated)\sto|ist|lautet|est|es|jest|är|é)"
+    r"(?:(?P<then>:)[ \t]|\s(?P<is>is|was|(?:set|changed|reset|updated|rotated)\sto|ist|war|lautete?|est|était"
+    r"|es|era|fue|foi|jest|är|var|é)"
     r"(?:\s(?:now|set\sto))?:?\s"
     r"|\s?\(|,\s)[\"'`(“«]{0,2}(?=[^\s\"'`()]{0,80}[0-9@#$%^&!+~*])(?P<value>[^\s\"'`()“”«»,]{6,400})",
     re.IGNORECASE,
@@ -69,11 +71,21 @@ _ANOTHER: Final = pattern(r"[\"'`)]?(?:\s(?:to|and|or)|,(?:\s(?:and|or))?)\s[\"'
 # The address of somebody, or of an account that everybody may see.
 _OTHER: Final = pattern(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,6}|0x[0-9a-fA-F]{40}")
 # Names of what people say to each other, and words behind a number that make it a rule: `8-64 characters`.
-_SPOKEN: Final = (*PASSWORDS, "contraseña", "salasanasi", "hasło", "lösenord", "mot de passe", "wifi key", "psk")
+_SPOKEN: Final = (
+    *PASSWORDS,
+    "contraseña",
+    "salasanasi",
+    "hasło",
+    "lösenord",
+    "mot de passe",
+    "wifi key",
+    "fi key",
+    "psk",
+)
 _BLAMED: Final = ("wrong ", "incorrect ", "bad ", "invalid ", "old ", "rejected ")
 _A_SENTENCE: Final = pattern(r"\s(?:characters?|chars|letters|digits|bytes|bits)\b")
 _SETTING: Final = pattern(r"[A-Za-z_.-]{2,40}[=(]")
-_HEX: Final = pattern(r"[0-9A-F]{8,64}|[0-9a-f]{40}")
+_HEX: Final = pattern(r"0x[0-9a-fA-F]{8,40}|[0-9A-F]{8,64}|[0-9a-f]{40}")
 _SPOKEN_OF: Final = ("=", "undefined ", "unexpected ", "expected ", "next ", "missing ", "no ", "lexer ")
 
 

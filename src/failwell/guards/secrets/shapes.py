@@ -160,6 +160,48 @@ MARKED: Final[dict[str, str]] = {
     "product_key": r"(?=[A-Z-]{0,29}[0-9])[A-Z0-9]{5}(?:-[A-Z0-9]{5}){4}(?![A-Za-z0-9-])",
     "calendar": r"private-[0-9a-f]{32}/basic",
     "twitch": r"live_[0-9]{6,12}_[A-Za-z0-9]{24,40}",
+    "razorpay": r"rzp_(?:live|test)_[A-Za-z0-9]{14,24}",
+    "lob": r"(?:live|test)_(?:pub_)?[0-9a-f]{31,35}(?![0-9a-f])",
+    "mollie": r"(?:live|test)_(?=[A-Za-z]{0,28}[0-9])[A-Za-z0-9]{30}(?![A-Za-z0-9])",
+    "onepassword_key": r"A3-[A-Z0-9]{6}(?:-?[A-Z0-9]{5,11}){4,5}(?![A-Za-z0-9])",
+    "adobe": r"p8e-(?=[A-Za-z_-]{0,30}[0-9])[A-Za-z0-9_-]{32}",
+    "clickhouse": r"4b1d[A-Za-z0-9]{38}(?![A-Za-z0-9])",
+    "authress": r"(?:sc|ext|scauth|authress)_[A-Za-z0-9]{5,30}\.[a-z0-9]{4,6}\.acc[_-][a-z0-9-]{10,32}"
+    r"\.[A-Za-z0-9+/_=-]{30,120}",
+    "frameio": r"fio-u-[A-Za-z0-9=_-]{50,80}",
+    "harness": r"[ps]at\.[A-Za-z0-9_-]{22}\.[0-9a-f]{24}\.[A-Za-z0-9]{20}",
+    "intra42": r"s-s4t2(?:ud|af)-[0-9a-f]{60,70}",
+    "maxmind": r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk",
+    "scalingo": r"tk-us-[A-Za-z0-9_-]{40,60}",
+    "yandex_cloud": r"(?:YC[A-Za-z0-9_-]{38}|t1\.[A-Za-z0-9_-]{20,400}={0,2}\.[A-Za-z0-9_-]{86}={0,2})",
+    "gitlab_runner": r"GR1348941[A-Za-z0-9_-]{20}",
+    "grafana_old": r"eyJrIjoi[A-Za-z0-9+/=_-]{40,400}",
+    "runpod": r"rpa_[A-Z0-9]{40,60}",
+    "inngest": r"signkey-(?:prod|test|branch)-[0-9a-f]{32,80}",
+    "axiom": r"xa[ap]t-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+    "logfire": r"pylf_v[0-9]_[a-z]{2}_[A-Za-z0-9]{30,60}",
+    "together": r"tgp_v1_[A-Za-z0-9_-]{30,60}",
+    "trigger": r"tr_(?:dev|prod|stg|pat)_[A-Za-z0-9]{16,60}",
+    "paddle": r"pdl_(?:live|sdbx)_apikey_[A-Za-z0-9_]{30,80}",
+    "mercury": r"secret-token:[A-Za-z0-9_.~%-]{16,400}",
+    "onesignal": r"os_v2_(?:app|org)_[a-z0-9]{40,140}",
+    "nylas": r"nyk_v[0-9]_[A-Za-z0-9]{40,80}",
+    "twitter": r"A{19,22}[A-Za-z0-9%]{60,120}",
+    "linkedin": r"WPL_AP[0-9]\.[A-Za-z0-9+/=._-]{16,100}",
+    "pinterest": r"pin[ar]_[A-Z0-9]{40,120}",
+    "matrix": r"syt_[A-Za-z0-9+/=]{2,80}_[A-Za-z]{20}_[A-Za-z0-9]{6}",
+    "ghost": r"[0-9a-f]{24}:[0-9a-f]{64}(?![0-9a-f])",
+    "ably": r"[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{6}:(?=[A-Za-z_-]{0,40}[0-9])[A-Za-z0-9_-]{40,44}(?![A-Za-z0-9])",
+    "backblaze": r"K00[0-9][A-Za-z0-9/+]{27}(?![A-Za-z0-9])",
+    "tigris": r"tsec_[A-Za-z0-9_-]{40,100}",
+    "exoscale": r"EXO[0-9a-f]{24}(?![0-9a-f])",
+    "upcloud": r"ucat_[A-Z0-9]{20,40}",
+    "wakatime": r"waka_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+    "unkey": r"unkey_[A-Za-z0-9]{16,60}",
+    "liveblocks": r"sk_(?:dev|prod)_[A-Za-z0-9_-]{30,100}",
+    "cursor": r"crsr_[0-9a-f]{40,80}",
+    "alchemy": r"alcht_[A-Za-z0-9]{24,40}",
+    "ngrok": r"(?:ak_|ngrok_)?2[A-Za-z0-9]{26}_[A-Za-z0-9]{20,24}(?![A-Za-z0-9])",
     "fernet": r"gAAAAAB[A-Za-z0-9_-]{60,4000}",
     # The beginnings of private keys in base64.
     "key_base64": r"LS0tLS1CRUdJTi(?:BQUklWQVRF|BSU0EgUFJJVkFUR|BFQyBQUklWQVRF|BPUEVOU1NIIFBSSVZB|BFTkNSWVBURUQg"
@@ -203,6 +245,8 @@ _HEADS: Final = {
 }
 # Rows that begin like many a word does.
 _NO_HEAD: Final = frozenset(
+    "lob mollie onepassword_key clickhouse maxmind harness yandex_cloud twitter ghost ably backblaze exoscale ngrok "
+    "trigger authress matrix adobe scalingo "
     "airtable crates nuget mailgun launchdarkly firebase cloudflare_origin octopus resend firecrawl fireworks pulumi "
     "render infracost adafruit facebook square_access artifactory bitcoin fal voyage infisical cal statsig "
     "google_auth product_key calendar".split()
