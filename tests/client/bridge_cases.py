@@ -53,38 +53,38 @@ CASES: Final = {
     "not found": Case(
         "find_user",
         {"id": 7},
-        "User 7 not found. Look for another one; the same call will fail again.",
-        "User 7 does not exist. Call list_users.",
+        'It said: "User 7 not found". Look for another one; the same call will fail again.',
+        'It said: "User 7 does not exist." Call list_users.',
     ),
     "rate limit that passes": Case("quota", {}, "It took 2 calls.", "It took 2 calls.", error=False),
     "rate limit that stays": Case(
         "busy",
         {},
-        "429 Too Many Requests. Retry after 0.01 seconds. It was tried 3 times. Wait 0.1 seconds, then make the same "
-        "call again.",
-        "Too many requests. It was tried 3 times. Wait 0.1 seconds, then make the same call again.",
+        'It said: "429 Too Many Requests. Retry after 0.01 seconds." It was tried 3 times. Wait 0.1 seconds, then make the '
+        "same call again.",
+        'It said: "Too many requests." It was tried 3 times. Wait 0.1 seconds, then make the same call again.',
         calls=3,
     ),
     "write of unknown outcome": Case(
         "pay",
         {"amount": 5},
-        "pay failed part-way (503 Service Unavailable), so it may have been done already. Next: ask the user.",
-        "pay failed part-way (The bank is busy), so it may have been done already. Next: call called to see whether it "
+        'pay failed part-way (It said: "503 Service Unavailable"), so it may have been done already. Next: ask the user.',
+        'pay failed part-way (It said: "The bank is busy."), so it may have been done already. Next: call called to see whether it '
         "was.",
         calls=1,
     ),
     "unmarked": Case(
         "transfer",
         {"amount": 5},
-        "transfer failed part-way (503 Service Unavailable), so it may have been done already. Next: ask the user.",
-        "transfer failed part-way (The operation took too long), so it may have been done already. Next: ask the user.",
+        'transfer failed part-way (It said: "503 Service Unavailable"), so it may have been done already. Next: ask the user.',
+        'transfer failed part-way (It said: "The operation took too long."), so it may have been done already. Next: ask the user.',
         calls=1,
     ),
     "unmarked, named like a read": Case(
         "get_weather",
         {},
-        "503 Service Unavailable. Wait 1 second, then make the same call again.",
-        "The operation took too long. Wait 1 second, then make the same call again.",
+        'It said: "503 Service Unavailable". Wait 1 second, then make the same call again.',
+        'It said: "The operation took too long." Wait 1 second, then make the same call again.',
         calls=1,
     ),
     "write that worked, and looks as if it had not": Case(
@@ -93,16 +93,16 @@ CASES: Final = {
     "crash": Case(
         "crash",
         {},
-        "Error: Error executing tool crash.",
-        "[crash] The tool failed unexpectedly. Tell the user that it failed.",
+        'It said: "Error executing tool crash".',
+        'It said: "[crash] The tool failed unexpectedly." Tell the user that it failed.',
     ),
-    "secret": Case("leak", {}, _GUARDED, f"{_GUARDED} Tell the user that it failed."),
+    "secret": Case("leak", {}, f'It said: "{_GUARDED}"', f'It said: "{_GUARDED}" Tell the user that it failed.'),
     "error as success": Case("pretend", {}, _NO_FILE, _NO_FILE, error=False),
     "permission": Case(
         "delete_user",
         {"id": 7},
-        "403 Forbidden: only admins may delete users. Ask the user: something has to be changed first.",
-        "Only admins may delete users. Ask the user: something has to be changed first.",
+        'It said: "403 Forbidden: only admins may delete users". Ask the user: something has to be changed first.',
+        'It said: "Only admins may delete users." Ask the user: something has to be changed first.',
     ),
 }
 
@@ -134,7 +134,7 @@ RESTRAINTS: Final = {
         {},
         3,
         6,
-        "503 Service Unavailable. The same call has now failed 3 times in the same way: calling sooner is no use. Wait 0.1 "
+        'It said: "503 Service Unavailable". The same call has now failed 3 times in the same way: calling sooner is no use. Wait 0.1 '
         "seconds, then make the same call again.",
     ),
     "loop guard": Restraint(
@@ -143,7 +143,7 @@ RESTRAINTS: Final = {
         {"id": 7},
         4,
         2,
-        "Not called: the same call failed twice in the same way. User 7 not found. Use another one, or look for it "
+        'Not called: the same call failed twice in the same way. It said: "User 7 not found". Use another one, or look for it '
         "first.",
     ),
     "verify": Restraint(
@@ -152,7 +152,7 @@ RESTRAINTS: Final = {
         {"id": 7},
         1,
         1,
-        "cancel_order failed part-way (503 Service Unavailable), so it may have been done already. Next: call "
+        'cancel_order failed part-way (It said: "503 Service Unavailable"), so it may have been done already. Next: call '
         'get_order with {"id":7} to see whether it was.',
     ),
 }
@@ -171,7 +171,7 @@ async def check_restraint(
 
 
 # What `scan` fails with: the text that is told, and what else the server sends, with its secrets masked.
-SCAN: Final = "No page 7. Look for another one; the same call will fail again."
+SCAN: Final = 'It said: "No page 7." Look for another one; the same call will fail again.'
 SCAN_LOG: Final = "Log: read 6 pages from postgres://admin:[redacted]@db.internal/prod"
 _IMAGE: Final = {"type": "image", "data": base64.b64encode(b"pixel").decode(), "mimeType": "image/png"}
 _PAGE: Final = {"type": "resource", "resource": {"uri": "file:///6.txt", "text": "Page 6"}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from typing import Any
 
 import anyio
@@ -161,7 +162,7 @@ FAILED = [
     ),
     (
         {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "limit must be at most 100"}},
-        "limit must be at most 100.",
+        'It said: "limit must be at most 100".',
     ),
 ]
 
@@ -203,6 +204,10 @@ def test_with_the_servers_list_the_block_names_the_call_that_tells() -> None:
     assert block == text(RESTRAINTS["verify"].last, error=True)
 
 
+def unmarked(text: str) -> str:
+    return re.sub(r"It said: |[\"“”.]", "", text)
+
+
 def test_through_a_recovering_client_a_server_is_spared_and_a_model_is_kept_from_loops() -> None:
     python, *args = command("plain")
 
@@ -214,6 +219,8 @@ def test_through_a_recovering_client_a_server_is_spared_and_a_model_is_kept_from
                 ]
                 made = (await agent.call_tool("called", {"name": row.tool})).structured_content
             assert (name, made, blocks[-1]["is_error"]) == (name, {"result": row.calls}, True)
-            assert blocks[-1]["content"][0]["text"].startswith(row.last), (name, blocks[-1])
+            told = blocks[-1]["content"][0]["text"]
+            # What the client itself says, another one cannot tell from what a server says.
+            assert unmarked(told).startswith(unmarked(row.last)), (name, told)
 
     anyio.run(main)

@@ -137,7 +137,7 @@ BROKEN = (
     "work failed part-way (An argument was rejected. It said: \"invalid literal for int() with base 10: '12,50'\"), so "
     "it may have been done already. Next: ask the user."
 )
-GONE = "User 7 not found. Look for another one; the same call will fail again."
+GONE = 'It said: "User 7 not found". Look for another one; the same call will fail again.'
 FUNCTIONS: list[tuple[Callable[[], Callable[[], Any]], str, Any]] = [
     (lambda: lambda: "fine", "success", "fine"),
     (lambda: lambda: {"a": 1}, "success", '{"a": 1}'),

@@ -104,7 +104,7 @@ def test_structured_content_and_a_second_recovering_change_nothing() -> None:
             assert bridged is server
             [told] = await shown("busy", {}, servers=[bridged])
             assert told == item(
-                "Error: Too many requests. It was tried twice. Wait 0.1 seconds, then make the same call again."
+                'Error: It said: "Too many requests." It was tried twice. Wait 0.1 seconds, then make the same call again.'
             )
             [worked] = await shown("add", {"count": 1}, servers=[bridged])
             assert worked["output"] == '{"result": "The sum is 2."}'
@@ -214,13 +214,13 @@ ANSWER_LOST = "Error: The answer was lost, so the call may have been done alread
 SAID = [
     (
         "HTTP error 503",
-        "Error: The call failed part-way (The upstream service answered 503 Service Unavailable), so it may have been "
-        "done already. Next: ask the user.",
+        'Error: The call failed part-way (It said: "The upstream service answered 503 Service Unavailable."), so it may '
+        "have been done already. Next: ask the user.",
     ),
     (
         "HTTP error 429",
-        "Error: The call failed part-way (The upstream service answered 429 Too Many Requests), so it may have been "
-        "done already. Next: ask the user.",
+        'Error: The call failed part-way (It said: "The upstream service answered 429 Too Many Requests."), so it may '
+        "have been done already. Next: ask the user.",
     ),
     ("Connection lost. The server may have disconnected.", ANSWER_LOST),
     ("Connection timeout.", ANSWER_LOST),

@@ -117,11 +117,11 @@ def test_what_the_author_proposes_is_kept_when_the_attempts_are_spent() -> None:
 def test_prose_that_invites_a_second_payment_is_not_passed_on() -> None:
     error = read({"content": [{"type": "text", "text": "503 Service Unavailable"}], "isError": True})
     assert isinstance(error, fw.ToolError)
-    assert told(error) == "503 Service Unavailable. Wait 1 second, then make the same call again."
+    assert told(error) == 'It said: "503 Service Unavailable". Wait 1 second, then make the same call again.'
     assert [settle(error, tool=tool).text for tool in ("pay", "get_rate", READS)] == [
-        "pay failed part-way (503 Service Unavailable), so it may have been done already. Next: ask the user.",
-        "503 Service Unavailable. Wait 1 second, then make the same call again.",
-        "503 Service Unavailable. Wait 1 second, then make the same call again.",
+        'pay failed part-way (It said: "503 Service Unavailable"), so it may have been done already. Next: ask the user.',
+        'It said: "503 Service Unavailable". Wait 1 second, then make the same call again.',
+        'It said: "503 Service Unavailable". Wait 1 second, then make the same call again.',
     ]
 
 

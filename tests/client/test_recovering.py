@@ -227,8 +227,8 @@ def test_the_same_call_is_not_made_for_ever() -> None:
                 "Use another one, or look for it first."
             )
             assert text_of(told[2]) == (
-                "Not called: the same call failed twice in the same way. There is no invoice inv_9. "
-                "Call list_invoices first. Use another one, or look for it first."
+                'Not called: the same call failed twice in the same way. It said: "There is no invoice inv_9. '
+                'Call list_invoices first." Use another one, or look for it first.'
             )
             assert (await it.call("get", {"id": "inv_8"})).calls == 1
             # Something may have changed now.
@@ -389,7 +389,7 @@ def test_prose_is_understood_and_is_no_permission() -> None:
             written = await it.call("write")
             assert (written.calls, written.error.effect, written.error.standing) == (1, "unknown", "quoted")
             assert text_of(written) == (
-                f"write failed part-way ({PROSE_429}), so it may have been done already. Next: ask the user."
+                f'write failed part-way (It said: "{PROSE_429}"), so it may have been done already. Next: ask the user.'
             )
             # The name says that it reads, which is no proof either: the words stay, and nobody calls it again.
             named = await it.call("get_rate")
@@ -528,7 +528,7 @@ def test_what_may_have_been_done_is_told_by_us_first_and_the_original_is_kept(ki
             report = await it.call("pay", {"id": "p1"})
         assert (report.result.is_error, text_of(report)) == (
             True,
-            f"pay failed part-way ({PROSE_429}), so it may have been done already. "
+            f'pay failed part-way (It said: "{PROSE_429}"), so it may have been done already. '
             'Next: call get_payment with {"id":"p1"} to see whether it was.',
         )
         meta = report.result.meta

@@ -33,7 +33,7 @@ def test_a_result_is_given_to_the_caller_and_not_kept(failed: bool) -> None:
                 # Of what may have been done the server's own words are kept, behind ours.
                 [original] = report.result.meta["io.github.failwell/original"]
                 assert original == {"type": "text", "text": LONG}
-                assert report.result.content[0].text.startswith("pay failed part-way (xxx")
+                assert report.result.content[0].text.startswith('pay failed part-way (It said: "xxx')
             else:
                 assert report.result.content[0].text == LONG
             assert report.arguments["note"] == LONG

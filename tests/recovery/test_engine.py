@@ -77,7 +77,7 @@ def test_what_passes_is_waited_out_as_long_as_the_server_says() -> None:
 def test_the_last_failure_says_how_often_it_was_tried_and_what_to_do() -> None:
     run = driven(*engine(), DOWN, DOWN, DOWN)
     assert run.report.attempts[-1].decision.next is Next.GIVE_UP
-    assert text_of(run) == "Down. It was tried 3 times. Wait 1 second, then make the same call again."
+    assert text_of(run) == 'It said: "Down." It was tried 3 times. Wait 1 second, then make the same call again.'
 
 
 def test_a_tool_that_fails_again_and_again_is_left_alone_and_then_tried_by_one() -> None:
@@ -119,10 +119,10 @@ def test_the_same_call_is_not_made_a_third_time_before_something_has_changed() -
     it, clock = engine()
     texts = [text_of(driven(it, clock, GONE, id=7)) for _ in range(3)]
     assert texts == [
-        "No order 7. Look for another one; the same call will fail again.",
-        "No order 7. The same call has now failed twice in the same way and will not be made again. Use another one, or "
-        "look for it first.",
-        "Not called: the same call failed twice in the same way. No order 7. Use another one, or look for it first.",
+        'It said: "No order 7." Look for another one; the same call will fail again.',
+        'It said: "No order 7." The same call has now failed twice in the same way and will not be made again. Use another '
+        "one, or look for it first.",
+        'Not called: the same call failed twice in the same way. It said: "No order 7." Use another one, or look for it first.',
     ]
     driven(it, clock, id=8)
     assert driven(it, clock, id=7).report.calls == 0, "what only reads has changed nothing"

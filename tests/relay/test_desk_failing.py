@@ -27,7 +27,10 @@ def test_words_become_words_that_say_what_to_do() -> None:
     _, answer = failing("Error executing tool get_invoice: Invoice inv_1 not found", tool="get_invoice")
     sent = frame(result(9, "Error executing tool get_invoice: Invoice inv_1 not found", is_error=True)).decode().strip()
     assert answer["content"] == [
-        {"type": "text", "text": "Invoice inv_1 not found. Look for another one; the same call will fail again."}
+        {
+            "type": "text",
+            "text": 'It said: "Invoice inv_1 not found". Look for another one; the same call will fail again.',
+        }
     ]
     assert answer["isError"] is True
     assert answer["_meta"][keys.ORIGINAL] == {"frame": sent}
@@ -40,11 +43,11 @@ def test_words_become_words_that_say_what_to_do() -> None:
     [
         (
             "No changes staged for commit. Use git_add to stage changes first.",
-            "No changes staged for commit. Use git_add to stage changes first.",
+            'It said: "No changes staged for commit. Use git_add to stage changes first."',
         ),
         (
             "No changes found. 3 files.",
-            "No changes found. 3 files. Look for another one; the same call will fail again.",
+            'It said: "No changes found. 3 files." Look for another one; the same call will fail again.',
         ),
     ],
 )
@@ -151,14 +154,14 @@ def test_stack_traces_and_paths_go_and_what_was_sent_stays() -> None:
     table.call(9, "get_invoice", {"invoice_id": "/home/me/inv_1.pdf"})
     table.server(result(9, text, is_error=True))
     words = table.told()[0]["result"]["content"][0]["text"]
-    assert words.startswith("cannot open …/inv.db for /home/me/inv_1.pdf")
+    assert words.startswith('It said: "cannot open …/inv.db for /home/me/inv_1.pdf"')
     assert "x.js" not in words
 
 
 def test_a_write_that_failed_in_words_may_have_been_done() -> None:
     table, answer = failing("Error: 503 Service Unavailable", tool="pay")
     assert answer["content"][0]["text"] == (
-        "pay failed part-way (503 Service Unavailable), so it may have been done already. Next: call get_invoice with "
+        'pay failed part-way (It said: "503 Service Unavailable"), so it may have been done already. Next: call get_invoice with '
         '{"invoice_id":"inv_1"} to see whether it was.'
     )
     assert answer["_meta"][META_KEY]["effect"] == "unknown"
@@ -170,7 +173,7 @@ def test_the_output_of_what_failed_part_way_is_kept() -> None:
     output = "Command failed with exit code 1\n" + "line of output\n" * 60
     _, answer = failing(output, tool="pay")
     words = answer["content"][0]["text"]
-    assert words.startswith("pay failed part-way (Command failed with exit code 1")
+    assert words.startswith('pay failed part-way (It said: "Command failed with exit code 1')
     assert words.endswith("line of output\n")
 
 
@@ -202,7 +205,10 @@ def test_a_protocol_error_becomes_a_result_that_the_model_sees(modern: bool) -> 
     table.call(1, "get_invoice", {"invoice_id": "i"})
     table.server({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": "Invoice i not found"}})
     answer = table.told()[0]["result"]
-    assert answer["content"][0]["text"] == "Invoice i not found. Look for another one; the same call will fail again."
+    assert (
+        answer["content"][0]["text"]
+        == 'It said: "Invoice i not found". Look for another one; the same call will fail again.'
+    )
     assert answer.get("resultType") == ("complete" if modern else None)
 
 
@@ -270,7 +276,7 @@ def test_a_marked_success_of_a_write_may_have_been_done_and_stops_no_later_call(
     told = table.told()
     assert len(table.heard()) == 4
     assert {each["result"]["content"][1]["text"] for each in told} == {
-        "pay failed part-way (connect ECONNREFUSED 127.0.0.1:6379), so it may have been done already. Next: call get_invoice "
+        'pay failed part-way (It said: "connect ECONNREFUSED 127.0.0.1:6379"), so it may have been done already. Next: call get_invoice '
         'with {"invoice_id":"i"} to see whether it was.'
     }
 
@@ -494,11 +500,11 @@ def test_the_same_call_that_fails_the_same_way_is_stopped() -> None:
             table.server(result(message["id"], "Invoice nope not found", is_error=True))
         texts.append(table.told()[0]["result"]["content"][0]["text"])
     assert texts == [
-        "Invoice nope not found. Look for another one; the same call will fail again.",
-        "Invoice nope not found. The same call has now failed twice in the same way. Use another one, or look for it first.",
-        "Invoice nope not found. The same call has now failed 3 times in the same way and will not be made again for 10 "
+        'It said: "Invoice nope not found". Look for another one; the same call will fail again.',
+        'It said: "Invoice nope not found". The same call has now failed twice in the same way. Use another one, or look for it first.',
+        'It said: "Invoice nope not found". The same call has now failed 3 times in the same way and will not be made again for 10 '
         "seconds. Use another one, or look for it first.",
-        "Not called for 10 seconds: the same call failed 3 times in the same way. Invoice nope not found. Use another one, "
+        'Not called for 10 seconds: the same call failed 3 times in the same way. It said: "Invoice nope not found". Use another one, '
         "or look for it first.",
     ]
     # What the user has done meanwhile is not seen here.
@@ -514,7 +520,7 @@ def test_what_was_not_called_again_is_not_said_to_have_failed_part_way_itself() 
         for message in table.heard():
             table.server(result(message["id"], "2 tests failed", is_error=True))
     assert table.told()[3]["result"]["content"][0]["text"].startswith(
-        "pay failed part-way (2 tests failed; it failed 3 times like that, and was not called this time), so it may have"
+        'pay failed part-way (It said: "2 tests failed"; it failed 3 times like that, and was not called this time), so it may have'
     )
 
 
@@ -560,7 +566,7 @@ def test_a_write_of_a_tool_that_is_left_alone_is_not_to_be_made_again_later() ->
             table.server(result(message["id"], "503 Service Unavailable", is_error=True))
     *_, last = table.told()
     assert last["result"]["content"][0]["text"] == (
-        "pay failed part-way (503 Service Unavailable; pay failed 10 times in a row, and was not called this time), so it "
+        'pay failed part-way (It said: "503 Service Unavailable"; pay failed 10 times in a row, and was not called this time), so it '
         'may have been done already. Next: call get_invoice with {"invoice_id":"inv_0"} to see whether it was.'
     )
     error = last["result"]["_meta"][META_KEY]

@@ -51,7 +51,7 @@ def test_a_rule_says_what_the_server_does_not(tmp_path: Path) -> None:
     table.heard()
     table.server(result(2, "daily quota of 5 exceeded", is_error=True))
     (told,) = table.told()
-    assert told["result"]["content"][0]["text"] == "Invoice i not found. Ask for the number of the invoice."
+    assert told["result"]["content"][0]["text"] == 'It said: "Invoice i not found". Ask for the number of the invoice.'
     # Its operator says that nothing was done, and that it passes.
     table.passes(30)
     (again,) = table.heard()
@@ -99,9 +99,9 @@ def test_explain_shows_which_rule_fires(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["wrap", "--rules", str(tmp_path / "failwell.toml"), "--explain", str(file), "--tool", "pay"]) == 0
     assert capsys.readouterr().out == (
         "line 1: rule 1: tool='pay*' text='quota .* exceeded'\n"
-        "  daily quota of 5 exceeded. Pay by batch. Call get_invoice.\n"
+        '  It said: "daily quota of 5 exceeded". Pay by batch. Call get_invoice.\n'
         "line 3: no rule\n"
-        "  boom.\n"
+        '  It said: "boom".\n'
     )
     file.write_text("nothing", "utf-8")
     assert main(["wrap", "--explain", str(file)]) == 1
@@ -124,7 +124,7 @@ def test_explain_tells_of_a_record_what_the_relay_would_say(tmp_path: Path, caps
     assert main(["wrap", "--explain", str(file)]) == 0
     assert capsys.readouterr().out == (
         "line 5: no rule\n"
-        "  pay failed part-way (503 Service Unavailable), so it may have been done already. Next: call get_invoice with "
+        '  pay failed part-way (It said: "503 Service Unavailable"), so it may have been done already. Next: call get_invoice with '
         '{"invoice_id":"i"} to see whether it was.\n'
     )
 

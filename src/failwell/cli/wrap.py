@@ -293,7 +293,7 @@ def _explain(file: str, given: Any, tool: str | None) -> int:
 
 def _read(text: str, given: Any, tool: str | None) -> Iterator[tuple[int, str, str]]:
     """The same for answers by themselves, of which nobody knows what was asked."""
-    from failwell.formats import render
+    from failwell.formats import passed_on, render
     from failwell.model import ToolError
     from failwell.readers import read, text_of
     from failwell.relay import Rules
@@ -308,4 +308,4 @@ def _read(text: str, given: Any, tool: str | None) -> Iterator[tuple[int, str, s
             continue
         said = text_of(message.get("result")) if "result" in message else error.message
         ruled, rule = (given or Rules()).applied(tool or error.tool or "", error, said)
-        yield number, str(rule or "no rule"), render(ruled, "text")
+        yield number, str(rule or "no rule"), render(passed_on(ruled, error), "text")

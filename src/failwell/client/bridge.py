@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from failwell.formats import Outcome, render
+from failwell.formats import Outcome, passed_on, render
 from failwell.model import ADVICE, IN_DOUBT, Action, Decision, Policy, ToolError, Traits, marked_effect, marking
 from failwell.observe import Events
 from failwell.readers import read, refusal
@@ -49,7 +49,7 @@ def told(outcome: Outcome) -> str:
     >>> print(told(ToolError("Too many requests.", code="RATE_LIMITED", retry_after=30)))
     Too many requests. Wait 30 seconds, then make the same call again.
     """
-    return render(outcome, "text")
+    return render(passed_on(outcome) if isinstance(outcome, ToolError) else outcome, "text")
 
 
 def failure(outcome: object) -> Outcome | None:
@@ -183,7 +183,7 @@ class Course:
         ending = self.run.ending(outcome, self.tools, is_answer=self.is_answered)
         if self._names is None:
             return Told.of(ending)
-        outcome, told = _renamed(ending.outcome, self._names), _renamed(ending.told, self._names)
+        outcome, told = _renamed(ending.outcome, self._names), _renamed(ending.cited, self._names)
         return Told.of(replace(ending, outcome=outcome, told=told))
 
 

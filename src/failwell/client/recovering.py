@@ -262,6 +262,7 @@ class Recovering:
                 call.connected.retire()
             if isinstance(outcome, ToolError):
                 said = text_of(result)
+                run.hears(outcome)
                 outcome = explained(outcome, report.tool, report.arguments, self._listing.known, said)
             await self._listed(call)
             verdict = run.after(outcome, self._listing.tools)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import canonical, envelope, jsonrpc, keys, v1
 from .canonical import load
+from .citation import cited_field, passed_on
 from .clients import CLIENTS, UNKNOWN, Client, find_client
 from .crosswalk import default_code, number_of
 from .detection import META_KEY, is_prose, parse
@@ -42,6 +43,7 @@ __all__ = [
     "as_result",
     "build_meta",
     "canonical",
+    "cited_field",
     "default_code",
     "effect_in",
     "envelope",
@@ -59,6 +61,7 @@ __all__ = [
     "next_step",
     "number_of",
     "parse",
+    "passed_on",
     "pretty",
     "read_json",
     "reason_of",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from failwell.guards import CITATION, cited
+from failwell.guards import CITATION, cited, in_one_line
 from failwell.model import IN_DOUBT, Action, Effect, ToolError, compact
 
 ASK: Final = "Next: ask the user."
@@ -47,13 +47,15 @@ def doubt(error: ToolError, *, with_reason: bool = True) -> str:
 def reason_of(message: str) -> str:
     """Why, without sentences that have the call made again: a model does what it reads last."""
     kept, end = [], 0
+    message = in_one_line(message)
     # What is cited stays so, however much is left of it.
     for cite in CITATION.finditer(message):
         kept += [_reason(message[end : cite.start()]), cited(_reason(cite["said"] or cite["quoting"] or ""))]
         end = cite.end()
     if not kept:
         return _reason(message)
-    return " ".join(filter(None, (each.strip() for each in (*kept, _reason(message[end:])))))
+    parts = (each.strip() for each in (*kept, _reason(message[end:])))
+    return " ".join(filter(None, parts)).replace(" ;", ";")
 
 
 def _reason(message: str) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from failwell.guards import cited, ends_in_lines, is_cited, uncited
 from failwell.model import (
     FIX_FIELDS,
     IN_DOUBT,
@@ -53,6 +54,7 @@ _HINTS: Final = re.compile(
 )
 _HINTED: Final = ("Did you mean ", FIX_FIELDS)
 _VALIDATORS: Final = re.compile(r"(?:Invalid arguments|Input validation error|\d+ validation errors?)\b")
+_SAID: Final = "It said: "
 _QUOTES: Final = ('"', "”")
 _USUAL: Final = Policy()
 
@@ -62,33 +64,46 @@ def dump(error: ToolError) -> str:
         return " ".join(sentence for sentence in (doubt(error), *_after_doubt(error)) if sentence)
     problems = [ordered(each) for each in error.fields]
     said = (*_reasons(error, problems), *next_action(error, problems=problems))
-    return " ".join(sentence for sentence in said if sentence)
+    return _joined(sentence for sentence in said if sentence)
+
+
+def _joined(sentences: Iterable[str]) -> str:
+    """The sentences one after the other; after lines that are cited, on a line of its own. Two citations are one."""
+    told = ""
+    for sentence in sentences:
+        before, mark, last = told.removesuffix(".").rpartition(_SAID)
+        said = sentence.removesuffix(".")
+        if mark and is_cited(mark + last) and said.startswith(_SAID) and is_cited(said):
+            told = before + _sentence(cited(f"{_sentence(uncited(mark + last))} {uncited(said)}"))
+            continue
+        told += (("\n\n" if ends_in_lines(told) else " ") if told else "") + sentence
+    return told
 
 
 def _reasons(error: ToolError, wrong: Iterable[FieldError]) -> list[str]:
     """What went wrong, each thing once: the message, and what it does not say of the arguments."""
     problems = [_sentence(reason(each), ".!?:;…") for each in wrong if not _is_told(error, each)]
-    message = as_prose(error.message)
+    message, theirs = as_prose(error.message), uncited(error.message)
     if not problems:
         return [_sentence(message) or _sentence(error.title)]
-    if (listed := _OWN_MESSAGE.fullmatch(error.message)) is not None:
+    if (listed := _OWN_MESSAGE.fullmatch(theirs)) is not None:
         return [*problems, listed[1] or ""]
     if error.code in ROUTING:
         return problems
     if error.legacy and (
-        _VALIDATORS.match(message) or any(message.startswith(f"{each.name}: ") for each in error.fields)
+        _VALIDATORS.match(theirs) or any(theirs.startswith(f"{each.name}: ") for each in error.fields)
     ):
         # Other people's words, which were read into the problems.
         return problems
-    if len(problems) == 1 and error.message.rstrip(".") in problems[0]:
+    if len(problems) == 1 and theirs.rstrip(".") in problems[0]:
         return problems
-    spoken = message.casefold()
+    spoken = theirs.casefold()
     return [_sentence(message), *(each for each in problems if each.casefold().rstrip(".") not in spoken)]
 
 
 def _is_told(error: ToolError, problem: FieldError) -> bool:
     """Whether the message says of an argument all there is to say."""
-    return problem.rule == "required" and missing_field(error.code, error.message) == problem.name
+    return problem.rule == "required" and missing_field(error.code, uncited(error.message)) == problem.name
 
 
 def as_prose(message: str) -> str:
@@ -213,6 +228,8 @@ def _written(value: Json) -> str:
 
 def _sentence(text: str, ends: str = ".!?:;…)") -> str:
     text = text.strip()
+    if ends_in_lines(text):
+        return text
     # A sentence may end inside the quotes.
     last = text[-2:-1] if text[-1:] in _QUOTES else text[-1:]
     return text if not text or last in ends else text + "."

@@ -192,8 +192,8 @@ def is_named_read(name: str) -> bool:
         or any(map(_hides_a_verb, known.words))
         # `get_invoice_paid` gets it paid; `get_paid_invoices` says which.
         or (verb == "get" and rest and is_done_to(rest[-1]))
-        # Whatever is asked for, in whichever way: a request that posts, too.
-        or known.words == ("fetch",)
+        # Of nothing: whatever is asked for, in whichever way, a request that posts, too.
+        or known.words in (("fetch",), ("describe",))
         # `read_into_db` puts it there.
         or not _INTO.isdisjoint(rest)
         or (verb == "list" and rest and not _is_plural_noun(rest))

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from failwell.formats import parse
+from failwell.formats import cited_field, parse
 from failwell.guards import cited
 from failwell.model import Effect, Kind, ToolError, positive, text
 
@@ -213,7 +213,7 @@ def _problem(content: str) -> dict[str, Any]:
     # What it has the tool do is no word of ours to the caller.
     advice = [each for each in (problem.suggestion, *problem.next_steps) if each]
     message = " ".join([problem.message, *advice]) if problem.message else ""
-    found = {"message": message, "fields": problem.fields}
+    found = {"message": message, "fields": [cited_field(each) for each in problem.fields]}
     return {name: value for name, value in found.items() if value}
 
 

@@ -19,7 +19,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from failwell.formats import Outcome, render, usual_action
+from failwell.formats import Outcome, passed_on, render, usual_action
+from failwell.guards import DEFAULT
 from failwell.model import (
     ESCAPED,
     IN_DOUBT,
@@ -67,9 +68,13 @@ class Ending:
     """What is left, with what all the calls together may have done."""
     decision: Decision
     told: Outcome
-    """The same for a model, with the notes."""
+    """The same with the notes."""
     notes: tuple[str, ...] = ()
     """What is to be said beside what the server says."""
+    heard: ToolError | None = None
+    """What the server said, before anything was added to it."""
+    sent: Mapping[str, Any] | None = None
+    """What it was sent."""
 
     @property
     def in_doubt(self) -> bool:
@@ -77,9 +82,17 @@ class Ending:
         return isinstance(self.outcome, ToolError) and self.outcome.effect in IN_DOUBT
 
     @property
+    def cited(self) -> Outcome:
+        """What is told, for a model: the server's words are cited, and what was sent is not quoted at length."""
+        if not isinstance(self.told, ToolError):
+            return self.told
+        told, guard = passed_on(self.told, self.heard), DEFAULT.hearing(self.sent)
+        return told if guard is DEFAULT else guard(told)
+
+    @property
     def text(self) -> str:
         """All of it in words. It is guarded, and enough by itself."""
-        return render(self.told, "text")
+        return render(self.cited, "text")
 
 
 class Engine:
@@ -132,6 +145,7 @@ class Run:
     _made: bool = False
     _is_keyed: bool = False
     _questions: int = 0
+    _heard: ToolError | None = None
 
     @property
     def failures(self) -> list[ToolError]:
@@ -203,6 +217,10 @@ class Run:
         elif self._made and not self._is_keyed:
             self.key.lose()
         return self.engine.patience.failed(self.report.tool, outcome, connection, self.engine.clock.monotonic())
+
+    def hears(self, outcome: Outcome) -> None:
+        """What was answered, before anything is added to it: only that is cited."""
+        self._heard = outcome if isinstance(outcome, ToolError) else None
 
     def after(self, outcome: Outcome, tools: Tools) -> Verdict:
         """What to do about the failure."""
@@ -276,16 +294,17 @@ class Run:
         if before is not None and error.effect is Effect.NONE and not tools.traits(self.report.tool).repeatable:
             error = still_in_doubt(before, error)
         decision, notes = self._last_decision(error, tools), self._notes(error)
+        about: dict[str, Any] = {"notes": notes, "heard": self._heard or error, "sent": self.report.arguments}
         # Of a call that may have been done, one step is told, and nothing about trying.
         if error.effect in IN_DOUBT:
-            return Ending(error, decision, error, notes)
+            return Ending(error, decision, error, **about)
         usual, mine = usual_action(error, self.engine.policy) or ("", "")
         if not notes and usual == mine:
-            return Ending(error, decision, error, notes)
+            return Ending(error, decision, error, **about)
         steps = [mine] if mine and not any(note.endswith(way_out(error)) for note in notes) else []
         # What is said of trying must not take the place of what there is to do.
         told = error.replace(next_steps=(*error.next_steps, *notes, *steps))
-        return Ending(error, decision, told, notes)
+        return Ending(error, decision, told, **about)
 
     def _last_decision(self, outcome: Outcome, tools: Tools) -> Decision:
         """What is decided is what is told: once more, where it is told that the call may have been done."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from failwell.formats import next_step
+from failwell.formats import next_step, passed_on
 from failwell.model import IN_DOUBT, Effect, Kind, Policy, ToolError
 
 NEVER_SENT: Final[dict[str, Any]] = {"origin": "local", "delivery": "never_sent", "effect": Effect.NONE}
@@ -57,13 +57,15 @@ def times_of(number: int) -> str:
 
 def is_repeated(error: ToolError, times: int, policy: Policy) -> ToolError:
     """The answer to a call that is not made, because it would only fail as it did before."""
+    told = passed_on(error)
     if error.effect in IN_DOUBT:
         # Those before may have been done, whatever becomes of this one.
-        message = f"{error.message.rstrip('.')}; it failed {times_of(times)} like that, and was not called this time"
+        why = told.message.rstrip(".")
+        message = f"{why}; it failed {times_of(times)} like that, and was not called this time"
     else:
         seen = f"the same call failed {times_of(times)} in the same way"
-        message = f"Not called{_for_now(policy)}: {seen}. {error.message}"
-    return error.replace(message=message, origin="local", next_steps=(*error.next_steps, way_out(error)))
+        message = f"Not called{_for_now(policy)}: {seen}. {told.message}"
+    return told.replace(message=message, origin="local", next_steps=(*told.next_steps, way_out(error)))
 
 
 def still_in_doubt(before: ToolError, now: ToolError) -> ToolError:
@@ -77,9 +79,9 @@ def is_broken(tool: str, failures: int, wait: float, last: ToolError | None = No
     failed before, if it was made."""
     if last is not None and last.effect in IN_DOUBT:
         # It must not be made later either, before somebody has looked.
-        message = (
-            f"{last.message.rstrip('.')}; {tool} failed {times_of(failures)} in a row, and was not called this time"
-        )
-        return last.replace(message=message, origin="local")
+        told = passed_on(last)
+        why = told.message.rstrip(".")
+        message = f"{why}; {tool} failed {times_of(failures)} in a row, and was not called this time"
+        return told.replace(message=message, origin="local")
     message = f"Not called: {tool} failed {times_of(failures)} in a row."
     return ToolError(message, code="UNAVAILABLE", retry_after=max(0.1, round(wait, 1)), **NEVER_SENT)

@@ -48,7 +48,7 @@ def failed(
     note: str = "",
 ) -> Result:
     """The result that tells of a failure; `original` is the server's own answer, if it gave one, `said` its JSON."""
-    told = ending.told
+    told = ending.cited
     if isinstance(told, ToolError):
         told = told.replace(message=without_paths(told.message, sent or {}))
         if note:

@@ -316,8 +316,9 @@ class Calls:
         request.run.let_go()
         # By an engine that remembers nothing: what may be the text of a file must not stop the next call of it.
         teller = Engine(self._policy, self._traffic.clock, float).begin(request.tool, request.arguments)
+        teller.hears(seen)
         ending = teller.ending(explained(seen, request.tool, request.arguments, tools.listed), tools)
-        told = ending.told if isinstance(ending.told, ToolError) else seen
+        told = ending.cited if isinstance(ending.cited, ToolError) else seen
         marked = with_id(answers.marked(message, told), None, request.id)
         self._traffic.tell(marked)
         self.keep_answer(request, marked, is_undone=False)
@@ -328,6 +329,7 @@ class Calls:
         """A call failed: it is made again where the engine says so, and told otherwise."""
         run, tools = request.run, self._traffic.listing.tools
         assert run is not None
+        run.hears(outcome)
         outcome = self._ruled(request, outcome, text)
         outcome = explained(outcome, request.tool, request.arguments, tools.listed, text)
         outcome = advised(outcome)

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import jsonschema_rs  # noqa: F401
 
 from failwell.formats import META_KEY, Outcome, load
+from failwell.guards import cited
 from failwell.model import IN_DOUBT, Marks, Nature, NeedsInput, ToolError, is_same_tool, marks
 from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, mark_failure
 from failwell.readers import find_check, from_schema, unknown_tool
@@ -164,7 +165,7 @@ class Boundary(Answering):
             changes = self.aftermath.passed_on(about, tool)
             if changes["effect"] not in IN_DOUBT:
                 return None
-            error = ToolError(about.message, code="UPSTREAM_ERROR", **changes)
+            error = ToolError(cited(about.message), code="UPSTREAM_ERROR", **changes)
         elif stated is None and place is not None:
             tool = await _now(framework.facts())
             text = "\n".join(block.text for block in whole.content if isinstance(block, TextContent))

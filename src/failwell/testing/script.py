@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self, get_args
 
 from failwell.formats import Outcome, canonical, to_result
-from failwell.model import Json
+from failwell.model import Json, ToolError
 
 At = Literal["before", "during", "after"]
 """When a fault strikes: before the effect, when a part of it has happened, or after it."""
@@ -166,7 +166,8 @@ def outcome_of(fault: Fault) -> Outcome:
     outcome = canonical.load(fault.options["error"])
     if outcome is None:
         raise ValueError("The error of a fault must be in the canonical form: see `failwell convert --to canonical`.")
-    return outcome
+    # The server's own, though it was read.
+    return outcome.replace(origin=None) if isinstance(outcome, ToolError) else outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
