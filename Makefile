@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The theme advertises its successor on every build.
 export NO_MKDOCS_2_WARNING = 1
 
-.PHONY: setup demo test unit check format bench soak field twins browser matrix bridges pythons fuzz newcomer checklist docs clean
+.PHONY: setup demo test unit check format bench conformance soak field twins browser matrix bridges pythons fuzz newcomer checklist docs clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -67,6 +67,9 @@ docs: setup  ## the site, in site/
 
 bench: setup  ## ratios against peers, measured in one run; how time grows; how agents recover
 	@failed=0; for part in bench bench_growth bench_server bench_client bench_relay bench_recovery; do $(BIN)/python tools/$$part.py || failed=1; done; exit $$failed
+
+conformance: setup  ## the official suite on one server: alone, with install, and behind failwell wrap --listen
+	$(BIN)/python tools/suite.py
 
 soak: setup  ## a hundred calls at a time for a minute: no lost answer, no wrong one, no growth; fifty agents that reserve; the two ledgers; the relay's; replicas that share their keys
 	$(BIN)/python tools/soak.py

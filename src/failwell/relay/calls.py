@@ -30,6 +30,7 @@ KEY: Final = keys.IDEMPOTENCY_KEY
 # something else, and nothing was done.
 _ASKING_NUMBERS: Final = frozenset({-32020, -32021, -32022, -32042})
 _PROTOCOL_NUMBERS: Final = _ASKING_NUMBERS | {-32601, -32700}
+_REFUSING_NUMBERS: Final = frozenset({-32600, -32602})
 # Without one of these words, no success is a failure.
 _SUSPECT: Final = re.compile(
     rb'(?<!"is)error|fail|denied|exception|not found|forbidden|unauthor|timed out|timeout|refused|unavailable|invalid'
@@ -42,7 +43,7 @@ _LONGEST_KEY: Final = 255
 # A client gives up on a call after a minute, as a rule: what takes longer is for the model to decide. What the user has
 # done meanwhile a relay does not see, so that only calls in quick succession are stopped, and only for a moment; and
 # what a tool fails of may be what it is asked for, such as five addresses that do not answer.
-_PATIENT: Final = Policy(deadline=45.0, max_delay=20.0, loop_after=3, loop_window=10.0, break_after=10, break_for=10.0)
+PATIENT: Final = Policy(deadline=45.0, max_delay=20.0, loop_after=3, loop_window=10.0, break_after=10, break_for=10.0)
 
 
 class Calls:
@@ -50,7 +51,7 @@ class Calls:
 
     def __init__(self, traffic: Traffic, lists: Lists, jitter: Callable[[], float]) -> None:
         self._traffic, self._lists = traffic, lists
-        self._policy = traffic.options.policy or _PATIENT
+        self._policy = traffic.options.policy or PATIENT
         self._engine = Engine(self._policy, traffic.clock, jitter, self._breakers(traffic.options))
         self._gate = Gate(traffic.options.validate)
         self._joined: dict[str, list[RelayedRequest]] = {}
@@ -276,7 +277,7 @@ class Calls:
             result = message.get("result")
         error, request.said = message.get("error"), message
         outcome = None
-        if not (isinstance(error, Mapping) and error.get("code") in _PROTOCOL_NUMBERS):
+        if not (isinstance(error, Mapping) and self._is_of_protocol(request, error.get("code"))):
             outcome = read(message)
         if not isinstance(outcome, ToolError) or not outcome.is_error:
             # A question to the user, a warning, or what only the client can act on.
@@ -287,6 +288,15 @@ class Calls:
             self._ended(request, outcome if isinstance(outcome, NeedsInput) else None)
             return
         self.settle(request, outcome, frame, text_of(result) if result is not None else "")
+
+    def _is_of_protocol(self, request: RelayedRequest, number: object) -> bool:
+        """Whether an error is between client and server: by its number, or since it refuses what the client itself put
+        into a call that goes on after a question."""
+        if number in _PROTOCOL_NUMBERS:
+            return True
+        return number in _REFUSING_NUMBERS and any(
+            name in request.params for name in ("inputResponses", "requestState")
+        )
 
     def unreadable(self, request: RelayedRequest) -> None:
         """An answer came that cannot be read, and is no success."""

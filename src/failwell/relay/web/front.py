@@ -38,7 +38,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Open = Callable[[Visit, Mapping[str, str]], Attendant]
 """Makes the attendant of a visit; the headers are those that the server may be sent."""
 
-_PARSE_ERROR, _INVALID_REQUEST, _INVALID_PARAMS, _HEADER_MISMATCH = -32700, -32600, -32602, -32020
+_PARSE_ERROR, _INVALID_REQUEST, _INVALID_PARAMS, _NO_METHOD, _HEADER_MISMATCH = -32700, -32600, -32602, -32601, -32020
 # What the newer era says by the status as well.
 _STATUSES: Final = {**dict.fromkeys((-32700, -32600, -32602, -32020, -32021, -32022), 400), -32601: 404}
 _STREAM: Final = [
@@ -215,6 +215,9 @@ class Front:
         wrong = mismatch(method, params, headers)
         if wrong is not None:
             raise _Wrong(400, _HEADER_MISMATCH, wrong, id)
+        if method == "initialize":
+            # There is no handshake in this era, whatever a server on stdio makes of one.
+            raise _Wrong(404, _NO_METHOD, "Method not found", id)
         visit = self._lane(headers)
         if method == "tools/call":
             await self._check_arguments(visit, params, headers, id)

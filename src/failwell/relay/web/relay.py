@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from failwell.relay.actions import Note, RelayOptions
@@ -30,6 +31,8 @@ from .visit import Visit
 
 if TYPE_CHECKING:
     import httpx2
+
+    from failwell.recovery import Breakers
 
 _PATH: Final = "/mcp"
 
@@ -78,6 +81,18 @@ class Relay:
         self._client: httpx2.AsyncClient | None = None
         self._front: Front | None = None
 
+    @cached_property
+    def _breakers(self) -> Breakers | None:
+        """One server has one set of them; of servers that each client has for itself, each has its own."""
+        from failwell.recovery import Breakers
+        from failwell.relay.calls import PATIENT
+
+        policy, keys = self.options.policy or PATIENT, self.options.keys
+        shared = self.options.breakers
+        if shared is None and keys is not None:
+            shared = keys.breakers(self.options.command, policy)
+        return Breakers(policy) if shared is None and self.address is not None else shared
+
     def app(self) -> Front:
         """The relay as an ASGI application, which may be mounted anywhere."""
         if self._front is None:
@@ -102,7 +117,7 @@ class Relay:
         return HttpBackend(attendant, self.address, self._client, headers)
 
     def _visit(self, visit: Visit, headers: Mapping[str, str]) -> Attendant:
-        options = replace(self.options, caller=visit.owner)
+        options = replace(self.options, caller=visit.owner, breakers=self._breakers)
         desk = Desk(options, SystemClock(), random.random)
         return Attendant(desk, visit, lambda attendant: self._connect(attendant, headers), witness=self._witness)
 

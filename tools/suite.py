@@ -1,0 +1,113 @@
+"""The official conformance suite on one server: alone, with `install`, and behind `failwell wrap --listen`.
+
+The suite is npm's `@modelcontextprotocol/conformance`, installed into .field; it needs nothing but loopback. What holds
+for the server alone has to hold for all others: the exit code is 1 where one of them fails what the server alone does not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PLACE = ROOT / ".field" / "conformance"
+PACKAGE = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
+INDEX = PLACE / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
+ERAS = ("2025-11-25", "2026-07-28")
+SERVER = [sys.executable, str(ROOT / "tools" / "suite_server.py")]
+WRAP = [sys.executable, "-m", "failwell", "wrap", "--listen"]
+PATIENCE = 30.0
+# How the suite words what it could not look at, or would only like to see.
+FAILED = frozenset({"FAILURE"})
+
+Checks = dict[str, str]
+
+
+def installed(env: dict[str, str]) -> None:
+    if INDEX.exists():
+        return
+    PLACE.mkdir(parents=True, exist_ok=True)
+    command = ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix", str(PLACE), PACKAGE]
+    subprocess.run(command, check=True, env=env)
+
+
+def free() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port: int = taken.getsockname()[1]
+        return port
+
+
+@contextmanager
+def running(command: list[str], port: int) -> Iterator[str]:
+    """A process that listens on a port, for as long as it is wanted."""
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                if time.monotonic() > until or process.poll() is not None:
+                    raise SystemExit(f"{' '.join(command)} does not listen") from None
+                time.sleep(0.05)
+        yield f"http://localhost:{port}/mcp"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def checked(url: str, era: str, env: dict[str, str]) -> Checks:
+    """What became of each check."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["node", str(INDEX), "server", "--url", url, "--suite", "all", "--spec-version", era, "-o", folder]
+        subprocess.run(command, env=env, capture_output=True, timeout=300, check=False)
+        found: Checks = {}
+        for file in sorted(Path(folder).glob("*/checks.json")):
+            scenario = file.parent.name.rsplit("-", 6)[0]
+            for number, check in enumerate(json.loads(file.read_text("utf-8"))):
+                found[f"{scenario}: {check['id']} {number}"] = check["status"]
+        return found
+
+
+def main() -> int:
+    env = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    installed(env)
+    worse = False
+    with ExitStack() as stack:
+        ports = [free() for _ in range(4)]
+        alone = stack.enter_context(running([*SERVER, "--port", str(ports[0])], ports[0]))
+        lanes = {
+            "the server alone": alone,
+            "with install": stack.enter_context(running([*SERVER, "--install", "--port", str(ports[1])], ports[1])),
+            "wrap --listen -- CMD": stack.enter_context(
+                running([*WRAP, f"127.0.0.1:{ports[2]}", "--", *SERVER], ports[2])
+            ),
+            "wrap --listen URL": stack.enter_context(running([*WRAP, f"127.0.0.1:{ports[3]}", alone], ports[3])),
+        }
+        for era in ERAS:
+            usual = checked(alone, era, env)
+            if not usual:
+                raise SystemExit("the suite said nothing")
+            for name, url in lanes.items():
+                found = usual if url == alone else checked(url, era, env)
+                failed = [check for check, status in found.items() if status in FAILED]
+                passed = sum(status == "SUCCESS" for status in found.values())
+                # By scenario: one that looks at less has other numbers.
+                known = {check.partition(":")[0] for check, status in usual.items() if status in FAILED}
+                new = [check for check in failed if check.partition(":")[0] not in known]
+                worse = worse or bool(new)
+                print(f"{era}  {name:<22} {passed:>4} passed {len(failed):>3} failed", *new, sep="\n    ")
+    return int(worse)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
