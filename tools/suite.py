@@ -1,7 +1,7 @@
 """The official conformance suite on one server: alone, with `install`, and behind `failwell wrap --listen`.
 
 The suite is npm's `@modelcontextprotocol/conformance`, installed into .field; it needs nothing but loopback. What holds
-for the server alone has to hold for all others: the exit code is 1 where one of them fails what the server alone does not.
+for the server alone has to hold for all others: the exit code is 1 where one of them fails in what it does not fail in.
 """
 
 from __future__ import annotations

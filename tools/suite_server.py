@@ -15,6 +15,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.prompts.base import UserMessage
+from mcp.shared.exceptions import MCPError
 from mcp_types import (
     AudioContent,
     Completion,
@@ -38,17 +39,25 @@ SILENCE = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
 server: Any = MCPServer("suite", log_level="CRITICAL")
 
 
-@server.tool()
+def tool(function: Any) -> Any:
+    return server.tool(description=f"What {function.__name__} is called.")(function)
+
+
+def prompt(function: Any) -> Any:
+    return server.prompt(description=f"What {function.__name__} is called.")(function)
+
+
+@tool
 def test_simple_text() -> str:
     return "This is a simple text response for testing."
 
 
-@server.tool()
+@tool
 def test_image_content() -> list[ImageContent]:
     return [ImageContent(type="image", data=PIXEL, mime_type="image/png")]
 
 
-@server.tool()
+@tool
 def test_audio_content() -> list[AudioContent]:
     return [AudioContent(type="audio", data=SILENCE, mime_type="audio/wav")]
 
@@ -57,12 +66,12 @@ def embedded(uri: str, text: str, kind: str = "text/plain") -> EmbeddedResource:
     return EmbeddedResource(type="resource", resource=TextResourceContents(uri=uri, mime_type=kind, text=text))
 
 
-@server.tool()
+@tool
 def test_embedded_resource() -> list[EmbeddedResource]:
     return [embedded("test://embedded-resource", "This is an embedded resource content.")]
 
 
-@server.tool()
+@tool
 def test_multiple_content_types() -> list[TextContent | ImageContent | EmbeddedResource]:
     return [
         TextContent(type="text", text="Multiple content types test:"),
@@ -71,7 +80,7 @@ def test_multiple_content_types() -> list[TextContent | ImageContent | EmbeddedR
     ]
 
 
-@server.tool()
+@tool
 async def test_tool_with_logging(ctx: Context) -> str:
     for word in ("started", "processing", "completed"):
         await ctx.info(f"Tool execution {word}")
@@ -79,14 +88,14 @@ async def test_tool_with_logging(ctx: Context) -> str:
     return "Tool with logging executed successfully"
 
 
-@server.tool()
+@tool
 async def test_logging_tool(ctx: Context) -> str:
     for level in ("debug", "info", "warning", "error"):
         await ctx.log(level, f"a line of {level}")
     return "logged"
 
 
-@server.tool()
+@tool
 async def test_tool_with_progress(ctx: Context) -> str:
     for step in (0, 50, 100):
         await ctx.report_progress(step, 100, f"Completed step {step} of 100")
@@ -94,12 +103,12 @@ async def test_tool_with_progress(ctx: Context) -> str:
     return "done"
 
 
-@server.tool()
+@tool
 def test_error_handling() -> str:
     raise ToolError("This tool intentionally returns an error for testing")
 
 
-@server.tool()
+@tool
 async def test_sampling(prompt: str, ctx: Context) -> str:
     said = SamplingMessage(role="user", content=TextContent(type="text", text=prompt))
     answer = await ctx.session.create_message(
@@ -119,12 +128,12 @@ async def asked(ctx: Context, message: str, schema: Any) -> str:
     return f"User response: action={answer.action}, content={content}"
 
 
-@server.tool()
+@tool
 async def test_elicitation(message: str, ctx: Context) -> str:
     return await asked(ctx, message, Said)
 
 
-@server.tool()
+@tool
 async def test_streaming_elicitation(ctx: Context) -> Any:
     if ctx.input_responses:
         return "answered"
@@ -140,7 +149,7 @@ class Defaults(BaseModel):
     verified: bool = Field(default=True)
 
 
-@server.tool()
+@tool
 async def test_elicitation_sep1034_defaults(ctx: Context) -> str:
     return await asked(ctx, "Please provide user information", Defaults)
 
@@ -160,12 +169,12 @@ class Enums(BaseModel):
     )
 
 
-@server.tool()
+@tool
 async def test_elicitation_sep1330_enums(ctx: Context) -> str:
     return await asked(ctx, "Please select options", Enums)
 
 
-@server.tool()
+@tool
 def test_custom_headers(
     region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Region"})],
     priority: Annotated[int, Field(json_schema_extra={"x-mcp-header": "Priority"})] = 1,
@@ -190,7 +199,7 @@ def questions(*asked: dict[str, Any], state: str | None = None) -> InputRequired
     )
 
 
-@server.tool()
+@tool
 async def test_input_required_result_elicitation(ctx: Context) -> Any:
     if not ctx.input_responses or "user_name" not in ctx.input_responses:
         return questions(form("user_name", "What is your name?"))
@@ -203,33 +212,33 @@ def answered(ctx: Context, name: str) -> str:
     return json.dumps(plain)
 
 
-@server.tool()
+@tool
 async def test_input_required_result_sampling(ctx: Context) -> Any:
     if not ctx.input_responses:
         return questions(sampled("capital_question"))
     return answered(ctx, "capital_question")
 
 
-@server.tool()
+@tool
 async def test_input_required_result_list_roots(ctx: Context) -> Any:
     if not ctx.input_responses:
         return questions({"client_roots": ListRootsRequest()})
     return answered(ctx, "client_roots")
 
 
-@server.tool()
+@tool
 async def test_input_required_result_request_state(ctx: Context) -> Any:
     if not ctx.input_responses:
         return questions(form("confirm", "Please confirm"), state="state-1")
     return "state-ok" if ctx.request_state == "state-1" else "state-bad"
 
 
-@server.tool()
+@tool
 async def test_input_required_result_tampered_state(ctx: Context) -> Any:
     return await test_input_required_result_request_state(ctx)
 
 
-@server.tool()
+@tool
 async def test_input_required_result_multiple_inputs(ctx: Context) -> Any:
     if not ctx.input_responses:
         roots = {"client_roots": ListRootsRequest()}
@@ -237,7 +246,7 @@ async def test_input_required_result_multiple_inputs(ctx: Context) -> Any:
     return "all of them"
 
 
-@server.tool()
+@tool
 async def test_input_required_result_multi_round(ctx: Context) -> Any:
     if ctx.request_state is None:
         return questions(form("step1", "Step 1: What is your name?"), state="round-1")
@@ -246,7 +255,7 @@ async def test_input_required_result_multi_round(ctx: Context) -> Any:
     return "both rounds are over"
 
 
-@server.tool()
+@tool
 async def test_input_required_result_capabilities(ctx: Context) -> Any:
     if ctx.input_responses:
         return "done"
@@ -256,13 +265,21 @@ async def test_input_required_result_capabilities(ctx: Context) -> Any:
     return questions(*asked) if asked else "nothing to ask with"
 
 
-@server.tool()
+@tool
+async def test_missing_capability(ctx: Context) -> str:
+    able = ctx.client_capabilities
+    if able is None or able.sampling is None:
+        raise MCPError(-32021, "The client cannot sample.", {"requiredCapabilities": {"sampling": {}}})
+    return "sampled"
+
+
+@tool
 async def test_trigger_tool_change(ctx: Context) -> str:
     await ctx.notify_tools_changed()
     return "changed"
 
 
-@server.tool()
+@tool
 async def test_trigger_prompt_change(ctx: Context) -> str:
     await ctx.notify_prompts_changed()
     return "changed"
@@ -288,22 +305,22 @@ def watched() -> str:
     return "Watched resource content"
 
 
-@server.prompt()
+@prompt
 def test_simple_prompt() -> str:
     return "This is a simple prompt for testing."
 
 
-@server.prompt()
+@prompt
 def test_prompt_with_arguments(arg1: str, arg2: str) -> str:
     return f"Prompt with arguments: arg1='{arg1}', arg2='{arg2}'"
 
 
-@server.prompt()
+@prompt
 def test_prompt_with_embedded_resource(resourceUri: str) -> list[UserMessage]:
     return [UserMessage(content=embedded(resourceUri, "Embedded resource content for testing."))]
 
 
-@server.prompt()
+@prompt
 def test_prompt_with_image() -> list[UserMessage]:
     return [UserMessage(content=ImageContent(type="image", data=PIXEL, mime_type="image/png"))]
 

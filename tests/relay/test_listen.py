@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -312,23 +313,34 @@ def test_server_messages_come_on_the_stream_of_their_request(caller: Caller, rel
     assert [each.get("method", each.get("id")) for each in events] == ["notifications/progress"] * 2 + [1]
 
 
-def test_the_command_listens_and_ends_with_everything_it_started(ledger: Path) -> None:
+def test_the_command_listens_reads_its_rules_anew_and_ends_with_everything_it_started(
+    ledger: Path, tmp_path: Path
+) -> None:
+    rules = tmp_path / "failwell.toml"
+    rules.write_text('[[rules]]\ntext = "503"\nset = { suggestion = "Wait for Ann." }\n', "utf-8")
     process = subprocess.Popen(
-        [*WRAP, "--listen", "127.0.0.1:0", "--", *SERVER],
+        [*WRAP, "--listen", "127.0.0.1:0", "--log", "json", "--rules", str(rules), "--", *SERVER],
         stderr=subprocess.PIPE,
         env={**os.environ, "LEDGER": str(ledger)},
         text=True,
     )
     assert process.stderr is not None
-    line = process.stderr.readline()
-    assert line.startswith("failwell: listening on http://127.0.0.1:")
-    with closing(Caller(line.split()[-1])) as caller:
+    line = json.loads(process.stderr.readline())
+    assert line["message"].startswith("listening on http://127.0.0.1:")
+    with closing(Caller(line["message"].split()[-1])) as caller:
         caller.greet()
         answer = caller.post(
             {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "say", "arguments": {}}}
         )
         pid = int(said(answer)[0])
         assert lives(pid)
+        assert "Wait for Ann." in said(caller.call(3, "pay_invoice", "refuse-1"))[0]
+        told = json.loads(process.stderr.readline())
+        assert (told["tool"], told["ok"], told["error"]["suggestion"]) == ("pay_invoice", False, "Wait for Ann.")
+        rules.write_text('[[rules]]\ntext = "503"\nset = { suggestion = "Wait for Bob." }\n', "utf-8")
+        process.send_signal(signal.SIGHUP)
+        assert process.stderr.readline() == f"failwell: the rules of {rules} are in use\n"
+        assert "Wait for Bob." in said(caller.call(4, "pay_invoice", "refuse-2"))[0]
         with ThreadPoolExecutor(1) as pool:
             # What is under way comes to its end.
             slow = {"name": "say", "arguments": {"begun": "slow", "sleep": 0.3}}
@@ -361,3 +373,59 @@ def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
             assert main(["wrap", *given, "--", *SERVER]) == 2
             (told,) = capsys.readouterr().err.splitlines()
             assert line in told
+
+
+def test_what_prometheus_is_told(faulty: FaultyServer) -> None:
+    with serving(faulty, lifespan="off") as upstream:
+        options = RelayOptions(reads=("get_*",))
+        with serving(app(upstream, options=options)) as url, closing(Caller(url)) as caller:
+            caller.greet()
+            assert said(caller.call(1, "get_invoice", "502:metrics"))[0] == "0"
+            caller.call(2, "pay_invoice", "502:metrics2")
+            caller.call(3, "pay_invoice", "forget:metrics")
+            caller.post({"jsonrpc": "2.0", "id": 1, "method": "ping"}, origin="https://evil.example")
+            text = httpx2.get(url.replace("/mcp", "/metrics")).text
+    for line in (
+        'failwell_tool_calls_total{tool="get_invoice"} 1.0',
+        'failwell_tool_failures_total{code="UPSTREAM_ERROR",kind="transient",tool="pay_invoice"} 1.0',
+        'failwell_relay_retries_total{tool="get_invoice"} 1.0',
+        'failwell_relay_recoveries_total{tool="get_invoice"} 1.0',
+        'failwell_relay_refusals_total{reason="origin"} 1.0',
+        'failwell_relay_breaker_open{tool="pay_invoice"} 0.0',
+        "failwell_relay_renewals_total 1.0",
+        "failwell_relay_restarts_total 0.0",
+        "failwell_relay_sessions 1.0",
+    ):
+        assert line in text, text
+
+
+def test_no_write_is_made_twice_and_none_is_said_to_have_done_nothing() -> None:
+    """Calls through a relay to a server behind gateways that fail in every way, held against what was really done."""
+    server, chance = FaultyServer(), random.Random(11)
+    faults = ("", "", "", "502", "503", "504", "cut", "before", "resume", "lost", "accepted", "forget")
+    with serving(server, lifespan="off") as upstream, serving(app(upstream)) as url:
+
+        def pays(number: int) -> tuple[str, str, str | None]:
+            what = f"{chance.choice(faults)}:{number}"
+            with closing(Caller(url)) as caller:
+                if number % 2:
+                    caller.greet()
+                    answer = caller.call(number, "pay_invoice", what)
+                else:
+                    params = {"name": "pay_invoice", "arguments": {"id": what}}
+                    answer = caller.modern(number, "tools/call", params)
+                return what, *said(answer)
+
+        with ThreadPoolExecutor(6) as pool:
+            answers = list(pool.map(pays, range(60)))
+    assert len(answers) == 60
+    for what, text, effect in answers:
+        done = server.done.count(what)
+        assert done <= 1, what
+        if effect is None:
+            assert (text, done) == ("1", 1), what
+        elif effect == "none":
+            assert done == 0, what
+        else:
+            assert (effect, "may have been done already" in text) == ("unknown", True), what
+    assert {effect for _, _, effect in answers} >= {None, "unknown"}

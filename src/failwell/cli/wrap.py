@@ -76,6 +76,7 @@ def register(commands: Commands) -> None:
     parser.add_argument("--inject", action="append", default=[], metavar="FAULT", help="a fault: pay=crash@after*2")
     parser.add_argument("--events", metavar="STORE", help="write each call into a store, such as sqlite:///events.db")
     parser.add_argument("--watch", action="store_true", help="show a live table of calls and failures on stderr")
+    parser.add_argument("--log", choices=("text", "json"), default="text", help="how the log on stderr is written")
     parser.add_argument("--verbose", action="store_true", help="say on stderr what is done")
     parser.set_defaults(run=run)
 
@@ -85,9 +86,9 @@ def run(options: Namespace) -> int:
         return _explain(options.explain, _rules(options.rules), options.tool)
     if options.replay is not None:
         return _replay(options.replay)
-    wrapping = _wrapping(options)
+    wrapping = replace(_wrapping(options), log=options.log)
     if options.listen is not None:
-        wrapping = replace(wrapping, listening=_listening(options))
+        wrapping = replace(wrapping, listening=_listening(options, wrapping.options.rules))
         from failwell.packages import MissingPackage
         from failwell.relay import CannotListen
 
@@ -100,7 +101,7 @@ def run(options: Namespace) -> int:
     finally:
         for table in wrapping.options.hooks:
             # What came since it was last drawn.
-            table.draw()  # type: ignore[attr-defined]
+            getattr(table, "draw", int)()
         if wrapping.options.events is not None:
             wrapping.options.events.close()  # type: ignore[attr-defined]
 
@@ -145,7 +146,7 @@ def _remote(url: str, headers: dict[str, str], options: Namespace) -> Wrapping:
     return _with_tools(wrapping, options)
 
 
-def _listening(options: Namespace) -> Listening:
+def _listening(options: Namespace, rules: Any) -> Listening:
     from failwell.relay import RelayLimits
 
     host, colon, port = options.listen.rpartition(":")
@@ -165,7 +166,22 @@ def _listening(options: Namespace) -> Listening:
         certificate=options.cert,
         key=options.key,
         limits=RelayLimits(**{name: value for name, value in given.items() if value is not None}),
+        reload=lambda: _reload(rules, options.rules),
     )
+
+
+def _reload(held: Any, path: str | None) -> None:
+    """Read the rules anew, in the place of those that are in use; what is wrong with them is said, and they stay."""
+    if path is None:
+        return
+    from failwell.relay import rules
+
+    try:
+        held.rules[:] = rules.load(path).rules
+    except rules.BadRules as problem:
+        print(f"failwell: the rules stay as they were: {in_line(str(problem))}", file=sys.stderr, flush=True)
+    else:
+        print(f"failwell: the rules of {path} are in use", file=sys.stderr, flush=True)
 
 
 def _count(text: str) -> int:
@@ -228,12 +244,16 @@ def _options(given: Namespace, *, remote: bool = False) -> RelayOptions:
         idle=given.idle,
         keys=_keys(given.state),
         mend=given.tools or "keep",
-        hooks=_hooks(given.watch),
+        hooks=_hooks(given.watch, given.log),
         events=None if given.events is None else opened(given.events),
     )
 
 
-def _hooks(watch: bool) -> tuple[Any, ...]:
+def _hooks(watch: bool, log: str) -> tuple[Any, ...]:
+    if log == "json":
+        from failwell.relay import log_call
+
+        return (log_call,)
     if not watch:
         return ()
     if not sys.stderr.isatty():

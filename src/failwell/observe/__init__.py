@@ -5,6 +5,7 @@ Whoever watches is never felt by the call: a hook, a handler or an exporter that
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,6 +29,7 @@ from .otel import mark_failure as mark_failure
 from .otel import mark_span as mark_span
 
 if TYPE_CHECKING:
+    from .prometheus import Collector
     from .stores import BadStore, Numbers, Period, Reading, Store, store
     from .stores import Doubts as Doubts
     from .stores import Failure as Failure
@@ -54,6 +56,13 @@ def hook_of(events: Events) -> Hook:
         return events
     found: Hook = __getattr__("store")(events)
     return found
+
+
+def prometheus_collector(read: Callable[[], Mapping[str, ToolStats]]) -> Collector:
+    """The counters for a registry of Prometheus; its package is imported when somebody has it."""
+    from .prometheus import Collector
+
+    return Collector(read)
 
 
 __all__ = [
@@ -83,5 +92,5 @@ _HOUSE = (
     *("UNKNOWN", "new_id", "mark_failure", "mark_span", "count_failure", "current_trace"),
     *("hook_of", "event_of", "Names", "CALL_KEY", "SESSION_VARIABLE", "inherited_session"),
     *("keyed_fingerprint", "sent_id", "trace_of", "Doubts", "Failure", "Flow", "OpenDoubt", "SessionLine"),
-    "address_of",
+    *("address_of", "prometheus_collector"),
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .actions import Action, Death, Note, Prepare, Quit, RelayOptions, Start, StopServer, ToClient, ToServer
 from .frames import Lines, TooLong
-from .wrapping import Listening, Wrapping, replay, wrap
+from .wrapping import Listening, Wrapping, log_call, replay, wrap
 
 if TYPE_CHECKING:
     from . import adoption as adoption
@@ -75,6 +75,7 @@ __all__ = [
     "RelayLimits",
     "CannotListen",
     "app",
+    "log_call",
     "wrap",
     "replay",
 ]

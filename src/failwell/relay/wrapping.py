@@ -7,11 +7,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from .actions import Note, RelayOptions
 
 if TYPE_CHECKING:
+    from failwell.observe import CallEvent
+
     from .injection import Injected
     from .pipes import Pipes
     from .record import Record
@@ -54,6 +56,8 @@ class Wrapping:
     """Where the server is, if it is not a command."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """What a server behind an address is sent with each request."""
+    log: str = "text"
+    """How the log is written: as `text`, or as `json`, with a line for each call that failed."""
     listening: Listening | None = None
     """Where clients come in, if not by standard input and output."""
 
@@ -104,7 +108,7 @@ def wrap(wrapping: Wrapping) -> int:
         memory = place_of(wrapping.command, wrapping.cwd, os.environ, wrapping.env)
         recall(memory, desk.session, desk.listing)
 
-    say = partial(_said, wrapping.loud)
+    say = partial(_said, wrapping.loud, wrapping.log)
     injection = None
     if wrapping.inject:
         from .injection import Injection
@@ -144,9 +148,37 @@ def wrap(wrapping: Wrapping) -> int:
             keep(memory, desk.session, desk.listing)
 
 
-def _said(is_verbose: bool, note: Note) -> None:
-    if note.loud or is_verbose:
+def _said(is_verbose: bool, log: str, note: Note) -> None:
+    if not note.loud and not is_verbose:
+        return
+    if log == "json":
+        _logged({"level": "warning" if note.loud else "info", "message": note.line})
+    else:
         print(f"failwell: {note.line}", file=sys.stderr, flush=True)
+
+
+def _logged(line: dict[str, Any]) -> None:
+    import json
+    from datetime import UTC, datetime
+
+    told = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **line}
+    print(json.dumps(told, ensure_ascii=False), file=sys.stderr, flush=True)
+
+
+def log_call(event: CallEvent) -> None:
+    """A hook that writes a line of JSON for each call that failed, and for each that was made more than once."""
+    if event.ok and event.attempts == 1:
+        return
+    line: dict[str, Any] = {
+        "level": "info" if event.ok else "warning",
+        "message": "call",
+        "tool": event.tool,
+        "ok": event.ok,
+        "seconds": round(event.seconds, 4),
+        "attempts": event.attempts,
+        "client": event.client,
+    }
+    _logged({**line, **({} if event.error is None else {"error": event.error.to_dict()})})
 
 
 def _listen(wrapping: Wrapping, where: Listening) -> int:
@@ -154,7 +186,7 @@ def _listen(wrapping: Wrapping, where: Listening) -> int:
     from failwell.packages import bring
 
     web = bring(f"{__package__}.web.relay", "failwell wrap --listen", "http")
-    say = partial(_said, wrapping.loud)
+    say = partial(_said, wrapping.loud, wrapping.log)
     relay = web.Relay(
         wrapping.url if wrapping.url is not None else wrapping.command,
         options=wrapping.options,
@@ -206,7 +238,7 @@ def _over_http(wrapping: Wrapping) -> int:
             code: int = await stdio.over_stdio(
                 options,
                 lambda attendant: server.HttpBackend(attendant, address, client),
-                say=partial(_said, wrapping.loud),
+                say=partial(_said, wrapping.loud, wrapping.log),
                 witness=wrapping.record,
                 injection=injection,
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from threading import Thread
 from typing import TYPE_CHECKING, Final, Protocol
@@ -79,8 +80,10 @@ class Attendant:
         *,
         witness: Told | None = None,
         injection: Injection | None = None,
+        counts: Counter[str] | None = None,
     ) -> None:
         self.desk, self._client = desk, client
+        self._counts: Counter[str] = Counter() if counts is None else counts
         self._witness, self._injection = witness, injection
         self._loop = asyncio.get_running_loop()
         self._origin: Origin = ANY
@@ -119,6 +122,7 @@ class Attendant:
     def died(self, death: Death) -> None:
         if self._injection is not None:
             self._injection.lost()
+        self._counts["restarts"] += 1
         self._do(self.desk.died(death))
 
     def server(self, frame: bytes | TooLong, origin: Origin = ANY) -> None:
@@ -143,6 +147,7 @@ class Attendant:
 
     def forgotten(self, key: bytes, error: ToolError, *, is_current: bool) -> None:
         """A request was refused since the session is gone."""
+        self._counts["renewals"] += is_current
         self._do(self.desk.forgotten(key, error, is_current=is_current))
 
     # What the desk wants done

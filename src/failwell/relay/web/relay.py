@@ -25,6 +25,7 @@ from .attendant import Attendant, Backend, Told
 from .child import ChildBackend
 from .front import Front
 from .limits import Gatekeeper, RelayLimits, is_loopback
+from .metrics import RelayCollector, RelayTally, page
 from .server import HttpBackend, RemoteServer, http_client
 from .stdio import over_stdio
 from .visit import Visit
@@ -78,6 +79,8 @@ class Relay:
         self.options = replace(options or RelayOptions(), command=named, remote=self.address is not None)
         self.gatekeeper = Gatekeeper(limits or RelayLimits(), hosts=hosts, origins=origins, tokens=tokens)
         self._say = say or _said
+        self.tally = RelayTally()
+        self.options = replace(self.options, hooks=(*self.options.hooks, self.tally))
         self._client: httpx2.AsyncClient | None = None
         self._front: Front | None = None
 
@@ -101,7 +104,7 @@ class Relay:
                 self.gatekeeper,
                 path=_PATH,
                 say=self._say,
-                pages={"/healthz": self._health},
+                pages={"/healthz": self._health, "/metrics": self._metrics},
                 is_remote=self.address is not None,
                 at_end=self.close,
             )
@@ -119,7 +122,13 @@ class Relay:
     def _visit(self, visit: Visit, headers: Mapping[str, str]) -> Attendant:
         options = replace(self.options, caller=visit.owner, breakers=self._breakers)
         desk = Desk(options, SystemClock(), random.random)
-        return Attendant(desk, visit, lambda attendant: self._connect(attendant, headers), witness=self._witness)
+        return Attendant(
+            desk,
+            visit,
+            lambda attendant: self._connect(attendant, headers),
+            witness=self._witness,
+            counts=self.tally.counts,
+        )
 
     async def close(self) -> None:
         if self._client is not None:
@@ -142,6 +151,17 @@ class Relay:
         is_well = told["upstream"] == "up" and not front.is_draining
         body = {"status": "ok" if is_well else "failing", **told}
         return 200 if is_well else 503, "application/json", json.dumps(body).encode()
+
+    async def _metrics(self) -> tuple[int, str, bytes]:
+        front = self.app()
+        now = SystemClock().monotonic()
+        known = self.tally.stats.read()
+
+        def shut() -> dict[str, int]:
+            return {} if self._breakers is None else {tool: int(self._breakers.shut(tool, now) > 0) for tool in known}
+
+        collector = RelayCollector(self.tally, front.gatekeeper.refused, lambda: len(front.visits), shut)
+        return 200, "text/plain; version=0.0.4; charset=utf-8", page(collector, self.tally.stats)
 
     async def _probe(self) -> str | None:
         """Why the server behind the address cannot be reached; None if it can."""
