@@ -6,7 +6,7 @@ import os
 import sys
 from argparse import Namespace
 
-from .io import Commands, Stop
+from .io import Commands, Stop, interruptible
 from .store_source import DEFAULT_STORE, add_store, read_store
 
 TOKEN_VARIABLE = "FAILWELL_DASHBOARD_TOKEN"
@@ -37,16 +37,10 @@ def run(options: Namespace) -> int:
     token = os.environ.get(TOKEN_VARIABLE) or None
     if token is not None and len(token) < 16:
         raise Stop(f"{TOKEN_VARIABLE} is a token of 16 characters or more")
+    given = {"host": options.host, "port": options.port, "token": token, "names": options.name}
     try:
-        serve(
-            options.store,
-            host=options.host,
-            port=options.port,
-            token=token,
-            names=options.name,
-            store=store or DEFAULT_STORE,
-            say=lambda line: print(line, flush=True),
-        )
+        with interruptible():
+            serve(options.store, **given, store=store or DEFAULT_STORE, say=lambda line: print(line, flush=True))
     except OSError as problem:
         raise Stop(f"cannot listen on {options.host}:{options.port}: {problem.strerror or problem}") from None
     except KeyboardInterrupt:

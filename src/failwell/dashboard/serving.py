@@ -74,6 +74,8 @@ def _bound(host: str, port: int) -> socket.socket:
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host.strip("[]"), port))
+        # Who opens the address as soon as it is said waits, and is not refused.
+        bound.listen()
     except BaseException:
         bound.close()
         raise

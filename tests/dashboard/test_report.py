@@ -1,0 +1,129 @@
+"""`failwell report`, `tail` and `dashboard`, as commands."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from conftest import SECRET
+from failwell.cli import main
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(arguments)
+    told = capsys.readouterr()
+    return code, told.out, told.err
+
+
+def test_a_few_lines(filled: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = said(capsys, "report", filled)
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert re.fullmatch(r"\S+ \S+ to \S+ \S+ UTC: \d+ calls, \d+ failed \(\d+ %\)", lines[0])
+    assert [line.split()[0] for line in lines[1:8]] == [
+        "recovered",
+        "first",
+        "outcome",
+        "double",
+        "delays",
+        "drift",
+        "loops",
+    ]
+    assert lines[8] == "what fails most:"
+    assert SECRET not in out
+
+
+def test_the_same_for_programs(filled: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "report", filled, "--json", "--since", "8d")
+    found = json.loads(out)
+    assert code == 0
+    assert list(found) == ("failwell store since until numbers unknown dropped tools codes failures undeclared".split())
+    numbers = found["numbers"]
+    assert numbers["recovered"] == sum(numbers["after"])
+    assert numbers["recovery_rate"] == numbers["recovered"] / numbers["failed"]
+    assert sum(tool["calls"] for tool in found["tools"].values()) == numbers["calls"]
+    assert sum(each["failed"] for each in found["failures"]) == numbers["failed"]
+    assert SECRET not in out
+
+
+def test_one_page_that_needs_nothing_else(filled: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "report.html"
+    assert said(capsys, "report", filled, "--html", str(file)) == (0, "", "")
+    page = file.read_text("utf-8")
+    assert re.findall(r"<[^>]* (?:src|href|action|on\w+)=", page) == []
+    assert "<script" not in page
+    assert "url(" not in page
+    assert "&lt;script&gt;" in page
+    assert SECRET not in page
+
+
+def test_a_report_fails_where_it_is_told_to(filled: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = said(capsys, "report", filled, "--fail-on", "recovery<0.99", "--fail-on", "loops>1000000")
+    assert code == 1
+    assert re.fullmatch(r"failwell: recovery<0.99 holds: it is 0\.\d+\n", err)
+    assert said(capsys, "report", filled, "--fail-on", "recovery<1%")[0] == 0
+
+
+WRONG = {
+    (
+        "--fail-on",
+        "joy<1",
+    ): "there is no number 'joy'; there are recovery, first-retry, unknown, repeated, obeyed, drift, loops, failure-rate",
+    ("--fail-on", "recovery"): "'recovery' is no condition; write it as 'recovery<0.5', 'unknown>0' or 'drift>5%'",
+    ("--since", "soon"): "'soon' is no time; write 90m, 24h, 7d, or a date such as 2026-11-17T06:30",
+    ("--html", "/nowhere/at/all.html"): "cannot write /nowhere/at/all.html: No such file or directory",
+}
+
+
+@pytest.mark.parametrize("options", WRONG)
+def test_wrong_options_are_told_in_one_line(
+    filled: str, options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said(capsys, "report", filled, *options) == (2, "", f"failwell: {WRONG[options]}\n")
+
+
+def test_a_store_that_is_not_there_is_told_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    url = f"sqlite:///{tmp_path / 'none.db'}"
+    line = (
+        f"failwell: there is no store at {tmp_path / 'none.db'}; fill it with `failwell wrap --events {url} -- CMD`, "
+        "install(events=…) or Recovering(events=…)\n"
+    )
+    assert [said(capsys, command, url) for command in ("report", "tail")] == [(2, "", line)] * 2
+    assert said(capsys, "report", "otlp:")[2] == (
+        "failwell: otlp: is sent to, and cannot be read; name a sqlite: or postgresql: store\n"
+    )
+
+
+def test_tail_shows_what_is_there(filled: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "tail", filled, "--no-follow", "--last", "3")
+    assert (code, len(out.splitlines())) == (0, 3)
+    assert re.search(r"  =HYPERLINK\(1\) effect=unknown  100 ms$", out.splitlines()[0])
+    assert SECRET not in out
+    _, out, _ = said(capsys, "tail", filled, "--no-follow", "--last", "40", "--failed", "--json")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert rows
+    assert {row["ok"] for row in rows} == {0}
+
+
+def test_the_command_serves_this_machine_and_ends_when_told(filled: str) -> None:
+    command = [sys.executable, "-m", "failwell.cli", "dashboard", filled, "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
+        assert httpx.get(address, timeout=60).status_code == 200
+        assert httpx.get(address, headers={"host": "127.0.0.1"}, timeout=60).status_code == 421
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+        assert (process.returncode, err.strip()) == (0, "")
+    finally:
+        process.kill()
+        process.communicate()
