@@ -47,7 +47,7 @@ unit: setup $(NODE)/.ready  ## the tests alone
 
 browser: setup  ## pages in a real browser, Debian's chromium, which is installed if it is not there
 	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; }
-	$(BIN)/pytest -m browser tests
+	FAILWELL_BROWSER=1 $(BIN)/pytest -m browser tests
 
 check: setup  ## format, lint, types, layering, docs
 	$(BIN)/ruff format --check --quiet .

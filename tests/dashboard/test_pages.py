@@ -11,8 +11,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+from served import FORMULA, MARKUP, SECRET, hostile, served
 
-from conftest import FORMULA, MARKUP, SECRET, hostile, served
 from failwell.observe import store
 
 VIEWS = ("/", "/failures", "/tools", "/codes", "/sessions", "/unknown", "/drift", "/compare", "/compare?at=2h")

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+from served import SECRET
 
-from conftest import SECRET
 from failwell.cli import main
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit
 
 SCHEMES = {"sqlite": "sqlite", "postgresql": "postgresql", "postgres": "postgresql", "otlp": "otlp"}
 _HINT = "write sqlite:///events.db, postgresql://user@host/database or otlp:"
@@ -30,7 +30,7 @@ class Address:
         if self.scheme == "sqlite":
             return f"sqlite:///{self.path}"
         parts = urlsplit(self.path)
-        return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def address_of(url: str) -> Address:
