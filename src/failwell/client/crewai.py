@@ -24,6 +24,7 @@ except ImportError as problem:
 
 from failwell.formats import META_KEY
 from failwell.model import Effect, Policy, ToolError
+from failwell.observe import Events
 
 from .bridge import Bridge, Course, Told, attempted_sync, failure, raised
 from .mcp_result import answer, wire
@@ -34,7 +35,7 @@ _SENT: Final = object()
 _PLACE: Final = "_failwell_place"
 
 
-def recovering(tools: Any, *, policy: Policy | None = None) -> Any:
+def recovering(tools: Any, *, policy: Policy | None = None, events: Events | None = None) -> Any:
     """The tools of a server, with failures that are waited out where that is safe, and told to the model where it is
     not.
 
@@ -43,11 +44,11 @@ def recovering(tools: Any, *, policy: Policy | None = None) -> Any:
     through.
     """
     if any(base.__name__ == "MCPServerAdapter" for base in type(tools).__mro__):
-        return _adapted(tools, Bridge(policy))
+        return _adapted(tools, Bridge(policy, events=events))
     servers: dict[str, Bridge] = {}
     for tool in (given := list(tools)):
         if isinstance(tool, MCPNativeTool) and not hasattr(tool, _PLACE):
-            bridge = servers.setdefault(tool.server_name, Bridge(policy))
+            bridge = servers.setdefault(tool.server_name, Bridge(policy, events=events))
             tool._client_factory = _clients(tool._client_factory, bridge)
             _change(tool, _Place(bridge, tool.original_tool_name, f"{tool.server_name}_"))
     return given

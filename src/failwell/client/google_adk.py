@@ -16,6 +16,7 @@ except ImportError as problem:
     raise lacks(__name__, "google-adk", problem) from None
 
 from failwell.model import Policy
+from failwell.observe import Events
 
 from .bridge import Bridge, Course, Told, attempted, failure
 from .mcp_result import answer
@@ -25,12 +26,12 @@ T = TypeVar("T", bound=McpToolset)
 _BRIDGE: Final = "_failwell_bridge"
 
 
-def recovering(toolset: T, *, policy: Policy | None = None) -> T:
+def recovering(toolset: T, *, policy: Policy | None = None, events: Events | None = None) -> T:
     """The same toolset, whose tools now wait failures out where that is safe, and tell the others to the model.
 
     What their calls have shown is kept with the toolset.
     """
-    bridge = Bridge(policy)
+    bridge = Bridge(policy, events=events)
     plain = toolset.get_tools
 
     async def get_tools(*given: Any, **options: Any) -> list[Any]:

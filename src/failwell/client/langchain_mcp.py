@@ -19,6 +19,7 @@ except ImportError as problem:
     raise lacks(__name__, "langchain-mcp-adapters", problem) from None
 
 from failwell.model import Policy
+from failwell.observe import Events
 
 from .bridge import Bridge, Course
 from .langchain import listed_tool
@@ -27,7 +28,7 @@ from .mcp_result import settled
 C = TypeVar("C", bound=MultiServerMCPClient)
 
 
-def recovering(client: C, *, policy: Policy | None = None) -> C:
+def recovering(client: C, *, policy: Policy | None = None, events: Events | None = None) -> C:
     """The same client, whose tools now wait failures out where that is safe, and tell the others to the model.
 
     It adds an interceptor after those that are there: they run once for a call, and see what is told. What the calls of
@@ -42,7 +43,7 @@ def recovering(client: C, *, policy: Policy | None = None) -> C:
         return f"{server}_" if client.tool_name_prefix else ""
 
     async def intercept(request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        bridge = bridges.setdefault(request.server_name, Bridge(policy))
+        bridge = bridges.setdefault(request.server_name, Bridge(policy, events=events))
         tool, before = bridge.tools.get(request.name, request.name), prefix(request.server_name)
         return await settled(lambda: handler(request), Course(bridge, tool, request.args, names=before.__add__))
 
@@ -51,7 +52,7 @@ def recovering(client: C, *, policy: Policy | None = None) -> C:
         found = await asyncio.gather(*(plain(server_name=name) for name in names))
         for name, tools in zip(names, found, strict=True):
             listed = [{**listed_tool(tool), "name": tool.name.removeprefix(prefix(name))} for tool in tools]
-            bridges.setdefault(name, Bridge(policy)).tools = {tool["name"]: tool for tool in listed}
+            bridges.setdefault(name, Bridge(policy, events=events)).tools = {tool["name"]: tool for tool in listed}
         return [tool for tools in found for tool in tools]
 
     # One list of ours: whoever gave theirs may use it elsewhere.

@@ -19,6 +19,7 @@ except ImportError as problem:
     raise lacks(__name__, "llama-index-tools-mcp", problem) from None
 
 from failwell.model import Policy
+from failwell.observe import Events
 
 from .bridge import Bridge, Course, Told, attempted, failure
 from .mcp_result import answer, wire
@@ -28,12 +29,12 @@ S = TypeVar("S", bound=McpToolSpec)
 _BRIDGE: Final = "_failwell_bridge"
 
 
-def recovering(spec: S, *, policy: Policy | None = None) -> S:
+def recovering(spec: S, *, policy: Policy | None = None, events: Events | None = None) -> S:
     """The same tools, which now wait failures out where that is safe, and tell the others to the model.
 
     LlamaIndex itself shows a model the written form of the SDK's object, and marks no error. What worked stays so.
     """
-    bridge = Bridge(policy)
+    bridge = Bridge(policy, events=events)
     plain, fetch = spec.to_tool_list_async, spec.fetch_tools
 
     async def fetch_tools() -> list[Any]:
