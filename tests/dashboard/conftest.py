@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from served import hostile, served
+from served_page import hostile, served
 
 from failwell.observe import Store, store
 

@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
-from served import hostile
+from served_page import hostile
 
 from failwell.dashboard import application
 from failwell.observe import Store, store

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from served import FORMULA, MARKUP, SECRET, hostile, served
+from served_page import FORMULA, MARKUP, SECRET, hostile, served
 
 from failwell.observe import store
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from served import SECRET
+from served_page import SECRET
 
 from failwell.cli import main
 
