@@ -1,6 +1,6 @@
 """Pairs that the rules were not written with: what each defect is about, and how anybody can see that it is there.
 
-They were written from the list of the rules' titles and from what servers in the field answer, before anybody looked at how the rules
+They were written from the rules' pages and from what servers in the field answer, before anybody looked at how the rules
 find it; `docs/check.md` has what was found on them at first sight.
 """
 
