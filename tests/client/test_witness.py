@@ -81,3 +81,39 @@ def test_failed_posts_are_noted_and_answered_and_others_are_left_alone() -> None
             watching.reset(token)
 
     anyio.run(story)
+
+
+class Trying(httpx2.AsyncHTTPTransport):
+    """A transport that tries once more by itself, at an address where nobody listens."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        try:
+            return await super().handle_async_request(request)
+        except httpx2.RemoteProtocolError:
+            request.url = httpx2.URL("http://127.0.0.1:9/")
+            return await super().handle_async_request(request)
+
+
+def test_a_refused_connection_proves_nothing_after_something_was_sent() -> None:
+    seen, body = Seen(), b'{"jsonrpc":"2.0","id":1,"method":"tools/call"}'
+
+    async def cut(stream: Any) -> None:
+        await stream.receive()
+        await stream.aclose()
+
+    async def story() -> None:
+        listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+        port = listener.extra(anyio.abc.SocketAttribute.local_port)
+        async with anyio.create_task_group() as group, httpx2.AsyncClient(transport=Trying()) as client:
+            group.start_soon(listener.serve, cut)
+            watching.set(seen)
+            await witnessed(client).post(f"http://127.0.0.1:{port}/", content=body)
+            first = seen.failure
+            await witnessed(client).post("http://127.0.0.1:9/", content=body)
+            group.cancel_scope.cancel()
+        await listener.aclose()
+        assert isinstance(first, httpx2.ReadError)
+        # Where nothing was sent, it does.
+        assert isinstance(seen.failure, httpx2.ConnectError)
+
+    anyio.run(story)

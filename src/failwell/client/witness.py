@@ -103,6 +103,8 @@ class _Witness(httpx.AsyncClient):
             return await self._send(request, options)
         if seen.patience is not None:
             _wait_longer(request, seen.patience)
+        wire = _Wire(request.extensions.get("trace"))
+        request.extensions = {**request.extensions, "trace": wire}
         try:
             if self._client.is_closed:
                 raise closed()
@@ -112,9 +114,9 @@ class _Witness(httpx.AsyncClient):
                 await response.aread()
         except (httpx.RequestError, ToolError) as failure:
             if _is_request(request):
-                seen.failure = failure
+                seen.failure = wire.witnessed(failure, request)
                 if self._apart:
-                    seen.fails(failure)
+                    seen.fails(seen.failure)
             return httpx.Response(202 if self._apart else 502, request=request)
         # A request that was redirected has its body only as a stream.
         if response.is_success and _CALL in request.read():
@@ -135,6 +137,26 @@ class _Witness(httpx.AsyncClient):
             # The SDK would follow it, and make the call twenty times where it was made already.
             response.next_request = None
         return response
+
+
+class _Wire:
+    """What is written on the wire for one request. A transport of the user's own may try several times: what its last
+    try was refused with says nothing about the first."""
+
+    def __init__(self, told: Callable[[str, Any], Any] | None) -> None:
+        self._told = told
+        self._is_written = False
+
+    async def __call__(self, event: str, info: Any) -> None:
+        self._is_written = self._is_written or event.endswith("send_request_headers.started")
+        if self._told is not None:
+            await self._told(event, info)
+
+    def witnessed(self, failure: Exception, request: httpx.Request) -> Exception:
+        """The failure, as one after which nobody knows what was done if anything was sent at all."""
+        if self._is_written and isinstance(failure, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)):
+            return httpx.ReadError(str(failure), request=request)
+        return failure
 
 
 def closed() -> ToolError:
