@@ -227,7 +227,8 @@ def test_an_authors_passing_failure_of_a_write_is_told_as_it_was_decided() -> No
     report = asyncio.run(main())
     assert (report.calls, report.failure.effect) == (1, fw.Effect.UNKNOWN)
     assert report.result.content[0].text == (
-        "pay failed part-way (The bank did not answer in time), so it may have been done already. Next: ask the user."
+        'pay failed part-way (It said: "The bank did not answer in time."), so it may have been done already. '
+        "Next: ask the user."
     )
 
 

@@ -65,6 +65,8 @@ def _warden(wanted: bool) -> Iterator[Any]:
     try:
         yield warden
     finally:
+        # Whoever goes on after the check is not to be the parent of strangers.
+        processes.take_in_orphans(False)
         warden.dismiss()
 
 

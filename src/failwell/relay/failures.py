@@ -166,6 +166,8 @@ def logged_out(error: ToolError, address: str) -> ToolError:
     return error.replace(
         message=f"The login for {address} is missing, or has expired. {error.message}",
         suggestion=f"Ask the user to log in to {address} again; until then no call can work.",
+        # The words are ours.
+        origin="local",
     )
 
 

@@ -119,14 +119,15 @@ class Child:
 _SET_CHILD_SUBREAPER: Final = 36
 
 
-def take_in_orphans() -> None:
-    """Become the parent of what a server leaves behind, where the system has that: so that it can be found."""
+def take_in_orphans(wanted: bool = True) -> None:
+    """Become the parent of what a server leaves behind, where the system has that, so that it can be found; or let
+    orphans go elsewhere again."""
     if sys.platform != "linux":
         return
     with suppress(ImportError, OSError, AttributeError):
         import ctypes
 
-        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, int(wanted), 0, 0, 0)
 
 
 def children(known: Collection[int] = ()) -> list[int]:
