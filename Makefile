@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The theme advertises its successor on every build.
 export NO_MKDOCS_2_WARNING = 1
 
-.PHONY: setup demo test unit check format bench conformance soak field twins browser matrix bridges pythons fuzz newcomer checklist docs clean
+.PHONY: setup demo test unit thorough check format bench conformance soak field twins browser matrix bridges pythons fuzz newcomer checklist docs clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -43,7 +43,10 @@ demo: setup  ## one agent on a real server, without Failwell and with it
 test: check unit  ## everything that must hold
 
 unit: setup $(NODE)/.ready  ## the tests alone
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not thorough and not browser"
+
+thorough: setup $(NODE)/.ready  ## the tests that take long: growth of work, soaks, every pair
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "thorough"
 
 browser: setup  ## pages in a real browser, Debian's chromium, which is installed if it is not there
 	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; }

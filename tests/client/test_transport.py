@@ -121,7 +121,8 @@ def test_a_post_that_fails_is_the_failure_of_one_call(way: str) -> None:
 def test_the_same_client_serves_many_connections_and_its_owner() -> None:
     async def story() -> None:
         def answer(method: str, message: dict[str, Any]) -> Any:
-            return http(404) if method == "tools/call" and it.server.count("initialize") == 1 else None
+            gone = http(404, b"Session not found", "Content-Type: text/plain")
+            return gone if method == "tools/call" and it.server.count("initialize") == 1 else None
 
         async with guarded("mcp, client", answer) as it:
             plain = it.http.send

@@ -534,5 +534,6 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.thorough
 def test_work_grows_with_the_text() -> None:
     assert wrong_growth(DEFAULT.redact, HOSTILE, 60_000) == []

@@ -17,8 +17,15 @@ def soak(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.checklist(52)
-@pytest.mark.parametrize("transport", ["http", "stdio"])
-@pytest.mark.parametrize("server", ["mcpserver", "fastmcp"])
+@pytest.mark.parametrize(
+    ("server", "transport"),
+    [
+        ("mcpserver", "stdio"),
+        ("fastmcp", "http"),
+        pytest.param("mcpserver", "http", marks=pytest.mark.thorough),
+        pytest.param("fastmcp", "stdio", marks=pytest.mark.thorough),
+    ],
+)
 def test_a_hundred_at_a_time(server: str, transport: str) -> None:
     done = soak("--server", server, "--transport", transport)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout

@@ -122,7 +122,7 @@ class Boundary(Answering):
                     if getattr(result, framework.flag, False) is True:
                         return await self._returned(call, result, framework)
                     self.stats.add(call.counted, call.seconds)
-                    if self.watchers:
+                    if self.watchers.are_there:
                         self._emit(call, None, ok=True)
                     if self._dresses or call.remarks or call.ignored:
                         return await self._dressed(call, result, framework)
@@ -260,7 +260,7 @@ class Boundary(Answering):
             self._told(call, tool, error, prevented=True)
             return
         self.stats.add(call.counted, call.seconds)
-        if self.watchers:
+        if self.watchers.are_there:
             self._emit(call, None, ok=True, prevented=True)
 
     def _answer(self, call: ServedCall, failed: Failed) -> CallToolResult:
@@ -293,7 +293,7 @@ class Boundary(Answering):
                 mark_failure(error, tool=call.counted, action=tool.action, asked=asked)
             elif not asked:
                 count_failure(error, tool=call.counted)
-        if self.watchers:
+        if self.watchers.are_there:
             declared = None
             if error is not None and self.watchers.is_kept and said_of(tool.function).codes:
                 declared = not self.undeclared(error, tool)

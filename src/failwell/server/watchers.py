@@ -27,11 +27,13 @@ _MOST_SENT: Final = 1_000
 
 
 class Watchers:
-    """The hooks of one server, and the store of its events. It is false where nobody watches."""
+    """The hooks of one server, and the store of its events."""
 
     def __init__(self, options: Options) -> None:
         kept = None if options.events is None else hook_of(options.events)
         self._hooks: tuple[Hook, ...] = (*options.hooks, *(() if kept is None else (kept,)))
+        self.are_there = bool(self._hooks)
+        """Whether anybody watches."""
         self.is_kept = kept is not None
         """Whether events are kept: then they say in which session a call was made, and by what it is known again."""
         self._names = Names.of(kept)
@@ -40,9 +42,6 @@ class Watchers:
         self._sent: dict[str, int] = {}
         self.server: str | None = None
         """The name of the server; set by its adapter."""
-
-    def __bool__(self) -> bool:
-        return bool(self._hooks)
 
     def tell(self, event: CallEvent) -> None:
         emit(self._hooks, event)
