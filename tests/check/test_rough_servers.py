@@ -68,6 +68,7 @@ def test_a_server_that_dies_at_a_probe_is_started_again() -> None:
     assert not found(report, "recovery.answers")
 
 
+@pytest.mark.thorough
 def test_a_server_that_hangs_at_a_probe_is_started_again() -> None:
     report = checked("hangs", call=0.3)
     assert found(report, "recovery.alive")[-1] == (
@@ -82,6 +83,7 @@ def test_a_server_that_ends_on_a_bad_frame() -> None:
     assert found(report, "recovery.alive") == [(None, "The server ended after that frame (bad json).")]
 
 
+@pytest.mark.thorough
 def test_answers_out_of_order_are_found_by_their_ids() -> None:
     report = checked("late", call=0.3)
     # Each is answered behind the question whether the server lives.

@@ -23,7 +23,8 @@ def door() -> Iterator[Path]:
         yield made
 
 
-@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.thorough) for part in range(1, PARTS))])
+@pytest.mark.thorough
+@pytest.mark.parametrize("part", range(PARTS))
 def test_each_defect_is_found_and_not_on_its_twin(part: int, door: Path) -> None:
     pairs = graded(SOON[part::PARTS], at(door), era=LEGACY, at_a_time=12)
     assert {pair.twin.name: pair.missed for pair in pairs if pair.missed} == {}

@@ -26,7 +26,7 @@ from ledger_plan import KINDS, MAX_ATTEMPTS, Job, Known, Strike, draw, is_owed
 from ledger_run import LANES, Lane, run
 
 SEED = "make test"
-CALLS = 32
+CALLS = 24
 
 
 @pytest.mark.parametrize("lane", LANES, ids=str)

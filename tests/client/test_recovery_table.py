@@ -15,6 +15,9 @@ AGENTS = ("naive", "text follower", "failwell")
 Cells = dict[tuple[str, str, str], list[dict[str, Any]]]
 
 
+pytestmark = pytest.mark.thorough
+
+
 @pytest.fixture(scope="module")
 def cells() -> Cells:
     """Goals by agent, server and fault."""

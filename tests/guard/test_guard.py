@@ -370,10 +370,8 @@ WORKERS: dict[str, Callable[[str], object]] = {
 }
 
 
-# The guard as a whole, and its parts.
-@pytest.mark.parametrize(
-    "worker", [each if each == "guard" else pytest.param(each, marks=pytest.mark.thorough) for each in WORKERS]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("worker", WORKERS)
 def test_work_grows_with_the_text_and_no_faster(worker: str) -> None:
     # No worker meets a longer text than this: it was cut before.
     assert wrong_growth(WORKERS[worker], UNITS, 20_000) == []

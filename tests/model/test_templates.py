@@ -36,7 +36,9 @@ def test_a_missing_variable_gives_text() -> None:
     assert fill("Device '{device_id}' at {address}", {"address": "10.0.0.1"}) == "Device '(unknown)' at 10.0.0.1"
 
 
-@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.thorough] if name == "bomb" else []) for name in ODD]
+)
 def test_no_variable_makes_a_template_raise(name: str) -> None:
     assert isinstance(fill("{a}", {"a": ODD[name]()}), str)
     for templates in (DEVICE, VALIDATION):

@@ -21,7 +21,7 @@ def soak(*arguments: str) -> subprocess.CompletedProcess[str]:
     ("server", "transport"),
     [
         ("mcpserver", "stdio"),
-        ("fastmcp", "http"),
+        pytest.param("fastmcp", "http", marks=pytest.mark.thorough),
         pytest.param("mcpserver", "http", marks=pytest.mark.thorough),
         pytest.param("fastmcp", "stdio", marks=pytest.mark.thorough),
     ],
