@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import failwell as fw
 from failwell.readers import classify
-from failwell.readers.exceptions.classification import operation
+from failwell.readers.exceptions.exception_table import operation
 
 
 def classified(exc: BaseException) -> fw.ToolError:

@@ -10,7 +10,7 @@ import pytest
 
 import failwell as fw
 from failwell.readers import DEFAULT, Table, classify, is_order
-from failwell.readers.exceptions.classification import operation
+from failwell.readers.exceptions.exception_table import operation
 
 
 def raised(exc: BaseException, *, cause: BaseException | None = None, context: BaseException | None = None) -> Any:

@@ -9,8 +9,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from .batch import partial_failure
-from .exceptions.classification import classify, from_error, is_order, operation, wrap
-from .exceptions.exception_table import DEFAULT, SHIPPED, Row, Table
+from .exceptions.exception_table import (
+    DEFAULT,
+    SHIPPED,
+    Row,
+    Table,
+    broken,
+    classify,
+    from_error,
+    is_order,
+    operation,
+    wrap,
+)
 from .http import STATUSES, body_message, code_for, from_http, retry_after
 from .prose import from_text
 
@@ -26,10 +36,9 @@ if TYPE_CHECKING:
         read,
         text_of,
     )
-    from .exceptions.builtin import broken, timed_out
+    from .exceptions.builtin import timed_out
     from .exceptions.callers_text import misread
-    from .exceptions.chain import attribute, chain
-    from .exceptions.exception_text import named, said
+    from .exceptions.chain import attribute, chain, named, said
     from .exceptions.refusal import code_of, plain_function, refusal
     from .extra_arguments import fate, strictly, unknown_names
     from .hints.verify import find_check
@@ -50,9 +59,8 @@ _LATER: Final = {
         ),
         ".answer",
     ),
-    **dict.fromkeys(("broken", "timed_out"), ".exceptions.builtin"),
-    **dict.fromkeys(("attribute", "chain"), ".exceptions.chain"),
-    **dict.fromkeys(("named", "said"), ".exceptions.exception_text"),
+    "timed_out": ".exceptions.builtin",
+    **dict.fromkeys(("attribute", "chain", "named", "said"), ".exceptions.chain"),
     **dict.fromkeys(("code_of", "plain_function", "refusal"), ".exceptions.refusal"),
     "misread": ".exceptions.callers_text",
     **dict.fromkeys(("fate", "strictly", "unknown_names"), ".extra_arguments"),

@@ -16,9 +16,8 @@ from failwell.formats import FORMATS, META_KEY, Outcome, is_prose, is_structured
 from failwell.model import Delivery, Effect, Kind, NeedsInput, Standing, ToolError, form_of, pattern
 
 from .contents import Web, contents, is_answer, object_in, opened, web, written
-from .exceptions.chain import chain, leaves
-from .exceptions.classification import is_order, operation
-from .exceptions.exception_text import said
+from .exceptions.chain import chain, leaves, said
+from .exceptions.exception_table import is_order, operation
 from .http import from_http
 from .prose import from_paste, from_text
 from .waits import Wait, wait_in

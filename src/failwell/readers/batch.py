@@ -9,7 +9,7 @@ from typing import Any, Final
 from failwell.formats import to_wire
 from failwell.model import Effect, ToolError, text
 
-from .exceptions.classification import classify
+from .exceptions.exception_table import classify
 
 _MOST_ITEMS: Final = 50
 

@@ -33,8 +33,7 @@ from failwell.schema import (
     told,
 )
 
-from .exceptions import builtin
-from .exceptions.exception_table import SHIPPED
+from .exceptions.exception_table import SHIPPED, broken
 
 Arguments = Mapping[str, Any]
 
@@ -148,4 +147,4 @@ def unknown_tool(name: str, known: Iterable[str]) -> ToolError:
 )
 def unanchored(exc: Exception) -> ToolError:
     """Without the call's arguments nobody knows whose data were rejected, and its text quotes them."""
-    return builtin.broken(exc)
+    return broken(exc)

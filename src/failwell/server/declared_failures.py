@@ -8,7 +8,7 @@ from typing import Any, Final
 from failwell.formats import keys
 from failwell.model import Declared, ToolError, declared, upper_snake
 
-from .groups.group import group_of
+from .facts import group_of
 from .rules.rule import rules_of
 
 RAISES_KEY: Final = keys.RAISES

@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from failwell.formats import Outcome
 from failwell.guards import Guard
 from failwell.model import Traits, declared, marks_effects
 from failwell.readers import code_of, is_order, plain_function
 
+if TYPE_CHECKING:
+    from .groups.group import Group
+
 URL_ELICITATION: Final = -32042
+GROUP: Final = "__failwell_group__"
+"""Where a framework's tool has its group: on its function."""
 
 
 NOTHING_KNOWN: Final = Traits()
@@ -57,6 +62,15 @@ class Facts:
             description,
         )
 
+    @classmethod
+    def of_tool(cls, name: str, tool: Any, arguments: Mapping[str, Any] | None = None) -> Facts:
+        """The same of a tool as a framework keeps it, with its function; of a group, about the action called."""
+        function = getattr(tool, "fn", None)
+        if (group := group_of(function)) is not None:
+            return group.facts(arguments)
+        output = getattr(tool, "output_schema", None)
+        return cls.of(name, tool.parameters, output, tool.annotations, None, function, tool.description)
+
     @property
     def structured(self) -> bool:
         """Whether it promises what it returns."""
@@ -71,6 +85,11 @@ class Facts:
     @property
     def label(self) -> str:
         return self.name if self.action is None else f"{self.name}/{self.action}"
+
+
+def group_of(function: object) -> Group | None:
+    """The group whose tool has this function; None for any other tool's."""
+    return getattr(function, GROUP, None)
 
 
 def as_listed(tool: Facts) -> dict[str, Any]:

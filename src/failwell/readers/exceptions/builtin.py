@@ -14,15 +14,9 @@ from failwell.guards import cited
 from failwell.model import Effect, ToolError
 
 from .callers_text import position_of
-from .chain import args, attribute, class_name, is_a
-from .exception_table import SHIPPED
-from .exception_text import said
+from .chain import args, attribute, class_name, is_a, said
+from .exception_table import SHIPPED, broken
 from .refusal import is_local_word
-
-
-def broken(exc: BaseException) -> ToolError:
-    """What nobody planned for. Its text is for the log: it may hold anything."""
-    return ToolError("The tool failed unexpectedly.", code="INTERNAL_ERROR", details={"error_type": class_name(exc)})
 
 
 def timed_out(effect: Effect | None = Effect.UNKNOWN) -> ToolError:

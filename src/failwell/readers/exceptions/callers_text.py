@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from failwell.model import FieldError, ToolError
 
-from .chain import attribute, chain, is_a
-from .exception_text import said
+from .chain import attribute, chain, is_a, said
 
 _MOST: Final = 50
 _LONGEST: Final = 100_000

@@ -1,7 +1,8 @@
-"""Where an exception came from and what it holds, read without trusting it.
+"""Where an exception came from, what it holds and what it says, read without trusting it.
 
-An exception can be of anybody's class: what looks like an attribute may be code that raises. What Python itself keeps
-(the class, the cause, the context, the members of a group) is read from Python's own slots, which no class can bend.
+An exception can be of anybody's class: what looks like an attribute may be code that raises, and so may `__str__`. What
+Python itself keeps (the class, the cause, the context, the members of a group) is read from Python's own slots, which
+no class can bend.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, cast
 
+from failwell.model import text
+
 # Longer chains have been built only by mistake, or to do harm.
 LONGEST_CHAIN: Final = 1_000
+_LONGEST_TEXT: Final = 4_000
 
 _CAUSE: Final = vars(BaseException)["__cause__"].__get__
 _CONTEXT: Final = vars(BaseException)["__context__"].__get__
@@ -88,6 +92,22 @@ def attribute(holder: object, name: str) -> Any:
 def class_name(exc: BaseException) -> str:
     """The name of the class."""
     return cast(str, _NAME(type(exc)))
+
+
+def said(exc: BaseException) -> str:
+    """The text of an exception, cut to a size that a log line can bear; empty when there is none to be had."""
+    try:
+        # Not by its own slicing: what comes back may be of a class derived from str.
+        return text(str.__getitem__(str(exc), slice(_LONGEST_TEXT)))
+    except Exception:
+        return ""
+
+
+def named(exc: BaseException) -> str:
+    """The class and the text, as a log shows them."""
+    what = said(exc)
+    name = class_name(exc)
+    return f"{name}: {what}" if what else name
 
 
 def full_names(cls: type) -> Iterator[tuple[type, str]]:

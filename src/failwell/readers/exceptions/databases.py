@@ -12,10 +12,9 @@ from typing import Any, Final, NamedTuple
 
 from failwell.model import Effect, ToolError
 
-from .builtin import broken, lost, timed_out, unreachable
-from .chain import attribute, origin
-from .exception_table import SHIPPED, Row, says
-from .exception_text import said
+from .builtin import lost, timed_out, unreachable
+from .chain import attribute, origin, said
+from .exception_table import SHIPPED, Row, broken, says
 from .web import names, transport
 
 

@@ -16,9 +16,8 @@ from typing import Any, Final
 
 from failwell.model import Kind, ToolError
 
-from .chain import args, is_a, origin
-from .exception_table import SHIPPED
-from .exception_text import said
+from .chain import args, is_a, origin, said
+from .exception_table import SHIPPED, operation
 
 _REFUSALS: Final[tuple[tuple[type[Exception], str, str], ...]] = (
     (PermissionError, "FORBIDDEN", "This is not allowed"),
@@ -64,8 +63,6 @@ def _has_passed(exc: BaseException) -> bool:
     came_from = origin(exc)
     if came_from is None:
         return False
-    from .classification import operation
-
     try:
         return operation(came_from).kind is Kind.TRANSIENT
     except BaseException:

@@ -8,9 +8,9 @@ from typing import Any, Final, NamedTuple
 from failwell.model import Effect, Kind, ToolError, positive, text
 from failwell.readers.http import from_http, from_response, retry_after
 
-from .builtin import broken, insecure, lost, no_address, timed_out, unreachable
+from .builtin import insecure, lost, no_address, timed_out, unreachable
 from .chain import attribute, is_a
-from .exception_table import SHIPPED, Row, says
+from .exception_table import SHIPPED, Row, broken, says
 from .web import answered, by_proxy, names, transport
 
 

@@ -13,9 +13,9 @@ from typing import Any, Final
 from failwell.model import Effect, ToolError, text
 from failwell.readers.http import SAFE_METHODS, from_response
 
-from .builtin import NETWORK, broken, error_number, insecure, lost, no_address, refused, timed_out, unreachable
+from .builtin import NETWORK, error_number, insecure, lost, no_address, refused, timed_out, unreachable
 from .chain import args, attribute, cause, is_a, members
-from .exception_table import SHIPPED, ByName, Row, says
+from .exception_table import SHIPPED, ByName, Row, broken, says
 
 # Clients nest six exceptions at most, so what lies deeper has nothing to do with the request.
 _DEEPEST: Final = 12

@@ -34,9 +34,8 @@ from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
 from failwell.server.extras import note
-from failwell.server.facts import BrokenResult, Facts, Failed, taken
+from failwell.server.facts import BrokenResult, Facts, Failed, group_of, taken
 from failwell.server.groups.fastmcp import GroupRefusal
-from failwell.server.groups.group import group_of
 from failwell.server.options import is_untouched
 from failwell.server.served_call import EXTENSION, ServedCall, current
 
@@ -234,10 +233,7 @@ def _is_group(tool: Any) -> bool:
 
 
 def _facts(tool: Any, arguments: Any) -> Facts:
-    if (group := group_of(getattr(tool, "fn", None))) is not None:
-        return group.facts(arguments)
-    function = getattr(tool, "fn", None)
-    return Facts.of(tool.name, tool.parameters, tool.output_schema, tool.annotations, None, function, tool.description)
+    return Facts.of_tool(tool.name, tool, arguments)
 
 
 def _breaks(result: Any, mine: _Behind, schema: Any) -> bool:

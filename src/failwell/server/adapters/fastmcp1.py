@@ -48,10 +48,7 @@ class _Tools(FrameworkTools):
 
     def _facts(self, name: str) -> Facts | None:
         tool = self.server._tool_manager.get_tool(name)
-        if tool is None:
-            return None
-        output = getattr(tool, "output_schema", None)
-        return Facts.of(name, tool.parameters, output, tool.annotations, None, tool.fn, tool.description)
+        return None if tool is None else Facts.of_tool(name, tool)
 
     async def all(self) -> list[Facts]:
         found = [self._facts(tool.name) for tool in self.server._tool_manager.list_tools()]
@@ -69,7 +66,7 @@ class _Tools(FrameworkTools):
         known = properties_of(tool.parameters)
         if arguments.keys() <= known.keys() or open_ended(tool.parameters):
             return await send(arguments)
-        facts = Facts.of(call.tool, tool.parameters, None, tool.annotations, None, tool.fn, tool.description)
+        facts = Facts.of_tool(call.tool, tool)
         nature = self.boundary.aftermath.nature(facts)
         extra = fate(self.boundary.options.extra, arguments, tool.parameters, nature)
         if extra == "reject":

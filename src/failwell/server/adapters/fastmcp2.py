@@ -56,10 +56,10 @@ class FastMCPTools(FrameworkTools):
 
     async def facts(self, name: str, arguments: Mapping[str, Any] | None = None) -> Facts | None:
         tool = await self.find(name)
-        return None if tool is None else _facts(name, tool)
+        return None if tool is None else Facts.of_tool(name, tool)
 
     async def all(self) -> list[Facts]:
-        return [_facts(name, tool) for name, tool in await self.listed()]
+        return [Facts.of_tool(name, tool) for name, tool in await self.listed()]
 
     def unknown(self, raised: BaseException, tool: Facts | None) -> bool:
         return isinstance(cause_of(raised), (NotFoundError, DisabledError)) and tool is None
@@ -79,7 +79,7 @@ class FastMCPTools(FrameworkTools):
                 or arguments.keys() <= known.parameters["properties"].keys()
             ):
                 raise
-            facts = _facts(call.tool, known)
+            facts = Facts.of_tool(call.tool, known)
             extra = self.boundary.options.extra
             unknown = unknown_names(arguments, known.parameters["properties"])
             chosen = fate(extra, arguments, known.parameters, self.boundary.aftermath.nature(facts))
@@ -88,11 +88,6 @@ class FastMCPTools(FrameworkTools):
         result = await send({name: value for name, value in arguments.items() if name not in unknown})
         note(call, unknown, facts, chosen)
         return result
-
-
-def _facts(name: str, tool: Any) -> Facts:
-    function = getattr(tool, "fn", None)
-    return Facts.of(name, tool.parameters, tool.output_schema, tool.annotations, None, function, tool.description)
 
 
 def _look_at_results(server: Any) -> None:

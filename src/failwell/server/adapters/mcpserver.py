@@ -19,8 +19,7 @@ from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
 from failwell.server.extras import note
-from failwell.server.facts import BrokenResult, Facts, Failed, taken
-from failwell.server.groups.group import group_of
+from failwell.server.facts import BrokenResult, Facts, Failed, group_of, taken
 from failwell.server.options import is_untouched
 from failwell.server.served_call import EXTENSION, ServedCall, current
 
@@ -50,11 +49,7 @@ def _published(server: MCPServer[Any], boundary: Boundary) -> dict[str, Any]:
 
 def _facts(server: MCPServer[Any], name: str, arguments: Mapping[str, Any] | None = None) -> Facts:
     tool = server._tool_manager.get_tool(name)
-    if tool is None:
-        return Facts(name)
-    if (group := group_of(tool.fn)) is not None:
-        return group.facts(arguments)
-    return Facts.of(name, tool.parameters, tool.output_schema, tool.annotations, None, tool.fn, tool.description)
+    return Facts(name) if tool is None else Facts.of_tool(name, tool, arguments)
 
 
 def _call_tool(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]:

@@ -33,18 +33,15 @@ from failwell.schema import (
     properties_of,
     pydantic_problems,
 )
+from failwell.server.facts import GROUP, Facts
 
 from .group_schemas import SHAPES, alone
 
 if TYPE_CHECKING:
     from mcp_types import ToolAnnotations
 
-    from failwell.server.facts import Facts
-
 F = TypeVar("F", bound=Callable[..., Any])
 
-MARK: Final = "__failwell_group__"
-"""Where a framework's tool has its group: on its function."""
 GROUPS: Final = "_failwell_groups"
 """Where a low-level server has its groups, by name."""
 
@@ -220,8 +217,6 @@ class Group:
         return name if isinstance(name, str) and name in self.actions else None
 
     def _fact(self, action: str | None, schema: Schema | None) -> Facts:
-        from failwell.server.facts import Facts
-
         if action is None:
             return Facts.of(self.name, schema, None, self.annotations)
         chosen = self.actions[action]
@@ -320,7 +315,7 @@ def entry(group: Group) -> Callable[..., Any]:
         raise TypeError(f"The actions of {group.name!r} are called by name, through the server.")
 
     grouped.__name__ = grouped.__qualname__ = group.name
-    setattr(grouped, MARK, group)
+    setattr(grouped, GROUP, group)
     return grouped
 
 
@@ -361,11 +356,6 @@ def _all(hints: Iterable[bool | None]) -> bool | None:
 def _any(hints: Iterable[bool | None]) -> bool | None:
     known = [*hints]
     return True if any(known) else None if None in known else False
-
-
-def group_of(fn: object) -> Group | None:
-    """The group whose tool has this function; None for any other tool's."""
-    return getattr(fn, MARK, None)
 
 
 def groups_of(server: object) -> Mapping[str, Group]:
