@@ -21,6 +21,7 @@ from failwell.recovery import (
     Tools,
     store_of,
 )
+from failwell.recovery.attempts import spread
 from failwell.testing import FakeClock
 
 DOWN = fw.Transient("Down.", code="UNAVAILABLE", effect="none", origin="peer", standing="stated")
@@ -78,6 +79,21 @@ def test_the_last_failure_says_how_often_it_was_tried_and_what_to_do() -> None:
     run = driven(*engine(), DOWN, DOWN, DOWN)
     assert run.report.attempts[-1].decision.next is Next.GIVE_UP
     assert text_of(run) == 'It said: "Down." It was tried 3 times. Wait 1 second, then make the same call again.'
+
+
+def test_a_server_that_is_started_anew_is_waited_for_longer_than_one_that_never_was_there() -> None:
+    away = fw.Transient("Away.", code="NETWORK_ERROR", effect="none", origin="local", delivery="never_sent")
+    it, clock = engine()
+    assert len(driven(it, clock, *[away] * 9, n=1).report.attempts) == 3
+    it, clock = engine()
+    driven(it, clock)
+    run = driven(it, clock, *[away] * 4, tool="cancel_order")
+    assert (run.report.calls, [attempt.wait for attempt in run.report.attempts]) == (1, [1, 2, 4, 8])
+    assert len(driven(it, clock, away, BUSY, away, away, n=2).report.attempts) == 3, "it was there meanwhile"
+    it, clock = engine(max_attempts=1)
+    driven(it, clock)
+    assert len(driven(it, clock, *[away] * 9).report.attempts) == 1, "who wants no repetition gets none"
+    assert [spread(4, away, chance) for chance in (0, 1)] == [2, 4], "a server needs its time"
 
 
 def test_a_tool_that_fails_again_and_again_is_left_alone_and_then_tried_by_one() -> None:

@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -99,6 +100,16 @@ def test_answers_are_kept_for_their_time_and_what_is_under_way_for_ever(store: A
     assert run(store.begin("ended", "c")) is None
     clock.now += 1_000
     assert run(store.begin("going", "c")) == Kept("c", under_way=True)
+
+
+def test_keys_on_disk_outlive_a_clock_that_is_set_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A board without a clock of its own gets the time from the network after its server has begun."""
+    store = KeysOnDisk(tmp_path / "keys.db", ttl=100)
+    assert run(store.begin("k", "call")) is None
+    run(store.finish("k", "answer"))
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 200_000)
+    assert run(store.begin("k", "call")) == Kept("call", "answer")
 
 
 def test_memory_is_bounded_and_the_oldest_answers_go_first() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from typing import Any
 
 import anyio
@@ -12,8 +13,10 @@ import pytest
 from fastmcp import FastMCP
 from hypothesis import given
 from hypothesis import strategies as st
+from mcp import StdioServerParameters
 from mcp.client import Client
 from mcp.server import MCPServer
+from mcp.server.lowlevel import Server
 from pydantic import BaseModel
 
 import failwell.server
@@ -179,3 +182,58 @@ def test_progress_reaches_the_client(framework: Any) -> None:
     assert json.loads(told.content[0].text)[1] == {"type": "progress", "message": "Step 2", "percent": 100}
     assert seen == [(50, 100, "Step 1"), (100, 100, "Step 2")]
     assert anyio.run(lambda: failwell.server.progress("to nobody")) is None
+
+
+BROKEN = "caf\udce9.txt"
+MENDED = "caf\ufffd.txt"
+
+
+def test_half_a_character_in_a_result_is_replaced_in_text_and_data(framework: Any) -> None:
+    @framework.tool()
+    def names() -> str:
+        """File names."""
+        return BROKEN
+
+    @framework.tool()
+    def refused() -> types.CallToolResult:
+        """An error of the tool's own."""
+        return types.CallToolResult(content=[types.TextContent(text=BROKEN)], is_error=True)
+
+    server = failwell.server.install(framework)
+    result = call(server, "names")
+    assert (result.content[0].text, result.structured_content) == (MENDED, {"result": MENDED})
+    assert MENDED in call(server, "refused").content[0].text
+
+
+def test_half_a_character_in_data_beside_its_escape_is_replaced() -> None:
+    async def on_list(ctx: Any, params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[types.Tool(name="names", input_schema={"type": "object"})])
+
+    async def on_call(ctx: Any, params: Any) -> types.CallToolResult:
+        data = {"names": [BROKEN, "\\ud is a word"]}
+        return types.CallToolResult(content=[types.TextContent(text=json.dumps(data))], structured_content=data)
+
+    server = failwell.server.install(Server("low", on_list_tools=on_list, on_call_tool=on_call))
+    assert call(server, "names").structured_content == {"names": [MENDED, "\\ud is a word"]}
+
+
+SERVING = f"""
+from mcp.server import MCPServer
+import failwell.server
+server = MCPServer("names", log_level="CRITICAL")
+@server.tool()
+def names() -> str:
+    return {BROKEN!a}
+failwell.server.install(server)
+server.run()
+"""
+
+
+def test_a_server_on_pipes_survives_half_a_character() -> None:
+    """Without `install` the SDK's writer ends at it, and every later call waits for ever."""
+
+    async def ask() -> list[str]:
+        async with Client(StdioServerParameters(command=sys.executable, args=["-c", SERVING])) as client:
+            return [(await client.call_tool("names", {})).content[0].text for _ in range(2)]  # type: ignore[union-attr]
+
+    assert anyio.run(ask) == [MENDED, MENDED]

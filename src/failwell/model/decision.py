@@ -45,6 +45,10 @@ class Policy:
     max_attempts: int = 3
     """Calls in all, the first one included, before a failure that could be retried is given up."""
 
+    max_unsent: int = 5
+    """The same while a server that was there before cannot be reached: it is being started anew, and to wait for that
+    can do no harm. It counts where anything is retried at all."""
+
     max_fixes: int = 1
     """How often wrong arguments are corrected."""
 
@@ -88,7 +92,7 @@ class Policy:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < inf:
                 raise ValueError(f"{name} is a number of seconds above zero, not {value!r}.")
-        for name in ("break_after", "loop_after"):
+        for name in ("break_after", "loop_after", "max_unsent"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ValueError(f"{name} is a whole number, at least 1, not {value!r}.")

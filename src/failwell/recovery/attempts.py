@@ -15,8 +15,10 @@ _WORST_FIRST: Final = (Effect.DONE, Effect.PARTIAL, Effect.UNKNOWN)
 def spread(delay: float, error: ToolError, chance: float) -> float:
     """How long to wait: not earlier than the server says, and not every agent at the same moment; where it says
     nothing, anywhere up to then. `chance` is a number from 0 to 1."""
-    named = error.retry_after is not None or error.reset_at is not None
-    return delay * (1 + chance / 10 if named else chance)
+    if error.retry_after is not None or error.reset_at is not None:
+        return delay * (1 + chance / 10)
+    # A server that is being started anew takes its time: whoever knocks at once has only used up an attempt.
+    return delay * ((1 + chance) / 2 if error.delivery == "never_sent" else chance)
 
 
 def effect_of(error: ToolError, tool: Traits) -> Effect | None:

@@ -16,7 +16,7 @@ Nothing here calls, waits or reads the time by itself. Whoever drives it does: a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from failwell.formats import Outcome, passed_on, render, usual_action
@@ -108,6 +108,8 @@ class Engine:
         self.policy = policy or Policy()
         self.clock = clock
         self.patience = Patience(self.policy, breakers)
+        self.is_reached = False
+        """Whether the server has ever done what it was asked to, or said something about it."""
         self._jitter = jitter
 
     def __deepcopy__(self, memo: object) -> Engine:
@@ -125,11 +127,23 @@ class Engine:
             return None
         return max(0.0, min(spread(decision.delay, outcome, self._jitter()), self.policy.max_delay))
 
+    def policy_for(self, outcome: Outcome, history: Sequence[ToolError]) -> Policy:
+        """How patient to be with a failure: more so while the server is away that was there before, and is sent
+        nothing meanwhile."""
+        policy = self.policy
+        if not self.is_reached or policy.max_attempts < 2 or not all(map(_is_unsent, (*history, outcome))):
+            return policy
+        return replace(policy, max_attempts=max(policy.max_attempts, policy.max_unsent))
+
     def wait_to_read(self, failure: ToolError, made: int) -> float | None:
         """The same for a request that changes nothing, is no call of a tool, and was made so many times."""
-        now = self.clock.now()
-        decision = decide(failure, tool=_READ, history=[failure] * (made - 1), policy=self.policy, now=now)
+        now, history = self.clock.now(), [failure] * (made - 1)
+        decision = decide(failure, tool=_READ, history=history, policy=self.policy_for(failure, history), now=now)
         return self.wait(failure, decision)
+
+
+def _is_unsent(outcome: Outcome) -> bool:
+    return isinstance(outcome, ToolError) and outcome.delivery == "never_sent"
 
 
 @dataclass(slots=True)
@@ -192,6 +206,7 @@ class Run:
 
     def worked(self, tools: Tools) -> None:
         report, patience = self.report, self.engine.patience
+        self.engine.is_reached = True
         if patience.is_tried:
             # What only reads changes nothing, so what failed before would fail again.
             patience.worked(report.tool, report.arguments, changed=not tools.traits(report.tool).reads)
@@ -211,7 +226,9 @@ class Run:
         """The attempt failed, over this connection if one is known. Whether that is better left for a new one."""
         # What did nothing, by its server's own word, has given its key back.
         self.key.sent = self.key.sent or (self._made and not is_undone(outcome))
-        if self._made and isinstance(outcome, ToolError) and outcome.delivery == "never_sent":
+        is_unsent = _is_unsent(outcome)
+        self.engine.is_reached = self.engine.is_reached or (self._made and not is_unsent)
+        if self._made and is_unsent:
             self._made = False
             self.report.calls -= 1
         elif self._made and not self._is_keyed:
@@ -241,7 +258,7 @@ class Run:
             outcome,
             tool=tools.traits(self.report.tool),
             history=history,
-            policy=engine.policy,
+            policy=engine.policy_for(outcome, history),
             now=engine.clock.now(),
             keyed=self.key.is_known,
         )

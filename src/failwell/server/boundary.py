@@ -27,7 +27,7 @@ from .extras import IGNORED
 from .facts import Facts, Failed, as_listed, taken
 from .once.repeats import key_of
 from .options import Options, is_untouched
-from .outputs import fitted
+from .outputs import fitted, is_writable, written
 from .questions import Answers, ask, can_ask, missing, resumed
 from .replies import enveloped, remarked
 from .served_call import ServedCall, current
@@ -124,7 +124,7 @@ class Boundary(Answering):
                     self.stats.add(call.counted, call.seconds)
                     if self.watchers.are_there:
                         self._emit(call, None, ok=True)
-                    if self._dresses or call.remarks or call.ignored:
+                    if self._dresses or call.remarks or call.ignored or not is_writable(result):
                         return await self._dressed(call, result, framework)
                     return result
                 try:
@@ -149,7 +149,7 @@ class Boundary(Answering):
         failed = await self._restated(call, whole, framework) if isinstance(whole, CallToolResult) else None
         if failed is None:
             self._told(call, Facts(call.tool), None)
-            return result
+            return result if is_writable(result) else framework.closed(written(whole))
         answer = self._answer(call, await self._checked(call, failed))
         rest = [block for block in whole.content if not isinstance(block, TextContent)]
         return framework.closed(changed(answer, content=[*answer.content, *rest]))
@@ -230,6 +230,9 @@ class Boundary(Answering):
             whole = framework.opened(result)
             if not isinstance(whole, CallToolResult):
                 return result
+            if not is_writable(whole):
+                log.warning("A result of %s held half a character, which was replaced.", call.tool[:200])
+                whole = written(whole)
             tool = await _now(framework.facts())
             if self.options.max_output is not None:
                 whole = fitted(call, whole, self.options.max_output, tool.schema, tool.structured)

@@ -1,4 +1,4 @@
-"""Results too long for whoever reads them: cut so that they stay well-formed, with a word on how to get less."""
+"""Results that cannot leave as they are: too long for whoever reads them, or with text that cannot be written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from failwell.formats import pretty
 from failwell.guards import shorten
-from failwell.model import ToolError
+from failwell.model import ToolError, text
 from failwell.schema import Checker, properties_of
 from failwell.sdk import CallToolResult, TextContent, changed, field
 
@@ -24,10 +24,47 @@ _LESS: Final = (
 )
 
 
-def worded(text: str, promised: Checker) -> dict[str, Any] | None:
+def worded(said: str, promised: Checker) -> dict[str, Any] | None:
     """What a tool returns that has nothing but a remark to say: the text in the place that its output schema has for
     one, else the least that the schema allows. None where it wants to see data."""
-    return next((content for content in ({"result": text}, {"result": None}, {}) if promised.fits(content)), None)
+    return next((content for content in ({"result": said}, {"result": None}, {}) if promised.fits(content)), None)
+
+
+def is_writable(result: Any) -> bool:
+    """Whether the texts of a result can be written. A file's name may hold half of a character, and whoever writes that
+    to a pipe takes the whole server down."""
+    content = getattr(result, "content", None)
+    for block in content if isinstance(content, list) else ():
+        said = getattr(block, "text", None)
+        if type(said) is not str:
+            continue
+        if not said.isascii():
+            try:
+                said.encode()
+            except UnicodeEncodeError:
+                return False
+        elif "\\ud" in said and getattr(block, "type", None) == "text":
+            # Escaped it can be written, but beside it stands the same as data.
+            held = field(result, "structured_content")
+            return bool(_written(held) == held)
+    return True
+
+
+def written(result: CallToolResult) -> CallToolResult:
+    """A result whose texts can be written: with a replacement character for each half of one."""
+    content = [
+        block.model_copy(update={"text": text(block.text)}) if isinstance(block, TextContent) else block
+        for block in result.content
+    ]
+    return changed(result, content=content, structured_content=_written(field(result, "structured_content")))
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, dict):
+        return {_written(name): _written(item) for name, item in value.items()}
+    return [_written(item) for item in value] if isinstance(value, list) else value
 
 
 def fitted(
@@ -67,17 +104,17 @@ def _remark(total: int, most: int, schema: Mapping[str, Any] | None) -> ToolErro
     )
 
 
-def _short(text: str, limit: int) -> str:
-    if len(text) <= limit:
-        return text
-    if text.lstrip()[:1] in ("{", "["):
+def _short(said: str, limit: int) -> str:
+    if len(said) <= limit:
+        return said
+    if said.lstrip()[:1] in ("{", "["):
         try:
-            value = json.loads(text)
+            value = json.loads(said)
         except (ValueError, RecursionError):
-            return shorten(text, limit)
-        encode = pretty if "\n" in text else json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+            return shorten(said, limit)
+        encode = pretty if "\n" in said else json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
         return encode(pruned(value, limit))
-    return shorten(text, limit)
+    return shorten(said, limit)
 
 
 def pruned(value: Any, limit: int) -> Any:
