@@ -78,7 +78,7 @@ class Listing:
                 await self._driver.knock(client)
         except Exception as exc:
             outcome = read(exc)
-            return not (isinstance(outcome, ToolError) and outcome.code == "TIMEOUT" and outcome.origin == "local")
+            return not (isinstance(outcome, ToolError) and outcome.origin == "local")
         finally:
             watching.reset(token)
         return True
