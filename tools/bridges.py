@@ -74,11 +74,9 @@ def problems_of(framework: Framework) -> list[str]:
 def unlike() -> list[str]:
     """What one framework shows and another does not."""
     return [
-        f"{style}: {case}: differs in {ways}"
+        f"{style}: {case}: differs in {', '.join(ways)}"
         for style in STYLES
-        for case, kept in json.loads(SNAPSHOTS.text(f"frameworks-{style}"))["cases"].items()
-        for ways, other in kept.get("except", {}).items()
-        if other != "(not asked)"
+        for case, ways in SNAPSHOTS.differing(f"frameworks-{style}").items()
     ]
 
 

@@ -3,7 +3,7 @@
 An environment per row, built by uv and kept in .matrix, with Failwell's own extra beside the version that it pins.
 In each, the servers of tests/server/app.py are asked the table of tests/server/cases.py over stdio and HTTP, with
 Failwell and without. What needs no answer of ours must be the bare server's to the byte, HTTP must say what stdio says,
-and the answers are compared across the rows: tests/server/snapshots/generations.json has each once, and by name whoever
+and the answers are compared across the rows: tests/server/snapshots/matrix.json has each once, and by name whoever
 differs. `Recovering` is put around each client of the row, over both transports, and must do the same everywhere.
 
     python tools/matrix.py [ROW ...] [--build]
@@ -31,7 +31,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/server")]
 
 from cases import ALL, LISTINGS, Case, applicable  # noqa: E402
-from generations import DIFFERENT, KNOWN_AS, NOT_ASKED, ROWS, TABLE, TOUCHED, Row, is_named  # noqa: E402
+from generations import CLIENTS, DIFFERENT, KNOWN_AS, NOT_ASKED, PLACES, ROWS, TABLE, TOUCHED, Row, is_named  # noqa: E402
 from test_matrix import SNAPSHOTS, asked, misread, raw, same  # noqa: E402
 from wire import LEGACY, TRANSPORTS, Fresh, Nursery, Wanted, client_of, started  # noqa: E402
 
@@ -133,20 +133,15 @@ def problems_of_clients(row: Row) -> list[str]:
     problems: list[str] = []
     for way, calls in json.loads(done.stdout).items():
         answers = {f"{number}. {call.get('tool', 'payments')}": call for number, call in enumerate(calls, 1)}
-        problems += SNAPSHOTS.compare(f"{TABLE}-clients", answers, f"{row.name}-{way}/{LEGACY}")
+        problems += SNAPSHOTS.compare(CLIENTS, answers, f"{row.name}-{way}/{LEGACY}")
     return problems
 
 
 def unnamed() -> list[str]:
     """The answers that differ from one row to another, and that nobody has given a reason for."""
     named = {case for cases in DIFFERENT.values() for case in cases}
-    cases = json.loads(SNAPSHOTS.text(TABLE))["cases"]
-    return [
-        f"{case}: differs in {places}"
-        for case, kept in cases.items()
-        for places, other in kept.get("except", {}).items()
-        if other != "(not asked)" and case not in named
-    ]
+    differing = SNAPSHOTS.differing(TABLE, PLACES)
+    return [f"{case}: differs in {', '.join(places)}" for case, places in differing.items() if case not in named]
 
 
 def main() -> int:

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from cases import ARGUMENTS, MIDDLEWARE, WORKING
+from wire import LEGACY
 
-TABLE: Final = "generations"
+TABLE: Final = "matrix"
+CLIENTS: Final = "matrix-clients"
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ ROWS: Final = (
     Row("fastmcp-3.4", "fastmcp", ("fastmcp==3.4.10",), ("fastmcp",)),
     Row("fastmcp-4.1", "fastmcp", ("fastmcp==4.1.2",), ("fastmcp",)),
 )
+PLACES: Final = tuple(f"{row.name}-{server}/{LEGACY}" for row in ROWS for server in row.servers)
+"""Where the answers of the rows are in the table, beside those of the versions that the other tests run with."""
 KNOWN_AS: Final = {"fastmcp1": "mcpserver"}
 """What is asked of the first framework of the SDK is asked of it under both of its names."""
 
