@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .exceptions.callers_text import misread
     from .exceptions.chain import attribute, chain, named, said
     from .exceptions.refusal import code_of, plain_function, refusal
-    from .extra_arguments import fate, strictly, unknown_names
+    from .extra_arguments import fate, strictly, unexpected, unknown_names
     from .hints.verify import find_check
     from .validation import call_of, check_names, from_pydantic, from_schema, unknown_arguments, unknown_tool
 
@@ -63,7 +63,7 @@ _LATER: Final = {
     **dict.fromkeys(("attribute", "chain", "named", "said"), ".exceptions.chain"),
     **dict.fromkeys(("code_of", "plain_function", "refusal"), ".exceptions.refusal"),
     "misread": ".exceptions.callers_text",
-    **dict.fromkeys(("fate", "strictly", "unknown_names"), ".extra_arguments"),
+    **dict.fromkeys(("fate", "strictly", "unexpected", "unknown_names"), ".extra_arguments"),
     "find_check": ".hints.verify",
     **dict.fromkeys(
         ("call_of", "check_names", "from_pydantic", "from_schema", "unknown_arguments", "unknown_tool"), ".validation"
@@ -127,6 +127,7 @@ __all__ = [
     "unknown_tool",
     "fate",
     "strictly",
+    "unexpected",
     "unknown_names",
     # what a tool list adds
     "find_check",

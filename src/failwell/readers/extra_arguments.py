@@ -3,19 +3,24 @@ pass."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from failwell.model import Nature, snake
+from failwell.model import Nature, ToolError, snake
 from failwell.schema import open_ended, properties_of
 
-from .validation import check_names
+from .exceptions.chain import chain, is_a
+from .exceptions.exception_text import said
+from .validation import check_names, from_schema
 
 # Whoever sends one of these counts on less being done than without it.
 _RESTRAINT: Final = frozenset(
     """dry dryrun simulate simulation preview confirm confirmed confirmation limit max maximum only safe readonly test
     validate draft noop rollback until before""".split()
 )
+# What Python says of a function that is called with a name that it does not have.
+_UNEXPECTED: Final = re.compile(r" got an unexpected keyword argument '(.+?)'(?:\. Did you mean '.+'\?)?", re.DOTALL)
 _HARMLESS: Final = frozenset({Nature.READ, Nature.NAMED_READ, Nature.UNMARKED})
 
 
@@ -45,3 +50,14 @@ def strictly(schema: Mapping[str, Any], extra: str) -> Mapping[str, Any]:
 
 def unknown_names(arguments: Mapping[str, Any], known: Collection[str]) -> list[str]:
     return [name for name in arguments if name not in known]
+
+
+def unexpected(
+    exc: BaseException, arguments: Mapping[str, Any], schema: Mapping[str, Any] | None, *, tool: str
+) -> ToolError | None:
+    """What is wrong with a call that was handed on as it came, to a function that does not have all of its names."""
+    for each in chain(exc, context=False):
+        found = _UNEXPECTED.search(said(each)) if is_a(each, TypeError) else None
+        if found is not None and found[1] in unknown_names(arguments, properties_of(schema or {})):
+            return from_schema(strictly(schema or {}, "reject"), arguments, tool=tool)
+    return None

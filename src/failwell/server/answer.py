@@ -24,7 +24,7 @@ from failwell.formats import (
 from failwell.guards import Guard, cited, secret_paths
 from failwell.model import Effect, Json, Kind, Nature, NeedsInput, Strategy, ToolError, text
 from failwell.observe import log_failure, new_id
-from failwell.readers import classify, from_error, from_pydantic, misread, named, refusal, said
+from failwell.readers import classify, from_error, from_pydantic, misread, named, refusal, said, unexpected
 from failwell.schema import Checkers, anchored, errors_of, loc_of
 from failwell.sdk import MCPError, protocol_error
 
@@ -157,6 +157,8 @@ class Answering:
                 error, is_authors = refused, True
             elif not error.authored and (unreadable := misread(exc, arguments)) is not None:
                 error = unreadable
+            elif not error.authored and (unknown := unexpected(exc, arguments, tool.schema, tool=tool.name)):
+                error = unknown
         changes = {
             "tool": tool.name,
             "action": tool.action,

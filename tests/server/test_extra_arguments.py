@@ -1,0 +1,87 @@
+"""Arguments that a tool does not have, on a server that hands them on as they came."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import mcp_types as types
+import pytest
+from mcp import Client
+from mcp.server import Server
+
+from failwell.formats import META_KEY
+from failwell.server import install
+
+SCHEMA = {"type": "object", "properties": {"user": {"type": "string"}}, "required": ["user"]}
+
+
+def get_user(user: str) -> str:
+    return user
+
+
+def broken(user: str, **more: Any) -> str:
+    return get_user(user, trace=True)  # type: ignore[call-arg]
+
+
+TOOLS = {"get_user": get_user, "set_user": get_user, "broken": broken}
+READS = ("get_user", "broken")
+
+
+def answered(tool: str, arguments: dict[str, Any]) -> types.CallToolResult:
+    async def listed(context: Any, params: Any) -> types.ListToolsResult:
+        marks = {name: types.ToolAnnotations(read_only_hint=True) for name in READS}
+        tools = [types.Tool(name=name, input_schema=SCHEMA, annotations=marks.get(name)) for name in TOOLS]
+        return types.ListToolsResult(tools=tools)
+
+    async def called(context: Any, params: Any) -> types.CallToolResult:
+        value = TOOLS[params.name](**(params.arguments or {}))
+        return types.CallToolResult(content=[types.TextContent(text=value)])
+
+    server = Server("users", version="1", on_list_tools=listed, on_call_tool=called)
+    install(server)
+
+    async def ask() -> types.CallToolResult:
+        async with Client(server) as client:
+            return await client.call_tool(tool, arguments)
+
+    return asyncio.run(ask())
+
+
+@pytest.mark.parametrize(
+    ("tool", "code", "effect", "text"),
+    [
+        pytest.param(
+            "get_user",
+            "VALIDATION_ERROR",
+            "none",
+            'Error: There is no argument colour. Next: call get_user with {"user": "u1"} and an argument it has in place '
+            "of colour.",
+            id="the author's function refuses it",
+        ),
+        pytest.param(
+            "set_user",
+            "VALIDATION_ERROR",
+            "unknown",
+            "Error: set_user failed part-way (Invalid arguments for set_user: colour), so it may have been done already. "
+            'Next: call get_user with {"user":"u1"} to see whether it was.',
+            id="nobody says that nothing was done",
+        ),
+        pytest.param(
+            "broken",
+            "INTERNAL_ERROR",
+            "none",
+            "Error: [broken] The tool failed unexpectedly. Tell the user that it failed.",
+            id="a name that the caller did not send",
+        ),
+    ],
+)
+def test_what_python_says_of_a_name_is_about_the_callers_arguments(
+    tool: str, code: str, effect: str, text: str
+) -> None:
+    result = answered(tool, {"user": "u1", "colour": "red"})
+    error = (result.meta or {})[META_KEY]
+    assert (result.is_error, error["code"], error["effect"]) == (True, code, effect)
+    content = result.content[0]
+    assert isinstance(content, types.TextContent)
+    assert content.text == text
