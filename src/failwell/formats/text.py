@@ -156,9 +156,11 @@ def usual_action(error: ToolError, policy: Policy = _USUAL) -> tuple[str, str] |
 def _advice(error: ToolError) -> list[str]:
     """What the author says to do."""
     told = error.suggestion or ""
-    if error.fields and told.startswith(_HINTED) and _HINTS.fullmatch(told):
+    theirs = uncited(told)
+    if error.fields and theirs.startswith(_HINTED) and _HINTS.fullmatch(theirs):
         # The next call says the same, unless a name has to be found for it.
-        hints = told.removesuffix(FIX_FIELDS).strip()
+        hints = theirs.removesuffix(FIX_FIELDS).strip()
+        hints = cited(hints) if is_cited(told) else hints
         told = hints if any(map(strange_names, error.fields)) and not mends_all(error) else ""
     elif error.fields and error.code in ROUTING:
         told = ""
