@@ -149,13 +149,13 @@ def shop(fault: str) -> Iterator[str]:
         server.server_close()
 
 
-def observed(twin: Twin, command: list[str]) -> Seen:
+def observed(twin: Twin, command: list[str], bad: bool) -> Seen:
     """What one of the pair answers to the call that shows its defect."""
     with tempfile.TemporaryDirectory() as folder, shop(twin.fault) as url:
         env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": folder, "BOOKS_URL": url}
         talk = Talk(command, env, Path(folder))
         try:
-            return talk.see(twin.ask, _WEDGED if twin.name == "wedged" else PATIENCE, twin.era == LEGACY)
+            return talk.see(twin.ask, _WEDGED if bad and twin.name == "wedged" else PATIENCE, twin.era == LEGACY)
         finally:
             talk.close()
 

@@ -55,7 +55,7 @@ def _unproven(chosen: Sequence[Twin], door: Path) -> Iterator[str]:
     def seen(one: tuple[Twin, bool]) -> bool:
         twin, bad = one
         command = ts_command(twin.name, bad) if twin in TS_TWINS else raw.command_of(twin.name, bad, door)
-        return bool(twin.shows(raw.observed(twin, command))) is bad
+        return bool(twin.shows(raw.observed(twin, command, bad))) is bad
 
     asked = [(twin, bad) for twin in chosen for bad in (True, False)]
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
