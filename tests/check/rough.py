@@ -48,6 +48,8 @@ def tools() -> list[dict[str, Any]]:
 
 def refusal(request: dict[str, Any]) -> dict[str, Any]:
     text = 'city must be the name of a city, a string. Call weather with {"city": "Oslo"}.'
+    if MODE == "coded":
+        text = json.dumps({"code": "NO_CITY", "message": text})
     return {"content": [{"type": "text", "text": text}], "isError": True}
 
 

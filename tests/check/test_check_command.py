@@ -212,6 +212,43 @@ def test_a_server_of_a_clients_file(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize(
+    ("tools", "findings", "notes"),
+    [
+        ({"weather": ["NO_CITY"]}, [], []),
+        (
+            {"weather": ["TOO_COLD"], "tides": ["NO_CITY"]},
+            ["The code NO_CITY is not among those that the tool declares: TIMEOUT, TOO_COLD."],
+            ["tides: in the manifest, and not listed."],
+        ),
+        (
+            {"tides": ["NO_CITY"]},
+            [],
+            ["weather: listed, and not in the manifest.", "tides: in the manifest, and not listed."],
+        ),
+    ],
+    ids=["as declared", "another code", "another tool"],
+)
+def test_what_is_seen_is_held_against_the_manifest(
+    tools: dict[str, list[str]],
+    findings: list[str],
+    notes: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    made = [
+        {"name": name, "category": "read", "mutation": False, "profiles": [], "possible_error_codes": codes}
+        for name, codes in tools.items()
+    ]
+    manifest = {"version": "1.0", "common_error_codes": ["TIMEOUT"], "tools": made}
+    (tmp_path / "tools.json").write_text(json.dumps(manifest))
+    server = [sys.executable, str(ROUGH), "coded"]
+    options = ["--json", "--rule", "recovery.declared-codes", "--manifest", str(tmp_path / "tools.json")]
+    assert main(["check", *options, "--", *server]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert ([each["message"] for each in report["findings"]], report["notes"]) == (findings, notes)
+
+
+@pytest.mark.parametrize(
     ("arguments", "said"),
     [
         ([], "name the command of a server after --, or its URL"),
@@ -223,6 +260,8 @@ def test_a_server_of_a_clients_file(tmp_path: Path, capsys: pytest.CaptureFixtur
         (["--baseline", "nowhere.json", "--", "x"], "there is no nowhere.json; write it with: failwell check --json"),
         (["--compare", "a.json", "b.json"], "there is no a.json"),
         (["--examples", "nowhere.json", "--", "x"], "cannot read nowhere.json"),
+        (["--manifest", "nowhere.json", "--", "x"], "cannot read nowhere.json"),
+        (["--manifest", str(ROUGH), "--", "x"], "rough.py is no manifest: it is not JSON"),
         (["--wrapped", "http://127.0.0.1:9/mcp"], "--wrapped is for servers on stdio"),
     ],
 )

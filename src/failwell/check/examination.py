@@ -283,11 +283,20 @@ class _Examination:
         chosen = [tool for tool in listed if not options.only or tool["name"] in options.only]
         if options.only and not chosen:
             self._found.notes.append(f"None of the tools is named {', '.join(options.only)}.")
+        self._compare_with_manifest({str(tool["name"]) for tool in listed})
         self._found.left_out = [str(tool["name"]) for tool in chosen[options.most_tools :]]
         self._found.tools = [
             surface(tool, allow_writes=options.allow_writes, reads=options.reads)
             for tool in chosen[: options.most_tools]
         ]
+
+    def _compare_with_manifest(self, listed: set[str]) -> None:
+        if not self._options.declared:
+            return
+        if strange := listed - self._options.declared.keys():
+            self._found.notes.append(f"{_named(strange)}: listed, and not in the manifest.")
+        if gone := self._options.declared.keys() - listed:
+            self._found.notes.append(f"{_named(gone)}: in the manifest, and not listed.")
 
     def _ask_tools(self, talk: Conversation) -> None:
         tools = [tool for tool in self._found.tools if tool.is_probed]
@@ -320,11 +329,14 @@ class _Examination:
                 return
 
     def _declared(self, tool: CheckedSurface) -> frozenset[str]:
+        """What a tool says that it may send: by the manifest that was given, or else by its own list."""
+        if (given := self._options.declared.get(tool.name)) is not None:
+            return given
         meta = tool.listed.get("_meta")
         said = meta.get(keys.RAISES) if isinstance(meta, Mapping) else None
         codes = said.get("codes", said) if isinstance(said, Mapping) else said
         found = {str(each.get("code", each) if isinstance(each, Mapping) else each) for each in codes or ()}
-        return frozenset(found) | self._options.declared.get(tool.name, frozenset())
+        return frozenset(found)
 
     def _asked(
         self,
