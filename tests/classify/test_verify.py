@@ -406,3 +406,18 @@ def test_ten_thousand_hostile_tools_are_looked_through(make: Any) -> None:
     listed = [make(at) for at in range(10_000)]
     found = find_check("cancel_order", {"id": 1_000_000}, listed)
     assert found is None or found.tool in {each["name"] for each in listed}
+
+
+@pytest.mark.parametrize("prefix", ["bank_", "my-bank_", "mcp__bank__", "bank.", "bank/"])
+def test_what_stands_before_every_name_says_nothing(prefix: str) -> None:
+    names = ("pay", "list_orders", "get_payment")
+    listed = [tool(prefix + name, "invoice", required=("invoice",)) for name in names]
+    found = fw.Action(f"{prefix}get_payment", arguments={"invoice": "in_1"})
+    assert find_check(f"{prefix}pay", {"invoice": "in_1"}, listed) == found
+    # Of a name that only some have, nobody knows what it means.
+    assert find_check(f"{prefix}pay", {"invoice": "in_1"}, [*listed, tool("ping")]) is None
+
+
+def test_a_verb_before_every_name_is_one() -> None:
+    listed = [tool(f"delete_{name}", "invoice") for name in ("pay", "get_payment")]
+    assert find_check("delete_pay", {"invoice": "in_1"}, listed) is None

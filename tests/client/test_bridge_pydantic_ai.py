@@ -83,8 +83,14 @@ def test_it_is_the_same_however_the_toolset_treats_errors(behavior: Any) -> None
     async def main() -> None:
         async with on_stdio("failwell", tool_error_behavior=behavior) as toolset:
             case = CASES["not found"]
-            [(outcome, content)] = await seen(recovering(toolset.prefixed("a")), ("a_find_user", case.arguments))
+            bridged = recovering(toolset.prefixed("a"))
+            [(outcome, content)] = await seen(bridged, ("a_find_user", case.arguments))
             assert (outcome, content) == ("failed", case.failwell)
+            # What the model is to call next it knows by the toolset's name.
+            case = CASES["write of unknown outcome"]
+            [(outcome, content)] = await seen(bridged, ("a_pay", case.arguments))
+            words = case.failwell.replace("pay failed", "a_pay failed").replace("call called", "call a_called")
+            assert (outcome, content) == ("failed", words)
 
     anyio.run(main)
 

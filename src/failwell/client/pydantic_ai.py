@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -24,6 +24,7 @@ try:
     from pydantic_ai import AbstractToolset, ModelRetry, RunContext, ToolFailed, ToolsetTool, WrapperToolset
     from pydantic_ai.mcp import MCPToolset
     from pydantic_ai.tools import AgentDepsT
+    from pydantic_ai.toolsets import PrefixedToolset
 except ImportError as problem:
     raise needed(__name__, "pydantic-ai", problem) from None
 
@@ -93,7 +94,7 @@ class RecoveringToolset(WrapperToolset[AgentDepsT]):
         # At each call, since a toolset can connect each run with a client of its own.
         self.wrapped.apply(_listen)
         self._bridge.tools = _beside(tool, self._listed)
-        course = Course(self._bridge, _described(tool), tool_args)
+        course = Course(self._bridge, _described(tool), tool_args, names=_names(self.wrapped, self._bridge.tools))
         is_keyed = _is_one_call(self.wrapped)
 
         async def call() -> Any:
@@ -157,6 +158,15 @@ def _beside(tool: ToolsetTool[Any], listed: Mapping[str, ToolsetTool[Any]]) -> d
         for each in listed.values()
         if getattr(each, "source_toolset", None) is source
     }
+
+
+def _names(toolset: AbstractToolset[Any], listed: Mapping[str, Any]) -> Callable[[str], str]:
+    """By which name the model knows a tool that the server names: toolsets can put something before it."""
+    prefix = ""
+    while isinstance(toolset, WrapperToolset):
+        prefix += f"{toolset.prefix}_" if isinstance(toolset, PrefixedToolset) else ""
+        toolset = toolset.wrapped
+    return lambda name: f"{prefix}{name}" if name not in listed and f"{prefix}{name}" in listed else name
 
 
 def _is_one_call(toolset: AbstractToolset[Any]) -> bool:

@@ -39,6 +39,7 @@ _MOST_ARGUMENTS: Final = 100
 # Names, addresses and paths. No white space and no sign that a shell, a database or a pattern reads as its own.
 _IDENTIFIER: Final = pattern(r"(?!-\D)[\w.@:/+#=~\\-]{1,128}")
 _WIDEST_INTEGER: Final = 64
+_SEPARATORS: Final = "_./:-"
 
 _UNIQUE: Final = frozenset("id uuid guid iid key number slug sha".split())
 """What an argument may be called alone and mean the thing that the tool is about: `id` is the invoice's."""
@@ -122,20 +123,34 @@ def find_check(
     if not isinstance(tool, str) or not 0 < len(tool) <= LONGEST:
         return None
     listed = list(_listed(tools))
-    call = _call(tool, arguments, listed)
-    if call.name.head is None:
-        return None
     said = _said(reads)
+    # What is put before every name says nothing of the tool: `bank_pay`, `bank_get_payment`.
+    for prefix in dict.fromkeys(("", _shared_prefix([tool, *(traits.name or "" for traits, _, _ in listed)]))):
+        call = _call(tool, arguments, listed, prefix)
+        if call.name.head is not None and (found := _found(call, listed, prefix, trusted, said)):
+            return found[min(found)]
+    return None
+
+
+def _found(
+    call: _FailedCall,
+    listed: Sequence[tuple[Traits, Any, object]],
+    prefix: str,
+    trusted: bool,
+    said: re.Pattern[str] | None,
+) -> dict[tuple[Any, ...], Action]:
+    """The calls that would tell, by how good they are."""
     # Which of two tools by one name would be called, nobody knows.
     times = Counter(traits.name for traits, _, _ in listed)
     found: dict[tuple[Any, ...], Action] = {}
     for traits, schema, description in listed:
         name = traits.name or ""
-        read = parsed(name)
+        short = name.removeprefix(prefix)
+        read = parsed(short)
         if times[name] > 1 or not _is_about(read, call) or _is_near(read, call.name):
             continue
-        is_plain = _is_plainly_named(traits, read, call) and not _is_said_to_act(description)
-        if acts(read) or not (_is_said_to_read(traits, trusted, said) or is_plain):
+        is_plain = _is_plainly_named(traits, short, call) and not _is_said_to_act(description)
+        if acts(parsed(name)) or not (_is_said_to_read(traits, trusted, said) or is_plain):
             continue
         try:
             sent = _arguments(read, schema, call)
@@ -144,7 +159,14 @@ def find_check(
             continue
         if sent is not None:
             found[_rank(read, call.name, sent, name)] = Action(name, arguments=sent or None)
-    return found[min(found)] if found else None
+    return found
+
+
+def _shared_prefix(names: Sequence[str]) -> str:
+    """What stands before all the names, up to where a word ends."""
+    first, last = min(names), max(names)
+    same = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
+    return first[: max(first.rfind(sign, 0, same) for sign in _SEPARATORS) + 1]
 
 
 def _listed(tools: Iterable[Any]) -> Iterator[tuple[Traits, Any, object]]:
@@ -168,7 +190,9 @@ def _listed(tools: Iterable[Any]) -> Iterator[tuple[Traits, Any, object]]:
         return
 
 
-def _call(tool: str, arguments: Mapping[str, Any], listed: Iterable[tuple[Traits, Any, object]]) -> _FailedCall:
+def _call(
+    tool: str, arguments: Mapping[str, Any], listed: Iterable[tuple[Traits, Any, object]], prefix: str
+) -> _FailedCall:
     own = next((schema for traits, schema, _ in listed if traits.name == tool), None)
     try:
         given = list(islice(arguments.items(), _MOST_ARGUMENTS))
@@ -176,7 +200,7 @@ def _call(tool: str, arguments: Mapping[str, Any], listed: Iterable[tuple[Traits
     except Exception:
         given, asked = [], {}
     taken = {name: value for name, value in given if type(name) is str and _is_identifier(value)}
-    return _FailedCall(tool, parsed(tool), taken, asked)
+    return _FailedCall(tool, parsed(tool.removeprefix(prefix)), taken, asked)
 
 
 def _said(reads: Sequence[str]) -> re.Pattern[str] | None:
@@ -203,15 +227,16 @@ def _is_said_to_act(description: object) -> bool:
 _VERBS: Final = pattern(r"(?:^\s*|[.;,]\s+|\b(?:and|or|then|by)\s+)([A-Za-z]{3,20})\b")
 
 
-def _is_plainly_named(tool: Traits, read: ToolName, call: _FailedCall) -> bool:
+def _is_plainly_named(tool: Traits, name: str, call: _FailedCall) -> bool:
     """Whether a tool of which nobody says that it reads has a name that leaves nothing open.
 
     Which words are verbs nobody can list, so none may stand where one could: behind the thing (`get_invoice_printed`)
     there is only what is said of any thing, or what the failed call names too, before it nothing that was done to it
     (`get_paid_invoice`), and nothing is handed on (`show_invoice_to_customer`).
     """
-    if tool.read_only is False or tool.destructive is True or not is_named_read(tool.name or ""):
+    if tool.read_only is False or tool.destructive is True or not is_named_read(name):
         return False
+    read = parsed(name)
     words = read.own[1:]
     if not _HANDED_ON.isdisjoint(words) or any(map(is_done_to, words)):
         return False
