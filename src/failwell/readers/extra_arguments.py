@@ -10,8 +10,7 @@ from typing import Any, Final
 from failwell.model import Nature, ToolError, snake
 from failwell.schema import open_ended, properties_of
 
-from .exceptions.chain import chain, is_a
-from .exceptions.exception_text import said
+from .exceptions.chain import chain, is_a, said
 from .validation import check_names, from_schema
 
 # Whoever sends one of these counts on less being done than without it.
