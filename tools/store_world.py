@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import failwell as fw
-from failwell.observe import CallEvent, Try
+from failwell.observe import CallEvent, Try, keyed_fingerprint
 
 READS = ("search", "get_invoice", "list_orders", "read_file", "weather")
 BUSY = fw.Transient("The index is busy.", code="RATE_LIMITED", retry_after=2)
@@ -60,11 +60,10 @@ class Truth:
 
 
 class _Session:
-    def __init__(self, number: int, at: datetime, truth: Truth, chance: random.Random, key: Any) -> None:
-        self.name, self.at, self.truth, self.chance = f"{number:016x}", at, truth, chance
-        self.client, self.server = CLIENTS[number % 3], SERVERS[number % 2]
-        self.seat = ("server", "client", "relay")[number % 3]
-        self._key = key
+    def __init__(self, name: str, number: int, server: str, at: datetime, truth: Truth, chance: random.Random) -> None:
+        self.name, self.server, self.at, self.truth, self.chance = name, server, at, truth, chance
+        self.client, self.seat = CLIENTS[number % 3], ("server", "client", "relay")[number % 3]
+        self.check: str | None = None
         self._prints = 0
 
     def print(self) -> str:
@@ -83,6 +82,8 @@ class _Session:
             truth.by_code[error.code or ""] += 1
         about = {"seat": self.seat, "session": self.name, "client": self.client, "server": self.server, "size": 40}
         about["fingerprint"] = more.pop("print", None) or self.print()
+        if self.seat != "server":
+            about["call_id"] = f"{self.name}/{int(self.at.timestamp() * 1000) & 0xFFFFFFFF:x}/1"
         return CallEvent(tool=tool, ok=error is None, error=error, seconds=seconds, at=self.at, **about, **more)
 
     def recovered(self, error: fw.ToolError, after: int, *, same: bool) -> None:
@@ -170,7 +171,7 @@ class _Session:
         yield self.call("pay", LOST, print=print, decision="verify", prevented=True)
         truth.prevented += 1
         if end == "looked":
-            yield self.call("get_invoice", print=self._key)
+            yield self.call("get_invoice", print=self.check)
             truth.doubts_looked += 1
         elif end == "open":
             truth.doubts_open += 1
@@ -184,17 +185,20 @@ class _Session:
 SCENES = "corrects repeats is_waited_for works_at_once_again loops gives_up too_late is_lost".split()
 
 
-def events(count: int, truth: Truth, *, key: bytes, days: float = 7.0, seed: int = 7) -> Iterator[CallEvent]:
+def events(
+    count: int, truth: Truth, *, key: bytes, days: float = 7.0, seed: int = 7, servers: int = 2
+) -> Iterator[CallEvent]:
     """About so many events, over so many days until now; what they hold is counted into `truth`."""
-    from failwell.observe import keyed_fingerprint
-
     chance = random.Random(seed)
+    names = [*SERVERS, *(f"server-{number}" for number in range(len(SERVERS), servers))]
     check = keyed_fingerprint("get_invoice", {"id": 7}, key).text
     made, number = 0, 0
     start = datetime.now(UTC) - timedelta(days=days, minutes=5)
     while made < count:
         number += 1
-        session = _Session(number, start + timedelta(days=days * made / count), truth, chance, check)
+        at = start + timedelta(days=days * made / count)
+        session = _Session(f"{seed:06x}{number:010x}", number, names[number % len(names)], at, truth, chance)
+        session.check = check
         # Each scene once at most, so that no call of one is taken for one of another.
         for scene in [*chance.sample(SCENES, chance.randint(0, 3)), "works"]:
             for event in getattr(session, scene)():

@@ -56,16 +56,17 @@ def told(kept: Store, *events: CallEvent) -> None:
 def assert_sums_are_those_of_the_rows(path: Path) -> None:
     """The sums that were kept while writing are what the rows add up to."""
     opened = database(address_of(f"sqlite:///{path}"), is_reading=True)
-    sums: dict[tuple[Any, ...], list[float]] = {}
-    for values in opened.all("SELECT * FROM event"):
-        key, adds = contribution(EventRow.read(values))
-        total = sums.setdefault(key, [0.0] * len(COUNTERS))
-        for index, value in adds:
-            total[index] += value
-    names = ", ".join((*KEY, *(f"n_{name}" for name in COUNTERS)))
-    stored = {tuple(row[: len(KEY)]): list(row[len(KEY) :]) for row in opened.all(f"SELECT {names} FROM rollup")}
+    for table, hours in (("rollup", 1), ("rollup_day", 24)):
+        sums: dict[tuple[Any, ...], list[float]] = {}
+        for values in opened.all("SELECT * FROM event"):
+            (hour, *rest), adds = contribution(EventRow.read(values))
+            total = sums.setdefault((hour // hours * hours, *rest), [0.0] * len(COUNTERS))
+            for index, value in adds:
+                total[index] += value
+        names = ", ".join((*KEY, *(f"n_{name}" for name in COUNTERS)))
+        stored = {tuple(row[: len(KEY)]): list(row[len(KEY) :]) for row in opened.all(f"SELECT {names} FROM {table}")}
+        assert {key: pytest.approx(sum) for key, sum in sums.items()} == {k: v for k, v in stored.items() if any(v)}
     opened.close()
-    assert {key: pytest.approx(sum) for key, sum in sums.items()} == {k: v for k, v in stored.items() if any(v)}
 
 
 def test_a_failure_is_recovered_by_a_later_call_of_the_tool(kept: Store, path: Path) -> None:
@@ -255,7 +256,9 @@ def test_what_is_old_goes_and_the_sums_stay(path: Path) -> None:
     told(again, event("search", None))
     again.close()
     assert rows(path, "count(*)") == [(2,)]
-    assert rows(path, "sum(n_calls)", "sum(n_failed)", table="rollup") == [(3, 1)]
+    assert [rows(path, "sum(n_calls)", "sum(n_failed)", table=name) for name in ("rollup", "rollup_day")] == [
+        [(3, 1)]
+    ] * 2
 
 
 def test_a_forked_process_writes_for_itself(path: Path) -> None:

@@ -6,24 +6,25 @@ The sums are a function of the rows: each row adds its `contribution`, and a row
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 from .rows import COLUMNS, COUNTERS, KEY, WITHIN, EventRow, contribution
+from .tables import ROLLUPS, type_of
 
 _MOST_PASTS: Final = 50_000
-_CHUNK: Final = 400
 # Clocks differ, and a timer may fire a little early.
 _EARLY: Final = 0.05
+_APART: Final = 3_600_000
 # The columns by which an earlier row can change.
 _CHANGED: Final = (
     *("seats", "client", "ok", "kind", "code", "effect", "decision", "prevented", "declared", "waited"),
     *("waiter", "obeyed", "recovered", "same", "retry", "streak", "correlation", "trace"),
 )
 _ROLLUP: Final = (
-    f"INSERT INTO rollup ({', '.join((*KEY, *(f'n_{name}' for name in COUNTERS)))}) "
+    f"INSERT INTO {{name}} ({', '.join((*KEY, *(f'n_{name}' for name in COUNTERS)))}) "
     f"VALUES ({', '.join('?' * (len(KEY) + len(COUNTERS)))}) ON CONFLICT ({', '.join(KEY)}) DO UPDATE SET "
-    + ", ".join(f"n_{name} = rollup.n_{name} + excluded.n_{name}" for name in COUNTERS)
+    + ", ".join(f"n_{name} = {{name}}.n_{name} + excluded.n_{name}" for name in COUNTERS)
 )
 _GROUP: Final = (
     "INSERT INTO failure (server, tool, kind, code, first_at, last_at, count) VALUES (?, ?, ?, ?, ?, ?, ?) "
@@ -40,6 +41,15 @@ _DOUBT: Final = (
     "INSERT INTO doubt (event, at, session, server, tool, code, print, verify, verify_print) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_UPDATE: Final = f"UPDATE event SET {', '.join(f'{name} = ?' for name in _CHANGED)} WHERE id = ? AND at = ?"
+_NAMED: Final = "INSERT INTO session (name) VALUES (?) ON CONFLICT (name) DO NOTHING"
+_FOUND: Final = "SELECT name, id FROM session WHERE name IN {values}"
+_OPEN: Final = (
+    "SELECT session, event, print, verify, verify_print FROM doubt "
+    "WHERE resolved_at IS NULL AND session IN {values} ORDER BY event"
+)
+_SAME: Final = f"SELECT {', '.join(COLUMNS)} FROM event WHERE at >= ? AND call_id IN {{values}}"
+_PAST: Final = f"SELECT {', '.join(COLUMNS)} FROM event WHERE session = ? AND tool = ? ORDER BY id DESC LIMIT {WITHIN}"
 
 
 class Transaction(Protocol):
@@ -47,7 +57,11 @@ class Transaction(Protocol):
 
     def all(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]: ...
 
-    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None: ...
+    def among(self, sql: str, values: Sequence[Any], before: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Ask about any number of values, where it says `{values}`; those before have their `?`."""
+
+    def many(self, sql: str, rows: Sequence[Sequence[Any]], types: str = "") -> None:
+        """A statement for each row. Of many rows the types of the values, `i`, `f` and `t`, allow to make it one."""
 
     def ids(self, count: int) -> Sequence[int]:
         """As many numbers for new rows, rising."""
@@ -129,17 +143,13 @@ class _Batch:
         known, to = self._journal._sessions, self._to
         names = {row.session_name for row in self._rows if row.session_name} - known.keys()
         fresh: set[int] = set()
-        for chunk in _chunks(sorted(names)):
-            marks = ", ".join("?" * len(chunk))
-            found = dict(to.all(f"SELECT name, id FROM session WHERE name IN ({marks})", chunk))
-            missing = [name for name in chunk if name not in found]
-            if missing:
-                to.many("INSERT INTO session (name) VALUES (?) ON CONFLICT (name) DO NOTHING", [(n,) for n in missing])
-                marks = ", ".join("?" * len(missing))
-                made = dict(to.all(f"SELECT name, id FROM session WHERE name IN ({marks})", missing))
-                fresh.update(made.values())
-                found |= made
-            known.update(found)
+        found = dict(to.among(_FOUND, sorted(names))) if names else {}
+        if missing := sorted(names - found.keys()):
+            to.many(_NAMED, [(name,) for name in missing], "t")
+            made = dict(to.among(_FOUND, missing))
+            fresh.update(made.values())
+            found |= made
+        known.update(found)
         for row in self._rows:
             row.session = known[row.session_name] if row.session_name else 0
             if row.session_name:
@@ -167,31 +177,21 @@ class _Batch:
                 doubts[row.session] = []
             else:
                 unsure.add(row.session)
-        columns = ", ".join(COLUMNS)
         for pair in missing:
-            found = to.all(
-                f"SELECT {columns} FROM event WHERE session = ? AND tool = ? ORDER BY id DESC LIMIT {WITHIN}", pair
-            )
-            pasts[pair] = [EventRow.read(values) for values in reversed(found)]
-        for chunk in _chunks(sorted(unsure)):
-            for session in chunk:
-                doubts[session] = []
-            marks = ", ".join("?" * len(chunk))
-            for session, *rest in to.all(
-                "SELECT session, event, print, verify, verify_print FROM doubt "
-                f"WHERE resolved_at IS NULL AND session IN ({marks}) ORDER BY event",
-                chunk,
-            ):
-                doubts[session].append(_Doubt(*rest))
+            pasts[pair] = [EventRow.read(values) for values in reversed(to.all(_PAST, pair))]
+        for session in unsure:
+            doubts[session] = []
+        for session, *rest in to.among(_OPEN, sorted(unsure)) if unsure else ():
+            doubts[session].append(_Doubt(*rest))
 
     def _find_known(self) -> dict[str, EventRow]:
         """The rows of calls that another seat has told of."""
         ids = sorted({row.call_id for row in self._rows if row.call_id is not None})
-        columns = ", ".join(COLUMNS)
         known: dict[str, EventRow] = {}
-        for chunk in _chunks(ids):
-            marks = ", ".join("?" * len(chunk))
-            for values in self._to.all(f"SELECT {columns} FROM event WHERE call_id IN ({marks})", chunk):
+        if ids:
+            # They tell of it at about the same time, and a store may have a part for each day.
+            since = min(row.at for row in self._rows) - _APART
+            for values in self._to.among(_SAME, ids, [since]):
                 row = EventRow.read(values)
                 known[row.call_id or ""] = self._remembered(row)
         return known
@@ -300,21 +300,23 @@ class _Batch:
         to.insert(self._new)
         old = [row for row, before in self._before.values() if before is not None]
         if old:
-            sets = ", ".join(f"{name} = ?" for name in _CHANGED)
             values = [(*(getattr(row, name) for name in _CHANGED), row.id, row.at) for row in old]
-            to.many(f"UPDATE event SET {sets} WHERE id = ? AND at = ?", values)
+            to.many(_UPDATE, values, "".join(map(type_of, _CHANGED)) + "ii")
         if sums := self._sums():
-            to.many(_ROLLUP, sums)
+            by_hour, by_day = ROLLUPS
+            types = "i" + "t" * (len(KEY) - 1) + "f" * len(COUNTERS)
+            to.many(_ROLLUP.replace("{name}", by_hour), sums, types)
+            to.many(_ROLLUP.replace("{name}", by_day), _by_day(sums), types)
         if groups := self._groups():
-            to.many(_GROUP, groups)
+            to.many(_GROUP, groups, "ttttiii")
         if sessions := self._session_sums():
-            to.many(_SESSION, sessions)
+            to.many(_SESSION, sessions, "iitiiiii")
         if self._asked:
-            to.many(_DOUBT, self._asked)
+            to.many(_DOUBT, self._asked, "iiitttttt")
         if self._repeated:
-            to.many("UPDATE doubt SET repeated = 1 WHERE event = ?", self._repeated)
+            to.many("UPDATE doubt SET repeated = 1 WHERE event = ?", self._repeated, "i")
         if self._resolved:
-            to.many("UPDATE doubt SET resolved_at = ?, how = ? WHERE event = ?", self._resolved)
+            to.many("UPDATE doubt SET resolved_at = ?, how = ? WHERE event = ?", self._resolved, "iti")
 
     def _sums(self) -> list[tuple[Any, ...]]:
         sums: dict[tuple[Any, ...], list[float]] = {}
@@ -349,8 +351,14 @@ class _Batch:
         )
 
 
-def _chunks(values: Sequence[Any]) -> Iterable[Sequence[Any]]:
-    return (values[start : start + _CHUNK] for start in range(0, len(values), _CHUNK))
+def _by_day(sums: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    days: dict[tuple[Any, ...], list[float]] = {}
+    for hour, *rest in sums:
+        key = (hour - hour % 24, *rest[: len(KEY) - 1])
+        counters = rest[len(KEY) - 1 :]
+        before = days.get(key)
+        days[key] = counters if before is None else [a + b for a, b in zip(before, counters, strict=True)]
+    return sorted((*key, *counters) for key, counters in days.items())
 
 
 def _add(

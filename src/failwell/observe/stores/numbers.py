@@ -7,11 +7,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from .address import address_of
-from .rows import COLUMNS, COUNTERS, HOUR, WITHIN, tokens
+from .rows import COLUMNS, COUNTERS, HOUR, KEY, WITHIN, tokens
+from .tables import ROLLUPS
 from .writer import Database
 
 _SUMS: Final = ", ".join(f"coalesce(sum(n_{name}), 0)" for name in COUNTERS)
+_SUMMED: Final = ", ".join((*KEY, *(f"n_{name}" for name in COUNTERS)))
 _MOST: Final = 200
+_HALF_A_DAY: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +27,29 @@ class Period:
     tool: str | None = None
     code: str | None = None
 
-    def where(self, column: str = "hour", unit: int = HOUR) -> tuple[str, list[Any]]:
-        """The condition, and its values. Sums are kept by the hour, so that a period has whole hours."""
-        parts, values = [f"{column} >= ? AND {column} < ?"], [self.since // unit, -(-self.until // unit)]
+    def where(self, column: str, since: int, until: int) -> tuple[str, list[Any]]:
+        """The condition for a table with such a column, and its values."""
+        parts, values = [f"{column} >= ? AND {column} < ?"], [since, until]
         for name in ("server", "tool", "code"):
             if (value := getattr(self, name)) is not None:
                 parts.append(f"{name} = ?")
                 values.append(value)
         return " AND ".join(parts), values
+
+    def sums(self) -> tuple[str, list[Any]]:
+        """Where to read the sums from: whole days, and the hours before and after them. A period has whole hours."""
+        first, last = self.since // HOUR, -(-self.until // HOUR)
+        day, end = min(-(-first // 24) * 24, last), max(last // 24 * 24, first)
+        by_hour, by_day = ROLLUPS
+        ranges = [(by_hour, first, day), (by_day, day, end), (by_hour, end, last)]
+        if day >= end:
+            ranges = [(by_hour, first, last)]
+        parts, values = [], list[Any]()
+        for table, begin, until in ranges:
+            where, more = self.where("hour", begin, until)
+            parts.append(f"SELECT {_SUMMED} FROM {table} WHERE {where}")
+            values += more
+        return f"({' UNION ALL '.join(parts)}) AS sums", values
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,40 +205,40 @@ class Reading:
 
     def numbers(self, period: Period) -> Numbers:
         """All of it together."""
-        where, values = period.where()
-        (found,) = self.database.all(f"SELECT {_SUMS} FROM rollup WHERE {where}", values)
+        sums, values = period.sums()
+        (found,) = self.database.all(f"SELECT {_SUMS} FROM {sums}", values)
         return _numbers(found)
 
     def by(self, column: str, period: Period, most: int = _MOST) -> list[tuple[str, Numbers]]:
         """The same for each `tool`, `code`, `server` or `kind`, those that fail most first."""
         if column not in ("tool", "code", "server", "kind"):
             raise ValueError(f"There are no numbers by {column!r}.")
-        where, values = period.where()
+        sums, values = period.sums()
         # A success has neither code nor kind.
-        failed = " AND n_failed > 0" if column in ("code", "kind") else ""
+        failed = " WHERE n_failed > 0" if column in ("code", "kind") else ""
         found = self.database.all(
-            f"SELECT {column}, {_SUMS} FROM rollup WHERE {where}{failed} GROUP BY {column} "
+            f"SELECT {column}, {_SUMS} FROM {sums}{failed} GROUP BY {column} "
             f"ORDER BY sum(n_failed) DESC, sum(n_calls) DESC, {column} LIMIT ?",
             [*values, most],
         )
         return [(name, _numbers(sums)) for name, *sums in found]
 
     def over_time(self, period: Period, steps: int = 48) -> list[tuple[int, Numbers]]:
-        """The same for each part of the period, of whole hours; the parts without calls are there too."""
+        """The same for each part of the period, of whole hours or days; the parts without calls are there too."""
         hours = max(1, -(-((period.until - period.since) // HOUR) // steps))
-        where, values = period.where()
-        found = self.database.all(
-            f"SELECT hour / {hours}, {_SUMS} FROM rollup WHERE {where} GROUP BY hour / {hours}", values
-        )
-        sums = {int(part): _numbers(rest) for part, *rest in found}
+        if hours > _HALF_A_DAY:
+            hours = -(-hours // 24) * 24
+        sums, values = period.sums()
+        found = self.database.all(f"SELECT hour / {hours}, {_SUMS} FROM {sums} GROUP BY hour / {hours}", values)
+        known = {int(part): _numbers(rest) for part, *rest in found}
         first, last = period.since // HOUR // hours, max(period.since, period.until - 1) // HOUR // hours
-        return [(part * hours * HOUR, sums.get(part, Numbers())) for part in range(first, last + 1)]
+        return [(part * hours * HOUR, known.get(part, Numbers())) for part in range(first, last + 1)]
 
     def failures(self, period: Period, most: int = _MOST) -> list[Failure]:
         """The failures of the period, each once, the most frequent first."""
-        where, values = period.where()
-        sums = self.database.all(
-            f"SELECT server, tool, kind, code, {_SUMS} FROM rollup WHERE {where} AND n_failed > 0 "
+        sums, values = period.sums()
+        rows = self.database.all(
+            f"SELECT server, tool, kind, code, {_SUMS} FROM {sums} WHERE n_failed > 0 "
             "GROUP BY server, tool, kind, code ORDER BY sum(n_failed) DESC LIMIT ?",
             [*values, most],
         )
@@ -232,7 +250,7 @@ class Reading:
             for rest in [(id, first, last)]
         }
         found = []
-        for server, tool, kind, code, *rest in sums:
+        for server, tool, kind, code, *rest in rows:
             id, first, last = known.get((server, tool, kind, code), (0, period.since, period.until))
             found.append(Failure(id, server, tool, kind, code, first, last, _numbers(rest), first >= period.since))
         return found
@@ -244,10 +262,10 @@ class Reading:
 
     def flow(self, period: Period) -> list[Flow]:
         """What was decided about failures, and what came of it."""
-        where, values = period.where()
+        sums, values = period.sums()
         recovered = " + ".join(f"sum(n_r{number})" for number in range(1, WITHIN + 1))
         found = self.database.all(
-            f"SELECT kind, decision, {recovered}, sum(n_failed) FROM rollup WHERE {where} AND n_failed > 0 "
+            f"SELECT kind, decision, {recovered}, sum(n_failed) FROM {sums} WHERE n_failed > 0 "
             "GROUP BY kind, decision ORDER BY sum(n_failed) DESC",
             values,
         )
@@ -255,11 +273,11 @@ class Reading:
 
     def undeclared(self, period: Period, most: int = _MOST) -> list[tuple[str, str, str, int]]:
         """Codes that tools send and do not declare: server, tool, code, how often."""
-        where, values = period.where()
+        sums, values = period.sums()
         return [
             (server, tool, code, int(count))
             for server, tool, code, count in self.database.all(
-                f"SELECT server, tool, code, sum(n_undeclared) FROM rollup WHERE {where} AND n_undeclared > 0 "
+                f"SELECT server, tool, code, sum(n_undeclared) FROM {sums} WHERE n_undeclared > 0 "
                 "GROUP BY server, tool, code ORDER BY sum(n_undeclared) DESC LIMIT ?",
                 [*values, most],
             )
@@ -267,18 +285,16 @@ class Reading:
 
     def seen(self, period: Period) -> dict[str, set[str]]:
         """The codes that were seen, by tool."""
-        where, values = period.where()
+        sums, values = period.sums()
         found: dict[str, set[str]] = {}
-        for tool, code in self.database.all(
-            f"SELECT DISTINCT tool, code FROM rollup WHERE {where} AND n_failed > 0", values
-        ):
+        for tool, code in self.database.all(f"SELECT DISTINCT tool, code FROM {sums} WHERE n_failed > 0", values):
             found.setdefault(tool, set()).add(code)
         return found
 
     # What stands behind them
 
     def doubts(self, period: Period) -> Doubts:
-        where, values = period.where("at", 1)
+        where, values = period.where("at", period.since, period.until)
         ((open, looked, worked, repeated),) = self.database.all(
             "SELECT coalesce(sum(CASE WHEN resolved_at IS NULL THEN 1 ELSE 0 END), 0), "
             "coalesce(sum(CASE WHEN how = 'looked' THEN 1 ELSE 0 END), 0), "
@@ -290,7 +306,7 @@ class Reading:
 
     def open_doubts(self, period: Period, most: int = _MOST) -> list[OpenDoubt]:
         """The calls of which nobody knows yet whether they were done, the latest first."""
-        where, values = period.where("at", 1)
+        where, values = period.where("at", period.since, period.until)
         found = self.database.all(
             "SELECT event, at, session, server, tool, code, verify, repeated FROM doubt "
             f"WHERE resolved_at IS NULL AND {where} ORDER BY at DESC, event DESC LIMIT ?",

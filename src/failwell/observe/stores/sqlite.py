@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ _APPLICATION: Final = 0x0FA11E11
 _PATIENCE: Final = 5.0
 _INSERT: Final = f"INSERT INTO event ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 _DELETED: Final = 5_000
+_CHUNK: Final = 400
 _TEMPORARY: Final = ("locked", "busy", "full", "disk i/o")
 
 
@@ -87,7 +88,8 @@ class Sqlite:
         if not tables:
             connection.execute(f"CREATE TABLE event (id INTEGER PRIMARY KEY, {EVENT_COLUMNS})")
             for statement in OTHERS:
-                connection.execute(statement.replace("{serial}", "INTEGER PRIMARY KEY"))
+                own = statement.replace("{serial}", "INTEGER PRIMARY KEY").replace("{sorted}", "WITHOUT ROWID")
+                connection.execute(own)
             connection.execute("CREATE INDEX event_at ON event (at)")
             connection.execute("INSERT INTO meta VALUES ('key', ?)", (os.urandom(16).hex(),))
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
@@ -120,7 +122,14 @@ class Sqlite:
         except sqlite3.Error as problem:
             raise _told(self.address, problem) from None
 
-    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+    def among(self, sql: str, values: Sequence[Any], before: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        found = []
+        for start in range(0, len(values), _CHUNK):
+            chunk = values[start : start + _CHUNK]
+            found += self.all(sql.replace("{values}", f"({', '.join('?' * len(chunk))})"), [*before, *chunk])
+        return found
+
+    def many(self, sql: str, rows: Sequence[Sequence[Any]], types: str = "") -> None:
         self._connection.executemany(sql, rows)
 
     def ids(self, count: int) -> Sequence[int]:

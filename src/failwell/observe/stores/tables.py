@@ -14,22 +14,27 @@ _TEXTS: Final = frozenset(
 _REALS: Final = frozenset({"seconds", "delay", "waited"})
 
 
-def column(name: str) -> str:
-    """A column of the table of attempts, with its type."""
-    kind = "TEXT" if name in _TEXTS else "DOUBLE PRECISION" if name in _REALS else "BIGINT"
-    return f"{name} {kind}"
+TYPES: Final = {"i": "BIGINT", "f": "DOUBLE PRECISION", "t": "TEXT"}
 
 
-EVENT_COLUMNS: Final = ", ".join(column(name) for name in COLUMNS if name != "id")
-ROLLUP: Final = (
-    "CREATE TABLE IF NOT EXISTS rollup (hour BIGINT NOT NULL, "
+def type_of(name: str) -> str:
+    """The letter of the type of a column of the table of attempts."""
+    return "t" if name in _TEXTS else "f" if name in _REALS else "i"
+
+
+EVENT_COLUMNS: Final = ", ".join(f"{name} {TYPES[type_of(name)]}" for name in COLUMNS if name != "id")
+ROLLUPS: Final = ("rollup", "rollup_day")
+"""The sums by the hour, and the same by the day, whose `hour` is its first: a month has too many hours to add up."""
+_ROLLUP: Final = (
+    "CREATE TABLE IF NOT EXISTS {name} (hour BIGINT NOT NULL, "
     + ", ".join(f"{name} TEXT NOT NULL" for name in KEY[1:])
     + ", "
     + ", ".join(f"n_{name} DOUBLE PRECISION NOT NULL DEFAULT 0" for name in COUNTERS)
     + f", PRIMARY KEY ({', '.join(KEY)}))"
+    + " {sorted}"
 )
 OTHERS: Final = (
-    ROLLUP,
+    *(_ROLLUP.replace("{name}", name) for name in ROLLUPS),
     "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS session (id {serial}, name TEXT NOT NULL UNIQUE, client TEXT NOT NULL DEFAULT '', "
     "first_at BIGINT NOT NULL DEFAULT 0, last_at BIGINT NOT NULL DEFAULT 0, calls BIGINT NOT NULL DEFAULT 0, "
@@ -47,4 +52,5 @@ OTHERS: Final = (
     "CREATE INDEX IF NOT EXISTS event_call ON event (call_id) WHERE call_id IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS event_failed ON event (tool, code, id) WHERE ok = 0",
 )
-"""What is made beside the table of attempts; `{serial}` is a number that the database gives."""
+"""What is made beside the table of attempts; `{serial}` is a number that the database gives, `{sorted}` has it keep
+rows in the order of their key."""

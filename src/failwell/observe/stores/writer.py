@@ -19,11 +19,12 @@ from failwell.observe.events import CallEvent
 
 from .address import Address, BadStore, Unreachable
 from .journal import Journal, Transaction
-from .rows import EventRow, EventRows
+from .rows import HOUR, EventRow, EventRows
+from .tables import ROLLUPS
 
 log = logging.getLogger("failwell.observe")
 
-DAY: Final = 86_400_000
+DAY: Final = 24 * HOUR
 _GATHER: Final = 0.05
 _BATCH: Final = 2_000
 _PAUSES: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
@@ -220,7 +221,8 @@ class Store:
         while database.retire(now - int(self._days * DAY)) and not self._queue:
             pass
         with database.transaction() as to:
-            to.many("DELETE FROM rollup WHERE hour < ?", [((now - _ROLLUPS_KEPT * DAY) // 3_600_000,)])
+            for name in ROLLUPS:
+                to.many(f"DELETE FROM {name} WHERE hour < ?", [((now - _ROLLUPS_KEPT * DAY) // HOUR,)])
 
 
 def _closed(database: Database | None) -> None:
