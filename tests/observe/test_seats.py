@@ -58,7 +58,10 @@ def seen(path: Path, seats: int) -> list[dict[str, Any]]:
     return [dict(row) for row in database.execute("SELECT * FROM event ORDER BY at, id")]
 
 
-@pytest.mark.parametrize("seats", [SERVER, RELAY, SERVER | CLIENT, SERVER | RELAY | CLIENT])
+@pytest.mark.parametrize(
+    "seats",
+    [pytest.param(SERVER, marks=pytest.mark.thorough), RELAY, SERVER | CLIENT, SERVER | RELAY | CLIENT],
+)
 def test_each_attempt_counts_once_whoever_tells_of_it(seats: int, tmp_path: Path) -> None:
     rows = seen(tmp_path / "events.db", seats)
     told = [(row["tool"], row["ok"], row["code"], row["effect"], row["attempt"]) for row in rows]

@@ -123,6 +123,8 @@ def text(reading: Reading, query: Query) -> str:
         f"  drift                 {share(numbers.drift):>8}",
         f"  loops                 {numbers.loops:>8}  {numbers.loop_calls} calls, about {numbers.loop_tokens} tokens",
     ]
+    if dropped := reading.dropped(period):
+        lines.append(f"  events dropped        {dropped:>8}  the store was full, locked or away")
     worst = reading.failures(period, 5)
     if worst:
         lines.append("what fails most:")

@@ -192,4 +192,4 @@ def _unreachable(address: Address, problem: psycopg.Error) -> Unreachable:
 def _line(problem: psycopg.Error) -> str:
     """What the database says, without what it was asked: the address may hold a password."""
     said = (problem.diag.message_primary or str(problem)).strip().splitlines()
-    return said[-1][:200] if said else type(problem).__name__
+    return said[0].strip()[:200] if said else type(problem).__name__

@@ -30,6 +30,7 @@ _BATCH: Final = 2_000
 _PAUSES: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 _RETIRE_EVERY: Final = 600.0
 _ROLLUPS_KEPT: Final = 400
+_JUMP: Final = 3_600.0
 
 
 class Database(Transaction, Protocol):
@@ -67,6 +68,7 @@ class Store:
         self._idle.set()
         self._thread: Thread | None = None
         self._pid = 0
+        self._began = now(), time.monotonic()
         self._dropped: dict[str, int] = {}
         self._told: dict[str, int] = {}
         self._is_closed = False
@@ -190,6 +192,8 @@ class Store:
                     self._idle.clear()
                     self._work.set()
         _closed(database)
+        if lost := self.dropped - sum(self._told.values()):
+            log.warning("%d events were dropped, and the store does not say so.", lost)
         self._idle.set()
 
     def _taken(self) -> list[EventRow]:
@@ -217,6 +221,10 @@ class Store:
         self.written += len(rows)
 
     def _retire(self, database: Database) -> None:
+        wall, steady = self._began
+        if self._now() - wall > time.monotonic() - steady + _JUMP:
+            # A clock that was set ahead would have everything retired, and is often set back.
+            return
         now = int(self._now() * 1000)
         while database.retire(now - int(self._days * DAY)) and not self._queue:
             pass
