@@ -63,6 +63,24 @@ def test_they_are_so_for_each_code_and_tool(world: tuple[Reading, Truth]) -> Non
     assert {code for _, tool, code, _ in reading.undeclared(week()) if tool} == {"NOT_YOURS"}
 
 
+@pytest.mark.parametrize(("since", "hours"), [(5, 3), (60, 47), (170, 170), (24 * 40, 24 * 40)])
+def test_each_part_of_any_time_has_its_own(world: tuple[Reading, Truth], since: int, hours: int) -> None:
+    reading, _ = world
+    hour = 3_600_000
+    first = int(time.time() * 1000) // hour - since
+    period = Period(first * hour, (first + hours) * hour)
+    rows = reading.database.all("SELECT at / 3600000, count(*) FROM event GROUP BY at / 3600000")
+    parts = reading.over_time(period)
+    size = (parts[1][0] - parts[0][0]) // hour if len(parts) > 1 else hours
+    told = {at // hour: part.calls for at, part in parts if part.calls}
+    counted: dict[int, int] = {}
+    for at, calls in rows:
+        if first <= at < first + hours:
+            counted[at // size * size] = counted.get(at // size * size, 0) + calls
+    assert told == counted
+    assert reading.numbers(period).calls == sum(counted.values())
+
+
 def test_what_nobody_knows_is_listed_until_somebody_looks(world: tuple[Reading, Truth]) -> None:
     reading, truth = world
     doubts = reading.doubts(week())

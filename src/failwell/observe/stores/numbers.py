@@ -36,13 +36,15 @@ class Period:
                 values.append(value)
         return " AND ".join(parts), values
 
-    def sums(self) -> tuple[str, list[Any]]:
-        """Where to read the sums from: whole days, and the hours before and after them. A period has whole hours."""
+    def sums(self, *, hourly: bool = False) -> tuple[str, list[Any]]:
+        """Where to read the sums from: whole days, and the hours before and after them. A period has whole hours.
+
+        hourly: by the hour alone."""
         first, last = self.since // HOUR, -(-self.until // HOUR)
         day, end = min(-(-first // 24) * 24, last), max(last // 24 * 24, first)
         by_hour, by_day = ROLLUPS
         ranges = [(by_hour, first, day), (by_day, day, end), (by_hour, end, last)]
-        if day >= end:
+        if hourly or day >= end:
             ranges = [(by_hour, first, last)]
         parts, values = [], list[Any]()
         for table, begin, until in ranges:
@@ -228,7 +230,7 @@ class Reading:
         hours = max(1, -(-((period.until - period.since) // HOUR) // steps))
         if hours > _HALF_A_DAY:
             hours = -(-hours // 24) * 24
-        sums, values = period.sums()
+        sums, values = period.sums(hourly=hours < 24)
         found = self.database.all(f"SELECT hour / {hours}, {_SUMS} FROM {sums} GROUP BY hour / {hours}", values)
         known = {int(part): _numbers(rest) for part, *rest in found}
         first, last = period.since // HOUR // hours, max(period.since, period.until - 1) // HOUR // hours
