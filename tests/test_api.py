@@ -30,20 +30,29 @@ def test_every_public_name_says_what_it_is(name: str) -> None:
         assert (found.__doc__ or "").strip()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *(
-            f"classify.{name}"
-            for name in ("code_for", "from_error", "is_order", "partial_failure", "retry_after", "wrap")
-        ),
-        "testing.Effect",
-    ],
-)
+OLD = {
+    **dict.fromkeys(("Severity", "Strategy", "Patch", "Conflicting", "Option", "apply_patch", "UNSET"), "failwell"),
+    **dict.fromkeys(
+        ("Row", "code_for", "from_error", "is_order", "partial_failure", "retry_after", "wrap"), "failwell.classify"
+    ),
+    "Problem": "failwell.server",
+    "IDEMPOTENCY_KEY": "failwell.client",
+    "Effect": "failwell.testing",
+}
+
+
+@pytest.mark.parametrize("name", OLD)
 def test_a_name_that_was_public_works_for_one_more_version_and_says_so(name: str) -> None:
-    module, _, last = name.partition(".")
-    with pytest.warns(DeprecationWarning, match=rf"failwell\.{name} goes with the next version: "):
-        assert callable(getattr(import_module(f"failwell.{module}"), last))
+    with pytest.warns(DeprecationWarning, match=rf"{OLD[name]}\.{name} goes with the next version: "):
+        assert getattr(import_module(OLD[name]), name) is not None
+
+
+def test_the_package_that_became_guards_says_so_in_one_line_and_the_function_stays() -> None:
+    import failwell
+
+    with pytest.raises(ImportError, match=r"^failwell\.guard is a function; the package is failwell\.guards[^\n]*$"):
+        import_module("failwell.guard")
+    assert failwell.guard(failwell.NotFound("No.")).message == "No."
 
 
 def test_no_package_has_the_name_of_a_public_function() -> None:

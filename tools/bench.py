@@ -23,6 +23,7 @@ from rich.table import Table
 import failwell as fw
 from failwell.formats import FORMATS, to_wire
 from failwell.guards import DEFAULT
+from failwell.model import Patch
 
 ROUNDS = 15
 JSON_FORMATS = ("typed", "v1", "envelope", "jsonrpc", "problem", "toolfailure", "canonical")
@@ -37,7 +38,7 @@ FAULT = fw.Invalid(
         fw.FieldError(("role",), "Invalid enum value", "superadmin", options=("admin", "user"), rule="enum"),
         fw.FieldError(("limt",), "Unknown argument", 5, rule="unknown"),
     ],
-    patch=[fw.Patch("rename", ("limt",), to="limit")],
+    patch=[Patch("rename", ("limt",), to="limit")],
     suggestion="Correct the three arguments and call users.create again.",
     actions=[fw.Action("users.schema", "Show what users.create accepts", {"verbose": True})],
     details={

@@ -12,12 +12,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from .model import (
-    UNSET,
     Action,
     Catalog,
     Code,
     Conflict,
-    Conflicting,
     Decision,
     Denied,
     Effect,
@@ -30,17 +28,12 @@ from .model import (
     Next,
     NotFound,
     Ok,
-    Option,
-    Patch,
     Policy,
     Result,
-    Severity,
-    Strategy,
     Template,
     ToolError,
     Traits,
     Transient,
-    apply_patch,
     catalogs,
     decide,
     effects,
@@ -66,7 +59,23 @@ _ROOMS: Final = {
 _SEATS: Final = {"install": "failwell.server", "tool_errors": "failwell.server", "Recovering": "failwell.client"}
 
 
+# What was public once, and what to write instead.
+_OLD: Final = {
+    "Severity": 'its texts, such as severity="warning"',
+    "Strategy": 'its texts, such as strategy="user_action"',
+    "Patch": "a dict with op, path, value and to",
+    "Conflicting": "a dict with agent_id, pattern and held_by",
+    "Option": "a dict with label, value, description and field",
+    "apply_patch": "failwell.client.patched",
+    "UNSET": None,
+}
+
+
 def __getattr__(name: str) -> Any:
+    if name in _OLD:
+        from .old_names import old_name
+
+        return old_name("failwell", name, f"failwell.model.{name}", _OLD[name])
     if name == "classify":
         return import_module("failwell.classify")
     if name not in _ROOMS:
@@ -97,16 +106,9 @@ __all__ = [
     "required",
     # what it is made of
     "Kind",
-    "Severity",
-    "Strategy",
     "Effect",
     "Action",
     "FieldError",
-    "Patch",
-    "apply_patch",
-    "Conflicting",
-    "Option",
-    "UNSET",
     # codes
     "Code",
     "Catalog",

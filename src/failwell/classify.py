@@ -14,14 +14,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from .old_names import old_name
-from .readers import DEFAULT, STATUSES, Row, Table, body_message, classify, from_http, from_text, operation
+from .readers import DEFAULT, STATUSES, Table, body_message, classify, from_http, from_text, operation
 
 maps = DEFAULT.maps
 
 __all__ = [
     "DEFAULT",
     "STATUSES",
-    "Row",
     "Table",
     "body_message",
     "classify",
@@ -35,11 +34,11 @@ _OLD: Final = {
     "from_error": "failwell.from_error",
     "partial_failure": "failwell.partial_failure",
     "wrap": "failwell.wrap",
-    **dict.fromkeys(("code_for", "is_order", "retry_after")),
+    **dict.fromkeys(("Row", "code_for", "is_order", "retry_after")),
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _OLD:
         raise AttributeError(f"module 'failwell.classify' has no attribute {name!r}")
-    return old_name("failwell.classify", name, "failwell.readers", _OLD[name])
+    return old_name("failwell.classify", name, f"failwell.readers.{name}", _OLD[name])

@@ -8,7 +8,8 @@ from typing import Any
 
 
 def old_name(module: str, name: str, home: str, new: str | None = None) -> Any:
-    """What `module.name` stood for, out of its new home; `new` is what users write instead, if there is something."""
+    """What `module.name` stood for: what is at `home` now. `new` is what users write instead, if there is something."""
     advice = f"use {new}" if new else "nothing takes its place"
     warnings.warn(f"{module}.{name} goes with the next version: {advice}.", DeprecationWarning, stacklevel=3)
-    return getattr(import_module(home), (new or name).rpartition(".")[2])
+    place, _, found = home.rpartition(".")
+    return getattr(import_module(place), found)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
+from failwell.model import Strategy
 from failwell.readers import from_text
 
 ROWS: list[dict[str, Any]] = [
@@ -60,7 +61,7 @@ def test_whoever_was_refused_asks_and_finds_no_way_around(row: dict[str, Any]) -
         (fw.Kind.INTERNAL, False, False),
     )
     if found.kind is fw.Kind.PERMISSION:
-        assert found.strategy is fw.Strategy.USER_ACTION
+        assert found.strategy is Strategy.USER_ACTION
     assert fw.decide(found).next in ("ask", "give_up")
 
 

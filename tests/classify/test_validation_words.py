@@ -32,6 +32,7 @@ from pydantic import (
 from pydantic import Json as JsonText
 
 import failwell as fw
+from failwell.model import UNSET
 from failwell.readers.validation import from_jsonschema, from_pydantic
 from recorded import cases
 
@@ -287,7 +288,7 @@ def test_what_is_missing_is_named_with_its_type() -> None:
             "age": "Required. You sent: (missing). Expected type: integer.",
             "role": "Required. You sent: (missing). Expected type: 'a' | 'b'.",
         }
-        assert [(field.rule, field.sent) for field in error.fields] == [("required", fw.UNSET)] * 3
+        assert [(field.rule, field.sent) for field in error.fields] == [("required", UNSET)] * 3
 
 
 def test_it_is_one_error_that_names_the_tool_and_the_arguments() -> None:

@@ -15,7 +15,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 import failwell as fw
-from failwell.client import IDEMPOTENCY_KEY, Attempt, Recovering, Report, patched, read
+from failwell.client import Attempt, Recovering, Report, patched, read
+from failwell.recovery import IDEMPOTENCY_KEY
 from failwell.testing import FakeClock, Fault, Script, Tool, scripted
 
 BUSY = fw.Transient("Busy.", code="SERVER_BUSY")

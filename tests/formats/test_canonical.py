@@ -9,6 +9,7 @@ import pytest
 
 import failwell as fw
 from failwell.formats import unplaced_details
+from failwell.model import Patch
 
 FULL = fw.ToolError(
     "All of it.",
@@ -23,7 +24,7 @@ FULL = fw.ToolError(
     next_steps=["a", "b"],
     actions=[{"tool": "t", "description": "d", "arguments": {"x": [1]}}],
     fields=[fw.FieldError(("a", 0), "m", None, "e", ("o", 2), "r")],
-    patch=[fw.Patch("set", ("a",), 1), fw.Patch("rename", ("b",), to="c"), fw.Patch("remove", ("d",))],
+    patch=[Patch("set", ("a",), 1), Patch("rename", ("b",), to="c"), Patch("remove", ("d",))],
     conflicts=[{"agent_id": "a", "pattern": "p", "held_by": "h", "z": 1}],
     effect="none",
     verify={"tool": "v", "arguments": {"id": 1}},

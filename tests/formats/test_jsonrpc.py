@@ -10,6 +10,7 @@ import pytest
 import failwell as fw
 from failwell.formats import to_wire
 from failwell.formats.jsonrpc import check_request
+from failwell.model import Strategy
 from recorded import cases
 
 MODERN = "2026-07-28"
@@ -82,7 +83,7 @@ def test_every_shipped_code_has_a_title_and_no_reserved_number_on_the_modern_wir
         assert not -32099 <= wire["code"] <= -32000
         done = code.name in DONE_IN_PART
         assert wire["data"]["mcp_error_code"] == ("OUTCOME_UNKNOWN" if done else code.name)
-        strategy = fw.Strategy.USER_ACTION if done else code.strategy
+        strategy = Strategy.USER_ACTION if done else code.strategy
         assert to_wire(code("m"), "jsonrpc", actionable=True)["data"]["recovery_strategy"] == strategy
 
 
@@ -190,7 +191,7 @@ def test_error_without_a_code_is_named_after_its_kind() -> None:
 
 @pytest.mark.checklist(254)
 def test_strategies_are_the_contracts_four() -> None:
-    assert [strategy.value for strategy in fw.Strategy] == [
+    assert [strategy.value for strategy in Strategy] == [
         "retry_with_backoff",
         "fix_and_retry",
         "user_action_required",

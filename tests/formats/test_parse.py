@@ -12,6 +12,7 @@ from fastmcp.client.client import CallToolResult as ClientResult
 
 import failwell as fw
 from failwell.formats import META_KEY
+from failwell.model import Patch
 
 ERROR = fw.ToolError("Too many requests.", code="RATE_LIMITED", retry_after=30, suggestion="Wait.", details={"k": "v"})
 FORMATS = ["typed", "v1", "xml", "envelope", "jsonrpc", "canonical"]
@@ -297,7 +298,7 @@ RICH = fw.Invalid(
         fw.FieldError(("0",), "Bad", {"deep": ["é", 1.5]}),
         fw.FieldError((), "All of it"),
     ],
-    patch=[fw.Patch("rename", ("limt",), to="limit"), fw.Patch("set", ("a", 1), None), fw.Patch("remove", ("x",))],
+    patch=[Patch("rename", ("limt",), to="limit"), Patch("set", ("a", 1), None), Patch("remove", ("x",))],
     actions=[fw.Action("users.schema", "Show it", {"verbose": True}), fw.Action("users.list")],
     effect="unknown",
     verify="users.get",

@@ -12,6 +12,7 @@ import pytest
 
 import failwell as fw
 from failwell.formats import META_KEY
+from failwell.model import Patch
 from growth import ending
 
 WRONG: list[Any] = [
@@ -110,7 +111,7 @@ KNOWN: dict[str, dict[str, Any]] = {
         next_steps=["n"],
         actions=["a"],
         fields=[("a", "b")],
-        patch=[fw.Patch("set", ("a",), 1)],
+        patch=[Patch("set", ("a",), 1)],
         conflicts=["c"],
         effect="unknown",
         verify="v",

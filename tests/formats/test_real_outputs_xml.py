@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
+from failwell.model import UNSET
 from recorded import cases, one
 
 NUMBERS = {"__NaN__": float("nan"), "__Infinity__": float("inf")}
@@ -90,7 +91,7 @@ def lookup(arguments: Any, path: tuple[str | int, ...]) -> Any:
         try:
             arguments = arguments[part]
         except (KeyError, IndexError, TypeError):
-            return fw.UNSET
+            return UNSET
     return (
         {"__NaN__": "nan", "__Infinity__": "inf"}.get(arguments, arguments) if isinstance(arguments, str) else arguments
     )
@@ -115,7 +116,7 @@ def test_validation_errors_are_read(vector: dict[str, Any]) -> None:
     texts = dict(_FIELD.findall(vector["output"]))
     assert [field.name for field in error.fields] == list(texts)
     for field in error.fields:
-        was = lookup(vector["input"]["args"], field.path) if field.path else fw.UNSET
+        was = lookup(vector["input"]["args"], field.path) if field.path else UNSET
         if isinstance(was, str) and len(was) > 50:
             assert isinstance(field.sent, str)
             assert was.startswith(field.sent[:40])

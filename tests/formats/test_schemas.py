@@ -18,6 +18,7 @@ import failwell as fw
 from failwell.formats import FORMATS, META_KEY, to_wire
 from failwell.formats.envelope import success
 from failwell.formats.json_schema import SCHEMAS, schema
+from failwell.model import Option, Patch, Severity, Strategy
 from failwell.model.fields import Fields
 from recorded import one, vectors
 
@@ -243,9 +244,9 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "code": CODES,
     "kind": st.sampled_from(list(fw.Kind)),
     "title": TEXTS,
-    "severity": st.sampled_from([*fw.Severity, None]),
+    "severity": st.sampled_from([*Severity, None]),
     "recoverable": st.booleans(),
-    "strategy": st.sampled_from(list(fw.Strategy)),
+    "strategy": st.sampled_from(list(Strategy)),
     "retry_after": st.one_of(st.integers(-1, 100), st.floats(), st.floats(0, 1)),
     "reset_at": st.datetimes(),
     "suggestion": TEXTS,
@@ -258,9 +259,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
         ),
         max_size=2,
     ),
-    "patch": st.lists(
-        st.builds(fw.Patch, st.sampled_from(["set", "rename", "remove"]), PATHS, VALUES, TEXTS), max_size=2
-    ),
+    "patch": st.lists(st.builds(Patch, st.sampled_from(["set", "rename", "remove"]), PATHS, VALUES, TEXTS), max_size=2),
     "conflicts": st.lists(
         st.dictionaries(st.sampled_from(["agent_id", "pattern", "held_by", "since"]), VALUES), max_size=2
     ),
@@ -290,7 +289,7 @@ QUESTIONS = st.builds(
     reason=st.none() | TEXTS,
     suggestions=st.none() | st.dictionaries(TEXTS, st.lists(VALUES, max_size=2), max_size=2),
     options=st.lists(
-        st.one_of(TEXTS, st.builds(fw.Option, TEXTS, VALUES, st.none() | TEXTS, st.none() | TEXTS)), max_size=2
+        st.one_of(TEXTS, st.builds(Option, TEXTS, VALUES, st.none() | TEXTS, st.none() | TEXTS)), max_size=2
     ),
     notes=st.lists(TEXTS, max_size=1),
 )

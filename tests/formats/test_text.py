@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
+from failwell.model import Patch
 
 
 @pytest.mark.parametrize(
@@ -33,9 +34,9 @@ import failwell as fw
             fw.Invalid(
                 "Bad.",
                 patch=[
-                    fw.Patch("rename", ("limt",), to="limit"),
-                    fw.Patch("set", ("a", "b"), 1),
-                    fw.Patch("remove", ("c",)),
+                    Patch("rename", ("limt",), to="limit"),
+                    Patch("set", ("a", "b"), 1),
+                    Patch("remove", ("c",)),
                 ],
             ),
             "Bad. Next: call it with limit in place of limt, a.b = 1, c left out, and the rest unchanged.",
@@ -98,7 +99,7 @@ CHECK = {"tool": "orders.get", "arguments": {"id": 7}}
             " Look at the invoice first. Next: call list.",
         ),
         (
-            {"effect": "partial", "tool": "post", "patch": [fw.Patch("set", ("from",), 3)]},
+            {"effect": "partial", "tool": "post", "patch": [Patch("set", ("from",), 3)]},
             "post was done in part (Timed out). Next: call post for the rest, with from = 3.",
         ),
     ],

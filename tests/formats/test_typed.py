@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 
 import failwell as fw
+from failwell.model import Conflicting
 from recorded import cases, one
 
 SCHEMA = {
@@ -229,7 +230,7 @@ def test_parse_reads_every_key() -> None:
         recoverable=True,
         retry_after=30,
         details={"k": [1]},
-        conflicts=[fw.Conflicting("a", "p", "h")],
+        conflicts=[Conflicting("a", "p", "h")],
     )
     assert json.loads(fw.render(error, "typed")) == wire
 

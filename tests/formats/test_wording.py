@@ -12,7 +12,7 @@ import pytest
 
 import failwell as fw
 from failwell.client import read
-from failwell.model import IN_DOUBT
+from failwell.model import IN_DOUBT, Patch
 
 sys.path.append(str(Path(__file__).parents[2] / "tools"))
 
@@ -167,7 +167,7 @@ def test_a_mask_is_never_proposed() -> None:
         'n must be at least 1. Next: call t with {"url": "<unchanged>", "argv": ["--password", "<unchanged>"], '
         '"n": "<at least 1>"}.'
     )
-    secret = error.replace(patch=[fw.Patch("set", ("token",), "k3y-8fj2-x")], sent={"n": 0})
+    secret = error.replace(patch=[Patch("set", ("token",), "k3y-8fj2-x")], sent={"n": 0})
     assert "redacted" not in words_of(secret)
 
 

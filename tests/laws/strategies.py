@@ -15,6 +15,7 @@ from hypothesis import note
 from hypothesis import strategies as st
 
 import failwell as fw
+from failwell.model import UNSET, Conflicting, Option, Patch, Severity, Strategy
 from failwell.model.codes import find
 from failwell.model.template import DEVICE, VALIDATION
 
@@ -467,16 +468,16 @@ problems = st.one_of(
     texts,
 )
 patches = st.one_of(
-    st.builds(fw.Patch, st.just("set"), paths, st.one_of(values, st.just(fw.UNSET))),
-    st.builds(fw.Patch, st.just("rename"), paths, to=st.none() | texts),
-    st.builds(fw.Patch, st.just("remove"), paths),
+    st.builds(Patch, st.just("set"), paths, st.one_of(values, st.just(UNSET))),
+    st.builds(Patch, st.just("rename"), paths, to=st.none() | texts),
+    st.builds(Patch, st.just("remove"), paths),
     st.fixed_dictionaries(
         {"op": st.sampled_from(("set", "rename", "remove", "move"))}, optional={"path": paths, "value": values}
     ),
 )
 conflicts = st.one_of(
     texts,
-    st.builds(fw.Conflicting, st.none() | texts, st.none() | texts, st.none() | texts),
+    st.builds(Conflicting, st.none() | texts, st.none() | texts, st.none() | texts),
     st.dictionaries(st.one_of(st.sampled_from(("agent_id", "pattern", "held_by")), keys), values, max_size=3),
 )
 _delays = st.one_of(st.integers(-1, 100), st.floats(0, 100), st.timedeltas(timedelta(0), timedelta(9)), floats, texts)
@@ -485,9 +486,9 @@ SENSIBLE: dict[str, st.SearchStrategy[Any]] = {
     "code": codes,
     "kind": kinds,
     "title": texts,
-    "severity": st.sampled_from((*fw.Severity, "WARNING", "bad", None)),
+    "severity": st.sampled_from((*Severity, "WARNING", "bad", None)),
     "recoverable": st.booleans(),
-    "strategy": st.sampled_from((*fw.Strategy, "fix_and_retry", "other")),
+    "strategy": st.sampled_from((*Strategy, "fix_and_retry", "other")),
     "retry_after": _delays,
     "reset_at": st.one_of(moments, st.floats(0, 4e9), st.sampled_from(("2026-01-01T00:00:00Z", "1e20", "x"))),
     "suggestion": texts,
@@ -598,7 +599,7 @@ questions = st.builds(
     options=st.lists(
         st.one_of(
             texts,
-            st.builds(fw.Option, texts, values, st.none() | texts, st.none() | texts),
+            st.builds(Option, texts, values, st.none() | texts, st.none() | texts),
             st.fixed_dictionaries({}, optional={"label": texts, "value": values, "description": texts}),
         ),
         max_size=2,
@@ -659,7 +660,7 @@ def exact(value: Any) -> Any:
 def exact_field(error: Any, name: str) -> Any:
     """One field of an error, exactly; enumerations by their value."""
     value = getattr(error, name)
-    return exact(value.value if isinstance(value, Enum) and value is not fw.UNSET else value)
+    return exact(value.value if isinstance(value, Enum) and value is not UNSET else value)
 
 
 def differing(mine: Any, theirs: Any, names: tuple[str, ...] = FIELDS) -> set[str]:

@@ -28,6 +28,7 @@ from strategies import (
 
 import failwell as fw
 from failwell import Effect, Next, Policy, Traits
+from failwell.model import Strategy
 
 _maybe = st.sampled_from((None, True, False))
 _hints = st.fixed_dictionaries(
@@ -133,7 +134,7 @@ def _dangerous(draw: st.DrawFn) -> fw.ToolError:
             {},
             optional={
                 "effect": st.sampled_from((*Effect, None)),
-                "strategy": st.sampled_from(list(fw.Strategy)),
+                "strategy": st.sampled_from(list(Strategy)),
                 "recoverable": st.booleans(),
                 "retry_after": st.sampled_from((1, 0.5, 1e9)),
                 "reset_at": moments,

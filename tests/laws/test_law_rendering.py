@@ -39,6 +39,7 @@ from strategies import (
 )
 
 import failwell as fw
+from failwell.model import Conflicting, Option, Patch
 
 _ROOTS = {"tool_error", "validation_error"}
 _ELEMENTS = {"message", "recovery", "available_actions", "details", "retry_after", "field"}
@@ -134,12 +135,12 @@ def test_no_value_can_break_a_part(path: Any, one: Any, two: Any) -> None:
     error = fw.Invalid(
         "m",
         fields=[fw.FieldError(path, one, two, one, two, one)],
-        patch=[fw.Patch(one, path, two, one)],
+        patch=[Patch(one, path, two, one)],
         actions=[fw.Action(one, two, one)],
-        conflicts=[fw.Conflicting(one, two, one, two)],
+        conflicts=[Conflicting(one, two, one, two)],
         verify=fw.Action(two, one, two),
     )
-    question = fw.NeedsInput(one, fields=two, reason=one, options=[fw.Option(one, two, one, two)], suggestions=two)
+    question = fw.NeedsInput(one, fields=two, reason=one, options=[Option(one, two, one, two)], suggestions=two)
     for format in FORMATS:
         well_formed(fw.render(error, format), format)
         well_formed(fw.render(question, format), format)

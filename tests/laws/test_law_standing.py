@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from strategies import EVERY_CODE, denies_its_code, in_doubt, json_values, noted
 
 import failwell as fw
-from failwell import Effect, Kind, Next, Policy, Strategy, Traits
+from failwell import Effect, Kind, Next, Policy, Traits
 from failwell.formats import META_KEY, to_wire
 from failwell.formats.toolfailure import META_KEY as PROPOSED
+from failwell.model import Patch, Strategy
 from failwell.readers import classify
 from failwell.readers.answer import Http, read
 
@@ -40,7 +41,7 @@ errors = st.builds(
     reset_at=st.sampled_from((None, MOMENT)),
     conflicts=st.sampled_from((None, ["a2"])),
     verify=st.sampled_from((None, {"tool": "get_invoice", "arguments": {"id": 7}})),
-    patch=st.sampled_from((None, [fw.Patch("set", ("a",), 1)])),
+    patch=st.sampled_from((None, [Patch("set", ("a",), 1)])),
     actions=st.sampled_from((None, ["list_invoices"])),
     fields=st.sampled_from((None, {"amount": "must be positive"})),
     tool=st.sampled_from((None, "pay")),

@@ -12,7 +12,7 @@ import pytest
 
 import failwell as fw
 from failwell.formats.jsonrpc import check_request
-from failwell.model import codes
+from failwell.model import Strategy, codes
 from failwell.model.catalogs import CATALOGS, V1, Core, JsonRpc, Social, Typed, Xml  # fmt: skip
 from failwell.model.codes import find, upper_snake
 from recorded import cases, one
@@ -214,7 +214,7 @@ def test_each_shipped_code_is_complete() -> None:
             assert code.catalog == name
             assert code.title
             assert code.description
-            assert isinstance(code.strategy, fw.Strategy)
+            assert isinstance(code.strategy, Strategy)
     assert all(code.number is not None for code in Core)
 
 
@@ -259,7 +259,7 @@ def test_a_declared_code_is_found_by_its_text() -> None:
     assert (type(error), error.retryable, error.strategy, error.effect, error.info) == (
         fw.Conflict,
         False,
-        fw.Strategy.USER_ACTION,
+        Strategy.USER_ACTION,
         fw.Effect.UNKNOWN,
         Seats.SEAT_TAKEN,
     )

@@ -12,6 +12,7 @@ import pytest
 
 import failwell as fw
 from failwell import Next
+from failwell.model import Patch, Strategy
 from failwell.model.tool import Traits
 from recorded import cases
 
@@ -145,7 +146,7 @@ ROWS = {
     [
         (kind, strategy, next)
         for kind, row in ROWS.items()
-        for strategy, next in zip((None, *fw.Strategy), row, strict=True)
+        for strategy, next in zip((None, *Strategy), row, strict=True)
     ],
 )
 def test_kind_and_strategy_decide_together(kind: str, strategy: str | None, next: Next) -> None:
@@ -178,10 +179,10 @@ def test_a_call_that_may_have_had_an_effect_is_never_repeated(code: str | None) 
     broken = []
     policies = {trusted: fw.Policy(trust_annotations=trusted) for trusted in (True, False)}
     insisted = {None: False} | {
-        strategy: strategy is not fw.ToolError("m", code=code).strategy for strategy in fw.Strategy
+        strategy: strategy is not fw.ToolError("m", code=code).strategy for strategy in Strategy
     }
     for strategy, effect, (origin, legacy, standing), kind, recoverable, held in itertools.product(
-        (None, *fw.Strategy), (None, *fw.Effect), SAID, (None, "transient", "internal"), (None, True), (None, ["a2"]),
+        (None, *Strategy), (None, *fw.Effect), SAID, (None, "transient", "internal"), (None, True), (None, ["a2"]),
     ):  # fmt: skip
         error = fw.ToolError(
             "m", code=code, kind=kind, strategy=strategy, effect=effect, origin=origin, legacy=legacy,
@@ -239,7 +240,7 @@ def test_where_a_call_can_tell_the_agent_is_sent_there() -> None:
 
 @pytest.mark.parametrize(
     ("fields", "next"),
-    [({"verify": "get", "patch": [fw.Patch("remove", ("a",))]}, Next.VERIFY), ({"patch": [fw.Patch("remove", ("a",))]}, Next.FIX), ({"actions": ["resume"]}, Next.ALTERNATIVE), ({}, Next.ASK)],
+    [({"verify": "get", "patch": [Patch("remove", ("a",))]}, Next.VERIFY), ({"patch": [Patch("remove", ("a",))]}, Next.FIX), ({"actions": ["resume"]}, Next.ALTERNATIVE), ({}, Next.ASK)],
 )  # fmt: skip
 def test_what_was_done_in_part_is_resumed_and_never_repeated(fields: dict[str, Any], next: Next) -> None:
     error = fw.ToolError("m", code="thread_partial_failure", **fields)
@@ -299,7 +300,7 @@ def test_the_reason_is_one_sentence_with_the_wait_in_it() -> None:
 @pytest.mark.checklist(42)
 @pytest.mark.parametrize("kind", ["validation", "internal", "permission", "transient"])
 def test_corrections_run_out(kind: str) -> None:
-    patch = fw.Patch("rename", ("limt",), to="limit")
+    patch = Patch("rename", ("limt",), to="limit")
     error = fw.ToolError("limt is unknown", kind=kind, strategy="fix_and_retry", patch=[patch], actions=["help"])
     first = fw.decide(error)
     assert (first.next, first.patch, first.calls, first.attempts_left) == (Next.FIX, (patch,), (fw.Action("help"),), 1)

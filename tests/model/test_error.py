@@ -17,6 +17,7 @@ import pytest
 from test_plain import ODD, Text
 
 import failwell as fw
+from failwell.model import Conflicting, Patch, Severity, Strategy
 from failwell.model.fields import Fields
 
 ALL_FIELDS = ("message", *Fields.__annotations__)
@@ -108,8 +109,8 @@ def test_every_field_can_be_read_back() -> None:
     error = whole()
     assert (error.kind, error.severity, error.strategy, error.effect) == (
         fw.Kind.CONFLICT,
-        fw.Severity.CRITICAL,
-        fw.Strategy.USER_ACTION,
+        Severity.CRITICAL,
+        Strategy.USER_ACTION,
         fw.Effect.NONE,
     )
     for name in ("code", "title", "recoverable", "retry_after", "reset_at", "suggestion", "details", "http_status", "meta",
@@ -119,8 +120,8 @@ def test_every_field_can_be_read_back() -> None:
     assert error.next_steps == ("Look.", "Pay another.")
     assert error.actions == (fw.Action("invoices.list"), fw.Action("invoices.get", "See it", {"id": "inv_1"}))
     assert error.fields == (fw.FieldError(("items", 0), "is paid", None, options=("inv_2",), rule="unpaid"),)
-    assert error.patch == (fw.Patch("set", ("id",), "inv_2"),)
-    assert error.conflicts == (fw.Conflicting("a2", "src/*", "a2"),)
+    assert error.patch == (Patch("set", ("id",), "inv_2"),)
+    assert error.conflicts == (Conflicting("a2", "src/*", "a2"),)
     assert error.verify == fw.Action("invoices.get", arguments={"id": "inv_1"})
     assert error.notes == ("odd",)
 
@@ -150,7 +151,7 @@ def test_of_a_call_that_may_have_been_done_nothing_invites_another(effect: str) 
         "effect": "none",
         **wait,
     }
-    assert error.replace(strategy="report_and_abort").strategy is fw.Strategy.ABORT
+    assert error.replace(strategy="report_and_abort").strategy is Strategy.ABORT
 
 
 def test_a_code_that_is_done_in_part_and_passes_means_the_rest() -> None:
@@ -207,12 +208,12 @@ def test_no_value_of_any_field_makes_an_error_raise(name: str) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "wanted"),
     [
-        ("severity", "fatal", fw.Severity.ERROR),
-        ("severity", 3, fw.Severity.ERROR),
-        ("severity", "WARNING", fw.Severity.WARNING),
+        ("severity", "fatal", Severity.ERROR),
+        ("severity", 3, Severity.ERROR),
+        ("severity", "WARNING", Severity.WARNING),
         ("kind", "Conflict", fw.Kind.CONFLICT),
         ("kind", "nonsense", fw.Kind.INTERNAL),
-        ("strategy", "pray", fw.Strategy.ABORT),
+        ("strategy", "pray", Strategy.ABORT),
         ("effect", "maybe", None),
         ("recoverable", "yes", False),
         ("retry_after", 0, None),
@@ -279,7 +280,7 @@ def test_only_a_warning_is_no_error() -> None:
         True,
         True,
     ]
-    assert fw.ToolError("m").severity is fw.Severity.ERROR
+    assert fw.ToolError("m").severity is Severity.ERROR
     assert fw.to_result(fw.ToolError("m", severity="warning"), "xml")["isError"] is False
     said = (Path(__file__).parents[2] / "docs" / "model.md").read_text(encoding="utf-8")
     assert "any other word counts as `error`" in said
@@ -407,6 +408,6 @@ def test_the_fluent_form_adds_up() -> None:
         details={"a": 1, "b": 2, "c": 3},
         severity="critical",
     )
-    assert (error.notes, error.warning().severity) == (("odd",), fw.Severity.WARNING)
+    assert (error.notes, error.warning().severity) == (("odd",), Severity.WARNING)
     assert error.only_details(d=4).details == {"d": 4}
     assert '<detail key="d">4</detail>' in fw.render(error, "xml")

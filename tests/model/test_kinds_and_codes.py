@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
+from failwell.model import Severity, Strategy
 from failwell.model.codes import find, humanize, upper_snake
 from failwell.model.tool_error import DEFAULT_CODES, KIND_CLASSES
 
@@ -37,12 +38,12 @@ def test_there_are_six_kinds_and_no_more() -> None:
 
 @pytest.mark.checklist(254)
 def test_the_closed_sets_hold_what_the_design_names() -> None:
-    assert list(fw.Strategy) == ["retry_with_backoff", "fix_and_retry", "user_action_required", "report_and_abort"]
-    assert list(fw.Severity) == ["warning", "error", "critical"]
+    assert list(Strategy) == ["retry_with_backoff", "fix_and_retry", "user_action_required", "report_and_abort"]
+    assert list(Severity) == ["warning", "error", "critical"]
     assert list(fw.Effect) == ["none", "unknown", "partial", "done"]
 
 
-@pytest.mark.parametrize("choice", [fw.Kind, fw.Strategy, fw.Severity, fw.Effect])
+@pytest.mark.parametrize("choice", [fw.Kind, Strategy, Severity, fw.Effect])
 def test_a_choice_is_read_in_any_case_and_nothing_else(choice: Any) -> None:
     for member in choice:
         assert choice.of(member) is choice.of(member.value) is choice.of(member.value.upper()) is member
@@ -81,7 +82,7 @@ def test_a_known_code_chooses_class_retryable_and_strategy() -> None:
     assert (type(error), error.retryable, error.strategy, error.effect, error.title) == (
         fw.Transient,
         True,
-        fw.Strategy.RETRY,
+        Strategy.RETRY,
         fw.Effect.NONE,
         "X Rate Limited",
     )
@@ -99,7 +100,7 @@ def test_a_given_kind_beats_the_codes_own() -> None:
     assert (type(error), error.code, error.strategy, error.effect) == (
         fw.Conflict,
         "RATE_LIMITED",
-        fw.Strategy.FIX,
+        Strategy.FIX,
         fw.Effect.NONE,
     )
 
@@ -155,7 +156,7 @@ def test_a_subclass_keeps_its_class_and_takes_the_kind_of_its_code() -> None:
     assert (type(error), error.kind, error.strategy, error.recoverable) == (
         Limited,
         fw.Kind.TRANSIENT,
-        fw.Strategy.RETRY,
+        Strategy.RETRY,
         True,
     )
 
@@ -164,7 +165,7 @@ def test_a_subclass_without_a_kind_takes_the_one_it_is_given() -> None:
     assert Plain("m").kind is fw.Kind.INTERNAL
     assert Plain("m", code="NOT_FOUND").kind is fw.Kind.NOT_FOUND
     assert Plain("m", kind="conflict").kind is fw.Kind.CONFLICT
-    assert Plain("m", kind="conflict").strategy is fw.Strategy.FIX
+    assert Plain("m", kind="conflict").strategy is Strategy.FIX
 
 
 def test_class_statement_defaults_give_way_to_arguments() -> None:
@@ -175,8 +176,8 @@ def test_class_statement_defaults_give_way_to_arguments() -> None:
 def test_a_class_statement_may_set_the_severity() -> None:
     advisory: Any = type("Advisory", (fw.ToolError,), {}, severity="warning")
     assert (advisory("m").severity, advisory("m", severity="critical").severity) == (
-        fw.Severity.WARNING,
-        fw.Severity.CRITICAL,
+        Severity.WARNING,
+        Severity.CRITICAL,
     )
 
 

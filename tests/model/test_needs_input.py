@@ -11,6 +11,7 @@ import pytest
 from test_plain import ODD
 
 import failwell as fw
+from failwell.model import Option
 
 WHOLE: dict[str, Any] = {
     "fields": ["id", "version"],
@@ -56,7 +57,7 @@ def test_every_field_can_be_read_back() -> None:
         "There are several.",
     )
     assert question.suggestions == {"id": ["retry", "stream"]}
-    assert question.options == (fw.Option("Retry", "retry", "The first", "id"), fw.Option("stream", "stream"))
+    assert question.options == (Option("Retry", "retry", "The first", "id"), Option("stream", "stream"))
     assert str(question) == "Which pattern?"
     assert repr(question) == "NeedsInput('Which pattern?', fields=['id', 'version'])"
 

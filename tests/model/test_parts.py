@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from test_plain import ODD
 
 import failwell as fw
+from failwell.model import UNSET, Conflicting, Option, Patch, apply_patch
 from failwell.model.parts import CLEAN_PARTS, all_of, path_of
 
-PARTS: tuple[Any, ...] = (fw.Action, fw.FieldError, fw.Patch, fw.Conflicting, fw.Option)
+PARTS: tuple[Any, ...] = (fw.Action, fw.FieldError, Patch, Conflicting, Option)
 WHOLE: list[Any] = [
     fw.Action("list", "See all", {"limit": 5}),
     fw.Action("list", arguments={}),
@@ -22,13 +23,13 @@ WHOLE: list[Any] = [
     fw.FieldError(("items", 0, "a.b"), "is bad", None, "a number", (1, None), "type"),
     fw.FieldError((), "m"),
     fw.FieldError(("a",), "m", {"deep": [1]}),
-    fw.Patch("set", ("a", 0), None),
-    fw.Patch("rename", ("limt",), to="limit"),
-    fw.Patch("remove", ("x",)),
-    fw.Conflicting("a1", "src/*", "a2", {"since": 3}),
-    fw.Conflicting(),
-    fw.Option("Retry", {"id": 1}, "Calls again", "id"),
-    fw.Option("None", None),
+    Patch("set", ("a", 0), None),
+    Patch("rename", ("limt",), to="limit"),
+    Patch("remove", ("x",)),
+    Conflicting("a1", "src/*", "a2", {"since": 3}),
+    Conflicting(),
+    Option("Retry", {"id": 1}, "Calls again", "id"),
+    Option("None", None),
 ]
 parts = pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__name__)
 
@@ -117,7 +118,7 @@ def test_the_name_of_a_field_joins_its_path() -> None:
 def test_an_argument_that_was_not_sent_differs_from_a_sent_none() -> None:
     assert fw.FieldError(("a",), "m").to_dict() == {"path": ["a"], "message": "m"}
     assert fw.FieldError(("a",), "m", None).to_dict() == {"path": ["a"], "message": "m", "sent": None}
-    assert fw.FieldError(("a",), "m").sent is fw.UNSET
+    assert fw.FieldError(("a",), "m").sent is UNSET
 
 
 @pytest.mark.parametrize(
@@ -135,37 +136,37 @@ def test_equal_options_are_equal_in_any_order_they_were_put_into_a_set() -> None
 @pytest.mark.checklist(19)
 def test_a_conflict_tells_who_holds_what() -> None:
     said = {"agent_id": "agent-2", "pattern": "src/*.go", "held_by": "agent-2"}
-    assert fw.Conflicting.of(said) == fw.Conflicting("agent-2", "src/*.go", "agent-2")
-    assert fw.Conflicting("agent-2", "src/*.go", "agent-2").to_dict() == said
-    assert [conflict and conflict.holder for conflict in map(fw.Conflicting.of, ("a", {"agent_id": "b"}, {"held_by": {"id": 1}}))] == ["a", "b", None]  # fmt: skip
+    assert Conflicting.of(said) == Conflicting("agent-2", "src/*.go", "agent-2")
+    assert Conflicting("agent-2", "src/*.go", "agent-2").to_dict() == said
+    assert [conflict and conflict.holder for conflict in map(Conflicting.of, ("a", {"agent_id": "b"}, {"held_by": {"id": 1}}))] == ["a", "b", None]  # fmt: skip
     odd = {"held_by": {"id": 1}, "since": 3}
-    assert fw.Conflicting.of(odd) == fw.Conflicting(extra=odd)
-    assert fw.Conflicting.of(odd).to_dict() == odd  # type: ignore[union-attr]
+    assert Conflicting.of(odd) == Conflicting(extra=odd)
+    assert Conflicting.of(odd).to_dict() == odd  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
     ("value", "wanted"),
     [
-        ("retry", fw.Option("retry", "retry")),
-        (3, fw.Option("3", 3)),
-        ({"value": 3}, fw.Option("3", 3)),
-        ({"label": "Retry", "value": "r", "field": "id"}, fw.Option("Retry", "r", field="id")),
-        ({"label": "Retry"}, fw.Option("Retry", "Retry")),
+        ("retry", Option("retry", "retry")),
+        (3, Option("3", 3)),
+        ({"value": 3}, Option("3", 3)),
+        ({"label": "Retry", "value": "r", "field": "id"}, Option("Retry", "r", field="id")),
+        ({"label": "Retry"}, Option("Retry", "Retry")),
         (None, None),
     ],
 )
 def test_an_option_is_read_from_what_authors_write(value: object, wanted: object) -> None:
-    assert fw.Option.of(value) == wanted
+    assert Option.of(value) == wanted
 
 
 def test_a_patch_of_no_known_operation_is_not_kept() -> None:
-    assert [fw.Patch.of(value) for value in ({"op": "explode"}, {}, "set", None)] == [None] * 4
-    error = fw.ToolError("m", patch=[fw.Patch("explode", ("a",)), {"op": "move"}, {"op": "remove", "path": "a"}])  # type: ignore[arg-type]
-    assert error.patch == (fw.Patch("remove", ("a",)),)
+    assert [Patch.of(value) for value in ({"op": "explode"}, {}, "set", None)] == [None] * 4
+    error = fw.ToolError("m", patch=[Patch("explode", ("a",)), {"op": "move"}, {"op": "remove", "path": "a"}])  # type: ignore[arg-type]
+    assert error.patch == (Patch("remove", ("a",)),)
 
 
 def test_a_patch_whose_operation_is_no_word_at_all_is_not_kept() -> None:
-    kept = {name for name in ODD if fw.ToolError("m", patch=[fw.Patch(ODD[name](), ("a",))]).patch}
+    kept = {name for name in ODD if fw.ToolError("m", patch=[Patch(ODD[name](), ("a",))]).patch}
     assert kept == set()
 
 
@@ -178,21 +179,21 @@ def test_what_cannot_be_read_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("patch", "wanted"),
     [
-        (fw.Patch("set", ("a",), 2), {"a": 2, "items": [{"q": 1}, 5], "limt": 3}),
-        (fw.Patch("set", ("new",), None), {"a": 1, "items": [{"q": 1}, 5], "limt": 3, "new": None}),
-        (fw.Patch("set", ("items", 0, "q"), 9), {"a": 1, "items": [{"q": 9}, 5], "limt": 3}),
-        (fw.Patch("set", ("items", 1), 6), {"a": 1, "items": [{"q": 1}, 6], "limt": 3}),
-        (fw.Patch("remove", ("items", 0)), {"a": 1, "items": [5], "limt": 3}),
-        (fw.Patch("remove", ("a",)), {"items": [{"q": 1}, 5], "limt": 3}),
-        (fw.Patch("rename", ("limt",), to="limit"), {"a": 1, "items": [{"q": 1}, 5], "limit": 3}),
-        (fw.Patch("rename", ("items", 0, "q"), to="qty"), {"a": 1, "items": [{"qty": 1}, 5], "limt": 3}),
+        (Patch("set", ("a",), 2), {"a": 2, "items": [{"q": 1}, 5], "limt": 3}),
+        (Patch("set", ("new",), None), {"a": 1, "items": [{"q": 1}, 5], "limt": 3, "new": None}),
+        (Patch("set", ("items", 0, "q"), 9), {"a": 1, "items": [{"q": 9}, 5], "limt": 3}),
+        (Patch("set", ("items", 1), 6), {"a": 1, "items": [{"q": 1}, 6], "limt": 3}),
+        (Patch("remove", ("items", 0)), {"a": 1, "items": [5], "limt": 3}),
+        (Patch("remove", ("a",)), {"items": [{"q": 1}, 5], "limt": 3}),
+        (Patch("rename", ("limt",), to="limit"), {"a": 1, "items": [{"q": 1}, 5], "limit": 3}),
+        (Patch("rename", ("items", 0, "q"), to="qty"), {"a": 1, "items": [{"qty": 1}, 5], "limt": 3}),
     ],
     ids=repr,
 )
-def test_a_patch_makes_its_change_in_a_copy(patch: fw.Patch, wanted: dict[str, Any]) -> None:
+def test_a_patch_makes_its_change_in_a_copy(patch: Patch, wanted: dict[str, Any]) -> None:
     sent = {"a": 1, "items": [{"q": 1}, 5], "limt": 3}
     fixed = fw.ToolError("m", patch=[patch]).fixed(sent)
-    assert fixed == fw.apply_patch(sent, [patch]) == wanted
+    assert fixed == apply_patch(sent, [patch]) == wanted
     assert list(fixed) == list(wanted)
     assert sent == {"a": 1, "items": [{"q": 1}, 5], "limt": 3}
 
@@ -200,36 +201,36 @@ def test_a_patch_makes_its_change_in_a_copy(patch: fw.Patch, wanted: dict[str, A
 @pytest.mark.parametrize(
     "patch",
     [
-        fw.Patch("set", (), 5),
-        fw.Patch("set", ("a",)),
-        fw.Patch("set", ("items", 0)),
-        fw.Patch("set", ("items", 9), 5),
-        fw.Patch("set", ("items", -1), 5),
-        fw.Patch("set", ("items", "x"), 5),
-        fw.Patch("set", ("a", "b"), 5),
-        fw.Patch("set", ("none", "b"), 5),
-        fw.Patch("remove", ("none",)),
-        fw.Patch("remove", ()),
-        fw.Patch("rename", ("none",), to="x"),
-        fw.Patch("rename", ("a",)),
-        fw.Patch("rename", ("a",), to="b"),
-        fw.Patch("rename", ("items", 0), to="x"),
-        fw.Patch("explode", ("a",)),  # type: ignore[arg-type]
+        Patch("set", (), 5),
+        Patch("set", ("a",)),
+        Patch("set", ("items", 0)),
+        Patch("set", ("items", 9), 5),
+        Patch("set", ("items", -1), 5),
+        Patch("set", ("items", "x"), 5),
+        Patch("set", ("a", "b"), 5),
+        Patch("set", ("none", "b"), 5),
+        Patch("remove", ("none",)),
+        Patch("remove", ()),
+        Patch("rename", ("none",), to="x"),
+        Patch("rename", ("a",)),
+        Patch("rename", ("a",), to="b"),
+        Patch("rename", ("items", 0), to="x"),
+        Patch("explode", ("a",)),  # type: ignore[arg-type]
     ],
     ids=repr,
 )
-def test_a_change_that_does_not_fit_is_left_out(patch: fw.Patch) -> None:
-    assert fw.apply_patch({"a": 1, "b": 2, "items": [1]}, [patch]) == {"a": 1, "b": 2, "items": [1]}
+def test_a_change_that_does_not_fit_is_left_out(patch: Patch) -> None:
+    assert apply_patch({"a": 1, "b": 2, "items": [1]}, [patch]) == {"a": 1, "b": 2, "items": [1]}
 
 
 def test_changes_are_made_in_order() -> None:
-    patch = [fw.Patch("rename", ("x",), to="y"), fw.Patch("set", ("y",), 2), fw.Patch("remove", ("z",))]
-    assert fw.apply_patch({"x": 1, "z": 3}, patch) == {"y": 2}
+    patch = [Patch("rename", ("x",), to="y"), Patch("set", ("y",), 2), Patch("remove", ("z",))]
+    assert apply_patch({"x": 1, "z": 3}, patch) == {"y": 2}
 
 
 def test_a_patched_value_is_not_shared_with_the_patch() -> None:
-    patch = fw.Patch("set", ("a",), [1])
-    fw.apply_patch({}, [patch])["a"].append(2)
+    patch = Patch("set", ("a",), [1])
+    apply_patch({}, [patch])["a"].append(2)
     assert patch.value == [1]
 
 
@@ -239,26 +240,24 @@ json_values = st.recursive(
     max_leaves=8,
 )
 patches = st.builds(
-    fw.Patch,
+    Patch,
     st.sampled_from(["set", "rename", "remove"]),
     st.lists(st.text(max_size=2) | st.integers(-2, 3), max_size=4),
-    json_values | st.just(fw.UNSET),
+    json_values | st.just(UNSET),
     st.none() | st.text(max_size=2),
 )
 
 
 @given(st.dictionaries(st.text(max_size=2), json_values), st.lists(patches, max_size=4))
-def test_no_patch_breaks_the_arguments(sent: dict[str, Any], changes: list[fw.Patch]) -> None:
+def test_no_patch_breaks_the_arguments(sent: dict[str, Any], changes: list[Patch]) -> None:
     before = json.dumps(sent)
-    json.dumps(fw.apply_patch(sent, changes))
+    json.dumps(apply_patch(sent, changes))
     assert json.dumps(sent) == before
 
 
-@pytest.mark.parametrize(
-    "part", [part for part in WHOLE if type(part) in (fw.Action, fw.FieldError, fw.Patch)], ids=repr
-)
+@pytest.mark.parametrize("part", [part for part in WHOLE if type(part) in (fw.Action, fw.FieldError, Patch)], ids=repr)
 def test_a_part_of_clean_json_is_like_any_other(part: Any) -> None:
-    names = {fw.Action: "actions", fw.FieldError: "fields", fw.Patch: "patch"}
+    names = {fw.Action: "actions", fw.FieldError: "fields", Patch: "patch"}
     found = CLEAN_PARTS[names[type(part)]](json.loads(json.dumps(part.to_dict())))
     assert type(found) is type(part)
     assert (found, repr(found)) == (part, repr(part))

@@ -8,6 +8,7 @@ import pytest
 from test_plain import ODD
 
 import failwell as fw
+from failwell.model import UNSET, Strategy
 from failwell.model.template import DEVICE, VALIDATION, fill
 
 
@@ -156,7 +157,7 @@ def test_a_default_stands_in_for_a_missing_variable() -> None:
 
 def test_a_required_field_that_was_not_sent_is_not_sent_as_none() -> None:
     error = VALIDATION["REQUIRED_FIELD_MISSING"].error(field="address")
-    assert error.fields[0].sent is fw.UNSET
+    assert error.fields[0].sent is UNSET
 
 
 def test_a_user_declares_a_template_of_any_code() -> None:
@@ -169,7 +170,7 @@ def test_a_user_declares_a_template_of_any_code() -> None:
     )
 
 
-@pytest.mark.parametrize("strategy", [None, fw.Strategy.RETRY, "retry_with_backoff"])
+@pytest.mark.parametrize("strategy", [None, Strategy.RETRY, "retry_with_backoff"])
 def test_a_delay_given_to_a_retry_template_is_kept(strategy: Any) -> None:
     limited = fw.Template("RATE_LIMITED", "Wait {retry_after} seconds.", strategy=strategy)
     error = limited.error(retry_after=30)

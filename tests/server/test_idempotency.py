@@ -29,8 +29,8 @@ from wire import ERAS, LEGACY, SERVERS, TRANSPORTS, Client, Http, NoAnswer, Nurs
 
 import failwell as fw
 import failwell.server
-from failwell.client import IDEMPOTENCY_KEY as KEY
 from failwell.formats import META_KEY
+from failwell.recovery import IDEMPOTENCY_KEY as KEY
 from failwell.server import Kept, KeysInMemory, KeysOnDisk, KeyStore, Options
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.facts import Facts, Failed

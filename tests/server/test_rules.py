@@ -24,6 +24,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 
 import failwell as fw
+from failwell.model import Strategy
 from failwell.server.rules import limits
 from failwell.server.rules.limits import limit, rate
 from failwell.server.rules.rule import Rule, deprecated
@@ -1107,7 +1108,7 @@ def asked(rule: Rule, device: str = "dev-lab-01") -> fw.ToolError:
     first, second = refused(lambda: reboot(device)), refused(lambda: asyncio.run(later(device)))
     assert first == second
     assert not ran
-    assert (first.code, first.strategy, first.effect) == ("FORBIDDEN", fw.Strategy.USER_ACTION, fw.Effect.NONE)
+    assert (first.code, first.strategy, first.effect) == ("FORBIDDEN", Strategy.USER_ACTION, fw.Effect.NONE)
     assert isinstance(first, PermissionError)
     return first
 

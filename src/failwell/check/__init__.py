@@ -15,9 +15,11 @@ from .comparison import load_report as load_report
 from .comparison import new_findings as new_findings
 from .conversation import Waits
 from .examination import CheckOptions
-from .findings import CheckFinding
+from .findings import CheckFinding as CheckFinding
 from .report import CheckReport
-from .rules import GROUPS, RULES, CheckRule
+from .rules import GROUPS as GROUPS
+from .rules import RULES as RULES
+from .rules import CheckRule as CheckRule
 from .target import CheckTarget
 from .target import absolute as absolute
 
@@ -27,10 +29,18 @@ __all__ = [
     "CheckOptions",
     "Waits",
     "CheckReport",
+]
+# What the command line uses, and nobody else may count on.
+_HOUSE = (
+    "reports",
+    "send",
+    "Comparison",
+    "NoReport",
+    "load_report",
+    "new_findings",
+    "absolute",
     "CheckFinding",
     "CheckRule",
     "RULES",
     "GROUPS",
-]
-# What the command line uses, and nobody else may count on.
-_HOUSE = ("reports", "send", "Comparison", "NoReport", "load_report", "new_findings", "absolute")
+)

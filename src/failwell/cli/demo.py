@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from textwrap import TextWrapper
 from typing import TYPE_CHECKING, Any, Final
 
-from failwell import Action, FieldError, Invalid, NotFound, Patch, ToolError, Transient, render
+from failwell import Action, FieldError, Invalid, NotFound, ToolError, Transient, render
+from failwell.model import Patch
 from failwell.packages import missing, needed
 
 from .io import Commands, console, interruptible

@@ -217,4 +217,4 @@ def _listener(client: Any) -> Any:
     return type(client.__name__, (client,), {"call_tool_mcp": call_tool_mcp})
 
 
-__all__ = ["RecoveringToolset", "recovering"]
+__all__ = ["recovering"]

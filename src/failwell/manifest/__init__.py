@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from failwell.packages import bring
 
-from .audit import differences, markdown, problems
-from .entries import Manifest, ToolEntry, load
+from .audit import differences as differences
+from .audit import markdown, problems
+from .entries import Manifest as Manifest
 from .entries import NoManifest as NoManifest
+from .entries import ToolEntry as ToolEntry
+from .entries import load
 
 if TYPE_CHECKING:
     from .builder import Recorder
@@ -40,13 +43,13 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "Manifest",
     "Recorder",
-    "ToolEntry",
-    "differences",
     "load",
     "markdown",
     "problems",
 ]
 # What the command line uses, and nobody else may count on.
-_HOUSE: Final = ("NoManifest", "Source", "build", "of_command", "of_server", "of_url", "read_seen")
+_HOUSE: Final = (
+    *("Manifest", "NoManifest", "Source", "ToolEntry", "build", "differences"),
+    *("of_command", "of_server", "of_url", "read_seen"),
+)

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 from .account import event_of as event_of
 from .counters import UNKNOWN as UNKNOWN
 from .counters import Stats, ToolStats
-from .events import CallEvent, Events, Hook, Try, emit
+from .events import CallEvent, emit
+from .events import Events as Events
+from .events import Hook as Hook
+from .events import Try as Try
 from .events import new_id as new_id
 from .identity import CALL_KEY as CALL_KEY
 from .identity import SESSION_VARIABLE as SESSION_VARIABLE
@@ -30,12 +33,15 @@ from .otel import mark_span as mark_span
 
 if TYPE_CHECKING:
     from .prometheus import Collector
-    from .stores import BadStore, Numbers, Period, Reading, Store, store
+    from .stores import BadStore as BadStore
     from .stores import Doubts as Doubts
     from .stores import Failure as Failure
     from .stores import Flow as Flow
+    from .stores import Numbers as Numbers
     from .stores import OpenDoubt as OpenDoubt
+    from .stores import Period, Reading, store
     from .stores import SessionLine as SessionLine
+    from .stores import Store as Store
     from .stores import address_of as address_of
 
 # Only whoever keeps events needs a database.
@@ -71,17 +77,11 @@ __all__ = [
     "ToolStats",
     # one call
     "CallEvent",
-    "Try",
-    "Hook",
-    "Events",
     "emit",
     # where events are kept
     "store",
-    "Store",
-    "BadStore",
     "Reading",
     "Period",
-    "Numbers",
     # where it is told
     "log_failure",
     "logged",
@@ -92,5 +92,5 @@ _HOUSE = (
     *("UNKNOWN", "new_id", "mark_failure", "mark_span", "count_failure", "current_trace"),
     *("hook_of", "event_of", "Names", "CALL_KEY", "SESSION_VARIABLE", "inherited_session"),
     *("keyed_fingerprint", "sent_id", "trace_of", "Doubts", "Failure", "Flow", "OpenDoubt", "SessionLine"),
-    *("address_of", "prometheus_collector"),
+    *("address_of", "prometheus_collector", "Try", "Hook", "Events", "Store", "BadStore", "Numbers"),
 )

@@ -12,6 +12,7 @@ from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, Unpack
 
+from failwell.old_names import old_name
 from failwell.packages import bring, generation
 from failwell.schema import nearest
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from .boundary import Boundary
     from .once.shared_keys import KeysInPostgres, KeysInRedis
-    from .problems import Problem, problem, problems
+    from .problems import problem, problems
     from .replies import reply, tool_result
     from .streams import progress
 
@@ -73,7 +74,7 @@ _LATER: Final = {
     "tool_result": ".replies",
     "KeysInRedis": ".once.shared_keys",
     "KeysInPostgres": ".once.shared_keys",
-    **dict.fromkeys(("problems", "problem", "Problem"), ".problems"),
+    **dict.fromkeys(("problems", "problem"), ".problems"),
 }
 # What other rooms of this house use, and nobody else may count on.
 _HOUSE: Final = {
@@ -86,6 +87,8 @@ _HOUSE: Final = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "Problem":
+        return old_name(__name__, name, "failwell.server.problems.Problem")
     home = _LATER.get(name) or _HOUSE.get(name)
     if not home:
         raise AttributeError(f"module 'failwell.server' has no attribute {name!r}")
@@ -180,7 +183,6 @@ __all__ = [
     # without MCP
     "problems",
     "problem",
-    "Problem",
     # what a tool can be, and answer
     "Group",
     "Envelope",

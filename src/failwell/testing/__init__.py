@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .assertions import assert_effects, assert_error
     from .fake_clock import FakeClock
-    from .host import ScriptedServer, scripted
+    from .host import ScriptedServer as ScriptedServer
+    from .host import scripted
     from .ledger import Call as Call
     from .ledger import RecordedEffect as RecordedEffect
     from .script import Fault, Script, Tool
@@ -34,7 +35,7 @@ def __getattr__(name: str) -> Any:
     if name == "Effect":
         from failwell.old_names import old_name
 
-        return old_name(__name__, name, "failwell.testing.ledger", "failwell.testing.RecordedEffect")
+        return old_name(__name__, name, "failwell.testing.ledger.RecordedEffect", "failwell.testing.RecordedEffect")
     if name not in _LATER:
         raise AttributeError(f"module 'failwell.testing' has no attribute {name!r}")
     from importlib import import_module
@@ -49,7 +50,6 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "scripted",
-    "ScriptedServer",
     "Script",
     "Tool",
     "Fault",

@@ -95,7 +95,10 @@ def which_category(found: Json) -> fw.NeedsInput:
         f"{found['total']} patterns were found. Which category?",
         fields=["category"],
         reason=f"There are more than {MOST_HITS} hits.",
-        options=[fw.Option(name, name, f"{count} patterns", field="category") for name, count in categories.items()],
+        options=[
+            {"label": name, "value": name, "description": f"{count} patterns", "field": "category"}
+            for name, count in categories.items()
+        ],
     )
 
 
@@ -105,7 +108,10 @@ def which_pattern(id: str, known: list[Json]) -> fw.NeedsInput:
         fields=["id"],
         reason="No pattern has this id.",
         suggestions={"id": [each["id"] for each in known]},
-        options=[fw.Option(each["title"], each["id"], each["summary"], field="id") for each in known],
+        options=[
+            {"label": each["title"], "value": each["id"], "description": each["summary"], "field": "id"}
+            for each in known
+        ],
     )
 
 
