@@ -12,17 +12,23 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx2
 import pytest
 from desk_table import MODERN
 from http_server import FaultyServer
+from http_server import answer as answers
 from served import serving
 from wrapped import SERVER, WRAP, lives
 
 from failwell.cli import main
-from failwell.relay import Relay, RelayLimits, RelayOptions, app
+from failwell.relay import Injected, Relay, RelayLimits, RelayOptions, app
+from failwell.relay.messages import written
+from failwell.relay.state import AnswersInMemory
+from failwell.relay.web.attendant import ANY
+from failwell.relay.web.visit import Visit
 
 ACCEPT = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 META = "io.github.failwell/tool-error"
@@ -373,6 +379,87 @@ def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
             assert main(["wrap", *given, "--", *SERVER]) == 2
             (told,) = capsys.readouterr().err.splitlines()
             assert line in told
+
+
+def test_an_address_at_which_there_is_no_server_is_told_before_anybody_comes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async def page(scope: Any, receive: Any, send: Any) -> None:
+        await answers(send, 200, b"<html>hello</html>")
+
+    away = FaultyServer(elsewhere="https://elsewhere.example/mcp")
+    with serving(page, lifespan="off") as url, serving(away, lifespan="off") as leading:
+        for given, words in (
+            (url, f"cannot use the server at {url}: it answered 200 with what is no message of MCP; check the path"),
+            (leading, f"{leading} leads to https://elsewhere.example/mcp, where nothing is sent to."),
+        ):
+            assert main(["wrap", "--listen", "127.0.0.1:0", given]) == 2
+            (told,) = capsys.readouterr().err.splitlines()
+            assert words in told
+    assert main(["wrap", "--listen", "127.0.0.1:0", url]) == 2
+    (told,) = capsys.readouterr().err.splitlines()
+    assert f"cannot use the server at {url}: " in told
+    assert told.endswith("; start it first, or check the address")
+
+
+@pytest.mark.parametrize("era", ["older", "newer"])
+def test_the_key_of_a_client_that_left_in_the_middle_is_told_as_unfinished(
+    ledger: Path, era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("failwell.relay.calls._LAST_WORD", 0.1)
+    what, key = f"hang-{era}", {"io.github.failwell/idempotency-key": f"k-{era}"}
+    params = {"name": "pay_invoice", "arguments": {"id": what}}
+    with serving(app(SERVER, env={"LEDGER": str(ledger)}, options=RelayOptions(keys=AnswersInMemory()))) as url:
+
+        def pay(caller: Caller, **more: Any) -> httpx2.Response:
+            meta = key if era == "older" else {**MODERN, **key}
+            message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {**params, "_meta": meta}}
+            newer = {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "pay_invoice"}
+            headers = caller.headers if era == "older" else newer
+            return caller.http.post(url, json=message, headers=headers, **more)
+
+        with closing(Caller(url)) as first, ThreadPoolExecutor(1) as pool:
+            if era == "older":
+                first.greet()
+            left = pool.submit(pay, first, timeout=0.5)
+            while what not in ledger.read_text("utf-8").split():
+                pass
+            with pytest.raises(httpx2.ReadTimeout):
+                left.result()
+            if era == "older":
+                first.http.delete(url, headers=first.headers)
+        with closing(Caller(url)) as second:
+            if era == "older":
+                second.greet()
+            error = pay(second).json()["result"]["_meta"][META]
+    assert (error["code"], error["effect"]) == ("IDEMPOTENCY_UNFINISHED", "unknown")
+    assert ledger.read_text("utf-8").split().count(what) == 1
+
+
+def test_an_id_that_is_used_again_at_once_is_answered() -> None:
+    visit = Visit("v", "", RelayLimits(), is_shared=True, say=print, left=print)
+    visit.attendant = SimpleNamespace(client=lambda frame: None)  # type: ignore[assignment]
+    asked = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "pay_invoice"}}
+    told = b'{"jsonrpc":"2.0","id":7,"result":{}}\n'
+    key, first = visit.asks(written(asked), asked)
+    visit.tell(told, ANY)
+    again, second = visit.asks(written(asked), asked)
+    assert again == key
+    # Whoever waited for the first one is done with it by now.
+    visit.forget(key, first, is_cancelled=True)
+    visit.tell(told, ANY)
+    assert (first.answer, second.answer) == (told, told)
+
+
+def test_faults_that_were_asked_for_are_made_for_all_clients_together(ledger: Path) -> None:
+    fault = Injected("pay_invoice", {"fault": "crash", "at": "after"})
+    front = app(SERVER, env={"LEDGER": str(ledger)}, inject=[fault])
+    with serving(front) as url, closing(Caller(url)) as one, closing(Caller(url)) as other:
+        one.greet()
+        other.greet()
+        assert said(one.call(1, "pay_invoice", "hit"))[1] == "unknown"
+        assert said(other.call(1, "pay_invoice", "not-hit"))[1] is None
+    assert ledger.read_text("utf-8").split().count("hit") == 1
 
 
 def test_what_prometheus_is_told(faulty: FaultyServer) -> None:

@@ -109,7 +109,7 @@ def test_an_expired_login_is_told_with_who_must_do_what(tmp_path: Path) -> None:
     with serving(faulty, lifespan="off") as url, Wrapped(tmp_path / "ledger", url, command=()) as relay:
         faulty.is_locked = True
         text, _, _ = told(relay.call(1, "pay_invoice", id="a"))
-        assert text.startswith(f"Error: The login for {url} is missing, or has expired.")
+        assert text.startswith(f"Error: {url} asks for a login, which is missing or has expired.")
         assert f"Ask the user to log in to {url} again" in text
         faulty.is_locked = False
         assert relay.text(2, "pay_invoice", id="a") == "1"
@@ -122,7 +122,7 @@ def test_nothing_is_sent_to_where_a_redirect_leads(tmp_path: Path) -> None:
         with Wrapped(tmp_path / "ledger", *given, command=()) as relay:
             faulty.elsewhere = there
             text, effect, _ = told(relay.call(1, "pay_invoice", id="a"))
-    assert effect == "none"
+    assert effect == "unknown"
     assert f"{url} leads to {there}, where nothing is sent to" in text
     assert away.seen == []
     assert "s3cret" not in text

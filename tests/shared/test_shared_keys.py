@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -196,6 +197,29 @@ def test_an_answer_that_could_not_be_kept_is_kept_later(opened: Callable[..., Sh
     assert other.begin("k", "call") == Claimed("call", "running")
     mine._turn()
     assert other.begin("k", "call") == Claimed("call", "done", "the answer")
+
+
+def test_nobody_waits_twice_for_a_store_that_is_frozen(redis_here: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("failwell.shared.in_redis.PATIENCE", 0.1)
+    monkeypatch.setattr("failwell.shared.claims._SLOW", 0.05)
+    monkeypatch.setattr("failwell.shared.claims._LOOK", 0.05)
+    claims = claims_at(redis_here.url, namespace=f"frozen {next(_names)}")
+    assert redis_here.process is not None
+    redis_here.process.send_signal(signal.SIGSTOP)
+    try:
+        with pytest.raises(StoreUnusable):
+            claims.begin("k", "call")
+        assert claims.is_stuck
+        with monkeypatch.context() as patched:
+            patched.setattr(claims, "_begin", lambda *_: pytest.fail("somebody waits"))
+            with pytest.raises(StoreUnusable, match="Timeout reading from socket"):
+                claims.begin("other", "call")
+    finally:
+        redis_here.process.send_signal(signal.SIGCONT)
+    while claims.problem() is not None:
+        pass
+    assert claims.begin("k", "call") is None
+    claims.close()
 
 
 def test_redis_killed_and_brought_back_knows_what_had_begun(redis_here: Redis) -> None:

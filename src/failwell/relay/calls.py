@@ -38,6 +38,8 @@ _SUSPECT: Final = re.compile(
     re.IGNORECASE,
 )
 _LOOK_AGAIN: Final = 0.25
+# How long a call that was cancelled may still be answered, before nobody knows how it ended.
+_LAST_WORD: Final = 2.0
 _LARGE: Final = 100_000
 _LONGEST_KEY: Final = 255
 # A client gives up on a call after a minute, as a rule: what takes longer is for the model to decide. What the user has
@@ -182,6 +184,18 @@ class Calls:
         for each in waiting:
             if not each.cancelled:
                 self._admit_joined(each, frame)
+
+    def given_up(self, request: RelayedRequest) -> None:
+        """The client has cancelled a call that was made: a server that heeds that will not answer."""
+        if request.claim:
+            self._traffic.after(_LAST_WORD, lambda: self.keep_answer(request, b"", is_undone=False))
+
+    def abandon(self) -> None:
+        """Nothing will be answered any more: what has begun under a key is known as that to whoever asks for it."""
+        self._joined.clear()
+        for request in self._under_way():
+            was_sent = request.is_again or self._traffic.pending.get(request.key) is request
+            self.keep_answer(request, b"", is_undone=not was_sent)
 
     def _admit_joined(self, request: RelayedRequest, frame: bytes) -> None:
         if frame:

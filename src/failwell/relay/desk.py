@@ -79,6 +79,11 @@ class Desk:
         self._life.drain()
         return self._traffic.taken()
 
+    def abandon(self) -> None:
+        """Nobody is there any more, neither a client nor a server."""
+        if "_calls" in self.__dict__:
+            self._calls.abandon()
+
     @property
     def wakes_at(self) -> float | None:
         return self._traffic.timers.next
@@ -188,6 +193,7 @@ class Desk:
         for key, request in self._traffic.pending.items():
             if request.id == wanted and type(request.id) is type(wanted):
                 self._calls.let_go(request)
+                self._calls.given_up(request)
                 if key == key_of(wanted):
                     return frame
                 changed = {**message, "params": {**params_of(message), "requestId": read_frame(key)}}

@@ -164,7 +164,7 @@ def unreached(problem: str, address: str) -> str:
 def logged_out(error: ToolError, address: str) -> ToolError:
     """A refusal because of who asks: whoever runs the client has to log in again, and no model can."""
     return error.replace(
-        message=f"The login for {address} is missing, or has expired. {error.message}",
+        message=f"{address} asks for a login, which is missing or has expired. {error.message}",
         suggestion=f"Ask the user to log in to {address} again; until then no call can work.",
         # The words are ours.
         origin="local",

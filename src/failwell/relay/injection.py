@@ -47,6 +47,12 @@ class Injection:
         self._clock = clock
         self._late: list[tuple[float, Late]] = []
 
+    def another(self) -> Injection:
+        """One for another client: the faults are the same, and are made as often for all of them together."""
+        made = Injection((), self._clock)
+        made._left = self._left
+        return made
+
     @property
     def wakes_at(self) -> float | None:
         """When something that comes late is due."""

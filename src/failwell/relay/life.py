@@ -320,6 +320,8 @@ class Life:
         self._traffic.held, self._traffic.unlisted, self._traffic.repeating = [], [], set()
         for request in [*lost, *waiting]:
             if request.cancelled:
+                if request.claim:
+                    self._calls().keep_answer(request, b"", is_undone=False)
                 continue
             if not request.tool:
                 self._traffic.tell(answers.error_answer(request.id, "The relay was told to end."))

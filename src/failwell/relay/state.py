@@ -57,7 +57,10 @@ class KeptAnswer:
 
 
 class Keys(Protocol):
-    """A place for keys."""
+    """A place for keys. `is_shared` says whether other machines use it too."""
+
+    @property
+    def is_shared(self) -> bool: ...
 
     def begin(self, key: str, call: str) -> KeptAnswer | None:
         """Claim a key for a call, or give what is known of it."""
@@ -73,6 +76,9 @@ class Keys(Protocol):
 
     def breakers(self, server: str, policy: Policy) -> Breakers | None:
         """What all who share these keys know about a server's tools; None where nobody does."""
+
+    def problem(self) -> str | None:
+        """Why keys cannot be kept at present; None if they can. It waits for whoever keeps them."""
 
     def close(self) -> None:
         """There will be no more calls."""
@@ -93,6 +99,8 @@ def _hash(value: object) -> str:
 
 class AnswersInMemory:
     """As long as the relay runs."""
+
+    is_shared = False
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -118,6 +126,9 @@ class AnswersInMemory:
         self._drop(key)
 
     def breakers(self, server: str, policy: Policy) -> Breakers | None:
+        return None
+
+    def problem(self) -> str | None:
         return None
 
     def close(self) -> None:
@@ -156,6 +167,8 @@ def _told(method: Callable[Given, T]) -> Callable[Given, T]:
 
 class KeysInFile:
     """In a SQLite file of one's own, which outlives the relay and may be shared by several."""
+
+    is_shared = False
 
     def __init__(self, path: str, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -208,6 +221,9 @@ class KeysInFile:
     def breakers(self, server: str, policy: Policy) -> Breakers | None:
         return None
 
+    def problem(self) -> str | None:
+        return None
+
     def close(self) -> None:
         self._db.close()
         if self._lock is not None:
@@ -241,6 +257,8 @@ class KeysInFile:
 class SharedAnswers:
     """In Redis or PostgreSQL, shared with relays on other machines. Answers are JSON, and so are texts there."""
 
+    is_shared = True
+
     def __init__(self, url: str) -> None:
         from failwell.shared import claims_at
 
@@ -272,6 +290,9 @@ class SharedAnswers:
             breakers, name = Breakers(policy), _hash(server)
             self._shared[server] = breakers, _usable(lambda: breakers_at(self._url, name, breakers, namespace="relay"))
         return self._shared[server][0]
+
+    def problem(self) -> str | None:
+        return self._claims.problem()
 
     def close(self) -> None:
         for _, shared in self._shared.values():

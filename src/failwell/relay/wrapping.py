@@ -199,6 +199,7 @@ def _listen(wrapping: Wrapping, where: Listening) -> int:
         origins=where.origins,
         say=say,
         witness=wrapping.record,
+        inject=wrapping.inject,
     )
     try:
         code: int = relay.listen(
@@ -224,8 +225,9 @@ def _over_http(wrapping: Wrapping) -> int:
 
     from failwell.packages import bring
 
-    server, stdio = (bring(f"{__package__}.web.{name}", "failwell wrap", "http") for name in ("server", "stdio"))
-    address = server.RemoteServer(wrapping.url, wrapping.headers)
+    web = [bring(f"{__package__}.web.{name}", "failwell wrap", "http") for name in ("address", "server", "stdio")]
+    places, server, stdio = web
+    address = places.RemoteServer(wrapping.url, wrapping.headers)
     options = replace(wrapping.options, command=address.name, remote=True)
     injection = None
     if wrapping.inject:
@@ -234,7 +236,7 @@ def _over_http(wrapping: Wrapping) -> int:
         injection = Injection(wrapping.inject)
 
     async def run() -> int:
-        async with server.http_client() as client:
+        async with places.http_client() as client:
             code: int = await stdio.over_stdio(
                 options,
                 lambda attendant: server.HttpBackend(attendant, address, client),

@@ -9,16 +9,22 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import weakref
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeVar
 
+T = TypeVar("T")
 DAY: Final = 86_400.0
 LEASE: Final = 30.0
 # How long everything else may wait for the store.
 PATIENCE: Final = 2.0
+# A store that lets one call wait for so long is not asked by the next ones before it has answered.
+_SLOW: Final = PATIENCE / 4
+_LOOK: Final = 1.0
 _TURNS: Final = 3
 _MOST_OWED: Final = 1_000
 _MOST_FORMER: Final = 10
@@ -62,14 +68,15 @@ class SharedClaims(ABC):
         self._owed: dict[str, _Owed] = {}
         """What the store could not be told yet, by the name of the claim."""
         self._closed = threading.Event()
+        self._stuck = ""
+        """Why nobody waits for the store, while that is so."""
 
     def begin(self, key: str, call: str) -> Claimed | None:
         """Claim a key for a call, in one step for everybody; or give what is known of it."""
         self._own()
         token = os.urandom(16).hex()
         try:
-            self._settle(key)
-            known = self._begin(key, call, token)
+            known = self._hurried(lambda: self._settled_and_begun(key, call, token))
         except BaseException:
             # Whether it was claimed is not known. The call is not made, so that it is given back, now or later.
             self._owe(token, _Owed(key, None, None))
@@ -78,6 +85,38 @@ class SharedClaims(ABC):
             with self._lock:
                 self._tokens[key] = token
         return known
+
+    def _settled_and_begun(self, key: str, call: str, token: str) -> Claimed | None:
+        self._settle(key)
+        return self._begin(key, call, token)
+
+    def _hurried(self, do: Callable[[], T]) -> T:
+        """Ask the store, unless it is known to let whoever asks wait: others may wait for the one who does."""
+        if self._stuck:
+            raise StoreUnusable(self._stuck)
+        return self._timed(do)
+
+    def _timed(self, do: Callable[[], T]) -> T:
+        began = time.monotonic()
+        try:
+            return do()
+        except Exception as problem:
+            if time.monotonic() - began > _SLOW:
+                self._stuck = str(problem)
+            raise
+
+    @property
+    def is_stuck(self) -> bool:
+        return bool(self._stuck)
+
+    def problem(self) -> str | None:
+        """Why the store cannot be used at present; None if it can."""
+        self._own()
+        try:
+            self._hurried(self._ping)
+        except StoreUnusable as problem:
+            return str(problem)
+        return None
 
     def finish(self, key: str, answer: str | None) -> None:
         """Keep how a call was answered; None where that is not kept."""
@@ -113,6 +152,10 @@ class SharedClaims(ABC):
         """Say that this process lives, and that these claims of its own are under way."""
 
     @abstractmethod
+    def _ping(self) -> None:
+        """Ask whether the store is there."""
+
+    @abstractmethod
     def _leave(self) -> None:
         """Give the lease up, and the connection."""
 
@@ -126,7 +169,7 @@ class SharedClaims(ABC):
         if token is None:
             return
         try:
-            self._end(key, token, state, answer)
+            self._hurried(lambda: self._end(key, token, state, answer))
         except BaseException:
             self._owe(token, _Owed(key, state, answer))
             raise
@@ -169,7 +212,8 @@ class SharedClaims(ABC):
     def _turn(self) -> None:
         with self._lock:
             running = dict(self._tokens)
-        self._renew(running)
+        self._timed(lambda: self._renew(running))
+        self._stuck = ""
         self._settle()
 
 
@@ -184,10 +228,15 @@ class _Owed:
 
 
 def _keep(store: weakref.ref[SharedClaims], closed: threading.Event, pause: float) -> None:
-    while not closed.wait(pause):
+    due = time.monotonic() + pause
+    while not closed.wait(min(pause, _LOOK)):
         claims = store()
         if claims is None:
             return
+        if time.monotonic() < due and not claims.is_stuck:
+            del claims
+            continue
+        due = time.monotonic() + pause
         # When the store is away, whoever begins a call is told; the next turn tries again.
         with suppress(Exception):
             claims._turn()

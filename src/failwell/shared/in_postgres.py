@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
@@ -29,6 +30,8 @@ CREATE TABLE IF NOT EXISTS failwell_breakers (
 """
 # Tables that two make at the same time are made by one of them.
 _MAKING: Final = 0x6661696C
+# By then the server itself has given up, if it is not frozen.
+_GRACE: Final = 0.5
 _NAMED: Final = "INSERT INTO failwell_about VALUES (%s, %s) ON CONFLICT DO NOTHING"
 _ABOUT: Final = "SELECT instance FROM failwell_about WHERE namespace = %s"
 _LIVES: Final = """
@@ -67,6 +70,28 @@ _SWEEP: Final = (
 )
 
 
+class _Hurried(psycopg.Connection[Any]):
+    """A connection whose server has so long to answer, and no longer: one that is frozen says nothing at all."""
+
+    def wait(self, gen: Any, *given: Any, **named: Any) -> Any:
+        return super().wait(self._within(gen), *given, **named)
+
+    def _within(self, steps: Any) -> Generator[Any, Any, Any]:
+        """The steps of an exchange, until it takes too long."""
+        until = time.monotonic() + PATIENCE + _GRACE
+        try:
+            wanted = next(steps)
+            while True:
+                ready = yield wanted
+                if not ready and time.monotonic() > until:
+                    # So that nobody waits once more, to take back what was begun.
+                    self.pgconn.finish()
+                    raise psycopg.OperationalError("it does not answer")
+                wanted = steps.send(ready)
+        except StopIteration as end:
+            return end.value
+
+
 class _Connection:
     """One connection, used by one thread at a time; opened anew when it is lost."""
 
@@ -88,7 +113,7 @@ class _Connection:
         with self._busy:
             try:
                 if self._db is None or self._db.closed:
-                    self._db = psycopg.connect(self._info, autocommit=True)
+                    self._db = _Hurried.connect(self._info, autocommit=True)
                     self._db.execute(f"SET statement_timeout = {int(PATIENCE * 1000)}")
                 with self._db.transaction():
                     yield self._db
@@ -167,6 +192,10 @@ class ClaimsInPostgres(SharedClaims):
                 db.execute(_RUNNING, (self.ttl, self._namespace, list(running), self.owner))
             for sweep in _SWEEP:
                 db.execute(sweep)
+
+    def _ping(self) -> None:
+        with self._connection.asking() as db:
+            db.execute("SELECT 1")
 
     def _leave(self) -> None:
         with suppress(StoreUnusable):

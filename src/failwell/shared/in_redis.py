@@ -101,6 +101,9 @@ class ClaimsInRedis(SharedClaims):
             pipe.pexpire(self._prefix + key, _ms(self.ttl))
         pipe.execute()
 
+    def _ping(self) -> None:
+        self._told(self._db.ping)
+
     def _leave(self) -> None:
         try:
             if self.owner:

@@ -112,6 +112,7 @@ class Attendant:
         if self._timer is not None:
             self._timer.cancel()
         self.code = 0 if self.code is None else self.code
+        self.desk.abandon()
         await self.backend.close(politely=politely)
 
     # What the server's side tells

@@ -19,14 +19,17 @@ from typing import TYPE_CHECKING, Any, Final
 from failwell.relay.actions import Note, RelayOptions
 from failwell.relay.clock import SystemClock
 from failwell.relay.desk import Desk
+from failwell.relay.injection import Injected, Injection
 from failwell.relay.processes import Warden, take_in_orphans
 
+from .address import RemoteServer, http_client
 from .attendant import Attendant, Backend, Told
 from .child import ChildBackend
 from .front import Front
+from .health import Look, unfit, unreachable
 from .limits import Gatekeeper, RelayLimits, is_loopback
 from .metrics import RelayCollector, RelayTally, page
-from .server import HttpBackend, RemoteServer, http_client
+from .server import HttpBackend
 from .stdio import over_stdio
 from .visit import Visit
 
@@ -46,6 +49,7 @@ class Relay:
     """A server, wrapped, for programs that run the relay themselves.
 
     target: the server's URL, or its command. headers: what a server behind an address is sent with each request.
+    inject: faults that are made on purpose, for all clients together.
     tokens: one of these is asked for as a bearer token. hosts, origins: what a request may name beside loopback.
 
         relay = Relay(["npx", "-y", "some-server"])
@@ -68,12 +72,13 @@ class Relay:
         origins: Sequence[str] = (),
         say: Callable[[Note], None] | None = None,
         witness: Told | None = None,
+        inject: Sequence[Injected] = (),
     ) -> None:
         self.address = RemoteServer(target, headers or {}) if isinstance(target, str) else None
         self._command = () if isinstance(target, str) else tuple(target)
         self._env, self._cwd = os.environ if env is None else env, cwd
         self._mark = f"{os.getpid()}-{os.urandom(8).hex()}"
-        self._witness = witness
+        self._witness, self._injection = witness, Injection(inject) if inject else None
         self._warden: Warden | None = None
         named = self.address.name if self.address is not None else " ".join(self._command)
         self.options = replace(options or RelayOptions(), command=named, remote=self.address is not None)
@@ -82,6 +87,7 @@ class Relay:
         self.tally = RelayTally()
         self.options = replace(self.options, hooks=(*self.options.hooks, self.tally))
         self._client: httpx2.AsyncClient | None = None
+        self._look_upstream, self._look_store = Look(self._upstream), Look(self._store)
         self._front: Front | None = None
 
     @cached_property
@@ -115,9 +121,7 @@ class Relay:
             # Each has a mark of its own, by which it is ended with all that it started.
             mark = f"{self._mark}-{os.urandom(4).hex()}"
             return ChildBackend(attendant, self._command, self._env, self._cwd, mark=mark, warden=self._warden)
-        if self._client is None:
-            self._client = http_client()
-        return HttpBackend(attendant, self.address, self._client, headers)
+        return HttpBackend(attendant, self.address, self._http(), headers)
 
     def _visit(self, visit: Visit, headers: Mapping[str, str]) -> Attendant:
         options = replace(self.options, caller=visit.owner, breakers=self._breakers)
@@ -127,8 +131,12 @@ class Relay:
             visit,
             lambda attendant: self._connect(attendant, headers),
             witness=self._witness,
+            injection=self._injected(),
             counts=self.tally.counts,
         )
+
+    def _injected(self) -> Injection | None:
+        return None if self._injection is None else self._injection.another()
 
     async def close(self) -> None:
         if self._client is not None:
@@ -140,7 +148,7 @@ class Relay:
         states = [visit.attendant.desk.state for visit in [*front.visits.values(), *front.lanes.values()]]
         told: dict[str, Any] = {"sessions": len(front.visits), "draining": front.is_draining}
         if self.address is not None:
-            problem = await self._probe()
+            problem = await self._look_upstream()
             told["upstream"] = "up" if problem is None else "down"
             if problem is not None:
                 told["problem"] = problem
@@ -148,8 +156,12 @@ class Relay:
             counted = {state: states.count(state) for state in sorted(set(states))}
             told["upstream"] = "down" if states and not {"up", "starting", "off"} & set(states) else "up"
             told["processes"] = counted
-        is_well = told["upstream"] == "up" and not front.is_draining
-        body = {"status": "ok" if is_well else "failing", **told}
+        is_well, status = told["upstream"] == "up" and not front.is_draining, "ok"
+        if self.options.keys is not None and self.options.keys.is_shared:
+            told["store"] = "up" if await self._look_store() is None else "down"
+            # All relays lose it at once, and go on, each alone: none of them is worth less than the others.
+            status = status if told["store"] == "up" else "degraded"
+        body = {"status": status if is_well else "failing", **told}
         return 200 if is_well else 503, "application/json", json.dumps(body).encode()
 
     async def _metrics(self) -> tuple[int, str, bytes]:
@@ -163,23 +175,18 @@ class Relay:
         collector = RelayCollector(self.tally, front.gatekeeper.refused, lambda: len(front.visits), shut)
         return 200, "text/plain; version=0.0.4; charset=utf-8", page(collector, self.tally.stats)
 
-    async def _probe(self) -> str | None:
-        """Why the server behind the address cannot be reached; None if it can."""
-        import httpx2
-
+    async def _upstream(self) -> str | None:
         assert self.address is not None
+        return await unreachable(self.address, self._http())
+
+    async def _store(self) -> str | None:
+        keys = self.options.keys
+        return None if keys is None else await asyncio.to_thread(keys.problem)
+
+    def _http(self) -> httpx2.AsyncClient:
         if self._client is None:
             self._client = http_client()
-        # What only looks, and opens nothing: any answer but that of a gateway is the server's.
-        request = self._client.build_request(
-            "OPTIONS", self.address.url, headers=dict(self.address.headers), timeout=3.0
-        )
-        try:
-            response = await self._client.send(request, stream=True, follow_redirects=False)
-            await response.aclose()
-        except httpx2.RequestError as problem:
-            return type(problem).__name__
-        return f"a gateway answered {response.status_code}" if response.status_code in (502, 503, 504) else None
+        return self._client
 
     # Running it
 
@@ -189,7 +196,11 @@ class Relay:
         async def run() -> int:
             try:
                 return await over_stdio(
-                    self.options, lambda attendant: self._connect(attendant, {}), say=self._say, witness=self._witness
+                    self.options,
+                    lambda attendant: self._connect(attendant, {}),
+                    say=self._say,
+                    witness=self._witness,
+                    injection=self._injected(),
                 )
             finally:
                 await self.close()
@@ -228,6 +239,7 @@ class Relay:
         try:
             return asyncio.run(self._listen(listening, certificate, key, lambda: (ready or _nothing)(where), reload))
         finally:
+            listening.close()
             if self._warden is not None:
                 self._warden.dismiss()
 
@@ -242,6 +254,11 @@ class Relay:
         from .socket_server import SocketServer
 
         front = self.app()
+        if self.address is not None and (found := await unfit(self.address, self._http())) is not None:
+            if found.is_final:
+                await self.close()
+                raise CannotListen(found.line)
+            self._say(Note(found.line, loud=True))
         server = SocketServer(front, certificate=certificate, key=key, most=4 * front.limits.sessions)
         loop = asyncio.get_running_loop()
         ending: list[asyncio.Task[None]] = []

@@ -10,9 +10,7 @@ import asyncio
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import httpx2
 
@@ -25,12 +23,11 @@ from failwell.relay.frames import TooLong
 from failwell.relay.messages import Message, key_of, params_of, read_frame, written
 from failwell.relay.request import RelayedRequest
 
+from .address import RemoteServer, redirected, sent, start_of
 from .attendant import OWN, Attendant, Origin
 from .events import EventReader, frame_of, framed
 from .headers import LAST_EVENT, SESSION, VERSION, era_in, modern_headers
 
-_LARGEST_REFUSAL: Final = 65_536
-_MOST_REDIRECTS: Final = 5
 _MOST_RESUMPTIONS: Final = 5
 _PAUSE: Final = 1.0
 _HEAD: Final = 4_096
@@ -41,30 +38,6 @@ _LOST_NUMBERS: Final = frozenset({-32000, -32001, -32600})
 _LONGEST_WORDS: Final = 120
 _CANCELLED: Final = "notifications/cancelled"
 _LOGINS: Final = frozenset({401, 403})
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteServer:
-    """Where a server is, and the headers that it is sent."""
-
-    url: str
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """As it can be told: without names, passwords and queries."""
-        parts = urlsplit(self.url)
-        port = f":{parts.port}" if parts.port is not None else ""
-        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-        return f"{parts.scheme}://{host}{port}{parts.path}"
-
-
-def http_client() -> httpx2.AsyncClient:
-    """The connections of a relay. How long an answer may take is for the desk to say."""
-    timeout = httpx2.Timeout(None, connect=10.0)
-    # Shorter than servers keep idle connections, so that none is used which is about to be closed.
-    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=200, keepalive_expiry=3.0)
-    return httpx2.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False)
 
 
 class HttpBackend:
@@ -161,7 +134,7 @@ class HttpBackend:
         if before is not None:
             await asyncio.wait([before])
         with suppress(httpx2.RequestError):
-            response = await self._open("POST", self._headers(message, self._session), frame)
+            response = await self._send("POST", self._headers(message, self._session), frame)
             await response.aclose()
         if message.get("method") == "notifications/initialized" and self._session is not None:
             self._listening = self._spawn(self._listen(self._session))
@@ -182,7 +155,7 @@ class HttpBackend:
                 self._listening.cancel()
         session = self._session
         try:
-            response = await self._open("POST", self._headers(message, session), frame)
+            response = await self._send("POST", self._headers(message, session), frame)
             try:
                 await self._answered(response, message, key, request, session)
             finally:
@@ -194,18 +167,8 @@ class HttpBackend:
             if self._posts.get(key) is asyncio.current_task():
                 del self._posts[key]
 
-    async def _open(self, method: str, headers: Mapping[str, str], content: bytes | None = None) -> httpx2.Response:
-        """Send a request; redirects are followed within the origin, and where they keep what was sent."""
-        body = None if content is None else content.rstrip(b"\r\n")
-        request = self._client.build_request(method, self._address.url, headers=dict(headers), content=body)
-        for _ in range(_MOST_REDIRECTS):
-            response = await self._client.send(request, stream=True, follow_redirects=False)
-            following = response.next_request
-            if following is None or not _is_same_place(request, following):
-                break
-            await response.aread()
-            request = following
-        return response
+    async def _send(self, method: str, headers: Mapping[str, str], content: bytes | None = None) -> httpx2.Response:
+        return await sent(self._client, self._address.url, method, headers, content)
 
     def _headers(self, message: Message, session: str | None) -> dict[str, str]:
         headers = {
@@ -303,7 +266,7 @@ class HttpBackend:
                 return
             await asyncio.sleep(min(pause, _LONGEST_PAUSE))
             try:
-                current = await self._open("GET", {**self._for_stream(self._session), LAST_EVENT: last})
+                current = await self._send("GET", {**self._for_stream(self._session), LAST_EVENT: last})
             except httpx2.RequestError:
                 continue
             events = EventReader(self._attendant.desk.options.longest)
@@ -322,9 +285,9 @@ class HttpBackend:
         self, response: httpx2.Response, key: bytes, request: RelayedRequest | None, session: str | None
     ) -> None:
         if response.status_code < 400:
-            self._attendant.failed(key, _redirected(response, self._address.name))
+            self._attendant.failed(key, redirected(response, self._address.name))
             return
-        body = await _start_of(response)
+        body = await start_of(response)
         http = Http(response.status_code, dict(response.headers), body, session is not None)
         if session is not None and (lost := lost_session(http)) is not None:
             is_current = session == self._session
@@ -355,10 +318,10 @@ class HttpBackend:
             if last:
                 headers[LAST_EVENT] = last
             with suppress(httpx2.RequestError):
-                response = await self._open("GET", headers)
+                response = await self._send("GET", headers)
                 try:
                     if response.status_code in (404, 400):
-                        http = Http(response.status_code, {}, await _start_of(response), in_session=True)
+                        http = Http(response.status_code, {}, await start_of(response), in_session=True)
                         if session == self._session and (lost := lost_session(http)) is not None:
                             self._session = None
                             self._attendant.forgotten(b"", lost, is_current=True)
@@ -383,35 +346,8 @@ class HttpBackend:
     async def _delete(self, session: str) -> None:
         with suppress(httpx2.RequestError, TimeoutError):
             async with asyncio.timeout(_POLITE):
-                response = await self._open("DELETE", self._for_stream(session))
+                response = await self._send("DELETE", self._for_stream(session))
                 await response.aclose()
-
-
-def _is_same_place(sent: httpx2.Request, following: httpx2.Request) -> bool:
-    """Whether a redirect keeps what was sent, and leads to where it was sent to or to the same place with TLS."""
-    here, there = sent.url, following.url
-    if following.method != sent.method or (there.userinfo and there.userinfo != here.userinfo):
-        return False
-    if (here.scheme, here.host, here.port) == (there.scheme, there.host, there.port):
-        return True
-    is_upgrade = (here.scheme, there.scheme, here.port, there.port) == ("http", "https", None, None)
-    return is_upgrade and here.host == there.host
-
-
-async def _start_of(response: httpx2.Response) -> bytes:
-    """What a refusal says, as far as anybody reads it; nothing if it breaks off, since its status is known."""
-    length = response.headers.get("content-length", "")
-    most = min(int(length), _LARGEST_REFUSAL) if length.isdigit() and len(length) < 10 else _LARGEST_REFUSAL
-    body = b""
-    if most:
-        with suppress(httpx2.RequestError):
-            async for part in response.aiter_bytes():
-                body += part
-                # Not to its end, so that the connection is not used again: who refuses a request without having read it
-                # may close it, and a write that is sent into that is one of which nobody knows whether it was done.
-                if len(body) >= most:
-                    break
-    return body[:_LARGEST_REFUSAL]
 
 
 def _error_in(body: bytes, key: bytes, *, is_call: bool) -> bytes | None:
@@ -452,12 +388,3 @@ def _unanswered(message: str) -> ToolError:
     return ToolError(
         message, code="UPSTREAM_ERROR", origin="local", delivery="unanswered", effect=Effect.UNKNOWN
     )  # fmt: skip
-
-
-def _redirected(response: httpx2.Response, name: str) -> ToolError:
-    following = response.next_request
-    where = RemoteServer(str(following.url)).name if following is not None else "elsewhere"
-    message = f"{name} leads to {where}, where nothing is sent to. If that is the server, give that address."
-    error = ToolError(message, code="NOT_CONFIGURED", origin="local", delivery="answered")
-    # Whoever is told where to look for the answer may have had it done.
-    return error.replace(effect=Effect.NONE if response.status_code in (307, 308) else Effect.UNKNOWN)

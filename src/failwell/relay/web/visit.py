@@ -87,7 +87,10 @@ class Visit:
     def forget(self, key: bytes, exchange: Exchange, *, is_cancelled: bool) -> None:
         """Nobody waits for an answer any more."""
         self.seen_at = time.monotonic()
-        is_open = self.open.pop(key, None) is not None
+        # Another request may have its id by now.
+        is_open = self.open.get(key) is exchange
+        if is_open:
+            del self.open[key]
         if self._tokens:
             self._tokens = {token: each for token, each in self._tokens.items() if each is not exchange}
         if is_open and is_cancelled and not self.is_over:

@@ -1,0 +1,40 @@
+"""Relays that share a store, over real sockets, with a real Redis."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import httpx2
+import pytest
+from databases import Redis, running_redis
+
+from failwell.relay import RelayOptions, app
+from failwell.relay.state import keys_at
+
+sys.path.append(str(Path(__file__).parents[1] / "relay"))
+from served import serving
+from wrapped import SERVER
+
+
+@pytest.fixture(scope="module")
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
+    with running_redis(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+def test_health_tells_whether_the_store_is_there(redis: Redis) -> None:
+    with closing(keys_at(redis.url)) as keys, serving(app(SERVER, options=RelayOptions(keys=keys))) as url:
+        health = url.replace("/mcp", "/healthz")
+        found = httpx2.get(health)
+        assert (found.status_code, found.json()["status"], found.json()["store"]) == (200, "ok", "up")
+        redis.kill()
+        while (found := httpx2.get(health)).json()["store"] == "up":
+            pass
+        # It goes on alone.
+        assert (found.status_code, found.json()["status"]) == (200, "degraded")
+        redis.start()
+        while httpx2.get(health).json() != {**found.json(), "status": "ok", "store": "up"}:
+            pass
