@@ -13,6 +13,7 @@ from mcp_types import jsonrpc_message_adapter
 
 from failwell.client import read
 from failwell.client.witness import Seen, repaired, watching, witnessed
+from failwell.readers.answer import of_post
 
 
 def unread(frame: str) -> Exception:
@@ -115,5 +116,37 @@ def test_a_refused_connection_proves_nothing_after_something_was_sent() -> None:
         assert isinstance(first, httpx2.ReadError)
         # Where nothing was sent, it does.
         assert isinstance(seen.failure, httpx2.ConnectError)
+
+    anyio.run(story)
+
+
+def test_a_session_that_was_there_when_the_call_was_sent_is_no_proof_when_it_is_gone() -> None:
+    """Its server may have died of the call, and a balancer have sent it to the next one."""
+    session, call = {"mcp-session-id": "s"}, b'{"jsonrpc":"2.0","id":1,"method":"tools/call"}'
+
+    class Events(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> Any:
+            yield b": hello\n\n"
+            await anyio.sleep_forever()
+
+    def handler(request: httpx2.Request) -> httpx2.Response:
+        if request.method == "GET":
+            return httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=Events())
+        return httpx2.Response(404, json={"error": "Session not found"})
+
+    async def story() -> None:
+        async with witnessed(
+            httpx2.AsyncClient(transport=httpx2.MockTransport(handler), base_url="http://x")
+        ) as client:
+            proofs = []
+            watching.set(seen := Seen())
+            async with client.stream("GET", "/", headers=session) as stream:
+                parts = stream.aiter_raw()
+                await anext(parts)
+                await client.post("/", content=call, headers=session)
+                proofs.append(seen.http)
+            await client.post("/", content=call, headers=session)
+            proofs.append(seen.http)
+            assert [of_post(http).delivery for http in proofs if http is not None] == ["answered", "never_sent"]
 
     anyio.run(story)

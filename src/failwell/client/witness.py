@@ -14,6 +14,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
+import anyio.lowlevel
 from mcp.shared.message import SessionMessage
 
 from failwell.model import Effect, ToolError
@@ -31,6 +32,8 @@ _LONGEST_FRAME: Final = 1_000_000
 _CALL: Final = b'"tools/call"'
 _SESSION: Final = "mcp-session-id"
 _INTERNAL_ERROR: Final = -32603
+# How many turns of the loop it takes from an end that has arrived to whoever reads the stream.
+_TURNS: Final = 5
 
 
 class Seen:
@@ -73,10 +76,10 @@ class _Witness(httpx.AsyncClient):
 
     def __init__(self, client: httpx.AsyncClient, apart: bool) -> None:
         # Not what a client is made of: whatever is not found here is looked for there.
-        vars(self).update(_client=client, _apart=apart)
+        vars(self).update(_client=client, _apart=apart, _streams=set())
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("_client", "_apart"):
+        if name in ("_client", "_apart", "_streams"):
             raise AttributeError(name)
         return getattr(self._client, name)
 
@@ -99,10 +102,16 @@ class _Witness(httpx.AsyncClient):
 
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
         seen = watching.get()
+        if request.method == "GET":
+            return self._listened(await self._send(request, options))
         if seen is None or request.method != "POST":
             return await self._send(request, options)
         if seen.patience is not None:
             _wait_longer(request, seen.patience)
+        in_session = _SESSION in request.headers
+        if self._streams:
+            await _let_others_read()
+        was_alive = bool(self._streams)
         wire = _Wire(request.extensions.get("trace"))
         request.extensions = {**request.extensions, "trace": wire}
         try:
@@ -122,8 +131,8 @@ class _Witness(httpx.AsyncClient):
         if response.is_success and _CALL in request.read():
             seen.answered, seen.http, seen.failure = True, None, None
         if response.status_code >= 400 and _is_request(request):
-            in_session = _SESSION in request.headers
-            seen.http = Http(response.status_code, dict(response.headers), await _body(response), in_session)
+            is_proof = in_session and not was_alive
+            seen.http = Http(response.status_code, dict(response.headers), await _body(response), is_proof)
             if self._apart:
                 seen.fails(ConnectionError(f"The server answered {response.status_code}."))
         if self._apart and response.status_code >= 400:
@@ -137,6 +146,42 @@ class _Witness(httpx.AsyncClient):
             # The SDK would follow it, and make the call twenty times where it was made already.
             response.next_request = None
         return response
+
+    def _listened(self, response: httpx.Response) -> httpx.Response:
+        """A stream that the server opened for what it says by itself: while it is open, the session is known."""
+        if response.is_success and isinstance(response.stream, httpx.AsyncByteStream):
+            response.stream = _Listened(response.stream, self._streams)
+        return response
+
+
+class _Listened(httpx.AsyncByteStream):
+    """A stream that is among those which are open until it ends.
+
+    A session that is gone when a call is sent was lost before it, and the call was never taken. One that was there, and
+    is gone when the call is answered, was lost meanwhile: a balancer sends a call whose server has died to the next.
+    """
+
+    def __init__(self, stream: httpx.AsyncByteStream, is_open: set[object]) -> None:
+        self._stream = stream
+        self._open = is_open
+        is_open.add(self)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for part in self._stream:
+                yield part
+        finally:
+            self._open.discard(self)
+
+    async def aclose(self) -> None:
+        self._open.discard(self)
+        await self._stream.aclose()
+
+
+async def _let_others_read() -> None:
+    """Let whoever reads a stream notice that it has ended, though the loop may have stood still since then."""
+    for _ in range(_TURNS):
+        await anyio.lowlevel.checkpoint()
 
 
 class _Wire:
