@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import functools
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -329,3 +331,37 @@ def test_what_a_function_of_a_bridge_raises_says_nothing_of_the_whole_call(exc: 
     assert isinstance(told, Told)
     assert ledger == ["paid"]
     assert told.text.startswith("pay failed part-way")
+
+
+@pytest.mark.parametrize("where", ["thread", "worker of an earlier call"])
+def test_a_mark_that_is_passed_where_nobody_knows_the_call_takes_away_that_nothing_was_done(where: str) -> None:
+    """A thread of a pool, and a worker that an earlier call has started, know nothing of the call they work for."""
+    ledger = Ledger()
+
+    def charge() -> None:
+        with fw.effects():
+            ledger.pay()
+
+    def earlier() -> None:
+        context.append(contextvars.copy_context())
+
+    def pay() -> str:
+        if where == "thread":
+            thread = threading.Thread(target=charge)
+            thread.start()
+            thread.join()
+        else:
+            context[0].run(charge)
+        if ledger:
+            raise ConnectionRefusedError(111, "refused")
+        with fw.effects():
+            return "mailed"
+
+    context: list[contextvars.Context] = []
+    failwell.server.tool_errors(earlier)()
+    with pytest.raises(fw.ToolError) as failed:
+        failwell.server.tool_errors(pay)()
+    assert (failed.value.effect, ledger) == (fw.Effect.UNKNOWN, ["paid"])
+    report, text = called(pay, "pay")
+    assert (report.failure.effect, report.calls) == (fw.Effect.UNKNOWN, 1)
+    assert "again" not in text

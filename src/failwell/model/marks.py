@@ -6,12 +6,15 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from types import CodeType, TracebackType
 from typing import Any, Final
 
 from .kinds import Effect
+
+# How many marks were passed so far where nobody knows by which call: in a thread of a pool, or by a worker for others.
+_strayed = 0
 
 
 @dataclass(slots=True)
@@ -22,6 +25,14 @@ class Marks:
     open: int = 0
     broken: int = 0
     parts: int = 0
+    is_over: bool = False
+    """Whether the call was answered. Who passes a mark after that works for another one."""
+    _before: int = field(default_factory=lambda: _strayed)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no mark was passed meanwhile that may as well be of this call."""
+        return self._before == _strayed
 
     @property
     def effect(self) -> Effect | None:
@@ -41,10 +52,11 @@ def marking() -> Iterator[None]:
     if marks.get() is not None:
         yield
         return
-    token = marks.set(Marks())
+    token = marks.set(made := Marks())
     try:
         yield
     finally:
+        made.is_over = True
         marks.reset(token)
 
 
@@ -56,7 +68,7 @@ def marked_effect(exc: BaseException) -> Effect | None:
     if passed.effect is not None:
         return passed.effect
     # Not reached yet, by a function that has them: whatever stands before them does nothing, by its author's word.
-    return Effect.NONE if is_before_marks(exc) else None
+    return Effect.NONE if passed.is_complete and is_before_marks(exc) else None
 
 
 class effects:
@@ -76,7 +88,12 @@ class effects:
     __slots__ = ("_entered", "_marks", "_parts")
 
     def __init__(self) -> None:
-        self._marks = marks.get() or Marks()
+        held = marks.get()
+        if held is None or held.is_over:
+            global _strayed
+            _strayed += 1
+            held = Marks()
+        self._marks = held
         self._entered = False
         self._parts = 0
 

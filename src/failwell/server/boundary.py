@@ -95,7 +95,7 @@ class Boundary(Answering):
         return await self._handle(call, framework)
 
     async def _handle(self, call: ServedCall, framework: FrameworkCall) -> Any:
-        token, marked = current.set(call), marks.set(Marks())
+        token, marked = current.set(call), marks.set(made := Marks())
         try:
             sent = call.arguments
             answers: Answers | None = None
@@ -140,6 +140,7 @@ class Boundary(Answering):
                     return framework.closed(self._answer(call, failed._replace(outcome=outcome)))
                 answers = outcome
         finally:
+            made.is_over = True
             marks.reset(marked)
             current.reset(token)
 
