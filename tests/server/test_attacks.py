@@ -12,6 +12,7 @@ import mcp
 import pytest
 from mcp.server import MCPServer
 from mcp.server.lowlevel import Server
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError as FrameworkError
 from mcp_types import CallToolResult, ListToolsResult, TextContent, Tool, ToolAnnotations
 
@@ -256,3 +257,47 @@ def test_a_server_does_not_propose_a_look_that_its_own_description_says_is_none(
     failwell.server.install(server, client=None)
     result = asyncio.run(answered(server, "pay_invoice", invoice_id="inv_1"))
     assert result.content[0].text.rpartition("Next: ")[2] == step  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ["checkout", "charge"])
+def test_a_tool_that_calls_one_of_a_mounted_server_is_told_of_its_failure_by_an_exception(name: str) -> None:
+    """Only the child has `install`, and its answer is for the client, not for a tool of its parent."""
+    shipped: list[str] = []
+    child: Any = fastmcp.FastMCP("bank")
+
+    @child.tool
+    def charge(token: str) -> str:
+        raise ConnectionRefusedError(111, "refused")
+
+    failwell.server.install(child, client=None)
+    parent: Any = fastmcp.FastMCP("shop")
+    parent.mount(child, namespace="bank")
+
+    @parent.tool(name=name)
+    async def checkout(token: str, ctx: fastmcp.Context) -> str:
+        await ctx.fastmcp.call_tool("bank_charge", {"token": f"{token}'s"})
+        shipped.append(token)
+        return "shipped"
+
+    assert (asyncio.run(answered(parent, name, token="t")).is_error, shipped) == (True, [])
+    told = asyncio.run(answered(parent, "bank_charge", token="t"))
+    assert told.meta is not None
+    assert told.meta[META_KEY]["effect"] == "unknown", "whoever calls it from outside gets all of it"
+
+
+def test_a_tool_that_calls_one_of_another_server_is_told_of_its_failure_by_an_exception() -> None:
+    bank: Any = MCPServer("bank", log_level="CRITICAL")
+
+    @bank.tool()
+    def charge() -> str:
+        raise ConnectionRefusedError(111, "refused")
+
+    failwell.server.install(bank, client=None)
+    shop: Any = MCPServer("shop", log_level="CRITICAL")
+
+    @shop.tool()
+    async def checkout(ctx: Context) -> str:  # type: ignore[type-arg]
+        await bank.call_tool("charge", {}, ctx)
+        return "shipped"
+
+    assert asyncio.run(answered(shop, "checkout")).is_error

@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any, Final
 
 from failwell.formats import FORMATS, GATES, META_KEY, UNKNOWN, Client, find_client, keys
-from failwell.model import NeedsInput, ToolError
+from failwell.model import NeedsInput, ToolError, is_same_tool
 from failwell.schema import properties_of
 
 EXTENSION: Final = META_KEY
@@ -64,6 +64,14 @@ class ServedCall:
     def params(self) -> Mapping[str, Any]:
         """The parameters as they were sent."""
         return self.request.params or {}
+
+    @property
+    def is_clients(self) -> bool:
+        """Whether it is the call that the client made, and not one that a tool makes while it is answered. Where a
+        server is mounted in another, the client knows its tools by longer names."""
+        sent = self.params
+        name, arguments = sent.get("name"), sent.get("arguments")
+        return isinstance(name, str) and is_same_tool(name, self.tool) and (arguments or {}) == self.arguments
 
     @property
     def sent_meta(self) -> object:

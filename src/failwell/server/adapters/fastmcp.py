@@ -398,6 +398,8 @@ class _AnswersMiddleware(Middleware):
         name = message.name
         # FastMCP has ended its span by the time that the call is answered here.
         call = ServedCall(name, message.arguments or {}, request._srctx, in_span=False)
+        if not call.is_clients:
+            return await call_next(context)
 
         def run(arguments: dict[str, Any]) -> Any:
             if arguments is message.arguments or not arguments:

@@ -68,6 +68,8 @@ def _call_tool(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]
         if tool is not None and type(tool.fn_metadata) is FuncMetadata:
             object.__setattr__(tool.fn_metadata, "__class__", _ReturnedFailures)
         call = ServedCall(name, arguments, context.request_context)
+        if not call.is_clients:
+            return await original(name, arguments, context)
 
         async def run(arguments: dict[str, Any]) -> Any:
             if tool is None:
