@@ -177,6 +177,20 @@ def test_the_output_of_what_failed_part_way_is_kept() -> None:
     assert words.endswith("line of output\n")
 
 
+def test_a_trace_inside_json_stays_with_the_operator() -> None:
+    table = Table()
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    trace = "Error: Output o_1 was lost\n    at read (file:///srv/lib/core.js:12:34)\n    at async run (file:///srv/lib/mcp.js:1:2)"
+    data = {"errorMessage": trace}
+    sent = {"content": [{"type": "text", "text": json.dumps(data)}], "isError": True, "structuredContent": data}
+    table.server({"jsonrpc": "2.0", "id": 1, "result": sent})
+    answer = table.told()[0]["result"]
+    assert answer["content"] == [
+        {"type": "text", "text": 'It said: "Output o_1 was lost". Tell the user that it failed.'}
+    ]
+    assert answer["structuredContent"] == {"errorMessage": "Error: Output o_1 was lost"}
+
+
 def test_pictures_data_and_meta_of_the_server_stay() -> None:
     table = Table()
     table.call(1, "get_invoice", {"invoice_id": "i"})

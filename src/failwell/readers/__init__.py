@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from .exceptions.refusal import code_of, plain_function, refusal
     from .extra_arguments import fate, strictly, unexpected, unknown_names
     from .hints.verify import find_check
+    from .prose.traces import trace_line
     from .validation import call_of, check_names, from_pydantic, from_schema, unknown_arguments, unknown_tool
 
 _LATER: Final = {
@@ -65,6 +66,7 @@ _LATER: Final = {
     "misread": ".exceptions.callers_text",
     **dict.fromkeys(("fate", "strictly", "unexpected", "unknown_names"), ".extra_arguments"),
     "find_check": ".hints.verify",
+    "trace_line": ".prose.traces",
     **dict.fromkeys(
         ("call_of", "check_names", "from_pydantic", "from_schema", "unknown_arguments", "unknown_tool"), ".validation"
     ),
@@ -118,6 +120,7 @@ __all__ = [
     "retry_after",
     # words
     "from_text",
+    "trace_line",
     # arguments, and tools that do not exist
     "call_of",
     "check_names",

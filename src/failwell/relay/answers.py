@@ -8,6 +8,7 @@ from typing import Any, Final
 from failwell.formats import FORMATS, META_KEY, keys, parse, render, to_result
 from failwell.guards import DEFAULT, masked
 from failwell.model import ToolError, compact
+from failwell.readers import trace_line
 from failwell.recovery import Ending
 
 from . import jsonc
@@ -83,13 +84,22 @@ def _beside(result: Result, theirs: Mapping[str, Any], told: Any, *, in_doubt: b
     result["content"] = [*result["content"], *rest]
     structured = theirs.get("structuredContent")
     if structured is not None and "structuredContent" not in result:
-        result["structuredContent"] = masked(structured)
+        result["structuredContent"] = _without_frames(masked(structured))
     for name, value in theirs.items():
         if name not in ("content", "structuredContent", "isError", "_meta"):
             result[name] = value
     meta = theirs.get("_meta")
     if isinstance(meta, Mapping):
         result["_meta"] = {**meta, **result.get("_meta", {})}
+
+
+def _without_frames(value: Any) -> Any:
+    """A JSON value in whose texts nobody reads where in its files a server broke: some clients show it to the model."""
+    if isinstance(value, str):
+        return trace_line(value) or value
+    if isinstance(value, Mapping):
+        return {name: _without_frames(part) for name, part in value.items()}
+    return [_without_frames(part) for part in value] if isinstance(value, list) else value
 
 
 def _is_told(block: Mapping[str, Any], words: str) -> bool:

@@ -12,7 +12,7 @@ from failwell.model import text as clean
 from failwell.readers.waits import Wait, wait_in
 
 from . import field_names as names
-from . import pydantic, schemas, statuses, zod
+from . import pydantic, schemas, statuses, traces, zod
 from .findings import EXACT, MOST_FIELDS, STATED, Finding, invalid, path, summary
 from .wraps import unwrap
 
@@ -185,7 +185,7 @@ def read(data: Mapping[str, Any], words: Callable[[str], Finding | None]) -> Fin
     return Finding(
         code,
         confidence,
-        unwrap(said).text or said if said else None,
+        _without_frames(said, finding) if said else None,
         finding.fields if finding else (),
         status or (finding.http_status if finding else None),
         wait.retry_after,
@@ -193,6 +193,13 @@ def read(data: Mapping[str, Any], words: Callable[[str], Finding | None]) -> Fin
         plain=True,
         reset_at=wait.reset_at,
     )
+
+
+def _without_frames(said: str, finding: Finding | None) -> str:
+    """The message as it counts: of a trace, the line that was read."""
+    if finding is not None and finding.message and traces.trace_line(said) is not None:
+        return finding.message
+    return unwrap(said).text or said
 
 
 # What services answer when they have not looked closer; a sentence beside it says more.

@@ -85,7 +85,7 @@ def _find(wrapped: Unwrapped, is_error: bool | None, depth: int = 0) -> Finding 
         return found
     if data is not None and not lead and not sure:
         return None
-    if (sure or text.startswith("Traceback")) and (line := traces.line(text)) is not None:
+    if (sure or text.startswith("Traceback")) and (line := traces.trace_line(text)) is not None:
         inner = unwrap(line)
         found = _shaped(inner.text)
         return (found or Finding("INTERNAL_ERROR", STATED))._replace(message=inner.text or line)

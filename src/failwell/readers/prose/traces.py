@@ -12,10 +12,10 @@ _LAST: Final = pattern(r"(?:^|\n)((?:[a-zA-Z_]\w{0,60}\.){0,8}[A-Z]\w{1,60}(?:: 
 _FRAMES: Final = pattern(r"\n\s{2,8}at (?:async )?[^\n]{1,300}(?=\n|$)")
 
 
-def line(text: str) -> str | None:
+def trace_line(text: str) -> str | None:
     """The line of a trace that counts; None for a text that is none.
 
-    >>> line("Error: gone\\n    at read (/srv/a.js:1:2)\\n    at main (/srv/a.js:9:9)")
+    >>> trace_line("Error: gone\\n    at read (/srv/a.js:1:2)\\n    at main (/srv/a.js:9:9)")
     'Error: gone'
     """
     if _PYTHON.search(text):
