@@ -124,12 +124,13 @@ def install(server: S, **options: Unpack[Given]) -> S:
         )
     module = bring(f".adapters.{adapter}", __name__, kind.extra)
     from .boundary import Boundary
-    from .logs import mask
+    from .logs import mask, write_plainly
 
     boundary = Boundary(chosen)
     module.install(server, boundary)
     boundary.watchers.server = named if isinstance(named := getattr(server, "name", None), str) else None
     mask(chosen.guard)
+    write_plainly()
     setattr(server, _MARK, boundary)
     return server
 

@@ -1,10 +1,11 @@
-"""The frameworks' own log lines, made safe: they print exceptions as they come."""
+"""The log lines of frameworks, made safe: they print exceptions as they come; and ours, where the handler is theirs."""
 
 from __future__ import annotations
 
 import logging
+import time
 import traceback
-from typing import Final
+from typing import Any, Final
 
 from failwell.guards import Guard
 from failwell.readers import chain, named
@@ -71,3 +72,45 @@ def mask(guard: Guard) -> None:
         logger = logging.getLogger(name)
         if not any(isinstance(each, Masking) for each in logger.filters):
             logger.addFilter(Masking(guard))
+
+
+class PlainLines(logging.Filter):
+    """Of a handler that draws its lines in columns: writes Failwell's as they are where no terminal is.
+
+    A line that is drawn costs as much as a call, and is broken wherever eighty columns end.
+    """
+
+    def __init__(self, handler: Any) -> None:
+        super().__init__()
+        self._handler = handler
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        console = self._handler.console
+        if record.name.partition(".")[0] != "failwell" or console.is_terminal or console.record:
+            return True
+        line = f"{time.strftime('[%x %X]')} {record.levelname:<8} {self._handler.format(record)}\n"
+        self._handler.acquire()
+        try:
+            console.file.write(line)
+            console.file.flush()
+        except Exception:
+            self._handler.handleError(record)
+        finally:
+            self._handler.release()
+        return False
+
+
+def write_plainly() -> None:
+    """Have Failwell's lines written as they are by the handler that the SDK gives to everybody; by no other."""
+    for handler in logging.root.handlers:
+        if _is_the_sdks(handler) and not any(isinstance(each, PlainLines) for each in handler.filters):
+            handler.addFilter(PlainLines(handler))
+
+
+def _is_the_sdks(handler: Any) -> bool:
+    is_rich = f"{type(handler).__module__}.{type(handler).__qualname__}" == "rich.logging.RichHandler"
+    return is_rich and handler.rich_tracebacks and handler.console.stderr and _format_of(handler) == "%(message)s"
+
+
+def _format_of(handler: logging.Handler) -> str | None:
+    return handler.formatter._fmt if handler.formatter is not None else None
