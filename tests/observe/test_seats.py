@@ -6,6 +6,7 @@ import asyncio
 import os
 import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +54,9 @@ def seen(path: Path, seats: int) -> list[dict[str, Any]]:
     asyncio.run(call())
     if seats & CLIENT:
         store(url).close()
-    database = sqlite3.connect(path)
-    database.row_factory = sqlite3.Row
-    return [dict(row) for row in database.execute("SELECT * FROM event ORDER BY at, id")]
+    with closing(sqlite3.connect(path)) as database:
+        database.row_factory = sqlite3.Row
+        return [dict(row) for row in database.execute("SELECT * FROM event ORDER BY at, id")]
 
 
 @pytest.mark.parametrize(

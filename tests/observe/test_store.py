@@ -7,6 +7,7 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ def event(tool: str, error: fw.ToolError | None = None, at: float = 0, print: st
 
 
 def rows(path: Path, *columns: str, table: str = "event") -> list[tuple[Any, ...]]:
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection:
         return connection.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY 1").fetchall()
 
 
@@ -234,7 +235,7 @@ def test_a_locked_store_waits_and_loses_nothing(kept: Store, path: Path) -> None
     for number in range(50):
         kept(event("search", None, number))
     assert not kept.flush(0.1)
-    other.execute("ROLLBACK")
+    other.close()
     assert kept.flush(30)
     assert (kept.dropped, kept.written) == (0, 50)
 
@@ -281,10 +282,10 @@ def test_a_wrong_address_is_told_in_one_line(url: str) -> None:
 
 def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     other, newer, text = tmp_path / "other.db", tmp_path / "newer.db", tmp_path / "notes.txt"
-    with sqlite3.connect(other) as connection:
+    with closing(sqlite3.connect(other)) as connection:
         connection.execute("CREATE TABLE mine (x)")
     store(f"sqlite:///{newer}").close()
-    with sqlite3.connect(newer) as connection:
+    with closing(sqlite3.connect(newer)) as connection:
         connection.execute("PRAGMA user_version = 99")
     text.write_text("These are my notes, and no database at all.\n" * 100)
     said = []
