@@ -197,7 +197,7 @@ def events(
     while made < count:
         number += 1
         at = start + timedelta(days=days * made / count)
-        session = _Session(f"{seed:06x}{number:010x}", number, names[number % len(names)], at, truth, chance)
+        session = _Session(f"{number:010x}{seed:06x}", number, names[number % len(names)], at, truth, chance)
         session.check = check
         # Each scene once at most, so that no call of one is taken for one of another.
         for scene in [*chance.sample(SCENES, chance.randint(0, 3)), "works"]:

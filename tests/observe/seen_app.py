@@ -32,7 +32,7 @@ def get_invoice(invoice: str) -> str:
 
 
 @server.tool()
-@fw.raises("INVOICE_PAID")
+@fw.raises("INVOICE_PAID", "INVOICE_GONE")
 def pay(invoice: str) -> str:
     if invoice == "inv_1":
         raise RuntimeError("half of it was done")

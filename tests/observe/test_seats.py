@@ -15,7 +15,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from failwell.client import Recovering
-from failwell.observe import store
+from failwell.dashboard import Query
+from failwell.observe import Reading, store
 
 APP = str(Path(__file__).with_name("seen_app.py"))
 CALLS = (
@@ -88,5 +89,9 @@ def test_each_attempt_counts_once_whoever_tells_of_it(seats: int, tmp_path: Path
     )
     assert [row["prevented"] for row in rows] == [0, 0, 0, 0, int(bool(decided)), 0, 0, 0]
     assert [row["declared"] for row in rows if row["tool"] == "pay"] == ([1, 1, 0] if seats & SERVER else [None] * 3)
+    reading = Reading.of(f"sqlite:///{tmp_path / 'events.db'}")
+    unseen = reading.unseen(Query.of({}).period)
+    reading.close()
+    assert unseen == ([("shop", "pay", "INVOICE_GONE")] if seats & SERVER else [])
     if decided:
         assert [(row["waiter"], row["obeyed"]) for row in rows[1:3]] == [("us", 1)] * 2

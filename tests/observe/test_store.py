@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.observe import BadStore, CallEvent, Store, Try, store
+from failwell.observe import BadStore, CallEvent, Period, Reading, Store, Try, store
 from failwell.observe.stores import address_of, database
 from failwell.observe.stores.rows import COUNTERS, KEY, EventRow, contribution
 
@@ -121,6 +121,29 @@ def test_a_doubt_is_open_until_somebody_looks(kept: Store, path: Path) -> None:
     ]
     told(kept, event("pay", LOST, 20, print="again"), event("pay", None, 21, print="again"))
     assert rows(path, "event", "repeated", "how", table="doubt")[2:] == [(6, 1, "worked")]
+
+
+def test_new_is_what_was_not_seen_when_the_store_was_young(kept: Store, path: Path) -> None:
+    gone = fw.NotFound("It is gone.", code="GONE")
+    told(kept, event("search", BUSY, -20 * 86_400), event("search", BUSY), event("search", gone))
+    reading = Reading.of(f"sqlite:///{path}")
+    now = int(AT.timestamp() * 1000) + 3_600_000
+    assert [(each.code, each.is_new) for each in reading.failures(Period(now - 30 * 86_400_000, now))] == [
+        ("RATE_LIMITED", False),
+        ("GONE", True),
+    ]
+    reading.close()
+
+
+def test_codes_that_are_declared_and_never_seen(kept: Store, path: Path) -> None:
+    codes = ("RATE_LIMITED", "index_gone", "TOO_LONG")
+    gone = fw.NotFound("It is gone.", code="INDEX_GONE")
+    told(kept, *(event("search", error, declared=True, declares=codes) for error in (BUSY, gone, BUSY)))
+    reading = Reading.of(f"sqlite:///{path}")
+    now = int(AT.timestamp() * 1000) + 3_600_000
+    assert reading.unseen(Period(now - 86_400_000, now)) == [("shop", "search", "TOO_LONG")]
+    assert reading.unseen(Period(now - 86_400_000, now, tool="pay")) == []
+    reading.close()
 
 
 def test_what_two_seats_tell_of_one_call_is_one_row(kept: Store, path: Path) -> None:

@@ -68,7 +68,7 @@ def flow(flows: Sequence[Flow]) -> str:
     """From what failed, over what was decided, to what came of it."""
     links: list[tuple[str, str, float, str]] = []
     for each in flows:
-        decision = each.decision or "nothing decided"
+        decision = each.decision or "left to the agent"
         links.append((f"0{each.kind}", f"1{decision}", each.recovered + each.left, f"k-{_safe(each.kind)}"))
         links.append((f"1{decision}", "2recovered", each.recovered, "good"))
         links.append((f"1{decision}", "2not recovered", each.left, "bad"))

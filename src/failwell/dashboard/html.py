@@ -22,6 +22,7 @@ NAVIGATION: Final = {
     "drift": "Drift",
     "compare": "Compare",
 }
+_LONGEST_NAME: Final = 26
 _CURRENT: Final = ' aria-current="true"'
 _LOGO: Final = (
     '<svg class="logo" viewBox="0 0 24 24" aria-hidden="true"><path d="M4 7a8.5 8.5 0 1 1-.6 8"/><path d="M4 2v5h5"/>'
@@ -122,6 +123,9 @@ def body(view: View, query: Query) -> str:
 
 
 def _filter(view: View, query: Query, own: str) -> str:
+    if "/" in view.name:
+        # One failure, one session: there is nothing to choose from.
+        return ""
     chips = "".join(
         f'<a class="chip" href="{escape(query.address(own, **{name: ""}))}" title="without this">'
         f"{name} <code>{escape(value)}</code> ×</a>"
@@ -161,10 +165,15 @@ def _block_alone(block: Block) -> str:
     if isinstance(block, Drawing):
         legend = "".join(f'<span><i class="{tone}"></i>{escape(text)}</span>' for tone, text in block.legend)
         note = f'<p class="soft">{escape(block.note)}</p>' if block.note else ""
+        ends = (
+            f'<p class="ends">{"".join(f"<span>{escape(each)}</span>" for each in block.ends)}</p>'
+            if block.ends
+            else ""
+        )
         return (
             f'<section class="panel"><div class="head"><h2>{escape(block.title)}</h2>'
             f'<p class="legend">{legend}</p></div>'
-            f'{note}<div class="scroll">{block.svg}</div></section>'
+            f'{note}<div class="scroll">{block.svg}</div>{ends}</section>'
         )
     return _note(block)
 
@@ -210,7 +219,9 @@ def _cells(columns: Sequence[Column], row: Sequence[Cell]) -> Iterator[str]:
     for column, cell in zip(columns, row, strict=True):
         text = escape(cell.text)
         if cell.is_code:
-            text = f"<code>{text}</code>"
+            # A name is broken where its words end, and one that somebody has made up wherever there is room.
+            length = "name" if len(cell.text) <= _LONGEST_NAME else "long"
+            text = f'<code class="{length}">{text.replace("_", "_<wbr>")}</code>'
         if cell.href is not None:
             text = f'<a href="{escape(cell.href)}">{text}</a>'
         if cell.bar is not None:
@@ -221,7 +232,8 @@ def _cells(columns: Sequence[Column], row: Sequence[Cell]) -> Iterator[str]:
                 f'<rect width="100" height="4"/><rect class="now" width="{part * 100:.1f}" height="4"/></svg>'
             )
         tone = f" {cell.tone}" if cell.tone else ""
-        yield f'<td class="{_classes(column)}{tone}">{text}</td>'
+        whole = f' title="{escape(cell.value)}"' if isinstance(cell.value, str) and cell.value != cell.text else ""
+        yield f'<td class="{_classes(column)}{tone}"{whole}>{text}</td>'
 
 
 def _classes(column: Column) -> str:

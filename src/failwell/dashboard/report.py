@@ -105,6 +105,9 @@ def data(reading: Reading, query: Query) -> dict[str, Any]:
             {"server": server, "tool": tool, "code": code, "failures": count}
             for server, tool, code, count in reading.undeclared(period, _MOST)
         ],
+        "unseen": [
+            {"server": server, "tool": tool, "code": code} for server, tool, code in reading.unseen(period, _MOST)
+        ],
     }
 
 

@@ -81,6 +81,8 @@ class Drawing:
     legend: Sequence[tuple[str, str]] = ()
     """A class of colour, and what it stands for."""
     note: str = ""
+    ends: Sequence[str] = ()
+    """What stands below it, from left to right."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,16 +43,36 @@ def overview(reading: Reading, query: Query) -> View:
     view = View("", "Overview", "How agents fare with your tools: not only what failed, but whether they got through.")
     view.blocks += _lost(reading, period)
     view.blocks.append(Cards(_cards(whole, doubts, parts, query)))
-    svg = drawings.bars(parts)
-    if svg:
-        legend = (("good", "recovered"), ("bad", "not recovered"))
-        view.blocks.append(Drawing("Failures over time", svg, legend))
+    view.blocks += _over_time("Failures over time", parts)
     view.blocks.append(_failures(reading, query, most=8, title="What fails most"))
     if flow := drawings.flow(reading.flow(period)):
-        note = "From the kind of failure, over what Failwell decided, to whether the agent got through."
+        note = (
+            "From the kind of failure, over what Failwell decided, to whether the agent got through. "
+            "Where only a server tells of a call, the agent decides."
+        )
         view.blocks.append(Drawing("What became of failures", flow, note=note))
     view.blocks.append(_by(reading, "tool", query, most=8, title="Tools"))
     return view
+
+
+def _over_time(title: str, parts: list[tuple[int, Numbers]]) -> list[Block]:
+    svg = drawings.bars(parts)
+    if not svg:
+        return []
+    legend = (("good", "recovered"), ("bad", "not recovered"))
+    hours = (parts[1][0] - parts[0][0]) // _HOUR if len(parts) > 1 else 1
+    wide = (
+        "an hour"
+        if hours == 1
+        else f"{hours} hours"
+        if hours < 24
+        else "a day"
+        if hours == 24
+        else f"{hours // 24} days"
+    )
+    top = count(max(part.failed for _, part in parts))
+    ends = (moment(parts[0][0])[5:16], f"a bar is {wide}, the highest {top}", moment(parts[-1][0])[5:16])
+    return [Drawing(title, svg, legend, ends=ends)]
 
 
 def _cards(whole: Numbers, doubts: Any, parts: list[tuple[int, Numbers]], query: Query) -> list[Card]:
@@ -217,12 +237,18 @@ def failure(reading: Reading, query: Query, id: int) -> View | None:
             _recovered(numbers).tone,
             means=MEANS["recovery"],
         ),
-        Card("First retry works", share(numbers.first_retry), means=MEANS["first_retry"]),
+        Card(
+            "First retry works",
+            share(numbers.first_retry),
+            f"{count(numbers.retried_ok)} of {count(numbers.retried)}"
+            if numbers.retried
+            else "never made again as it was",
+            means=MEANS["first_retry"],
+        ),
         Card("First seen", ago(first, query.now), moment(first) + " UTC"),
     ]
     view.blocks.append(Cards(cards))
-    if svg := drawings.bars(parts):
-        view.blocks.append(Drawing("Over time", svg, (("good", "recovered"), ("bad", "not recovered"))))
+    view.blocks += _over_time("Over time", parts)
     if svg := drawings.flow(reading.flow(own)):
         view.blocks.append(Drawing("What became of it", svg))
     examples = reading.examples(tool, code, 30)
@@ -361,7 +387,7 @@ def session(reading: Reading, query: Query, name: str) -> View | None:
     found = reading.session(name)
     if found is None:
         return None
-    rows = reading.timeline(found.id)
+    rows = reading.timeline(found)
     view = View(f"sessions/{name}", f"Session {name[:16]}", found.client or "A client that does not say who it is.")
     lost = sum(1 for row in rows if not row["ok"] and not row["recovered"])
     cards = [
@@ -420,14 +446,23 @@ def unknown(reading: Reading, query: Query) -> View:
 
 
 def drift(reading: Reading, query: Query) -> View:
-    view = View("drift", "Drift", "Codes that tools send and do not declare with raises(…).")
+    view = View("drift", "Drift", "What tools declare with raises(…), against what they send.")
     rows = [
         (Cell(server or NONE, server), Cell(tool, is_code=True), Cell(code, is_code=True), Cell(count(times), times))
         for server, tool, code, times in reading.undeclared(query.period)
     ]
     columns = (Column("server", is_minor=True), Column("tool"), Column("code"), Column("failures", is_number=True))
     empty = "None. Either all are declared, or no tool declares any."
-    view.blocks.append(Sheet("drift", "Not declared", columns, rows, empty, MEANS["drift"]))
+    view.blocks.append(Sheet("drift", "Sent, and not declared", columns, rows, empty, MEANS["drift"]))
+    unseen = [
+        (Cell(server or NONE, server), Cell(tool, is_code=True), Cell(code, is_code=True))
+        for server, tool, code in reading.unseen(query.period)
+    ]
+    note = (
+        "Of tools that have failed in this time: perhaps nobody has met them yet, perhaps they cannot happen any more."
+    )
+    empty = "None. Either all were seen, or no tool that failed declares any."
+    view.blocks.append(Sheet("unseen", "Declared, and never seen", columns[:3], unseen, empty, note))
     return view
 
 
@@ -444,7 +479,7 @@ def compare(reading: Reading, query: Query) -> View:
     view.blocks.append(
         Paragraph(
             f"Before: {moment(before.since)[:16]} to {moment(before.until)[:16]} UTC. "
-            f"After: until {moment(after.until)[:16]} UTC."
+            f"After: {moment(after.since)[:16]} to {moment(after.until)[:16]} UTC."
         )
     )
     old, new = reading.numbers(before), reading.numbers(after)
@@ -493,27 +528,29 @@ def _changed_failures(
         then, now = 0 if was is None else was.numbers.failed, each.numbers.failed
         rate = (_per(then, old) or 0.0, _per(now, new) or 0.0)
         tone = "poor" if rate[1] > rate[0] * 1.1 else "good" if rate[1] < rate[0] * 0.9 else "soft"
-        rows.append((rate[1] - rate[0], each.id, each.tool, each.code, then, now, "new" if was is None else "", tone))
+        rows.append((rate[1] - rate[0], each, then, now, "new" if was is None else "", tone))
     for was in were.values():
         gone = was.numbers.failed
-        rows.append((-(_per(gone, old) or 0.0), was.id, was.tool, was.code, gone, 0, "gone", "good"))
+        rows.append((-(_per(gone, old) or 0.0), was, gone, 0, "gone", "good"))
     rows.sort(key=lambda row: -abs(row[0]))
     columns = (
         Column("tool"),
         Column("code"),
+        Column("server", is_minor=True),
         Column("before", is_number=True),
         Column("after", is_number=True),
         Column("per 1 000 calls"),
     )
     cells = [
         (
-            Cell(tool, href=query.address(f"/failures/{id}"), is_code=True),
-            Cell(code or NONE, code, is_code=True),
+            Cell(each.tool, href=query.address(f"/failures/{each.id}"), is_code=True),
+            Cell(each.code or NONE, each.code, is_code=True),
+            Cell(each.server or NONE, each.server, tone="soft"),
             Cell(count(then), then),
             Cell(count(now), now),
             Cell(f"{'▲' if moved > 0 else '▼'} {abs(moved):.2f} {said}".strip(), round(moved, 4), tone=tone),
         )
-        for moved, id, tool, code, then, now, said, tone in rows[:100]
+        for moved, each, then, now, said, tone in rows[:100]
     ]
     return Sheet("changed", "Failures that changed most", columns, cells, "Nothing has failed.")
 

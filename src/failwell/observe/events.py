@@ -61,6 +61,7 @@ class CallEvent:
         may have been done, or was answered from what was kept, so that it was not done twice.
     made: whether it was made at all, and not refused before.
     declared: whether the tool declares the code it failed with; None where it declares nothing.
+    declares: the codes that a tool which failed declares.
     server: whose tool it is. trace_id: the trace of OpenTelemetry that it belongs to.
     """
 
@@ -87,6 +88,7 @@ class CallEvent:
     prevented: bool = False
     made: bool = True
     declared: bool | None = None
+    declares: tuple[str, ...] = ()
     server: str | None = None
     trace_id: str | None = None
 

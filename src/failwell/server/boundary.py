@@ -298,11 +298,10 @@ class Boundary(Answering):
             elif not asked:
                 count_failure(error, tool=call.counted)
         if self.watchers.are_there:
-            declared = None
-            if error is not None and self.watchers.is_kept and said_of(tool.function).codes:
-                declared = not self.undeclared(error, tool)
-            action = tool.action
-            self._emit(call, error, ok=asked, asked=asked, action=action, prevented=prevented, declared=declared)
+            more: dict[str, Any] = {"asked": asked, "action": tool.action, "prevented": prevented}
+            if error is not None and self.watchers.is_kept and (codes := said_of(tool.function).codes):
+                more |= {"declared": not self.undeclared(error, tool), "declares": codes}
+            self._emit(call, error, ok=asked, **more)
 
     def _emit(
         self,
@@ -314,6 +313,7 @@ class Boundary(Answering):
         action: str | None = None,
         prevented: bool = False,
         declared: bool | None = None,
+        declares: tuple[str, ...] = (),
     ) -> None:
         event = CallEvent(
             tool=call.counted,
@@ -330,6 +330,7 @@ class Boundary(Answering):
             format=self._format(call),
             prevented=prevented,
             declared=declared,
+            declares=declares,
             seat="server",
             **self.watchers.identity(call),
         )

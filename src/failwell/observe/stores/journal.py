@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
-from .rows import COLUMNS, COUNTERS, KEY, WITHIN, EventRow, contribution
+from .rows import COLUMNS, COUNTERS, HOUR, KEY, WITHIN, EventRow, contribution
 from .tables import ROLLUPS, type_of
 
 _MOST_PASTS: Final = 50_000
@@ -40,6 +40,10 @@ _SESSION: Final = (
 _DOUBT: Final = (
     "INSERT INTO doubt (event, at, session, server, tool, code, print, verify, verify_print) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_DECLARED: Final = (
+    "INSERT INTO declared (server, tool, code, at) VALUES (?, ?, ?, ?) "
+    "ON CONFLICT (server, tool, code) DO UPDATE SET at = excluded.at"
 )
 _UPDATE: Final = f"UPDATE event SET {', '.join(f'{name} = ?' for name in _CHANGED)} WHERE id = ? AND at = ?"
 _NAMED: Final = "INSERT INTO session (name) VALUES (?) ON CONFLICT (name) DO NOTHING"
@@ -87,12 +91,14 @@ class Journal:
         self._sessions: OrderedDict[str, int] = OrderedDict()
         self._pasts: OrderedDict[tuple[int, str], list[EventRow]] = OrderedDict()
         self._doubts: OrderedDict[int, list[_Doubt]] = OrderedDict()
+        self._declared: OrderedDict[tuple[str, str, tuple[str, ...], int], None] = OrderedDict()
 
     def forget(self) -> None:
         """What was remembered may not hold any more."""
         self._sessions.clear()
         self._pasts.clear()
         self._doubts.clear()
+        self._declared.clear()
 
     def write(self, rows: list[EventRow], to: Transaction) -> None:
         """Write a batch, in the order in which it came."""
@@ -133,8 +139,9 @@ class _Batch:
             if row.session_name:
                 self._place(row)
         self._save()
-        for cache in (self._journal._sessions, self._journal._pasts, self._journal._doubts):
-            self._journal._kept(cache)
+        journal = self._journal
+        for cache in (journal._sessions, journal._pasts, journal._doubts, journal._declared):
+            journal._kept(cache)
 
     # What is known already
 
@@ -302,6 +309,8 @@ class _Batch:
         if old:
             values = [(*(getattr(row, name) for name in _CHANGED), row.id, row.at) for row in old]
             to.many(_UPDATE, values, "".join(map(type_of, _CHANGED)) + "ii")
+        if declared := self._declarations():
+            to.many(_DECLARED, declared, "ttti")
         if sums := self._sums():
             by_hour, by_day = ROLLUPS
             types = "i" + "t" * (len(KEY) - 1) + "f" * len(COUNTERS)
@@ -317,6 +326,17 @@ class _Batch:
             to.many("UPDATE doubt SET repeated = 1 WHERE event = ?", self._repeated, "i")
         if self._resolved:
             to.many("UPDATE doubt SET resolved_at = ?, how = ? WHERE event = ?", self._resolved, "iti")
+
+    def _declarations(self) -> list[tuple[Any, ...]]:
+        """What tools declare, once an hour for each."""
+        told: dict[tuple[str, str, str], int] = {}
+        known = self._journal._declared
+        for row in self._rows:
+            key = (row.server, row.tool, row.declares, row.at // HOUR)
+            if row.declares and key not in known:
+                known[key] = None
+                told |= {(row.server, row.tool, code): row.at for code in row.declares}
+        return [(*key, at) for key, at in sorted(told.items())]
 
     def _sums(self) -> list[tuple[Any, ...]]:
         sums: dict[tuple[Any, ...], list[float]] = {}

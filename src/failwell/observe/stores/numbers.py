@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
+
+from failwell.model import upper_snake
 
 from .address import address_of
 from .rows import COLUMNS, COUNTERS, HOUR, KEY, WITHIN, tokens
@@ -15,6 +17,7 @@ _SUMS: Final = ", ".join(f"coalesce(sum(n_{name}), 0)" for name in COUNTERS)
 _SUMMED: Final = ", ".join((*KEY, *(f"n_{name}" for name in COUNTERS)))
 _MOST: Final = 200
 _HALF_A_DAY: Final = 12
+_DAY: Final = 24 * HOUR
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,7 @@ class Failure:
     last_at: int
     numbers: Numbers
     is_new: bool
-    """Whether it was first seen in the period."""
+    """Whether it was first seen in the period, and not in the first day of the store, in which everything is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,10 +254,12 @@ class Reading:
             )
             for rest in [(id, first, last)]
         }
+        extent = self.extent()
+        newest = max(period.since, (extent[0] if extent is not None else 0) + _DAY)
         found = []
         for server, tool, kind, code, *rest in rows:
             id, first, last = known.get((server, tool, kind, code), (0, period.since, period.until))
-            found.append(Failure(id, server, tool, kind, code, first, last, _numbers(rest), first >= period.since))
+            found.append(Failure(id, server, tool, kind, code, first, last, _numbers(rest), first >= newest))
         return found
 
     def failure(self, id: int) -> tuple[str, str, str, str, int, int] | None:
@@ -285,20 +290,23 @@ class Reading:
             )
         ]
 
-    def seen(self, period: Period) -> dict[str, set[str]]:
-        """The codes that were seen, by tool."""
-        sums, values = period.sums()
-        found: dict[str, set[str]] = {}
-        for tool, code in self.database.all(f"SELECT DISTINCT tool, code FROM {sums} WHERE n_failed > 0", values):
-            found.setdefault(tool, set()).add(code)
-        return found
+    def unseen(self, period: Period, most: int = _MOST) -> list[tuple[str, str, str]]:
+        """Codes that tools which failed declare, and that none of their failures had: server, tool, code."""
+        where, values = period.where("at", period.since // HOUR * HOUR, period.until)
+        declared = self.database.all(
+            f"SELECT server, tool, code FROM declared WHERE {where} ORDER BY server, tool, code", values
+        )
+        sums, values = replace(period, code=None).sums()
+        asked = f"SELECT DISTINCT server, tool, code FROM {sums} WHERE n_failed > 0"
+        seen = {(server, tool, upper_snake(code)) for server, tool, code in self.database.all(asked, values)}
+        return [(s, t, code) for s, t, code in declared if (s, t, upper_snake(code)) not in seen][:most]
 
     # What stands behind them
 
     def doubts(self, period: Period) -> Doubts:
         where, values = period.where("at", period.since, period.until)
         ((open, looked, worked, repeated),) = self.database.all(
-            "SELECT coalesce(sum(CASE WHEN resolved_at IS NULL THEN 1 ELSE 0 END), 0), "
+            "SELECT coalesce(sum(CASE WHEN how IS NULL THEN 1 ELSE 0 END), 0), "
             "coalesce(sum(CASE WHEN how = 'looked' THEN 1 ELSE 0 END), 0), "
             "coalesce(sum(CASE WHEN how = 'worked' THEN 1 ELSE 0 END), 0), coalesce(sum(repeated), 0) "
             f"FROM doubt WHERE {where}",
@@ -311,7 +319,7 @@ class Reading:
         where, values = period.where("at", period.since, period.until)
         found = self.database.all(
             "SELECT event, at, session, server, tool, code, verify, repeated FROM doubt "
-            f"WHERE resolved_at IS NULL AND {where} ORDER BY at DESC, event DESC LIMIT ?",
+            f"WHERE how IS NULL AND {where} ORDER BY at DESC, event DESC LIMIT ?",
             [*values, most],
         )
         names = self._session_names([row[2] for row in found])
@@ -336,11 +344,12 @@ class Reading:
         )
         return SessionLine(*found[0]) if found else None
 
-    def timeline(self, session: int, most: int = 500) -> list[dict[str, Any]]:
+    def timeline(self, session: SessionLine, most: int = 500) -> list[dict[str, Any]]:
         """The latest attempts of a session, in their order."""
         columns = ", ".join(COLUMNS)
         found = self.database.all(
-            f"SELECT {columns} FROM event WHERE session = ? ORDER BY id DESC LIMIT ?", [session, most]
+            f"SELECT {columns} FROM event WHERE session = ? AND at >= ? AND at <= ? ORDER BY id DESC LIMIT ?",
+            [session.id, session.first_at, session.last_at, most],
         )
         return sorted((dict(zip(COLUMNS, row, strict=True)) for row in found), key=lambda row: (row["at"], row["id"]))
 
@@ -356,12 +365,12 @@ class Reading:
         return [{**row, "session_name": names.get(row["session"], "")} for row in rows]
 
     def next_calls(self, examples: Sequence[dict[str, Any]]) -> list[tuple[str, int, int]]:
-        """What agents called right after these failures: the tool, how often, and how often it worked."""
+        """What agents called after these failures, within a day: the tool, how often, and how often it worked."""
         counted: dict[str, list[int]] = {}
         for row in examples:
             found = self.database.all(
-                "SELECT tool, ok FROM event WHERE session = ? AND id > ? ORDER BY id LIMIT 1",
-                [row["session"], row["id"]],
+                "SELECT tool, ok FROM event WHERE session = ? AND id > ? AND at >= ? AND at < ? ORDER BY id LIMIT 1",
+                [row["session"], row["id"], row["at"] - HOUR, row["at"] + _DAY],
             )
             for tool, ok in found:
                 total = counted.setdefault(tool, [0, 0])
@@ -382,7 +391,7 @@ class Reading:
 
     def extent(self) -> tuple[int, int] | None:
         """The first and the last hour of which something is known; None of an empty store."""
-        ((first, last),) = self.database.all("SELECT min(hour), max(hour) FROM rollup")
+        ((first, last),) = self.database.all("SELECT (SELECT min(hour) FROM rollup), (SELECT max(hour) FROM rollup)")
         return None if first is None else (int(first) * HOUR, (int(last) + 1) * HOUR)
 
     def dropped(self, period: Period) -> int:

@@ -42,6 +42,7 @@ WITHIN: Final = 5
 HOUR: Final = 3_600_000
 _LONGEST_CLIENT: Final = 100
 _LONGEST_MESSAGE: Final = 500
+_MOST_CODES: Final = 100
 _TOKEN: Final = 4
 """About how many characters a token has."""
 
@@ -83,6 +84,7 @@ class EventRow:
     trace: str | None = None
     message: str | None = None
     session_name: str = ""
+    declares: tuple[str, ...] = ()
     verify: str | None = None
     """The tool that tells whether the call was done, and the fingerprint of the call of it."""
     verify_print: str | None = None
@@ -192,6 +194,7 @@ class EventRows:
         row.ok, row.made, row.decision = int(event.ok), int(event.made), event.decision or ""
         row.asked, row.prevented = int(event.asked), int(event.prevented)
         row.declared = None if event.declared is None else int(event.declared)
+        row.declares = tuple(map(self._label, event.declares[:_MOST_CODES]))
         return row
 
     def _row(self, event: CallEvent, error: ToolError | None, at: int, seconds: float, call_id: str | None) -> EventRow:

@@ -46,7 +46,9 @@ OTHERS: Final = (
     "server TEXT NOT NULL, tool TEXT NOT NULL, code TEXT NOT NULL, print TEXT, verify TEXT, verify_print TEXT, "
     "repeated BIGINT NOT NULL DEFAULT 0, resolved_at BIGINT, how TEXT)",
     "CREATE INDEX IF NOT EXISTS doubt_open ON doubt (session) WHERE resolved_at IS NULL",
-    "CREATE INDEX IF NOT EXISTS doubt_at ON doubt (at)",
+    "CREATE INDEX IF NOT EXISTS doubt_at ON doubt (at, how, repeated, server, tool, code)",
+    "CREATE TABLE IF NOT EXISTS declared (server TEXT NOT NULL, tool TEXT NOT NULL, code TEXT NOT NULL, "
+    "at BIGINT NOT NULL, PRIMARY KEY (server, tool, code))",
     "CREATE TABLE IF NOT EXISTS dropped (at BIGINT NOT NULL, count BIGINT NOT NULL, why TEXT NOT NULL)",
     "CREATE INDEX IF NOT EXISTS event_session ON event (session, id)",
     "CREATE INDEX IF NOT EXISTS event_call ON event (call_id) WHERE call_id IS NOT NULL",
