@@ -26,6 +26,7 @@ from failwell.dashboard import Query, report_data, report_document
 from failwell.dashboard.views import VIEWS, failure, session
 from failwell.observe import CallEvent, Reading, Store, keyed_fingerprint, store
 from failwell.observe.stores import Database, address_of, database
+from failwell.observe.stores.postgres import Postgres
 from failwell.observe.stores.rows import COLUMNS, COUNTERS
 from failwell.observe.stores.tables import ROLLUPS
 from store_world import Truth, events
@@ -134,11 +135,14 @@ def measured(url: str, size: int, before: int, others: Callable[[], float]) -> b
 
 def copied(to: Database, times: int) -> None:
     """Everything that is there so many times more, in sessions of its own."""
+    is_postgres = isinstance(to, Postgres)
+    if is_postgres:
+        to._run("SET statement_timeout TO 0")
     ((events, sessions),) = to.all("SELECT (SELECT max(id) FROM event), (SELECT max(id) FROM session)")
-    own = {"id": "id + {e}", "session": "session + {s}", "call_id": "call_id || '-{n}'"}
+    own = {"id": "id + {e}", "session": "session + {s}", "call_id": "call_id || '-{e}'"}
     columns = ", ".join(own.get(name, name) for name in COLUMNS)
     copies = (
-        "INSERT INTO session SELECT id + {s}, name || '-{n}', client, first_at, last_at, calls, failed "
+        "INSERT INTO session SELECT id + {s}, name || '-{s}', client, first_at, last_at, calls, failed "
         f"FROM session WHERE id <= {sessions}",
         f"INSERT INTO event SELECT {columns} FROM event WHERE id <= {events}",
         "INSERT INTO doubt SELECT event + {e}, at, session + {s}, server, tool, code, print, verify, verify_print, "
@@ -147,14 +151,16 @@ def copied(to: Database, times: int) -> None:
     for number in range(1, times + 1):
         for copy in copies:
             with to.transaction():
-                to.many(copy.format(e=number * events, s=number * sessions, n=number), [()])
+                to.many(copy.format(e=number * events, s=number * sessions), [()])
     with to.transaction():
         for table in ROLLUPS:
             to.many(f"UPDATE {table} SET {', '.join(f'n_{n} = n_{n} * {times + 1}' for n in COUNTERS)}", [()])
         to.many(f"UPDATE failure SET count = count * {times + 1}", [()])
-    if to.address.scheme == "postgresql":
+    if is_postgres:
         to.all("SELECT setval('event_id', (SELECT max(id) FROM event))")
         to.all("SELECT setval(pg_get_serial_sequence('session', 'id'), (SELECT max(id) FROM session))")
+        # As it does by itself before long, where events come one after the other.
+        to._run("VACUUM ANALYZE")
     to.close()
 
 

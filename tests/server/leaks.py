@@ -36,6 +36,7 @@ from transports import run_http, run_stdio
 
 import failwell as fw
 import failwell.server
+from failwell.observe import store
 
 SOURCES: dict[str, Callable[[Canary], Any]] = {}
 # Sources that hold the value without its name or place, where only what is recognisable by itself can be recognised.
@@ -913,6 +914,9 @@ def main() -> None:
     logging.getLogger("fastmcp").setLevel(chosen.level)
     logging.getLogger("fastmcp").addHandler(recording)
     if not chosen.bare:
+        if url := chosen.options.pop("events", None):
+            # What failures say is kept, too, so that there is something that might leak.
+            chosen.options["events"] = store(url, messages=True)
         failwell.server.install(server, **chosen.options)
 
     def save() -> None:

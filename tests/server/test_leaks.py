@@ -27,6 +27,11 @@ from wire import ERAS, LEGACY, PATIENCE, SERVERS, TRANSPORTS, Http, Process, Std
 
 import failwell as fw
 import failwell.server
+from failwell.dashboard import Query, report_data, report_document
+from failwell.dashboard.html import page
+from failwell.dashboard.spreadsheet import comma_separated
+from failwell.dashboard.views import VIEWS, failure, session
+from failwell.observe import Reading
 
 APP = Path(__file__).with_name("leaks.py")
 
@@ -155,6 +160,21 @@ def leaks(ways: Channels, framework: str, *, theirs: bool = False) -> list[str]:
     ]
 
 
+def pages(url: str) -> str:
+    """Every page, report and table of the dashboard, one after the other."""
+    query = Query.of({})
+    reading = Reading.of(url)
+    views = [make(reading, query) for make in VIEWS.values()]
+    views += [failure(reading, query, each.id) for each in reading.failures(query.period, 20)]
+    views += [session(reading, query, each.name) for each in reading.sessions(query.period)]
+    shown = [page(view, query, url) for view in views if view is not None]
+    shown += [comma_separated(sheet) for view in views if view is not None for sheet in view.sheets]
+    shown += [report_document(reading, query), json.dumps(report_data(reading, query))]
+    assert any(row["message"] for row in reading.after(0))
+    reading.close()
+    return "\n".join(shown)
+
+
 @pytest.mark.checklist(107, 153, 293)
 # FastMCP takes longer than the other two together.
 @pytest.mark.parametrize(
@@ -167,10 +187,14 @@ def leaks(ways: Channels, framework: str, *, theirs: bool = False) -> list[str]:
 )
 def test_no_secret_leaves(tmp_path: Path, framework: str, transport: str, era: str) -> None:
     asked = share(framework, WAYS.index((transport, era)))
-    ways = channels(tmp_path, framework, transport, era, asked)
-    # What is not there cannot leak: all of it has been answered, logged and traced.
+    url = f"sqlite:///{tmp_path / 'events.db'}"
+    ways = channels(tmp_path, framework, transport, era, asked, "--options", json.dumps({"events": url}))
+    ways |= {"store": (tmp_path / "events.db").read_bytes().decode("latin-1"), "pages": pages(url)}
+    # What is not there cannot leak: all of it has been answered, logged, traced, stored and shown.
     sizes = {way: len(text) for way, text in ways.items()}
-    assert all(sizes[way] > 100 * len(asked) for way in ("answer", "stderr", "records", "spans")), sizes
+    assert all(sizes[way] > 100 * len(asked) for way in ("answer", "stderr", "records", "spans", "store", "pages")), (
+        sizes
+    )
     told = leaks(ways, framework)
     assert not told, f"{len(told)} leaks\n" + "\n".join(told)
 

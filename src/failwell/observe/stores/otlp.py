@@ -2,34 +2,56 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from datetime import datetime
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from failwell.model import ToolError
 from failwell.observe.counters import pair_of
 from failwell.observe.events import CallEvent
 from failwell.packages import needed
 
-from .address import Address
+from .address import Address, BadStore
+from .rows import Labels
 
 try:
     from opentelemetry import trace
 except ImportError as problem:
     raise needed("otlp:", "otlp", problem) from None
 
+log = logging.getLogger("failwell.observe")
+
 _KINDS: Final = {"server": trace.SpanKind.SERVER, "client": trace.SpanKind.CLIENT, "relay": trace.SpanKind.INTERNAL}
+_ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+_PATH: Final = "/v1/traces"
 
 
 class Otlp:
-    """A hook that sends events to the tracer provider of the program, whose exporter carries them on.
+    """A hook that sends events as spans; an exporter carries them on, in batches, from a thread of its own.
 
-    `otlp:` is the provider that the program has set up; its exporter sends in batches, from a thread of its own.
+    `otlp:` sends to the tracer provider that the program has set up; where it has none, and the variables of
+    OpenTelemetry name an endpoint, to that. `otlp://host:4318` sends there itself, in protobuf over HTTP.
     """
 
     def __init__(self, address: Address, provider: Any = None) -> None:
         self.key = os.urandom(16)
-        self._tracer = trace.get_tracer("failwell", tracer_provider=provider)
+        self._label = Labels()
+        self._own = _own(address) if provider is None else None
+        self._tracer = trace.get_tracer("failwell", tracer_provider=provider or self._own)
+
+    def flush(self, seconds: float = 5.0) -> bool:
+        """Wait until what was told so far is sent, so long at most; whether it is.
+
+        What becomes of it at the program's own provider is not known here."""
+        return self._own is None or bool(self._own.force_flush(int(seconds * 1000)))
+
+    def close(self, seconds: float = 5.0) -> None:
+        """Send what is left, and end."""
+        if self._own is not None:
+            self.flush(seconds)
+            self._own.shutdown()
 
     def __call__(self, event: CallEvent) -> None:
         end = _nanoseconds(event.at)
@@ -45,6 +67,7 @@ class Otlp:
             "failwell.delay.asked": None if event.error is None else event.error.retry_after,
             "failwell.prevented": event.prevented or None,
             "failwell.asked": event.asked or None,
+            "failwell.declared": event.declared,
         }
         self._send(event, event.error, len(event.tried) + 1, at, end, told, ok=event.ok)
 
@@ -59,27 +82,61 @@ class Otlp:
         *,
         ok: bool = False,
     ) -> None:
+        label = self._label
+        tool = label(event.tool)
         said: dict[str, Any] = {
             "mcp.method.name": "tools/call",
             "gen_ai.operation.name": "execute_tool",
-            "gen_ai.tool.name": event.tool,
+            "gen_ai.tool.name": tool,
             "mcp.protocol.version": event.era,
             "mcp.session.id": event.session,
+            "jsonrpc.request.id": None if event.request_id is None else label(str(event.request_id)),
             "failwell.seat": event.seat,
             "failwell.attempt": attempt,
             "failwell.call": event.fingerprint,
+            "failwell.client": label(event.client) or None,
+            "failwell.server": label(event.server) or None,
+            "failwell.trace": event.trace_id,
             **told,
         }
         if not ok:
             said["error.type"] = "tool_error"
-            said["failwell.error.kind"], said["failwell.error.code"] = pair_of(error)
+            said["failwell.error.kind"], said["failwell.error.code"] = map(label, pair_of(error))
             said["failwell.effect"] = None if error is None or error.effect is None else error.effect.value
         attributes = {name: value for name, value in said.items() if value is not None}
         kind = _KINDS.get(event.seat or "", trace.SpanKind.INTERNAL)
-        span = self._tracer.start_span(f"tools/call {event.tool}", kind=kind, attributes=attributes, start_time=start)
+        span = self._tracer.start_span(f"tools/call {tool}", kind=kind, attributes=attributes, start_time=start)
         if not ok:
             span.set_status(trace.StatusCode.ERROR)
         span.end(end_time=max(start, end))
+
+
+def _own(address: Address) -> Any:
+    """A provider of our own, where one is wanted."""
+    named = urlsplit(address.path)
+    if not named.netloc:
+        if not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+            return None
+        if not any(os.environ.get(name) for name in _ENDPOINTS):
+            log.warning(
+                "otlp: sends to the tracer provider of the program, which has none yet; otlp://HOST:4318 sends there"
+            )
+            return None
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError as problem:
+        raise needed("otlp://", "otlp", problem) from None
+    if named.netloc and "@" in named.netloc:
+        raise BadStore("otlp:// takes no name and password; give headers by OTEL_EXPORTER_OTLP_HEADERS")
+    place = named.path if named.path.strip("/") else _PATH
+    endpoint = f"http://{named.netloc}{place}" if named.netloc else None
+    service = {} if os.environ.get("OTEL_SERVICE_NAME") else {"service.name": "failwell"}
+    provider = TracerProvider(resource=Resource.create(service))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint)))
+    return provider
 
 
 def _nanoseconds(at: datetime) -> int:
