@@ -6,6 +6,7 @@ import asyncio
 import socket
 from typing import Any, Literal
 
+import jsonschema
 import mcp_types as types
 import pytest
 from fastmcp import Client as FastMCPClient
@@ -14,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client
 from mcp.server import MCPServer, Server
+from mcp.server.mcpserver.exceptions import ToolError as FrameworkError
+from pydantic import BaseModel
 
 import failwell as fw
 from failwell.client import Recovering, patched, read
@@ -374,3 +377,57 @@ def test_a_crash_for_want_of_a_required_argument_is_the_callers_mistake(text: st
     )
     # It was sent, so it is about something else.
     assert explained(refused(text), "search", {"query": "a"}, listed()) == refused(text)
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        "Answer.model_validate({'id': 'x1'})",
+        "Settings.model_validate({})",
+        "jsonschema.validate({'a': 1}, {'required': ['receipt']})",
+        "await server.call_tool('search', {'qury': 'a'})",
+        "await server.call_tool('pay', {})",
+        "await server.call_tool('pay', {'token': 't', 'amount': 'x'})",
+    ],
+)
+@pytest.mark.parametrize("kind", [MCPServer, FastMCP])
+def test_a_validator_that_speaks_of_something_else_than_the_call_is_no_refusal_of_it(kind: Any, raised: str) -> None:
+    """The tool has paid, and meets a validator in the answer of its bank, its settings, or a call of its own."""
+    made: list[str] = []
+    server = kind("shop")
+
+    class Answer(BaseModel):
+        id: int
+
+    class Settings(BaseModel):
+        smtp_host: str
+
+    @server.tool()
+    def search(query: str) -> str:
+        return query
+
+    async def fails() -> None:
+        scope = {"server": server, "jsonschema": jsonschema, "Answer": Answer, "Settings": Settings}
+        found = eval(raised.removeprefix("await "), scope)
+        await found
+
+    @server.tool()
+    async def pay(token: str, amount: int = 1) -> str:
+        if not made:
+            made.append(token)
+            try:
+                await fails()
+            except Exception as exc:
+                # As a framework that shows the text of crashes sends it.
+                raise FrameworkError(str(exc)) from exc
+        return "paid"
+
+    async def told() -> Any:
+        async with Recovering((Client if kind is MCPServer else FastMCPClient)(server), fix=patched) as agent:
+            return await agent.call("pay", {"token": "t"})
+
+    report = asyncio.run(told())
+    assert (report.calls, made, report.failure.effect) == (1, ["t"], fw.Effect.UNKNOWN)
+    text = report.result.content[0].text
+    assert text.startswith("pay failed part-way (")
+    assert text.endswith("so it may have been done already. Next: ask the user.")

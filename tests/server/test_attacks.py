@@ -301,3 +301,26 @@ def test_a_tool_that_calls_one_of_another_server_is_told_of_its_failure_by_an_ex
         return "shipped"
 
     assert asyncio.run(answered(shop, "checkout")).is_error
+
+
+def test_what_was_wrong_with_a_call_that_the_tool_made_is_nothing_for_its_own_caller_to_correct() -> None:
+    asked: Any = MCPServer("log", log_level="CRITICAL")
+
+    @asked.tool()
+    def log_it(entry: str) -> str:
+        return entry
+
+    failwell.server.install(asked, client=None)
+    refused = asyncio.run(answered(asked, "log_it", enty="paid"))
+
+    def fails() -> None:
+        found = fw.read(refused)
+        assert isinstance(found, fw.ToolError)
+        raise found
+
+    told = failing(fails)
+    assert (told["tool"], told["code"], told["effect"]) == ("pay", "UPSTREAM_ERROR", "unknown")
+    assert told["text"] == (
+        'pay failed part-way (It said: "Invalid arguments for log_it: entry, enty."), so it may have been done already. '
+        "Next: ask the user."
+    )

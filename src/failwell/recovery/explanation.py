@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from failwell.guards import shown_arguments
@@ -39,6 +39,9 @@ def explained(
     if error.kind not in (Kind.VALIDATION, Kind.INTERNAL):
         return error
     schema = schema_of(listed[tool])
+    if schema is not None and _is_foreign(error, tool, arguments, schema, text):
+        # The tool met a validator in its own work: the same as if it had crashed.
+        return error.replace(kind=Kind.INTERNAL, code="INTERNAL_ERROR", fields=(), patch=(), sent=None)
     broken = _broken(arguments, schema) if schema is not None else NO_PROBLEMS
     if error.kind is Kind.INTERNAL:
         return _crashed(error, broken, arguments, schema)
@@ -70,6 +73,56 @@ def _is_about(error: ToolError, found: ToolError, strange: Problems) -> bool:
     return all(
         each.path in missing and (each.rule is None or missing[each.path] is (each.rule == "required")) for each in told
     )
+
+
+def _is_foreign(
+    error: ToolError, tool: str, arguments: Mapping[str, Any], schema: Mapping[str, Any], text: str
+) -> bool:
+    """Whether a validator's words cannot be about this call: they name another one, an argument that neither the tool
+    has nor was sent, one as missing that was sent, or as wrong that was not."""
+    if error.kind is not Kind.VALIDATION or error.standing != "quoted":
+        return False
+    named = _VALIDATED.search(text)
+    if named is not None and (named[1] or named[2]) != tool:
+        return True
+    told = [each for each in error.fields if each.path]
+    if not told:
+        return False
+    known = _names_in(schema) | _names_in(arguments)
+    return any(
+        # A server's list may lack what its own validator wants.
+        (named is None and known.isdisjoint(each.path))
+        or (each.rule is not None and (each.rule == "required") is _is_sent(each.path, arguments))
+        for each in told
+    )
+
+
+# Whose arguments the validators of the Python SDKs say they have looked at.
+_VALIDATED: Final = re.compile(r"\d{1,4} validation errors? for (?:(\w{1,200})Arguments|call\[([^\]\n]{1,200})\])\n")
+_MOST_NAMES: Final = 10_000
+
+
+def _names_in(value: object) -> set[object]:
+    """Every name in JSON data, which for a schema are those of all that may be sent, and some more."""
+    names: set[object] = set()
+    left = [value]
+    while left and len(names) < _MOST_NAMES:
+        held = left.pop()
+        if isinstance(held, Mapping):
+            names.update(held)
+            left.extend(held.values())
+        elif isinstance(held, list):
+            left.extend(held)
+    return names
+
+
+def _is_sent(path: Sequence[str | int], arguments: Any) -> bool:
+    for key in path:
+        try:
+            arguments = arguments[key]
+        except (LookupError, TypeError):
+            return False
+    return True
 
 
 def _told(found: ToolError, arguments: Mapping[str, Any], schema: Any) -> dict[str, Any]:

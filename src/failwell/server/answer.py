@@ -22,7 +22,7 @@ from failwell.formats import (
     v1,
 )
 from failwell.guards import Guard, cited, secret_paths
-from failwell.model import Effect, Json, Kind, Nature, NeedsInput, Strategy, ToolError, text
+from failwell.model import Effect, Json, Kind, Nature, NeedsInput, Strategy, ToolError, is_same_tool, text
 from failwell.observe import log_failure, new_id
 from failwell.readers import classify, from_error, from_pydantic, misread, named, refusal, said, unexpected
 from failwell.schema import Checkers, anchored, errors_of, loc_of
@@ -130,11 +130,16 @@ class Answering:
         own = from_error(exc, context=False)
         if own is not None:
             changes: dict[str, Any] = {}
-            if not own.tool:
-                changes = {"tool": tool.name, "action": own.action or tool.action}
+            is_anothers = own.origin is not None and own.tool is not None and not is_same_tool(tool.name, own.tool)
+            if not own.tool or is_anothers:
+                changes = {"tool": tool.name, "action": tool.action if is_anothers else own.action or tool.action}
+            if is_anothers and own.kind is Kind.VALIDATION:
+                # What was wrong with a call that this tool made is nothing that its own caller could correct.
+                own = ToolError(cited(own.message), code="UPSTREAM_ERROR", origin=own.origin, cause=own)
             # Somebody's reading of an exception, or of a peer's answer, is no word about this tool; an effect given is.
             is_said = own.standing is None or own.given("effect")
-            changes |= self.aftermath.of(own, tool, is_authors=own is exc and is_said, exc=exc)
+            is_authors = own is exc and is_said and not is_anothers
+            changes |= self.aftermath.of(own, tool, is_authors=is_authors, exc=exc)
             return own.replace(**changes) if changes else own
         error = None
         is_authors = False
