@@ -431,3 +431,33 @@ def test_a_validator_that_speaks_of_something_else_than_the_call_is_no_refusal_o
     text = report.result.content[0].text
     assert text.startswith("pay failed part-way (")
     assert text.endswith("so it may have been done already. Next: ask the user.")
+
+
+@pytest.mark.parametrize("kind", [MCPServer, FastMCP])
+def test_what_was_sent_for_a_secret_argument_is_passed_on_nowhere(kind: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """A server without Failwell quotes it; the model, programs, the log and the reports see none of it."""
+    secret = "Zq8vT3xK9mWp2Lr"
+    server = kind("shop")
+
+    @server.tool()
+    def login(password: str, how: str) -> types.CallToolResult:
+        said = {
+            "key": f"KeyError: '{password}'",
+            "value": f"password {password} is too short",
+            "pin": f"after {password}",
+        }
+        content = [types.TextContent(text=said[how]), types.TextContent(text=f"It was {password}.")]
+        return types.CallToolResult(content=content, structured_content={"it": [password]}, is_error=True)
+
+    async def told() -> list[Any]:
+        async with Recovering((Client if kind is MCPServer else FastMCPClient)(server)) as agent:
+            reports = [await agent.call("login", {"password": secret, "how": how}) for how in ("key", "value", "pin")]
+            return [*(part for report in reports for part in (report.result, report.error)), *agent.reports]
+
+    with caplog.at_level("DEBUG", "failwell"):
+        parts = [str(part).replace(f"'password': '{secret}'", "what was sent") for part in asyncio.run(told())]
+    assert [part for part in parts if secret in part] == []
+    assert [
+        record for record in caplog.records if record.name.startswith("failwell") and secret in str(vars(record))
+    ] == []
+    assert sum("[redacted]" in part for part in parts) >= 6

@@ -324,3 +324,31 @@ def test_what_was_wrong_with_a_call_that_the_tool_made_is_nothing_for_its_own_ca
         'pay failed part-way (It said: "Invalid arguments for log_it: entry, enty."), so it may have been done already. '
         "Next: ask the user."
     )
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_rule_on_what_a_tool_calls_is_no_word_that_the_tool_did_nothing(is_async: bool) -> None:
+    made: list[int] = []
+    server: Any = MCPServer("issues", log_level="CRITICAL")
+
+    @failwell.server.rate(2, seconds=60)
+    def create(number: int) -> None:
+        made.append(number)
+
+    @failwell.server.rate(2, seconds=60)
+    async def create_later(number: int) -> None:
+        made.append(number)
+
+    @server.tool()
+    async def create_issues() -> str:
+        for number in range(3):
+            await create_later(number) if is_async else create(number)
+        return "ok"
+
+    async def told() -> Any:
+        async with Recovering(mcp.Client(server)) as agent:
+            return await agent.call("create_issues", {})
+
+    failwell.server.install(server, client=None)
+    report = asyncio.run(told())
+    assert (made, report.calls, report.failure.effect) == ([0, 1], 1, fw.Effect.UNKNOWN)

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, cast
 import anyio
 
 from failwell.formats import META_KEY, MODERN_ERA, Outcome, to_result
-from failwell.guards import masked
+from failwell.guards import DEFAULT, MASK, masked
 from failwell.model import ToolError
 from failwell.sdk import GENERATION, CallToolResult, TextContent, field
 from failwell.sdk import changed as changed_result
@@ -78,6 +78,9 @@ class Driver(Protocol):
     def with_meta(self, result: Any, outcome: Outcome, *, note: str = "", text: str = "") -> Any:
         """The server's own result, marked as the error it is, with the error in `_meta` and a note after its text; or
         with another text in place of its first one, which is kept in `_meta`."""
+
+    def without(self, result: Any, secrets: tuple[str, ...]) -> Any:
+        """The server's own result without what was sent for secret arguments."""
 
     def is_marked(self, result: Any) -> bool:
         """Whether a result says itself that it is an error."""
@@ -195,6 +198,10 @@ class DriverBase:
     def with_meta(self, result: Any, outcome: Outcome, *, note: str = "", text: str = "") -> Any:
         meta = marked_meta(result.meta, outcome, result.content if text else None)
         return changed_result(result, meta=meta, content=noted_content(result.content, note, text), is_error=True)
+
+    def without(self, result: Any, secrets: tuple[str, ...]) -> Any:
+        structured = _unsaid(field(result, "structured_content"), secrets)
+        return changed_result(result, content=_unsaid_content(result.content, secrets), structured_content=structured)
 
     def is_marked(self, result: Any) -> bool:
         return field(result, "is_error") is True
@@ -334,6 +341,10 @@ class FastMCPDriver(DriverBase):
         structured = field(wire, "structured_content")
         return Result(wire.content, structured, wire.meta, None, bool(field(wire, "is_error")))
 
+    def without(self, result: Any, secrets: tuple[str, ...]) -> Any:
+        structured = _unsaid(result.structured_content, secrets)
+        return replace(result, content=_unsaid_content(result.content, secrets), structured_content=structured)
+
     def is_marked(self, result: Any) -> bool:
         return result.is_error is True
 
@@ -358,12 +369,28 @@ def wire_result(outcome: Outcome, era: str) -> dict[str, Any]:
 
 
 def marked_meta(meta: Mapping[str, Any] | None, outcome: Outcome, original: list[Any] | None = None) -> dict[str, Any]:
-    from failwell.guards import DEFAULT
-
     kept = {}
     if original is not None:
         kept[ORIGINAL] = masked([block.model_dump(by_alias=True, mode="json", exclude_none=True) for block in original])
     return {**(meta or {}), META_KEY: DEFAULT(outcome).to_dict(), **kept}
+
+
+def _unsaid_content(content: list[Any], secrets: tuple[str, ...]) -> list[Any]:
+    return [
+        block.model_copy(update={"text": _unsaid(block.text, secrets)}) if block.type == "text" else block
+        for block in content
+    ]
+
+
+def _unsaid(value: Any, secrets: tuple[str, ...]) -> Any:
+    """A JSON value in which these texts are masked."""
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, MASK)
+        return value
+    if isinstance(value, dict):
+        return {_unsaid(name, secrets): _unsaid(below, secrets) for name, below in value.items()}
+    return [_unsaid(below, secrets) for below in value] if isinstance(value, list) else value
 
 
 def noted_content(content: list[Any], note: str, text: str = "") -> list[Any]:

@@ -460,6 +460,8 @@ class Recovering:
         assert isinstance(told, ToolError)
         if result is None:
             return error, self._driver.failure(told, era)
+        if secrets := self._listing.tools.secrets_in(call.report.tool, call.report.arguments):
+            result = self._driver.without(result, secrets)
         if ending.in_doubt and not says_doubt(error, result.content):
             # A reason that sounds as if it would pass must not come first, so what the server wrote is told by us.
             return error, self._driver.with_meta(result, told, text=ending.text)

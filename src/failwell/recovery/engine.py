@@ -243,6 +243,8 @@ class Run:
         """What to do about the failure."""
         if isinstance(outcome, ToolError):
             outcome = of_this_call(outcome, self.report.tool)
+        if secrets := tools.secrets_in(self.report.tool, self.report.arguments):
+            outcome = DEFAULT.knowing(secrets)(outcome)
         outcome = self._with_check(outcome, tools)
         decision = self._decide(outcome, tools, self.failures)
         wait = self.engine.wait(outcome, decision)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from failwell.guards import shown_arguments
+from failwell.guards import Secrets, shown_arguments
 from failwell.model import Action, Sent, Traits
 from failwell.readers import find_check
 
@@ -40,6 +40,10 @@ class Tools:
         """What may be shown of a call's arguments to whoever makes it again."""
         listed = self.listed.get(tool)
         return shown_arguments(arguments, _schema_of(listed))
+
+    def secrets_in(self, tool: str, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+        """What a call was sent for its secret arguments: a server that quotes it must not spread it further."""
+        return Secrets.of(_schema_of(self.listed.get(tool))).values(arguments) if arguments else ()
 
     def check_of(self, tool: str, arguments: Mapping[str, Any]) -> Action | None:
         """The call that would tell whether this one was done."""

@@ -24,7 +24,7 @@ from failwell.formats import (
 from failwell.guards import Guard, cited, secret_paths
 from failwell.model import Effect, Json, Kind, Nature, NeedsInput, Strategy, ToolError, is_same_tool, text
 from failwell.observe import log_failure, new_id
-from failwell.readers import classify, from_error, from_pydantic, misread, named, refusal, said, unexpected
+from failwell.readers import classify, code_of, from_error, from_pydantic, misread, named, refusal, said, unexpected
 from failwell.schema import Checkers, anchored, errors_of, loc_of
 from failwell.sdk import MCPError, protocol_error
 
@@ -35,6 +35,7 @@ from .facts import URL_ELICITATION, BrokenResult, Facts, Failed
 from .once.repeats import CODES, Once
 from .options import Options
 from .outputs import worded
+from .rules.rule import is_refused_inside
 from .served_call import FORMAT_KEY, ServedCall, gate_of
 
 log = logging.getLogger("failwell.server")
@@ -139,6 +140,8 @@ class Answering:
             # Somebody's reading of an exception, or of a peer's answer, is no word about this tool; an effect given is.
             is_said = own.standing is None or own.given("effect")
             is_authors = own is exc and is_said and not is_anothers
+            # A rule speaks for the tool that stands under it, not for one that has called what does.
+            is_authors = is_authors and not is_refused_inside(exc, code_of(tool.function))
             changes |= self.aftermath.of(own, tool, is_authors=is_authors, exc=exc)
             return own.replace(**changes) if changes else own
         error = None

@@ -17,9 +17,10 @@ from contextlib import (
     contextmanager,
 )
 from functools import partial, wraps
-from typing import Any, ClassVar, TypeVar, cast
+from types import CodeType
+from typing import Any, ClassVar, Final, TypeVar, cast
 
-from failwell.model import Action, ToolError
+from failwell.model import Action, ToolError, frames
 from failwell.server.served_call import current
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -82,6 +83,22 @@ def rules_of(function: object) -> tuple[Rule, ...]:
     """The rules a function stands under, the outermost first."""
     found: tuple[Rule, ...] = getattr(function, "__failwell_rules__", ())
     return found
+
+
+def is_refused_inside(exc: BaseException, code: CodeType | None) -> bool:
+    """Whether a rule refused what a tool with this code had called: by then the tool itself had begun."""
+    has_begun, last = False, None
+    for trace in frames(exc):
+        frame = trace.tb_frame
+        if frame.f_code is code:
+            has_begun, last = True, None
+        elif has_begun and str(frame.f_globals.get("__name__")).startswith(__package__):
+            last = frame.f_code.co_name
+    return last is not None and last not in _AROUND
+
+
+# What is on the way both when a rule refuses and when the function behind it fails.
+_AROUND: Final = frozenset({"awaited", "streamed", "yielded", "called", "_finished"})
 
 
 def _awaited(rule: Rule, function: Function, naming: Naming) -> Function:
