@@ -660,3 +660,10 @@ def test_importing_failwell_does_not_load_the_tables() -> None:
     )
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert out.split() == []
+
+
+def test_a_trace_in_what_is_left_of_json_is_no_part_of_the_message() -> None:
+    cut = '…(9 characters cut)… was not found\\n    at async stat (node:fs:1:2)\\n    at x (/srv/x.js:3:4)",\n  "name": "Error"\n}'
+    error = from_text(cut, is_error=True)
+    assert error is not None
+    assert error.message == "…(9 characters cut)… was not found"

@@ -18,6 +18,9 @@ def trace_line(text: str) -> str | None:
     >>> trace_line("Error: gone\\n    at read (/srv/a.js:1:2)\\n    at main (/srv/a.js:9:9)")
     'Error: gone'
     """
+    if "\\n" in text:
+        # In JSON, or what is left of it where a long answer was cut.
+        text = text.replace("\\n", "\n").replace('\\"', '"')
     if _PYTHON.search(text):
         lines = _LAST.findall(text)
         return lines[-1] if lines else None
