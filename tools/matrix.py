@@ -109,6 +109,14 @@ def problems_of(row: Row, server: str) -> list[str]:
         over_stdio, over_http = asked(stdio, cases), asked(http, cases)
         problems = same("differs from the bare server", alone, raw(over_stdio), raw(asked(bare_stdio, alone)))
         problems += same("differs from the bare server", alone, raw(over_http), raw(asked(bare_http, alone)))
+        for client in (stdio, http):
+            # No request at all: what the SDK writes about it must not quote what was sent.
+            client.ask("tools/call", {"name": 7, "arguments": {"password": "hunter2xYz"}}, id="secret in the log")
+        problems += [
+            f"{each.transport}: the log tells a secret"
+            for process, each in zip(processes, wanted, strict=True)
+            if not each.bare and "hunter2xYz" in process.errors.read_text(errors="replace")
+        ]
         for client in clients:
             client.close()
     values = {case: answer.value for case, answer in over_stdio.items()}

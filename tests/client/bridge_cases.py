@@ -93,7 +93,7 @@ CASES: Final = {
     "crash": Case(
         "crash",
         {},
-        'It said: "The tool failed and gave no reason."',
+        "The tool failed and gave no reason.",
         'It said: "[crash] The tool failed unexpectedly." Tell the user that it failed.',
     ),
     "secret": Case("leak", {}, f'It said: "{_GUARDED}"', f'It said: "{_GUARDED}" Tell the user that it failed.'),

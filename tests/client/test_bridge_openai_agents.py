@@ -214,12 +214,12 @@ ANSWER_LOST = "Error: The answer was lost, so the call may have been done alread
 SAID = [
     (
         "HTTP error 503",
-        'Error: The call failed part-way (It said: "The upstream service answered 503 Service Unavailable."), so it may '
+        "Error: The call failed part-way (The upstream service answered 503 Service Unavailable), so it may "
         "have been done already. Next: ask the user.",
     ),
     (
         "HTTP error 429",
-        'Error: The call failed part-way (It said: "The upstream service answered 429 Too Many Requests."), so it may '
+        "Error: The call failed part-way (The upstream service answered 429 Too Many Requests), so it may "
         "have been done already. Next: ask the user.",
     ),
     ("Connection lost. The server may have disconnected.", ANSWER_LOST),

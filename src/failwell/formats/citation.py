@@ -7,6 +7,7 @@ from collections.abc import Callable
 from failwell.guards import cited
 from failwell.model import FieldError, ToolError
 
+from .own_words import attributed, is_ours
 from .wrong_argument import quotes_message
 
 
@@ -19,7 +20,7 @@ def passed_on(error: ToolError, heard: ToolError | None = None) -> ToolError:
         return error
     is_theirs = _said_by(error if heard is None else heard)
     changes = {
-        "message": cited(error.message, lines=True) or None,
+        "message": attributed(error.message) or None,
         "suggestion": _told(error.suggestion or "", is_theirs) or None,
         "next_steps": [_told(step, is_theirs) for step in error.next_steps],
         "fields": [_field(each, is_theirs) for each in error.fields],
@@ -42,7 +43,7 @@ def _field(problem: FieldError, is_theirs: Callable[[str], bool]) -> FieldError:
 
 
 def _told(words: str, is_theirs: Callable[[str], bool]) -> str:
-    return cited(words) if is_theirs(words) else words
+    return cited(words) if is_theirs(words) and not is_ours(words) else words
 
 
 def _said_by(heard: ToolError) -> Callable[[str], bool]:

@@ -10,6 +10,7 @@ from failwell.model import IN_DOUBT, NeedsInput, Severity, Strategy, ToolError, 
 from . import canonical, denial, text
 from .doubt import effect_in
 from .keys import TOOL_ERROR
+from .own_words import NOTHING_SAID
 from .table import FORMATS
 from .wire import OBJECT, Format, Outcome, Sign, doubted, is_clean, read_json, told_in
 
@@ -160,7 +161,7 @@ def _result(result: Mapping[str, Any], format: str | None = None) -> Outcome | N
     if format is None and denial.META_KEY in meta:
         found += _if_any(denial.load(meta[denial.META_KEY], message="\n".join(texts)), is_whole=True)
     if not found and is_error is True and (format is None or is_prose(format)):
-        found += _if_any(text.load("\n".join(texts)) or text.load("The tool failed and gave no reason."))
+        found += _if_any(text.load("\n".join(texts)) or text.load(NOTHING_SAID))
     if not found:
         return None
     outcome, is_whole = found[0]

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from failwell.formats import cited_field, parse
+from failwell.formats import cited_field, own_words, parse
 from failwell.guards import cited
 from failwell.model import Effect, Kind, ToolError, positive, text
 
@@ -85,9 +85,9 @@ def from_http(
     content = _decoded(body)
     more = _problem(content) if "problem+json" in fields.get("content-type", "") else {}
     said = more.pop("message", None) or body_message(content)
-    answer = f"{service} answered {status}{_phrase(status)}"
+    answer = own_words.ANSWERED.format(service=service, status=f"{status}{_phrase(status)}")
     # Quoted: what a service answered to one request proves nothing about the rest of what the tool did.
-    words = f"{answer}. {cited(said)}" if said else f"{answer}."
+    words = f"{answer} {cited(said)}" if said else answer
     error = ToolError(words, code=code, http_status=status, standing="quoted", **more)
     # A conflict that names a time is one that passes.
     if error.kind in (Kind.TRANSIENT, Kind.CONFLICT) and (delay := retry_after(fields)) is not None:

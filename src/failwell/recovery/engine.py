@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from failwell.formats import Outcome, passed_on, render, usual_action
+from failwell.formats import Outcome, own_words, passed_on, render, usual_action
 from failwell.guards import DEFAULT
 from failwell.model import (
     ESCAPED,
@@ -361,7 +361,7 @@ class Run:
             return ()
         now = self.engine.clock.monotonic()
         times = self.engine.patience.times(report.tool, report.arguments, error, now)
-        tried = [f"It was tried {times_of(report.calls)}."] if report.calls > 1 else []
+        tried = [own_words.TRIED.format(times=times_of(report.calls))] if report.calls > 1 else []
         return (*tried, sharper(error, times, self.engine.policy)) if times > 1 else tuple(tried)
 
     def _with_check(self, outcome: Outcome, tools: Tools) -> Outcome:

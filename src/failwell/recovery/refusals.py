@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from failwell.formats import next_step, passed_on
+from failwell.formats import next_step, own_words, passed_on
 from failwell.model import IN_DOUBT, Effect, Kind, Policy, ToolError
 
 NEVER_SENT: Final[dict[str, Any]] = {"origin": "local", "delivery": "never_sent", "effect": Effect.NONE}
@@ -13,33 +13,25 @@ NEVER_SENT: Final[dict[str, Any]] = {"origin": "local", "delivery": "never_sent"
 
 # A wait that a model, or its user, can be asked for.
 _SOON: Final = 60.0
-_WAYS_OUT: Final = {
-    Kind.VALIDATION: "Change {what} before you call it again.",
-    Kind.NOT_FOUND: "Use another one, or look for it first.",
-    Kind.CONFLICT: "Look at how things stand first.",
-    Kind.PERMISSION: "Ask the user.",
-    Kind.TRANSIENT: "Do something else meanwhile, or tell the user.",
-    Kind.INTERNAL: "Do something else, or tell the user.",
-}
 
 
 def sharper(error: ToolError, times: int, policy: Policy) -> str:
     """What must change, for a model that makes the same call again."""
     if error.kind is Kind.TRANSIENT and error.retryable:
         # It may be made again, in its time.
-        return f"The same call has now failed {times_of(times)} in the same way: calling sooner is no use."
-    stopped = f" and will not be made again{_for_now(policy)}" if times >= policy.loop_after else ""
-    return f"The same call has now failed {times_of(times)} in the same way{stopped}. {way_out(error)}"
+        return own_words.TOO_SOON.format(times=times_of(times))
+    stopped = own_words.STOPPED.format(for_now=_for_now(policy)) if times >= policy.loop_after else ""
+    return own_words.AGAIN.format(times=times_of(times), stopped=stopped, way_out=way_out(error))
 
 
 def _for_now(policy: Policy) -> str:
     """For how long a call is not made: told where that is worth waiting for."""
-    return f" for {policy.loop_window:g} seconds" if policy.loop_window <= _SOON else ""
+    return own_words.FOR_NOW.format(seconds=f"{policy.loop_window:g}") if policy.loop_window <= _SOON else ""
 
 
 def way_out(error: ToolError) -> str:
     what = ", ".join(problem.name for problem in error.fields if problem.name) or "the arguments"
-    return _WAYS_OUT[error.kind].format(what=what)
+    return own_words.WAYS_OUT[error.kind].format(what=what)
 
 
 def says_doubt(error: ToolError, content: Iterable[Any]) -> bool:
@@ -61,10 +53,10 @@ def is_repeated(error: ToolError, times: int, policy: Policy) -> ToolError:
     if error.effect in IN_DOUBT:
         # Those before may have been done, whatever becomes of this one.
         why = told.message.rstrip(".")
-        message = f"{why}; it failed {times_of(times)} like that, and was not called this time"
+        message = why + own_words.AND_NOT_CALLED.format(times=times_of(times))
     else:
-        seen = f"the same call failed {times_of(times)} in the same way"
-        message = f"Not called{_for_now(policy)}: {seen}. {told.message}"
+        seen = own_words.FAILED_BEFORE.format(for_now=_for_now(policy), times=times_of(times))
+        message = f"{seen} {told.message}"
     return told.replace(message=message, origin="local", next_steps=(*told.next_steps, way_out(error)))
 
 
@@ -81,7 +73,7 @@ def is_broken(tool: str, failures: int, wait: float, last: ToolError | None = No
         # It must not be made later either, before somebody has looked.
         told = passed_on(last)
         why = told.message.rstrip(".")
-        message = f"{why}; {tool} failed {times_of(failures)} in a row, and was not called this time"
+        message = why + own_words.AND_LEFT_ALONE.format(tool=tool, times=times_of(failures))
         return told.replace(message=message, origin="local")
-    message = f"Not called: {tool} failed {times_of(failures)} in a row."
+    message = own_words.LEFT_ALONE.format(tool=tool, times=times_of(failures))
     return ToolError(message, code="UNAVAILABLE", retry_after=max(0.1, round(wait, 1)), **NEVER_SENT)

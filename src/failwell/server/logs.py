@@ -39,6 +39,9 @@ LOGGERS: Final = (
 _HARMLESS: Final = frozenset({"Processing request of type %s"})
 
 
+_IN_SDK: Final = "/mcp/"
+
+
 class Masking(logging.Filter):
     """Takes secrets out of a line and its traceback; never keeps a line back."""
 
@@ -58,6 +61,13 @@ class Masking(logging.Filter):
         return True
 
 
+class MaskingOfSdk(Masking):
+    """The same for the lines that 1.x writes through the root logger, which belongs to others, too."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return super().filter(record) if _IN_SDK in record.pathname.replace("\\", "/") else True
+
+
 def _printed(exc: BaseException) -> str:
     """A traceback as Python prints it, by readers that a `__str__` cannot hold up."""
     told: list[str] = []
@@ -72,6 +82,9 @@ def mask(guard: Guard) -> None:
         logger = logging.getLogger(name)
         if not any(isinstance(each, Masking) for each in logger.filters):
             logger.addFilter(Masking(guard))
+    root = logging.getLogger()
+    if not any(isinstance(each, MaskingOfSdk) for each in root.filters):
+        root.addFilter(MaskingOfSdk(guard))
 
 
 class PlainLines(logging.Filter):

@@ -15,12 +15,12 @@ from failwell.model import pattern
 COLOUR: Final = r"(?:\\(?:u001[bB]|x1[bB]|033|e)|\^\[)\[[0-9;]{0,20}m"
 # What closes a name before it is set to something: quotes of any script, however often escaped, brackets, emphasis.
 _CLOSED: Final = (
-    r"(?:\\{0,7}[\"'`]|\)(?!=\()|[\]}*»«”“„’‘‚」』›‹＂´]|>{2}(?=,)|&quot;"
+    r"(?:\\{0,7}[\"'`]|\)(?!=\()|[\]}*»«”“„’‘‚」』›‹＂´]|>{2}(?=,)|&quot;|</\w{1,10}>"
     rf"|&#(?:3[49]|x2[27]);|%2[27]|\\?u002[27]|\\x2[27]|{COLOUR}){{0,6}}+"
 )
 _MARK: Final = (
     r"(?::=|!==?|<>(?=\s)|={1,3}|-{1,2}>|→|⇒|➜|::(?=\s)|:|：|＝|&#(?:61|58|x3[dD]|x3[aA]);|&(?:equals|colon);"
-    r"|[—–](?=\s)|\\u003[dDaA]|\\x3[dDaA]|\.{4,80}(?=\s)|<-(?=\s)|\((?=[\"'])|(?-i:\bI?LIKE|\bIN)\b\s{0,3}\(?(?=N?'))"
+    r"|[—–](?=\s)|(?<=\s)\.(?=\s[\"'])|\\u003[dDaA]|\\x3[dDaA]|\.{4,80}(?=\s)|<-(?=\s)|\((?=[\"'])|(?-i:\bI?LIKE|\bIN)\b\s{0,3}\(?(?=N?'))"
 )
 # Emphasis may end after the colon, a tag too, and a text of several lines may begin.
 _SET: Final = (
@@ -31,12 +31,12 @@ _SET: Final = (
 NAMED: Final = pattern(
     r"(?P<lead>[?&])?(?<![\w.%\ufffd-])(?P<name>(?:[\w.%\ufffd\u0300-\u036f\u0900-\u0963\u0e31-\u0e4e]|-(?!-?>)"
     r"|\\u00[4-7][0-9a-fA-F])++)"
-    rf"(?P<op>(?:\)s(?==))?{_CLOSED}\s{{0,20}}+{_SET})"
+    rf"(?P<op>(?:\)s(?==))?{_CLOSED}(?: \([\w .,]{{1,30}}\)(?=[ :=]))?+\s{{0,20}}+{_SET})"
 )
 # The same on a command line, in a list of arguments, and in a Dockerfile.
 FLAG: Final = pattern(
     r"(?P<lead>)(?:(?<![\w-])--?|(?<!\w)(?:ENV|ARG|SETX?|setx?|setenv)[ ]{1,3})(?P<name>[A-Za-z][\w-]{1,60})"
-    r"(?P<op>[ ]{1,3}|[\"']?,\s{0,3}|[\"']\s{1,3}(?=[\"']))(?!\s|[\"']?-(?![\w-]{15}))"
+    r"(?P<op>[ ]{1,3}|\ufffd|[\"']?,\s{0,3}|[\"']\s{1,3}(?=[\"']))(?!\s|[\"']?-(?![\w-]{15}))"
 )
 _OPEN_TAG: Final = r"(?:<|&lt;|\\u003[cC]|%3[cC])"
 ELEMENT: Final = pattern(
@@ -52,6 +52,11 @@ PAIR: Final = pattern(
 DIRECTIVE: Final = pattern(
     r"(?P<lead>)(?:^|(?<=\n))[ \t>+-]{0,8}(?P<name>[A-Za-z][\w.-]{1,60}+)(?P<op>[ \t]{1,40}+)"
     r"(?=[\"']?[^\s\"']{6,200}+[\"']?[ \t]{0,8}(?:\r?\n|$))"
+)
+# A name that no sentence has, and a value after it.
+SPACED: Final = pattern(
+    r"(?P<lead>)(?<![\w./\\@-])(?P<name>[A-Za-z][A-Za-z0-9]{0,30}+(?:[-_.][A-Za-z0-9]{1,30}+){1,8}+)(?P<op>[ ]{1,3})"
+    r"(?![a-z]{1,20}[-_]?[0-9]{0,3}(?:\s|$))(?=[\"']?[^\s\"'=:(){}\[\]]{6,200}+[\"']?(?:[\s,;]|$))"
 )
 # How validators tell about a value: the path on one line and the value in the next, or in two members of an object.
 REPORTED: Final = pattern(
@@ -70,6 +75,7 @@ ASSIGNED: Final = (
     (FLAG, "", False),
     (PAIR, ",", False),
     (DIRECTIVE, "", True),
+    (SPACED, " ", True),
     (REPORTED, "input_value=", False),
     (LOCATED, "input", False),
 )

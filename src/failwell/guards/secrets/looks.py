@@ -13,9 +13,23 @@ _PLAIN_PART: Final = pattern(r"[A-Za-z]*[0-9]*|[0-9]{1,4}[a-z]{1,2}")
 _PARTS: Final = pattern(r"[-/_.:@+=~()\[\]<>]")
 
 
+_SYLLABLES: Final = pattern(r"[A-Z]{1,40}(?![a-z])|[A-Z]?[a-z]{1,40}")
+_VOWEL: Final = pattern(r"[aeiouyAEIOUY]")
+
+
+def jumbled(value: str) -> bool:
+    """Whether letters alone make no words: `VkKFRhccHFzl`, but not `GetUserById`."""
+    if not 8 <= len(value) <= 200 or not value.isascii() or not value.isalpha():
+        return False
+    parts = _SYLLABLES.findall(value)
+    return len(parts) >= 4 and sum(_VOWEL.search(part) is None for part in parts) * 2 >= len(parts)
+
+
 def drawn(value: str) -> bool:
     """Whether it looks drawn at random: letters and digits in disorder, not words, numbers, versions or dates."""
-    if len(value) < 6 or value.isalpha() or not any(map(str.isdigit, value)) or not any(map(str.isalpha, value)):
+    if value.isalpha():
+        return jumbled(value)
+    if len(value) < 6 or not any(map(str.isdigit, value)) or not any(map(str.isalpha, value)):
         return False
     return not all(_PLAIN_PART.fullmatch(part) for part in _PARTS.split(value))
 
@@ -125,7 +139,7 @@ def plausible(value: str) -> bool:
     value = value.strip("*_.,;:!?")
     if len(value) < 6 or value[0] in "<{$(-[/@:%" or _ALGORITHM.match(value) or not any(map(str.isalpha, value)):
         return False
-    return any(map(str.isdigit, value)) or _INNER_MARK.search(value) is not None
+    return any(map(str.isdigit, value)) or _INNER_MARK.search(value) is not None or jumbled(value)
 
 
 _SWITCH: Final = pattern(r"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])")

@@ -14,12 +14,13 @@ from typing import Final
 
 from failwell.model import pattern
 
+from .argv import argument_at, command_lines
 from .assignments import ASSIGNED, END_OF_ELEMENT, PROSE
-from .looks import drawn, is_stand_in, plain_cookies, plausible
+from .looks import drawn, is_stand_in, plain_cookies, plausible, random
 from .neighbours import READERS as NEIGHBOURS
 from .neighbours import masked
 from .places import READERS
-from .rows import ROWS, rows
+from .rows import ROWS, commands, rows
 from .secret_names import (
     OTHERS,
     SHORT,
@@ -34,7 +35,7 @@ from .secret_names import (
 )
 from .sentences import sentences
 from .shapes import ENTROPIC, LONG_RUN, LONG_VALUE, cut, marked
-from .values import COMMON_LASTS, Span, folded_end, full_name, harmless, spans, token_end
+from .values import COMMON_LASTS, Span, folded_end, full_name, harmless, quoted_in, spans, token_end
 
 MASK: Final = "[redacted]"
 _BESIDE: Final = (*NEIGHBOURS, ((" ", "'", '"'), sentences))
@@ -122,6 +123,8 @@ class Redactor:
         for words, place in rows():
             if _has(lower, words):
                 text = self._placed(place, text, found)
+        if any(mark in text for mark in _ARGUMENTS):
+            text = masked(text, self._arguments(text, found), self.mask)
         named = bool(self.names) or _names_something(lower)
         for words, read in READERS:
             if named and _has(lower, words):
@@ -190,6 +193,18 @@ class Redactor:
             position = token_end(text, match.end())
         return "".join([*pieces, text[position:]]) if pieces else text
 
+    def _arguments(self, text: str, known: set[str]) -> Iterator[Span]:
+        """What the rows of command lines find in lists of arguments."""
+        for line, arguments in command_lines(text):
+            lower = line.lower()
+            for words, place in commands():
+                for match in place.finditer(line) if _has(lower, words) else ():
+                    span = argument_at(arguments, match.start() + len(match["keep"] or ""))
+                    value = text[span.start : span.end]
+                    if _looks(match) and not is_stand_in(value) and self.mask not in value:
+                        known.add(value)
+                        yield span
+
     def _marked(self, text: str) -> str:
         while parted := _parted(text):
             text = text[: parted[0]] + self.mask + text[parted[1] :]
@@ -223,7 +238,14 @@ class Redactor:
             inside = _element(text, match.end()) if match["op"] in _ENDS_TAG else None
             for span in inside if inside is not None else spans(text, match.end(), match["op"], bool(match["lead"])):
                 value = text[span.start : span.end]
-                if span.start < position or harmless(match, span):
+                if span.start < position:
+                    continue
+                if harmless(match, span):
+                    # A sentence about it may quote it.
+                    for inner in quoted_in(text, span) if sure and span.quoted and " " in value else ():
+                        known.add(text[inner.start : inner.end])
+                        pieces += [text[position : inner.start], self.mask]
+                        position = inner.end
                     continue
                 if (not sure and (not drawn(value) or _TYPED_ID.match(value))) or (
                     looks and not plausible(value.strip(_QUOTES))
@@ -252,6 +274,8 @@ def _looks(match: re.Match[str]) -> bool:
     groups = match.re.groupindex
     if "drawn" in groups:
         return drawn(match["drawn"])
+    if "random" in groups:
+        return random(match["random"])
     if "phrase" in groups:
         # Words that were drawn make no sentence.
         return not any(PROSE.match(word) or word.endswith(_INFLECTED) for word in match["phrase"].split())
@@ -260,6 +284,8 @@ def _looks(match: re.Match[str]) -> bool:
     return "plausible" not in groups or match["plausible"] is None or plausible(match["plausible"])
 
 
+# A flag in a list of arguments.
+_ARGUMENTS: Final = ("'-", '"-', "'/", '"/')
 # Settings that are nothing else.
 _DIRECTIVES: Final = frozenset("requirepass masterauth rootpw bindpw".split())
 _INFLECTED: Final = ("ed", "ing", "es", "ly", "ters")

@@ -2,39 +2,27 @@
 
 A row is tried only where one of its words stands, in lower case: asking for a word is far cheaper than a pattern.
 Every repetition is bounded. The group `keep` is what stays in front of the secret; a group `drawn` must look drawn at
-random, a group `plausible` like something that somebody thought of, and not all of `cookies` may be settings.
+random, a group `random` even where nothing but a word before it speaks for a secret, a group `plausible` like something
+that somebody thought of, and not all of `cookies` may be settings.
 """
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from failwell.model import pattern
 
+from .commands import COMMANDS
+from .row import Row
 from .secret_names import FOREIGN
-
-
-class Row(NamedTuple):
-    words: tuple[str, ...]
-    source: str
-
 
 _SCHEME_LEFT: Final = r"(?:(?<![A-Za-z0-9+.-])|(?<=%[0-9A-F][0-9A-F])|(?<=%25[0-9A-F][0-9A-F]))"
 _KEYS_OF: Final = (
     "api", "access", "secret", "auth", "license", "subscription", "encryption", "signing", "master", "fernet",
     "integration", "hmac", "instrumentation", "product", "stream",
 )  # fmt: skip
-# What stands between a flag and its value, on a command line and in a list of arguments.
-_NEXT_ARGUMENT: Final = r"(?:[ =]{1,3}[\"']?|[\"'],?\s{0,3}[\"'])"
-
-# What is said of a flag, rather than given to it.
-_NO_WORD: Final = (
-    r"(?!(?:requires?|needs?|options?|arguments?|takes|expects?|flags?|switch|is|was|must|and|or|not|without|with|to|but"
-    r"|if|cannot|can)\b)"
-)
-
 ROWS: Final[dict[str, Row]] = {
     "private_key": Row(
         ("private key",),
@@ -61,92 +49,21 @@ ROWS: Final[dict[str, Row]] = {
         r"(?:(?!(?::|%(?:25)?3A)(?:/|%(?:25)?2F){2})[^\s\"'<>&@]){1,20000}(?=@|%(?:25)?40)",
     ),
     "dsn": Row(("@tcp(", "@unix("), r"(?P<keep>(?<![\w:/])[\w.-]{1,60}:)[^\s:@/\"'<>]{1,200}(?=@(?:tcp|unix)\()"),
-    "client_flag": Row(
-        ("mysql", "mariadb", "sshpass"),
-        r"(?P<keep>\b(?:(?:mysql|mariadb)(?:-?[a-z]{1,10})?|sshpass)\b(?:[\"',\s]{1,4}(?!(?-i:-p))[^\s\"',|;]{1,60}){0,8}"
-        r"[\"',\s]{1,4}(?-i:-p))[^\s\"',-][^\s\"',]{0,200}",
-    ),
-    # With a space in between the password is asked for, and the word is the name of a database; but not always.
-    "client_flag_apart": Row(
-        ("mysql", "sshpass"),
-        r"(?P<keep>\b(?:mysql|mysqldump|mysqladmin|sshpass)\b(?:[ ]-{1,2}[A-Za-z][^\s-]{0,40}){0,6}[ ](?-i:-p)[ ])"
-        r"[^\s-]\S{0,200}",
-    ),
-    "archive_flag": Row(
-        ("zip", "7z", "ssh-keygen", "mosquitto_", "psexec", "winrm", "freerdp", "rdesktop"),
-        r"(?P<keep>\b(?:(?:zip|unzip|zipcloak)\b[^\r\n|;]{0,100}?\s(?-i:-P)\s{1,3}|7z[a-z]{0,2}\b(?:(?!switch|option|unknown|usage)[^\r\n|;]){0,100}?\s(?-i:-p)"
-        r"|ssh-keygen\b[^\r\n|;]{0,100}?\s(?-i:-[NP])\s{1,3}|(?:psexec|(?:evil-)?winrm|rdesktop)\b[^\r\n|;]{0,100}?\s(?-i:-p)\s{1,3}|[xw]?l?freerdp\b[^\r\n|;]{0,100}?\s/p:|mosquitto_[a-z]{2,8}\b[^\r\n|;]{0,100}?\s(?-i:-P)\s{1,3}))"
-        rf"{_NO_WORD}[^\s\"'-][^\s\"']{{0,200}}",
-    ),
-    "new_user": Row(
-        ("net user", "htpasswd", "chpasswd"),
-        r"(?P<keep>\bnet\s{1,3}user\s{1,3}\S{1,60}\s{1,3}|\bhtpasswd\s{1,3}-\w{0,4}b\w{0,4}\s{1,3}\S{1,100}\s{1,3}\S{1,60}"
-        r"\s{1,3}|\becho\s{1,3}[\"']?[\w.-]{1,40}:(?=[^\r\n|]{1,200}\|[^\r\n]{0,20}chpasswd))(?!/)[^\s\"'|]{1,200}",
-    ),
-    "login_flag": Row(
-        ("login", "twine", "mongo", "redis-cli", "ldap", "sqlcmd", "bcp ", "secret set", "snowsql", "openssl", "snmp"),
-        r"(?P<keep>\b(?:(?:docker|podman|buildah|skopeo|nerdctl|helm|crane|oc|az|cf)\b"
-        r"[^\r\n|;]{0,60}?[\s\"']login\b"
-        r"[^\r\n|;]{0,200}?[\s\"']-p|(?:twine|mongo(?:sh|dump|restore|import|export)?)\b[^\r\n|;]{0,200}?[\s\"']-p"
-        r"|redis-cli\b[^\r\n|;]{0,200}?[\s\"'](?:-a|--pass)|ldap[a-z]{2,8}\b[^\r\n|;]{0,200}?[\s\"']-w"
-        r"|gh\s{1,3}secret\s{1,3}set\b[^\r\n|;]{0,200}?\s(?:-b|--body)"
-        r"|openssl\b[^\r\n|;]{0,200}?[\s\"'](?-i:-k)|snmp[a-z]{2,9}\b[^\r\n|;]{0,200}?[\s\"'](?-i:-[cAX])"
-        # Here the flag is the port's, so a number stays.
-        r"|snowsql\b[^\r\n|;]{0,200}?\s-p(?![ =]{1,3}[0-9]{1,5}(?:\s|$))"
-        rf"|(?:sqlcmd|bcp)\b[^\r\n|;]{{0,200}}?[\s\"'](?-i:-P)){_NEXT_ARGUMENT}){_NO_WORD}[^\s\"'-][^\s\"']{{0,200}}",
-    ),
-    "login_pair": Row(
-        ("sqlplus", "sqlldr", "expdp", "impdp", "rman ", "imp ", "sqlcl"),
-        r"(?P<keep>\b(?:sqlplus|sqlcl|sqlldr|expdp|impdp|rman|exp|imp)\s{1,3}(?:-\w{1,10}\s{1,3}|target\s{1,3}){0,3}"
-        r"[^\s/@\"'-]{1,60}/)(?:\"[^\"\r\n]{1,200}\"|[^\s@\"']{1,4000})(?=[@\s\"']|$)",
-    ),
-    "net_use": Row(
-        ("/user:", "/u:"),
-        r"(?P<keep>\bnet\s{1,3}use\s[^\r\n|;]{0,200}?(?:\s/u(?:ser)?:\S{1,100}\s{1,3}"
-        r"|\\{2,4}[^\s\\]{1,100}\\{1,2}\S{1,100}\s{1,3}(?=\S{1,200}\s{1,3}/u)))"
-        r"(?!(?:fail(?:s|ed)|returned|exited|gave|with|and|on|is|was|in|at|error)\b)[^\s\"'/*][^\s\"']{0,200}",
-    ),
-    "argument": Row(
-        tuple(f"{quote}-{flag}{quote}" for quote in "\"'" for flag in ("p", "a", "w", "pw")),
-        r"(?P<keep>[\"'](?-i:-u|-U|--user(?:name)?|-D|-h|--host)[\"'],[^\r\n\[\]()]{0,200}?[\"'](?-i:-[pPaw]|-pw)[\"'],\s{0,3}[\"'])"
-        r"(?P<plausible>[^\"'\r\n/:\s]{6,200})(?=[\"'])",
-    ),
-    "transfer": Row(("lftp",), r"(?P<keep>\blftp\b[^\r\n|;]{0,100}?\s-u\s{1,3}[^\s,\"']{1,60},)[^\s\"']{1,200}"),
-    "secure_string": Row(
-        ("securestring",), r"(?P<keep>\bConvertTo-SecureString\s{1,3}(?:-String\s{1,3})?[\"'])[^\"'\r\n]{1,400}"
-    ),
-    "samba": Row(("-u",), r"(?P<keep>(?<![\w-])-U[ =]?[\"']?[A-Za-z][\w.\\-]{0,60}%)[^\s\"']{1,200}"),
-    "piped": Row(
-        ("-stdin", "--with-token", "sudo -s", "password-command"),
-        r"(?P<keep>password-command[ =]{1,3}[\"']?echo\s{1,3}|\b(?:echo|printf)\s{1,3}(?:-n\s{1,3})?[\"']?)"
-        r"[^\s\"'|]{1,4000}"
-        r"(?:(?<=\S)(?=[\"']\s{0,3}$)|(?=[\"']?\s{0,3}\|[^\r\n]{0,200}(?:-stdin|--with-token|sudo\s{1,3}-S)))",
-    ),
+    **COMMANDS,
     "registry": Row((":_auth", ":_password"), r"(?P<keep>:_(?:auth|authToken|password)\s{1,3})[^\s\"']{6,400}"),
-    "rabbit": Row(
-        ("rabbitmqctl",),
-        r"(?P<keep>\brabbitmqctl\b[^\r\n|;]{0,60}\s(?:add_user|change_password"
-        r"|authenticate_user)\s{1,3}\S{1,60}\s{1,3})"
-        r"[^\s\"']{1,200}",
-    ),
-    "workflow": Row(
-        ("::add-mask", "::set-output", "::save-state"),
-        r"(?P<keep>::add-mask::|::(?:set-output|save-state) name=[\w-]{0,40}(?:token|secret|password|key)"
-        r"[\w-]{0,20}::)"
-        r"[^\s\"']{1,4000}",
-    ),
-    "environment": Row(
-        ("pass", "secret", "token", "_key"),
-        r"(?P<keep>(?:^|[\r\n])[ \t]{0,8}(?-i:[A-Z][A-Z0-9_]{0,60})(?<=PASSWORD|..PASSWD|..SECRET|...TOKEN"
-        r"|...._KEY|....PASS)"
-        r"(?:[ ]{2,60}|\t{1,4}))(?![0-9]{4}-[0-9]{2}-)(?=\S{0,100}[0-9])[^\s|]{6,20000}(?=[ \t]{0,40}(?:[\r\n]|$))",
-    ),
     "construct": Row(
         ("__construct(", "connect(", "bind", "login(", "authenticate(", "auth(", "credential"),
         r"(?P<keep>(?:__construct|(?:real_|mysqli_)?connect|ldap_bind|simple_bind_s?|login|authenticate"
         r"|[A-Za-z.]{0,30}(?:auth|credentials?))\("
-        r"(?:(?:'[^'\r\n]{0,200}'|\"[^\"\r\n]{0,200}\"|[^\s'\",()]{1,60}), ?){1,2}(?P<mark>[\"']?))(?P<plausible>"
+        r"(?:(?:'[^'\r\n]{0,200}'|\"[^\"\r\n]{0,200}\"|[^\s'\",()]{1,60}), ?){1,3}(?P<mark>[\"']?))(?P<plausible>"
         r"[^\"'\r\n(),=]{1,200})(?=[\"']?\))",
+    ),
+    # A name and a password side by side, after a word that says that they are.
+    "pair": Row(
+        ("auth", "credential", "creds", "login"),
+        r"(?P<keep>\b\w{0,20}(?:auth(?:entication|orization)?|credentials?|creds|login)\b[^\r\n\"'()<>\[\]{}]{0,20}[(\[,]\s?(?:<<)?"
+        r"(?P<quote>[\"'])[^\"'\s]{1,60}(?P=quote)(?:>>)?,\s{0,3}(?:<<)?(?P=quote))(?P<plausible>[^\"'\r\n\s]{4,200})"
+        r"(?=(?P=quote)(?:>>)?\s?[)\]},])",
     ),
     # A call in a stack trace, by what it is called: of what it was given, the first is a name or a place.
     "frame": Row(
@@ -162,14 +79,6 @@ ROWS: Final[dict[str, Row]] = {
         r"[\w.*-]{1,60}:)"
         r"(?P<plausible>[^\s:\"']{6,4000})(?=[\s\"']|$)",
     ),
-    # Where the place alone says which of the words is the password.
-    "positional": Row(
-        ("chap-secrets", "pap-secrets", "sqlconnectinfo", " using ", "auth-user-pass", "password-command"),
-        r"(?P<keep>\b[cp]h?ap-secrets\b[^\r\n]{0,20}?[\s:]\s{0,3}[^\s:]{1,60}\s{1,8}[^\s:]{1,60}\s{1,8}"
-        r"|\bSQLConnectInfo\s{1,3}\S{1,100}\s{1,3}\S{1,60}\s{1,3}|(?-i:\bUSER\s{1,3}\S{1,60}\s{1,3}USING\s{1,3})[\"']?"
-        r"|\bauth-user-pass\b[^\r\n]{0,40}?\s[^\s]{1,60}\r?\n|password-command[ =]{1,3}[\"']?echo\s{1,3})"
-        r"(?P<plausible>[^\s\"']{1,200})",
-    ),
     "host_password": Row(
         ("@1", "@2", "@3", "@4", "@5", "@6", "@7", "@8", "@9"),
         r"(?P<keep>(?<![\w:/.-])[A-Za-z][\w./\\-]{0,60}:)(?P<plausible>[^\s\"'@/:]{6,200})(?=@[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?![\w.]))",
@@ -178,48 +87,9 @@ ROWS: Final[dict[str, Row]] = {
         ("login=", "auth=", "userpwd=", "credentials=", "creds=", "userinfo="),
         r"(?P<keep>\b(?:login|auth|userpwd|credentials|creds|userinfo)=[\"']?[\w.@\\-]{1,60}:)(?P<plausible>[^\s\"'/:]{6,200})",
     ),
-    "wallet": Row(
-        ("createcredential", "modifycredential"),
-        r"(?P<keep>-(?:create|modify)Credential\s{1,3}[^\s\"']{1,200}\s{1,3}[^\s\"']{1,100}\s{1,3}[\"']?)[^\s\"']{1,200}",
-    ),
-    "cisco": Row(
-        ("password ", "secret ", "key "),
-        r"(?P<keep>\b(?:password|secret|key)\s[045789]\s)(?:[0-9A-F]{6,200}(?![\w-])|\$\S{6,200})",
-    ),
-    "network": Row(
-        ("-server ", "isakmp key ", "-psk ", "password 0 "),
-        r"(?P<keep>\b(?:snmp-server\s{1,3}community|(?:tacacs|radius)-server\s(?:host\s\S{1,60}\s)?key|isakmp\skey|wpa-psk\sascii"
-        r"|password\s0)\s{1,3}(?:[07]\s)?)(?P<plausible>[^\s\"']{4,200})",
-    ),
+    "login_by_token": Row(("login=",), r"(?P<keep>\blogin=[\"']?)[0-9a-f]{32,64}(?![\w-])"),
     "routing_key": Row(
         ("routing_key",), r"(?P<keep>routing_key[\"']?\s{0,2}[:=]\s{0,2}[\"']?)[0-9a-f]{32}(?![0-9a-z-])"
-    ),
-    "redis_args": Row(
-        ("name: 'auth'", 'name: "auth"'),
-        r"(?P<keep>args: \[ ?(?:[\"'][^\"'\r\n]{1,60}[\"'], ?)?[\"'])[^\"'\r\n]{1,400}"
-        r"(?=[\"'] ?\][^\r\n]{0,40}name: [\"']auth)",
-    ),
-    "redis_auth": Row(
-        ('"auth"', "'auth'"),
-        r"(?P<keep>[\"']AUTH[\"']\s{1,3}(?:[\"'][^\"'\r\n]{1,60}[\"']\s{1,3})?[\"'])[^\"'\r\n]{1,400}",
-    ),
-    "redis_command": Row(
-        ("auth ",),
-        r"(?P<keep>(?-i:(?:^|[\r\n>(])[ ]{0,2}AUTH )(?!(?:PLAIN|LOGIN|XOAUTH2|CRAM-MD5)\b)(?:[a-z][\w.-]{1,40} )?)"
-        r"(?P<plausible>[^\s'\"()]{6,400})(?=\s{0,3}(?:[\r\n()]|$))",
-    ),
-    "mail_auth": Row(
-        ("auth ",), r"(?P<keep>(?-i:\bAUTH (?:PLAIN|LOGIN|XOAUTH2|CRAM-MD5) ))[A-Za-z0-9+/]{12,4000}={0,2}"
-    ),
-    "mail_login": Row(
-        (" login ",),
-        r"(?P<keep>(?:(?-i:\b(?:[A-Za-z]{1,6}[0-9]{1,6} )?LOGIN )|(?:^|[\r\n])[\w.]{1,8} login )\S{1,100} \"?)"
-        r"(?P<plausible>[^\s\"]{1,200})",
-    ),
-    "pass_command": Row(
-        ("pass ",),
-        r"(?P<keep>(?-i:(?:^|[\r\n'\">])[ ]{0,2}PASS ))(?P<drawn>[^\s'\"]{1,4000})(?=['\"]|\\r|\s{0,3}(?:"
-        r"[\r\n]|$))",
     ),
     "told": Row(
         ("password", "passphrase", "passcode", "passwort", "kennwort"),
@@ -248,6 +118,22 @@ ROWS: Final[dict[str, Row]] = {
         r"(?P<keep>\b(?:login|auth(?:enticat(?:ion|e))?|credentials?|creds)\b(?:\s(?:failed|error|rejected|refused|denied|for|as|with|user"
         r")){0,4}:?\s[(\"']?[A-Za-z][\w.@+\\-]{1,60}(?::|\s?/\s?))(?P<plausible>[^\s\"')/\\:][^\s\"')/]{5,200})",
     ),
+    "told_both": Row(
+        (
+            " / ",
+            "login",
+            "credentials",
+            "zugangsdaten",
+            "anmeldedaten",
+            "identifiants",
+            "credenciales",
+            "inloggegevens",
+        ),
+        r"(?P<keep>\b(?:user(?:name)?|zugangsdaten|anmeldedaten|identifiants|credenciales|credenziali|inloggegevens):?\s[\"']?"
+        r"[A-Za-z][\w.@+\\-]{1,60}[\"']?\s/\s[\"']?|(?:^|(?<=[\s\"'(]))[A-Za-z][\w.@+\\-]{1,60}:"
+        r"(?=[^\s\"']{6,200}[\"')]?\s(?:is|are|was|were)\s(?:not\s)?(?:an?\s|the\s)?(?:\w{1,12}\s)?(?:login|credentials)\b))"
+        r"(?P<plausible>[^\s\"'/:][^\s\"'/]{5,200})",
+    ),
     "told_using": Row(
         ("log in", "logged in", "login", "sign in", "signed in", "authenticate"),
         r"(?P<keep>\b(?:log(?:ged)?[ -]?in|sign(?:ed)?[ -]in|authenticated?)\s(?:(?:as|for)\s)?(?:user\s)?"
@@ -258,15 +144,11 @@ ROWS: Final[dict[str, Row]] = {
         r"(?P<keep>\b(?:login|authentication|auth|password)\)?\s(?:failed|rejected|denied)\sfor\s(?:user\s)?[\"']?[\w.@+\\-]{1,60}"
         r"[\"']?\s(?:using|with)\s(?:password\s)?[\"'(])(?P<plausible>[^\s\"'()]{4,200})",
     ),
-    "login_token": Row(
-        ("login ",),
-        r"(?P<keep>\b(?:cargo|npm|heroku|wandb|huggingface-cli|hf|fly|doctl|railway|vercel)\s{1,3}(?:auth\s{1,3})?login\s{1,3})"
-        r"(?P<drawn>[A-Za-z0-9_.-]{16,400})",
-    ),
-    "object_store": Row(
-        ("alias set ", "host add "),
-        r"(?P<keep>\bmc\s{1,3}(?:alias\s{1,3}set|config\s{1,3}host\s{1,3}add)\s{1,3}\S{1,60}\s{1,3}\S{1,200}\s{1,3}\S{1,100}\s{1,3})"
-        r"[^\s\"']{6,200}",
+    # A name of which only the end is left, as pydantic shows a long object.
+    "cut_name": Row(
+        ("...", "…"),
+        r"(?P<keep>(?:\.{3}|…)(?:\w{0,20}(?:sword|swd|ecret|oken|_key|pikey)|\w{0,6}(?:phrase|edentials?))"
+        r"[\"']?\s?[:=]\s{0,2}[\"'])[^\"'\r\n]{1,400}",
     ),
     "filled": Row(
         ("....",),
@@ -275,6 +157,15 @@ ROWS: Final[dict[str, Row]] = {
     "cloud_pair": Row(
         ("akia", "asia"),
         r"(?P<keep>(?:AKIA|ASIA)[A-Z0-9]{16}[\"']?[\s,:;|/]{1,6}[\"']?)(?P<drawn>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
+    ),
+    "twilio_pair": Row(
+        ("twilio",), r"(?P<keep>(?-i:\bAC[0-9a-f]{32})[\"']?[\s,:/]{1,3}[\"']?)[0-9a-f]{32}(?![0-9a-f])"
+    ),
+    # What a key is made from, and what wraps a secret to keep it from being shown.
+    "wrapped": Row(
+        ("fernet(", "keyspec(", "secret(", "password(", "apikey(", "sensitive("),
+        r"(?P<keep>\b(?:Fernet|SecretKeySpec)\(b?[\"'](?=[\w+/=-]{16,400}[\"'])"
+        r"|\b\w{0,20}(?:Secret|Password|ApiKey|Sensitive)\((?=[^\s\"'()]{6,200}\)))(?P<plausible>[^\s\"'()]{6,400})",
     ),
     "braintree": Row(("access_token$",), r"\baccess_token\$(?:production|sandbox)\$[a-z0-9]{16}\$[0-9a-f]{32}"),
     "salesforce": Row(("00d",), r"\b00D[A-Za-z0-9]{9,15}![A-Za-z0-9._]{40,200}"),
@@ -299,6 +190,13 @@ ROWS: Final[dict[str, Row]] = {
         r"(?:(?:not\s)?(?:valid|invalid|rejected|expired|revoked|refused|unknown|wrong))?[:=]?\s{0,2}[\"'(]?)"
         # The number of a key is no key.
         r"(?!0x[0-9a-fA-F]{8,40}\b|(?-i:[0-9A-F]{16,40})\b)(?P<drawn>[0-9A-Za-z_-]{16,4000})",
+    ),
+    # Whatever the key is for, if it is long and has letters of both cases and digits.
+    "key": Row(
+        ("key ", "keys "),
+        r"(?P<keep>(?<!public )(?<![\w-])keys?\s[\"'(]?)(?-i:(?!MII|AAAA)"
+        r"(?=[A-Z0-9]{0,100}[a-z])(?=[a-z0-9]{0,100}[A-Z])(?=[A-Za-z]{0,100}[0-9])"
+        r"[A-Za-z0-9]{20,128}(?![\w./-]))",
     ),
     "told_code": Row(
         ("code is ", "code: ", "code for "),
@@ -459,20 +357,14 @@ ROWS: Final[dict[str, Row]] = {
         r"(?P<keep>\bfs\.azure\.account\.key(?:\.[\w-]{1,60}){0,8}[\"']?\s{0,3}[=:,\s]\s{0,3}[\"']?)"
         r"[A-Za-z0-9+/]{16,200}={0,2}",
     ),
-    "user_flag": Row(
-        ("-u", "-user", "--cert"),
-        r"(?P<keep>(?<![\w-])(?:-u|--user|--proxy-user|--cert)[ =][\"']?[^\s:\"'<]{1,100}:)"
-        r"(?!\$[A-Z_{(]|[<{]|[0-9]{1,6}(?:[\s\"']|$))[^\s\"']{1,400}",
-    ),
     "netrc": Row(("password",), r"(?P<keep>\b(?:login|user)\s{1,3}[^\s|,;]{1,100}\s{1,3}password\s{1,3})[^\s|]{1,400}"),
-    "short_login": Row(
-        (" pass ", " -p ", " /p "),
-        r"(?P<keep>(?:\buser\s{1,3}[^\s|,;]{1,100}\s{1,3}pass|(?<!\S)-u\s{1,3}[^\s|,;]{1,100}\s{1,3}-p"
-        r"|(?<!\S)/u\s{1,3}[^\s|,;]{1,100}\s{1,3}/p)\s{1,3}[\"']?)(?P<plausible>[^\s|\"']{1,400})",
-    ),
     "path_token": Row(
-        ("/token/", "/reset/", "/reset-password/", "/invite/", "/magic/", "/verify/", "/activate/", "/confirm/"),
-        r"(?P<keep>/(?:token|reset|reset-password|invite|magic|verify|activate|confirm)/(?:[\w-]{1,12}/)?)"
+        tuple(
+            "token/ reset/ reset- /magic magic/ /invit /verif /activat /confirm "
+            "login/ unlock/ /unsubscribe/ /join/ /accept".split()
+        ),
+        r"(?P<keep>/(?:[\w-]{0,20}(?:token|reset|magic|login|unlock)|invit\w{0,5}|verif\w{0,8}|activat\w{0,3}|confirm\w{0,5}|join"
+        r"|unsubscribe|accept)(?:-[\w-]{1,20})?/(?:[\w-]{1,12}/)?)"
         r"(?P<drawn>[A-Za-z0-9_-]{20,400})(?![\w.-])",
     ),
     "sql": Row(
@@ -482,7 +374,9 @@ ROWS: Final[dict[str, Row]] = {
         r"\([^'\r\n]{1,100},\s{0,3}|\bcrypt\()"
         r"[\"'])[^\"'\r\n]{1,400}",
     ),
-    "sql_key": Row(("pragma ",), r"(?P<keep>\bpragma\s{1,3}(?:hex)?(?:re)?key\s{0,3}=\s{0,3}[\"'])[^\"'\r\n]{1,400}"),
+    "sql_key": Row(
+        ("pragma ",), r"(?P<keep>\bpragma\s{1,3}(?:hex)?(?:re)?key\s{0,3}=\s{0,3}(?:[\"'](?:x')?))[^\"'\r\n]{1,400}"
+    ),
     "sql_bare": Row(
         ("identified",),
         r"(?P<keep>\bidentified\s{1,3}by\s{1,3})(?P<drawn>[^\s\"';]{4,200})(?=[\s;]|$)",
@@ -525,3 +419,9 @@ ROWS: Final[dict[str, Row]] = {
 def rows() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
     """The rows and the words that ask for them, each compiled when the first text comes along that has one of these."""
     return tuple((row.words, pattern(row.source, re.IGNORECASE)) for row in ROWS.values())
+
+
+@cache
+def commands() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
+    """Those of them that are about command lines."""
+    return tuple(row for name, row in zip(ROWS, rows(), strict=True) if name in COMMANDS)

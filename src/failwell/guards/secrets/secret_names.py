@@ -13,7 +13,8 @@ from failwell.model import pattern
 # Words for what people say to each other, in letters without marks.
 PASSWORDS: Final = tuple(
     "password passwd passphrase passcode pwd passwort kennwort senha contrasena wachtwoord losenord salasana haslo "
-    "heslo mdp motdepasse passord adgangskode parola parol sifre jelszo parool lozinka geslo slaptazodis".split()
+    "heslo mdp motdepasse passord passordet adgangskode adgangskoden losenordet salasanasi sifreniz "
+    "parola parol sifre jelszo parool lozinka geslo slaptazodis".split()
 )
 # What a name has to end in, as words.
 _ENDINGS: Final = frozenset(PASSWORDS) | frozenset(
@@ -45,7 +46,8 @@ _PAIRS: Final = frozenset(
     "backup codes,recovery code,recovery codes,seed phrase,recovery phrase,pass phrase,pass word,pass code,de passe,"
     "mfa seed,totp seed,otp seed,wallet seed,client assertion,code verifier,device code,verification code,mfa code,"
     "sms code,totp code,reset code,login code,community string,access signature,chave api,clave api,"
-    "cle secrete,clave secreta,chave secreta,pin kod,fi key,security answer,secret answer".split(",")
+    "cle secrete,clave secreta,chave secreta,pin kod,fi key,security answer,secret answer,"
+    "recovery key,auth salt,nonce salt,unseal keys".split(",")
 )
 _PLURALS: Final = frozenset("passwords secrets cookies apikeys".split())
 # A number or a word about which one it is does not make it another thing.
@@ -148,7 +150,7 @@ def _is_secret(name: str, query: bool) -> bool:
     words = words_of(name)
     while words and (words[-1].isdigit() or (words[-1] in _TRAILING and len(words) > 1)):
         words.pop()
-    if (" " in name or not name.isascii()) and folded(name).casefold().rstrip("0123456789_ ").endswith(_FOREIGN_FOLDED):
+    if (" " in name or not name.isascii()) and folded(name).casefold().rstrip("0123456789_ ").endswith(FOREIGN_FOLDED):
         return True
     if not words or words[0] in _QUESTIONS:
         return False
@@ -172,8 +174,8 @@ def _is_secret(name: str, query: bool) -> bool:
     return whole.endswith(_TAILS) or (query and last in _IN_QUERY)
 
 
-_FOREIGN_FOLDED: Final = tuple(folded(word).casefold() for word in FOREIGN)
-OTHERS: Final = (*_FOREIGN_FOLDED, *(word for word in _AMBIGUOUS if not word.isascii()))
+FOREIGN_FOLDED: Final = tuple(folded(word).casefold() for word in FOREIGN)
+OTHERS: Final = (*FOREIGN_FOLDED, *(word for word in _AMBIGUOUS if not word.isascii()))
 """The words of other writings, to be looked for in a text that is `folded` in lower case."""
 
 

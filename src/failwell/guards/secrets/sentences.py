@@ -11,7 +11,7 @@ from failwell.model import pattern
 from .assignments import PROSE
 from .looks import is_elsewhere, names_a_secret, plausible, random
 from .neighbours import IsSecret, may_be
-from .secret_names import PASSWORDS
+from .secret_names import FOREIGN_FOLDED, PASSWORDS, folded
 from .values import Span, full_name
 
 _NAME: Final = pattern(r"[\w$.\[\]/-]{2,200}+")
@@ -73,10 +73,7 @@ _OTHER: Final = pattern(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,6}|0x[0-9
 # Names of what people say to each other, and words behind a number that make it a rule: `8-64 characters`.
 _SPOKEN: Final = (
     *PASSWORDS,
-    "contraseña",
-    "salasanasi",
-    "hasło",
-    "lösenord",
+    *FOREIGN_FOLDED,
     "mot de passe",
     "wifi key",
     "fi key",
@@ -144,7 +141,7 @@ def _told(told: re.Match[str], name: str, spoken: bool, blamed: bool = False) ->
 
 
 def _is_spoken(name: str) -> bool:
-    return name.lower().rstrip("s").endswith(_SPOKEN)
+    return folded(name).casefold().rstrip("s").endswith(_SPOKEN)
 
 
 def _is_other(value: str, name: str) -> bool:

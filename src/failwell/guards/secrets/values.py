@@ -283,6 +283,9 @@ def harmless(match: re.Match[str], span: Span) -> bool:
         return True
     if len(value) < 6 and not any(map(str.isalnum, value)):
         return True
+    if ("==" in op and _VERSION.fullmatch(value)) or ("(" in op and value.isalpha() and value.isupper()):
+        # What a package is pinned to, and what a parser calls a token.
+        return True
     lower = name.lower()
     if (span.quoted and (says_whats_wrong(value) or _is_prompt(match, span))) or is_elsewhere(value):
         return True
@@ -362,6 +365,27 @@ def harmless(match: re.Match[str], span: Span) -> bool:
     return _is_prose(value) or _SETTING.match(value) is not None or _is_about(lower, before) or _reads_on(text, span)
 
 
+_NUMBERED: Final = pattern(r"[a-z]{1,20}[-_]?[0-9]{1,3}")
+_QUOTED_WORD: Final = pattern(
+    r"(?P<quote>\\?[\"'`])(?P<value>[^\s\"'`\\]{6,400})(?P=quote)|(?<=: )(?P<last>\S{6,400}?)[.!]?$"
+)
+
+
+def quoted_in(text: str, span: Span) -> list[Span]:
+    """What a sentence about a secret quotes of it: `value 'x7Gh…' does not match`."""
+    found = []
+    for word in _QUOTED_WORD.finditer(text, span.start, span.end):
+        group = "value" if word["value"] else "last"
+        if (
+            plausible(word[group])
+            and not _NUMBERED.fullmatch(word[group])
+            and word[group][0] not in "^\\"
+            and not is_stand_in(word[group])
+        ):
+            found.append(Span(*word.span(group), True))
+    return found
+
+
 _AFTER_TEXT: Final = pattern(r"\s{0,2}[)\],;}+%]")
 
 
@@ -381,7 +405,7 @@ def _is_word_about(name: str, op: str, value: str, span: Span) -> bool:
     """Whether it is a word, after a name whose secrets are never words: `token: opaque`, `auth=disabled`."""
     if not value.isalpha() or len(value) > 16:
         return False
-    return name in _SETTINGS or (not span.quoted and ":" in op and name in _NEVER_WORDS)
+    return name.endswith(_SETTINGS) or (not span.quoted and ":" in op and name in _NEVER_WORDS)
 
 
 def _is_about(name: str, before: str) -> bool:
@@ -396,7 +420,7 @@ def _is_prose(value: str) -> bool:
 
 def _is_code(match: re.Match[str], span: Span, value: str) -> bool:
     text = match.string
-    if _REMARK.match(text, span.start) or text.startswith((" |", " = "), span.end):
+    if _REMARK.match(text, span.start) or (text.startswith((" |", " = "), span.end) and not plausible(value)):
         return True
     if code := _CODE.match(text, span.start):
         string = _string(text, code.end())

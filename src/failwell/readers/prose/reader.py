@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from re import IGNORECASE
 from typing import Final
 
+from failwell.formats import own_words
 from failwell.model import Kind, Strategy, ToolError, pattern, positive
 from failwell.model import text as clean
 
@@ -55,7 +56,6 @@ _DELAY: Final = pattern(
 _UNITS: Final = {"ms": 0.001, "mil": 0.001, "m": 60, "h": 3600, "s": 1}
 # Whoever refused is a person, or has set the rule: they can be asked, and nobody is to find a way around them.
 _STRATEGIES: Final = {"POLICY_DENIED": Strategy.USER_ACTION}
-_EMPTY: Final = "The tool failed and gave no reason."
 _DEEPEST: Final = 3
 
 
@@ -140,7 +140,7 @@ def _error(finding: Finding, wrapped: Unwrapped, number: int | None) -> ToolErro
     if code is None:
         code = _NUMBERS.get(number) if number is not None else None
         confidence = GUESSED if code else UNKNOWN
-    message = finding.message or wrapped.text or _EMPTY
+    message = finding.message or wrapped.text or own_words.NOTHING_SAID
     error = ToolError(
         message,
         code=code,

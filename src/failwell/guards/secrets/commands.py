@@ -1,0 +1,238 @@
+"""Secrets that are given to programs: on command lines, in lists of arguments, in protocols, and on devices."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .row import Row
+
+# What stands between a flag and its value, on a command line and in a list of arguments.
+_NEXT_ARGUMENT: Final = r"(?:[ =]{1,3}[\"']?|[\"'],?\s{0,3}[\"'])"
+
+# What is said of a flag, rather than given to it.
+_NO_WORD: Final = (
+    r"(?!(?:requires?|needs?|options?|arguments?|takes|expects?|flags?|switch|is|was|must|and|or|not|without|with|to|but"
+    r"|if|cannot|can)\b)"
+)
+
+# A word and a number is what things are called.
+_NUMBERED: Final = r"(?!(?-i:[a-z]{1,20}[-_]?[0-9]{0,3})(?:[\s\"']|$))"
+
+COMMANDS: Final[dict[str, Row]] = {
+    "client_flag": Row(
+        ("mysql", "mariadb", "sshpass"),
+        r"(?P<keep>\b(?:(?:mysql|mariadb)(?:-?[a-z]{1,10})?|sshpass)\b(?:[\"',\s]{1,4}(?!(?-i:-p))[^\s\"',|;]{1,60}){0,8}"
+        r"[\"',\s]{1,4}(?-i:-p))[^\s\"',-][^\s\"',]{0,200}",
+    ),
+    # With a space in between the password is asked for, and the word is the name of a database; but not always.
+    "client_flag_apart": Row(
+        ("mysql", "sshpass"),
+        r"(?P<keep>\b(?:mysql|mysqldump|mysqladmin|sshpass)\b(?:[ ]-{1,2}[A-Za-z][^\s-]{0,40}){0,6}[ ](?-i:-p)[ ])"
+        r"[^\s-]\S{0,200}",
+    ),
+    "archive_flag": Row(
+        ("zip", "7z", "rar ", "ssh-keygen", "mosquitto_", "psexec", "winrm", "freerdp", "rdesktop"),
+        r"(?P<keep>\b(?:(?:zip|unzip|zipcloak)\b[^\r\n|;]{0,100}?\s(?-i:-P)\s{1,3}|7z[a-z]{0,2}\b(?:(?!switch|option|unknown|usage)[^\r\n|;]){0,100}?\s(?-i:-p)"
+        r"|(?:un)?rar\s[^\r\n|;]{0,100}?\s(?-i:-h?p)|ssh-keygen\b[^\r\n|;]{0,100}?\s(?-i:-[NP])\s{1,3}|(?:psexec|(?:evil-)?winrm|rdesktop)\b[^\r\n|;]{0,100}?\s(?-i:-p)\s{1,3}|[xw]?l?freerdp\b[^\r\n|;]{0,100}?\s/p:|mosquitto_[a-z]{2,8}\b[^\r\n|;]{0,100}?\s(?-i:-P)\s{1,3}))"
+        rf"{_NO_WORD}[^\s\"'-][^\s\"']{{0,200}}",
+    ),
+    "new_user": Row(
+        ("net user", "htpasswd", "chpasswd", "wpa_passphrase", "radtest", "samba-tool", "rclone obscure", ".logon"),
+        r"(?P<keep>\bnet\s{1,3}user\s{1,3}\S{1,60}\s{1,3}|\bhtpasswd\s{1,3}-\w{0,4}b\w{0,4}\s{1,3}\S{1,100}\s{1,3}\S{1,60}"
+        r"\s{1,3}|\bwpa_passphrase\s{1,3}\S{1,60}\s{1,3}|\bradtest\s{1,3}(?:-\w{1,6}\s{1,3}){0,4}\S{1,60}\s{1,3}"
+        r"|\bsamba-tool\s{1,3}user\s{1,3}(?:create|add)\s{1,3}\S{1,60}\s{1,3}|\brclone\s{1,3}obscure\s{1,3}"
+        r"|\.LOGON\s{1,3}[^\s,]{1,100},|\bchpasswd\b[^\r\n]{0,40}\s{1,20}[\w.-]{1,40}:(?=[^\s:]{1,200}\s)"
+        r"|\becho\s{1,3}[\"']?[\w.-]{1,40}:(?=[^\r\n|]{1,200}\|[^\r\n]{0,20}chpasswd))(?!/)[^\s\"'|]{1,200}",
+    ),
+    "login_flag": Row(
+        (
+            "login",
+            "twine",
+            "mongo",
+            "redis-cli",
+            "ldap",
+            "sqlcmd",
+            "bcp ",
+            "secret set",
+            "kadmin",
+            "snowsql",
+            "openssl",
+            "snmp",
+        ),
+        r"(?P<keep>\b(?:(?:docker|podman|buildah|skopeo|nerdctl|helm|crane|oc|az|cf)\b"
+        r"[^\r\n|;]{0,60}?[\s\"']login\b"
+        r"[^\r\n|;]{0,200}?[\s\"']-p|(?:twine|mongo(?:sh|dump|restore|import|export)?)\b[^\r\n|;]{0,200}?[\s\"']-p"
+        r"|redis-cli\b[^\r\n|;]{0,200}?[\s\"'](?:-a|--pass)|(?:ldap[a-z]{2,8}|kadmin)\b[^\r\n|;]{0,200}?[\s\"']-w"
+        r"|gh\s{1,3}secret\s{1,3}set\b[^\r\n|;]{0,200}?\s(?:-b|--body)"
+        r"|openssl\b[^\r\n|;]{0,200}?[\s\"'](?-i:-k)|snmp[a-z]{2,9}\b[^\r\n|;]{0,200}?[\s\"'](?-i:-[cAX])"
+        # Here the flag is the port's, so a number stays.
+        r"|snowsql\b[^\r\n|;]{0,200}?\s-p(?![ =]{1,3}[0-9]{1,5}(?:\s|$))"
+        rf"|(?:sqlcmd|bcp)\b[^\r\n|;]{{0,200}}?[\s\"'](?-i:-P)){_NEXT_ARGUMENT}){_NO_WORD}[^\s\"'-][^\s\"']{{0,200}}",
+    ),
+    "login_pair": Row(
+        ("sqlplus", "sqlldr", "expdp", "impdp", "rman ", "imp ", "sqlcl"),
+        r"(?P<keep>\b(?:sqlplus|sqlcl|sqlldr|expdp|impdp|rman|exp|imp)\s{1,3}(?:-\w{1,10}\s{1,3}|target\s{1,3}){0,3}"
+        r"[^\s/@\"'-]{1,60}/)(?:\"[^\"\r\n]{1,200}\"|[^\s@\"']{1,4000})(?=[@\s\"']|$)",
+    ),
+    "net_use": Row(
+        ("/user:", "/u:"),
+        r"(?P<keep>\bnet\s{1,3}use\s[^\r\n|;]{0,200}?(?:\s/u(?:ser)?:\S{1,100}\s{1,3}"
+        r"|\\{2,4}[^\s\\]{1,100}\\{1,2}\S{1,100}\s{1,3}(?=\S{1,200}\s{1,3}/u)))"
+        r"(?!(?:fail(?:s|ed)|returned|exited|gave|with|and|on|is|was|in|at|error)\b)[^\s\"'/*][^\s\"']{0,200}",
+    ),
+    "argument": Row(
+        tuple(f"{quote}-{flag}{quote}" for quote in "\"'" for flag in ("p", "a", "w", "pw")),
+        r"(?P<keep>[\"'](?-i:-u|-U|--user(?:name)?|-D|-h|--host)[\"'],[^\r\n\[\]()]{0,200}?[\"'](?-i:-[pPaw]|-pw)[\"'],\s{0,3}[\"'])"
+        r"(?P<plausible>[^\"'\r\n/:\s]{6,200})(?=[\"'])",
+    ),
+    # Whatever the program: who it is for, and then a flag that is the password's after that one.
+    "flags": Row(
+        (" -p ", " -p:", " -pw ", " -w ", " -a ", " /p ", " /p:", " /rp "),
+        r"(?P<keep>(?<!\S)(?:(?-i:-[uUlDn]|--?user(?:name)?|--?login|/u(?:ser)?|/ru)[ =:]{1,3}|user\s{1,3})"
+        r"[\"']?[A-Za-z][^\s|;]{0,100}"
+        r"(?:\s{1,3}(?!(?-i:-[pPwa]|/r?p)[\s:])[^\s|;]{1,100}){0,8}?\s{1,3}(?-i:-[pPwa]|-pw|/r?p)(?:\s{1,3}|:)[\"']?)"
+        rf"{_NUMBERED}(?P<plausible>(?!/|\w{{1,12}}://)[^\s|\"']{{6,200}})",
+    ),
+    "flag_glued": Row(
+        ("sqlcmd", "bcp ", "isql", "osql"),
+        r"(?P<keep>\b(?:sqlcmd|bcp|[io]sql|tsql)\b[^\r\n|;]{0,200}?\s(?-i:-P))(?P<plausible>[^\s\"'-][^\s\"']{5,200})",
+    ),
+    "ftp": Row(("ftp",), r"(?P<keep>\bs?ftp>\s{0,3}user\s{1,3}\S{1,60}\s{1,3})[^\s\"']{1,200}"),
+    # A long random word after a flag of one letter is a token or a key.
+    "flag_token": Row(
+        ("codecov", "doctl", "netlify", "vercel", "snyk", "ngrok", "glab", "logcli", "signtool", "certutil"),
+        r"(?P<keep>\b(?:(?:codecov|doctl|netlify|vercel|glab|logcli)\b[^\r\n|;]{0,100}?\s-t\s{1,3}|snyk\s{1,3}auth\s{1,3}"
+        r"|ngrok\s{1,3}(?:config\s{1,3}add-)?authtoken\s{1,3}|(?:signtool|certutil)\b[^\r\n|;]{0,200}?\s[-/]p\s{1,3}))"
+        rf"{_NO_WORD}[^\s\"'-][^\s\"']{{5,400}}",
+    ),
+    "flag_random": Row(
+        (" -p ", " -pw ", " -pass "),
+        r"(?P<keep>(?<!\S)-(?:pw?|pass)\s{1,3}[\"']?)(?P<random>[A-Za-z0-9]{8,200})(?![\w./:-])",
+    ),
+    "settings": Row(
+        ("http-basic", "bundle config", "setuser", "service install", "http -a ", "https -a ", "xh -a "),
+        r"(?P<keep>\bhttp-basic\.\S{1,100}\s{1,3}\S{1,60}\s{1,3}|\bbundle\s{1,3}config\s[^\r\n|;:]{1,200}\s[\w.-]{1,60}:"
+        r"|\bACL\s{1,3}SETUSER\s[^\r\n>]{0,200}?\s[>#]|\bcloudflared\s{1,3}service\s{1,3}install\s{1,3}"
+        r"|\b(?:https?|xh)\s{1,3}-a\s{1,3}[\w.@-]{1,60}:)(?P<plausible>[^\s\"']{4,4000})",
+    ),
+    "transfer": Row(("lftp",), r"(?P<keep>\blftp\b[^\r\n|;]{0,100}?\s-u\s{1,3}[^\s,\"']{1,60},)[^\s\"']{1,200}"),
+    "secure_string": Row(
+        ("securestring",), r"(?P<keep>\bConvertTo-SecureString\s{1,3}(?:-String\s{1,3})?[\"'])[^\"'\r\n]{1,400}"
+    ),
+    "samba": Row(("-u",), r"(?P<keep>(?<![\w-])-U[ =]?[\"']?[A-Za-z][\w./\\-]{0,60}%)[^\s\"']{1,200}"),
+    "piped": Row(
+        ("-stdin", "--with-token", "sudo -s", "password-command", "kinit", "cryptsetup", "passwd", "passphrase-fd"),
+        r"(?P<keep>password-command[ =]{1,3}[\"']?echo\s{1,3}|\b(?:echo|printf)\s{1,3}(?:-n\s{1,3})?[\"']?)"
+        r"[^\s\"'|]{1,4000}"
+        r"(?:(?<=\S)(?=[\"']\s{0,3}$)|(?=[\"']?\s{0,3}\|[^\r\n]{0,200}(?:-stdin|--with-token|sudo\s{1,3}-S|\bkinit|\bcryptsetup|\b(?:smb)?passwd|passphrase-fd)))",
+    ),
+    "rabbit": Row(
+        ("rabbitmqctl",),
+        r"(?P<keep>\brabbitmqctl\b[^\r\n|;]{0,60}\s(?:add_user|change_password"
+        r"|authenticate_user)\s{1,3}\S{1,60}\s{1,3})"
+        r"[^\s\"']{1,200}",
+    ),
+    "workflow": Row(
+        ("::add-mask", "::set-output", "::save-state"),
+        r"(?P<keep>::add-mask::|::(?:set-output|save-state) name=[\w-]{0,40}(?:token|secret|password|key)"
+        r"[\w-]{0,20}::)"
+        r"[^\s\"']{1,4000}",
+    ),
+    "environment": Row(
+        ("pass", "secret", "token", "_key"),
+        r"(?P<keep>(?:^|[\r\n])[ \t]{0,8}(?-i:[A-Z][A-Z0-9_]{0,60})(?<=PASSWORD|..PASSWD|..SECRET|...TOKEN"
+        r"|...._KEY|....PASS)"
+        r"(?:[ ]{2,60}|\t{1,4}))(?![0-9]{4}-[0-9]{2}-)(?=\S{0,100}[0-9])[^\s|]{6,20000}(?=[ \t]{0,40}(?:[\r\n]|$))",
+    ),
+    # Where the place alone says which of the words is the password.
+    "positional": Row(
+        ("chap-secrets", "pap-secrets", "sqlconnectinfo", " using ", "auth-user-pass", "password-command", "identify "),
+        r"(?P<keep>\b[cp]h?ap-secrets\b[^\r\n]{0,20}?[\s:]\s{0,3}[^\s:]{1,60}\s{1,8}[^\s:]{1,60}\s{1,8}"
+        r"|\bIDENTIFY\s{1,3}(?:[A-Za-z][\w-]{0,30}\s{1,3}(?=\S{6,60}(?:\s|$)))?"
+        r"|\bconnect\sto\s\S{1,60}\suser\s\S{1,60}\susing\s{1,3}|\bdblogin\b[^\r\n]{0,60}?\bpassword\s{1,3}"
+        r"|\bSQLConnectInfo\s{1,3}\S{1,100}\s{1,3}\S{1,60}\s{1,3}|(?-i:\bUSER\s{1,3}\S{1,60}\s{1,3}USING\s{1,3})[\"']?"
+        r"|\bauth-user-pass\b[^\r\n]{0,40}?\s[^\s]{1,60}\r?\n|password-command[ =]{1,3}[\"']?echo\s{1,3})"
+        r"(?P<plausible>[^\s\"']{1,200})",
+    ),
+    "procedure": Row(
+        ("login ", "password "),
+        r"(?P<keep>\b(?:exec(?:ute)?|call)\s{1,3}[\w.]{0,60}(?:login|password)\s{0,3}\(?\s{0,3}N?'[^'\r\n]{0,100}',\s{0,3}N?')"
+        r"(?P<plausible>[^'\r\n]{6,200})",
+    ),
+    "wallet": Row(
+        ("createcredential", "modifycredential"),
+        r"(?P<keep>-(?:create|modify)Credential\s{1,3}[^\s\"']{1,200}\s{1,3}[^\s\"']{1,100}\s{1,3}[\"']?)[^\s\"']{1,200}",
+    ),
+    "pass_after_user": Row(
+        ("pass ",),
+        r"(?P<keep>(?-i:(?:^|[\r\n>])[^\w\r\n]{0,4}(?:\w{1,8}[:>] )?USER \S{1,100}\s{1,4}[^\r\n]{0,100}\s?"
+        r"[^\w\r\n]{0,4}(?:\w{1,8}[:>] )?PASS ))[^\s'\"]{1,400}",
+    ),
+    "cisco": Row(
+        ("password ", "secret ", "key "),
+        r"(?P<keep>\b(?:password|secret|key)\s[045789]\s)(?:[0-9A-F]{6,200}(?![\w-])|\$\S{6,200})",
+    ),
+    "network": Row(
+        ("-server ", "isakmp key ", "-psk ", "password 0 "),
+        r"(?P<keep>\b(?:snmp-server\s{1,3}community|(?:tacacs|radius)-server\s(?:host\s\S{1,60}\s)?key|isakmp\skey|wpa-psk\sascii"
+        r"|password\s0)\s{1,3}(?:[07]\s)?)(?P<plausible>[^\s\"']{4,200})",
+    ),
+    "redis_args": Row(
+        ("name: 'auth'", 'name: "auth"'),
+        r"(?P<keep>args: \[ ?(?:[\"'][^\"'\r\n]{1,60}[\"'], ?)?[\"'])[^\"'\r\n]{1,400}"
+        r"(?=[\"'] ?\][^\r\n]{0,40}name: [\"']auth)",
+    ),
+    "redis_auth": Row(
+        ('"auth"', "'auth'"),
+        r"(?P<keep>[\"']AUTH[\"']\s{1,3}(?:[\"'][^\"'\r\n]{1,60}[\"']\s{1,3})?[\"'])[^\"'\r\n]{1,400}",
+    ),
+    "redis_command": Row(
+        ("auth ",),
+        r"(?P<keep>(?-i:(?:^|[\r\n>(])[ ]{0,2}AUTH )(?!(?:PLAIN|LOGIN|XOAUTH2|CRAM-MD5)\b)(?:[a-z][\w.-]{1,40} )?)"
+        r"(?P<plausible>[^\s'\"()]{6,400})(?=\s{0,3}(?:[\r\n()]|$))",
+    ),
+    "mail_auth": Row(
+        ("auth ",), r"(?P<keep>(?-i:\bAUTH (?:PLAIN|LOGIN|XOAUTH2|CRAM-MD5) ))[A-Za-z0-9+/]{12,4000}={0,2}"
+    ),
+    "mail_dialogue": Row(
+        ("334 ",),
+        r"(?P<keep>\b334 (?:UGFzc3dvcmQ6|VXNlcm5hbWU6)?[^\r\n]{0,8}(?:\r?\n|\\r\\n|\\n)"
+        r"[^\r\n\w]{0,6}(?:\w{1,12}[:>] )?)"
+        r"[A-Za-z0-9+/]{8,400}={0,2}(?=\s|\\|$)",
+    ),
+    "mail_login": Row(
+        (" login ",),
+        r"(?P<keep>(?:(?-i:\b(?:[A-Za-z]{1,6}[0-9]{1,6} )?LOGIN )|(?:^|[\r\n])[\w.]{1,8} login )\S{1,100} \"?)"
+        r"(?P<plausible>[^\s\"]{1,200})",
+    ),
+    "pass_command": Row(
+        ("pass ",),
+        r"(?P<keep>(?-i:(?:^|[\r\n'\">])[ ]{0,2}PASS ))(?P<drawn>[^\s'\"]{1,4000})(?=['\"]|\\r|\s{0,3}(?:"
+        r"[\r\n]|$))",
+    ),
+    "login_token": Row(
+        ("login ",),
+        r"(?P<keep>\b(?:cargo|npm|heroku|wandb|huggingface-cli|hf|fly|doctl|railway|vercel)\s{1,3}(?:auth\s{1,3})?login\s{1,3})"
+        r"(?P<drawn>[A-Za-z0-9_.-]{16,400})",
+    ),
+    "stored": Row(
+        ("secret set ", "secrets set ", "secret put ", "secrets put ", "secret add ", "secrets add ", "secret create "),
+        r"(?P<keep>\bsecrets?\s{1,3}(?:set|put|add|create)\s{1,3}[\"']?[\w.:/-]{1,100}[\"']?[ =]{1,3}[\"']?)"
+        r"(?P<plausible>[^\s\"'-][^\s\"']{5,400})",
+    ),
+    "object_store": Row(
+        ("alias set ", "host add "),
+        r"(?P<keep>\bmc\s{1,3}(?:alias\s{1,3}set|config\s{1,3}host\s{1,3}add)\s{1,3}\S{1,60}\s{1,3}\S{1,200}\s{1,3}\S{1,100}\s{1,3})"
+        r"[^\s\"']{6,200}",
+    ),
+    "user_flag": Row(
+        ("-u", "-user", "--cert"),
+        r"(?P<keep>(?<![\w-])(?:-u|--user|--proxy-user|--cert)[ =][\"']?[^\s:\"'<]{1,100}:)"
+        r"(?!\$[A-Z_{(]|[<{]|[0-9]{1,6}(?:[\s\"']|$))[^\s\"']{1,400}",
+    ),
+    "short_login": Row(
+        (" pass ", " -p ", " /p "),
+        r"(?P<keep>(?:\buser\s{1,3}[^\s|,;]{1,100}\s{1,3}pass|(?<!\S)-u\s{1,3}[^\s|,;]{1,100}\s{1,3}-p"
+        r"|(?<!\S)/u\s{1,3}[^\s|,;]{1,100}\s{1,3}/p)\s{1,3}[\"']?)(?P<plausible>[^\s|\"']{1,400})",
+    ),
+}
