@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib.metadata
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -210,3 +213,11 @@ def test_an_older_sdk_over_a_newer_one_is_said_to_be_installed_in_part(installed
     assert str(problem) == (
         "it cannot use mcp, which is installed in part (No module named 'httpx'): pip install --force-reinstall mcp"
     )
+
+
+def test_all_means_all_and_no_extra_is_empty() -> None:
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
+    extras: dict[str, list[str]] = project["optional-dependencies"]
+    (whole,) = extras.pop("all")
+    assert set(re.fullmatch(r"failwell\[(.+)\]", whole)[1].split(",")) == set(extras)  # type: ignore[index]
+    assert [name for name, wanted in extras.items() if not wanted] == []

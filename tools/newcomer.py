@@ -27,6 +27,7 @@ _EXTRA = re.compile(r'"(\.\[[\w,-]+\])"')
 _SECTION = re.compile(r"^## (.+?)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _SEATS = ("If you ", "From the command line")
 _COMING = "is being built"
+_TAKEN_ALONG = ("Makefile", "README.md", "CHANGELOG.md", "LICENSE", "docs", "tests", "tools", "uv.lock")
 # What the README says about a wrong argument, asked of the server that it shows.
 _ASK = """
 import asyncio
@@ -122,6 +123,8 @@ def unpacked(folder: Path) -> Path:
     with tarfile.open(archive) as packed:
         packed.extractall(folder / "clone", filter="data")
     (clone,) = (folder / "clone").iterdir()
+    if lacking := [name for name in _TAKEN_ALONG if not (clone / name).exists()]:
+        raise Stumble(f"the source distribution lacks {', '.join(lacking)}")
     return clone
 
 

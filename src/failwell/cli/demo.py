@@ -30,7 +30,8 @@ WHY: Final = (
 )
 HONEST: Final = (
     "The server is real and so are its failures. The agent is a script, not a model: it does what the error says, "
-    "and where the error says nothing, it tries once more and then gives up."
+    "and where the error says nothing, it tries once more and then gives up. The fifth failure is "
+    "that of another server, which nobody changed: alone, and behind failwell wrap."
 )
 NEXT: Final = (
     "Next: put the one line into your server (README, 'If you write a server'), or wrap one that you run "
