@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -152,12 +153,18 @@ def unnamed() -> list[str]:
     return [f"{case}: differs in {', '.join(places)}" for case, places in differing.items() if case not in named]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("rows", nargs="*", metavar="ROW", choices=[[], *(row.name for row in ROWS)])
+def run(
+    about: str | None,
+    rows: Sequence[Row],
+    parts_of: Callable[[Row], Iterable[tuple[str, Callable[[], list[str]]]]],
+    left: Callable[[], list[str]],
+) -> int:
+    """Make the environments of the rows that are chosen, and tell what is wrong in each part, and after all."""
+    parser = argparse.ArgumentParser(description=about.splitlines()[0] if about else None)
+    parser.add_argument("rows", nargs="*", metavar="ROW", choices=[[], *(row.name for row in rows)])
     parser.add_argument("--build", action="store_true", help="only make the environments")
     chosen = parser.parse_args()
-    rows = [row for row in ROWS if not chosen.rows or row.name in chosen.rows]
+    rows = [row for row in rows if not chosen.rows or row.name in chosen.rows]
     os.environ.setdefault("UV_PYTHON_DOWNLOADS", "never")
     with ThreadPoolExecutor(len(rows)) as builders:
         for told in builders.map(build, rows):
@@ -165,24 +172,23 @@ def main() -> int:
     if chosen.build:
         return 0
     wrong = 0
-    parts = [
-        *(
-            (f"{row.name} {server}", functools.partial(problems_of, row, server))
-            for row in rows
-            for server in row.servers
-        ),
-        *((f"{row.name} clients", functools.partial(problems_of_clients, row)) for row in rows),
-    ]
+    parts = [part for row in rows for part in parts_of(row)]
     with ThreadPoolExecutor(os.cpu_count() or 2) as workers:
         for (name, _), problems in zip(parts, workers.map(lambda part: part[1](), parts), strict=True):
             wrong += len(problems)
             print(f"{name}: {len(problems)} problems", flush=True)
             for problem in problems:
                 print(f"  {problem}")
-    for problem in (left := unnamed()):
+    for problem in (remaining := left()):
         print(problem)
-    return min(wrong + len(left), 1)
+    return min(wrong + len(remaining), 1)
+
+
+def parts_of(row: Row) -> Iterator[tuple[str, Callable[[], list[str]]]]:
+    for server in row.servers:
+        yield f"{row.name} {server}", functools.partial(problems_of, row, server)
+    yield f"{row.name} clients", functools.partial(problems_of_clients, row)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(__doc__, ROWS, parts_of, unnamed))

@@ -18,7 +18,7 @@ import failwell as fw
 from failwell.formats import FORMATS, META_KEY, to_wire
 from failwell.formats.envelope import success
 from failwell.formats.json_schema import SCHEMAS, schema
-from failwell.model import Option, Patch, Severity, Strategy
+from failwell.model import UNWRITTEN, Option, Patch, Severity, Strategy
 from failwell.model.fields import Fields
 from recorded import one, vectors
 
@@ -107,7 +107,7 @@ def test_the_typed_schema_is_the_one_of_the_contract() -> None:
 
 def test_the_canonical_schema_knows_every_field() -> None:
     known = PARSED["canonical"]["$defs"]["toolError"]["properties"]
-    assert set(known) == (set(Fields.__annotations__) - {"authored", "debug", "cause", "sent"}) | {
+    assert set(known) == (set(Fields.__annotations__) - {*UNWRITTEN}) | {
         "failwell",
         "message",
         "retryable",

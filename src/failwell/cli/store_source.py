@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from .io import Stop
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-    from failwell.observe import Reading
+    from failwell.observe import EventKeeper, Reading
 
 STORE_VARIABLE: Final = "FAILWELL_EVENTS"
 DEFAULT_STORE: Final = "sqlite:///events.db"
@@ -28,12 +28,13 @@ def add_store(parser: ArgumentParser) -> None:
     )
 
 
-def opened(url: str) -> Any:
+def opened(url: str) -> EventKeeper:
     """The store at an address, to write to."""
     from failwell.observe import BadStore, store
 
     try:
-        return store(url)
+        found: EventKeeper = store(url)
+        return found
     except BadStore as problem:
         raise Stop(str(problem)) from None
 

@@ -87,23 +87,24 @@ def run(options: Namespace) -> int:
     if options.replay is not None:
         return _replay(options.replay)
     wrapping = replace(_wrapping(options), log=options.log)
-    if options.listen is not None:
-        wrapping = replace(wrapping, listening=_listening(options, wrapping.options.rules))
-        from failwell.packages import MissingPackage
-        from failwell.relay import CannotListen
-
-        try:
-            return wrap(wrapping)
-        except (CannotListen, MissingPackage) as problem:
-            raise Stop(str(problem)) from None
     try:
-        return wrap(wrapping)
+        return wrap(wrapping) if options.listen is None else _listen(wrapping, options)
     finally:
         for table in wrapping.options.hooks:
             # What came since it was last drawn.
             getattr(table, "draw", int)()
         if wrapping.options.events is not None:
-            wrapping.options.events.close()  # type: ignore[attr-defined]
+            wrapping.options.events.close()
+
+
+def _listen(wrapping: Wrapping, options: Namespace) -> int:
+    from failwell.packages import MissingPackage
+    from failwell.relay import CannotListen
+
+    try:
+        return wrap(replace(wrapping, listening=_listening(options, wrapping.options.rules)))
+    except (CannotListen, MissingPackage) as problem:
+        raise Stop(str(problem)) from None
 
 
 def _wrapping(options: Namespace) -> Wrapping:

@@ -10,7 +10,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from failwell.formats import Outcome, passed_on, render
 from failwell.model import ADVICE, IN_DOUBT, Action, Decision, Policy, ToolError, Traits, marked_effect, marking
@@ -23,6 +23,8 @@ from .seat import Seat, with_id
 from .system_clock import SYSTEM, Clock
 
 T = TypeVar("T")
+
+_PLACE: Final = "_failwell_bridge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,22 @@ class Bridge:
         traits = Traits.of(tool)
         listed = self.tools if traits.name in self.tools else {**self.tools, traits.name or "": traits}
         return Tools(listed, trusted=self.engine.policy.trust_annotations)
+
+
+def put_on(tool: Any, bridge: Bridge, recovering: Callable[[Any], Any]) -> None:
+    """Give a framework's tool its bridge, and the class that asks it: `recovering` makes that of the tool's own.
+
+    A class, and no method on the tool: frameworks copy tools to rename them, and a copy has to call for itself.
+    """
+    if not hasattr(tool, _PLACE):
+        tool.__class__ = recovering(type(tool))
+    setattr(tool, _PLACE, bridge)
+
+
+def bridge_of(tool: Any) -> Bridge:
+    """The bridge that a tool was given."""
+    found: Bridge = getattr(tool, _PLACE)
+    return found
 
 
 class Course:

@@ -6,7 +6,7 @@ agent = Agent(model=model, name="helper", tools=[recovering(McpToolset(connectio
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from failwell.packages import lacks
 
@@ -18,12 +18,10 @@ except ImportError as problem:
 from failwell.model import Policy
 from failwell.observe import Events
 
-from .bridge import Bridge, Course, Told, attempted, failure
+from .bridge import Bridge, Course, Told, attempted, bridge_of, failure, put_on
 from .mcp_result import answer
 
 T = TypeVar("T", bound=McpToolset)
-
-_BRIDGE: Final = "_failwell_bridge"
 
 
 def recovering(toolset: T, *, policy: Policy | None = None, events: Events | None = None) -> T:
@@ -39,11 +37,7 @@ def recovering(toolset: T, *, policy: Policy | None = None, events: Events | Non
         ours = [tool for tool in tools if isinstance(tool, McpTool)]
         bridge.tools = {tool.raw_mcp_tool.name: tool.raw_mcp_tool for tool in ours}
         for tool in ours:
-            # A class and not a method of the tool: ADK copies tools to rename them, and a copy has to call for itself.
-            kind: Any = type(tool)
-            if not hasattr(tool, _BRIDGE):
-                tool.__class__ = _recovering(kind)
-            setattr(tool, _BRIDGE, bridge)
+            put_on(tool, bridge, _recovering)
         return tools
 
     toolset.get_tools = get_tools
@@ -56,9 +50,8 @@ def _recovering(kind: Any) -> Any:
 
     async def run(self: Any, *, args: dict[str, Any], **options: Any) -> Any:
         last: Any = None
-        bridge: Bridge = getattr(self, _BRIDGE)
         prefix = self.name.removesuffix(self.raw_mcp_tool.name)
-        course = Course(bridge, self.raw_mcp_tool, args, names=prefix.__add__)
+        course = Course(bridge_of(self), self.raw_mcp_tool, args, names=prefix.__add__)
 
         async def call() -> Any:
             nonlocal last

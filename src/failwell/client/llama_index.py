@@ -7,7 +7,7 @@ agent = FunctionAgent(tools=await spec.to_tool_list_async(), llm=llm)
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from failwell.packages import lacks
 
@@ -21,12 +21,10 @@ except ImportError as problem:
 from failwell.model import Policy
 from failwell.observe import Events
 
-from .bridge import Bridge, Course, Told, attempted, failure
+from .bridge import Bridge, Course, Told, attempted, bridge_of, failure, put_on
 from .mcp_result import answer, wire
 
 S = TypeVar("S", bound=McpToolSpec)
-
-_BRIDGE: Final = "_failwell_bridge"
 
 
 def recovering(spec: S, *, policy: Policy | None = None, events: Events | None = None) -> S:
@@ -47,10 +45,7 @@ def recovering(spec: S, *, policy: Policy | None = None, events: Events | None =
         for tool in tools:
             # A resource is read by a tool too, and has nothing to recover.
             if tool.metadata.name in bridge.tools:
-                kind: Any = type(tool)
-                if not hasattr(tool, _BRIDGE):
-                    tool.__class__ = _recovering(kind)
-                setattr(tool, _BRIDGE, bridge)
+                put_on(tool, bridge, _recovering)
         return tools
 
     spec.fetch_tools, spec.to_tool_list_async = fetch_tools, to_tool_list_async
@@ -61,7 +56,7 @@ def recovering(spec: S, *, policy: Policy | None = None, events: Events | None =
 def _recovering(kind: Any) -> Any:
     async def acall(self: Any, *given: Any, **arguments: Any) -> Any:
         last: Any = None
-        bridge: Bridge = getattr(self, _BRIDGE)
+        bridge = bridge_of(self)
         name = self.metadata.get_name()
         course = Course(bridge, bridge.tools[name], {**self.partial_params, **arguments})
 

@@ -16,6 +16,7 @@ from failwell.model import (
     MAX_DEPTH,
     PROVENANCE,
     SILENT,
+    UNWRITTEN,
     Code,
     Effect,
     Fields,
@@ -366,7 +367,7 @@ def _permits(error: ToolError) -> bool:
 
 
 # What `ToolError._says` has names for.
-_UNCARRIED: Final = frozenset({*PROVENANCE, "debug", "cause", "sent", "authored"}) - {"standing"}
+_UNCARRIED: Final = frozenset({*PROVENANCE, *UNWRITTEN}) - {"standing"}
 _CARRIED: Final = frozenset({*Fields.__annotations__, "message", "retryable"}) - _UNCARRIED
 # In this order: what the call may have done changes what the code may say.
 _TOGETHER: Final = (("effect", "verify"), ("code", "kind", "title"))

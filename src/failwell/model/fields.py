@@ -58,6 +58,8 @@ class Fields(TypedDict, total=False):
     debug: object
     sent: Mapping[str, Any] | Sent | None
     authored: bool | None
+    crashed: bool | None
+    logged: bool | None
     cause: BaseException | None
 
 

@@ -115,9 +115,6 @@ class ToolError(Exception):
     _new: ClassVar[Callable[..., Any]] = Exception.__new__
     _given: dict[str, Any]
     _info: Code | None
-    # Whether it is what somebody made of a crash, which is its cause; and whether it stands in the log already.
-    _crashed: bool = False
-    _logged: bool = False
 
     message = Field(text, "")
     code = Field(label, cast("str | None", None))
@@ -157,6 +154,10 @@ class ToolError(Exception):
     # Whether its words were chosen for the caller, by a row of somebody's own table or by whoever raised a framework's
     # own error: then they stand as they are. For no wire either.
     authored = Field(flag, False)
+    # Whether it was made of an exception that nobody meant for the caller, which is its cause; and whether it stands in
+    # the log already. Both are for whoever writes the log, and for no wire.
+    crashed = Field(flag, False)
+    logged = Field(flag, False)
 
     def __init_subclass__(cls, **defaults: Unpack[Fields]) -> None:
         """Fields given in a class statement are the defaults of its instances.
@@ -421,7 +422,7 @@ class ToolError(Exception):
         return f"[{self.type}] {self.message}"
 
     def __repr__(self) -> str:
-        hidden = {"message", "sent", "authored", *PROVENANCE}
+        hidden = {"message", *UNWRITTEN, *PROVENANCE} - {"debug"}
         if self.severity is Severity.ERROR:
             hidden.add("severity")
         shown = (f"{name}={value!r}" for name, value in self._given.items() if name not in hidden)
@@ -442,6 +443,8 @@ _NORMAL: Final[dict[str, Callable[[Any], Any]]] = {
 # said about retrying.
 _NORMAL.update({"kind": Kind.of, "wire_retryable": flag})
 
+UNWRITTEN: Final = ("debug", "cause", "sent", "authored", "crashed", "logged")
+"""What an error knows for the process that it is in: no format writes it."""
 PROVENANCE: Final = ("origin", "standing", "delivery", "format", "confidence", "legacy", "notes")
 _PLAIN_FIELDS: Final = (
     "suggestion",

@@ -13,6 +13,7 @@ from .account import event_of as event_of
 from .counters import UNKNOWN as UNKNOWN
 from .counters import Stats, ToolStats
 from .events import CallEvent, emit
+from .events import EventKeeper as EventKeeper
 from .events import Events as Events
 from .events import Hook as Hook
 from .events import Try as Try
@@ -92,5 +93,5 @@ _HOUSE = (
     *("UNKNOWN", "new_id", "mark_failure", "mark_span", "count_failure", "current_trace"),
     *("hook_of", "event_of", "Names", "CALL_KEY", "SESSION_VARIABLE", "inherited_session"),
     *("keyed_fingerprint", "sent_id", "trace_of", "Doubts", "Failure", "Flow", "OpenDoubt", "SessionLine"),
-    *("address_of", "prometheus_collector", "Try", "Hook", "Events", "Store", "BadStore", "Numbers"),
+    *("address_of", "prometheus_collector", "Try", "Hook", "Events", "EventKeeper", "Store", "BadStore", "Numbers"),
 )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, Protocol
 
 from failwell.guards import DEFAULT
 from failwell.model import ToolError
@@ -95,6 +95,15 @@ class CallEvent:
 
 Hook = Callable[[CallEvent], object]
 """Told of each call after it has ended. It runs before the answer leaves, so it should be quick."""
+
+
+class EventKeeper(Protocol):
+    """A hook that keeps events, or sends them on, and is told when no more will come: what `store` gives."""
+
+    def __call__(self, event: CallEvent, /) -> object: ...
+
+    def close(self) -> None: ...
+
 
 Events = str | Hook
 """Where events go: the address of a store, or a hook such as the store itself."""

@@ -54,7 +54,7 @@ def log_failure(
     the caller is told, where it has passed the guard already; `said` stands in the line instead of what the error says.
     """
     with suppress(Exception):
-        if error._crashed:
+        if error.crashed:
             exc = error.__cause__ or exc
         planned = isinstance(exc, ToolError) or error.authored
         crash = exc is not None and error.kind is Kind.INTERNAL and not planned
@@ -105,7 +105,7 @@ def logged(
     """
     known = error if error.correlation_id is not None else error.replace(correlation_id=new_id())
     log_failure(_log if logger is None else logger, known, tool=tool, guard=guard, **about)
-    known._logged = True
+    known.logged = True
     return known
 
 

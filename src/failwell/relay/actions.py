@@ -9,7 +9,7 @@ from .frames import LONGEST
 
 if TYPE_CHECKING:
     from failwell.model import Policy
-    from failwell.observe import Hook, Names
+    from failwell.observe import EventKeeper, Hook, Names
     from failwell.recovery import Breakers
 
     from .rules import Rules
@@ -123,5 +123,5 @@ class RelayOptions:
     breakers: Breakers | None = None
     remote: bool = False
     caller: str = ""
-    events: Hook | None = None
+    events: EventKeeper | None = None
     names: Names | None = None

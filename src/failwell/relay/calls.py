@@ -235,7 +235,7 @@ class Calls:
         del self._traffic.pending[request.key]
         cancelled = {"requestId": read_frame(request.key), "reason": "It took too long."}
         self._traffic.out.append(ToServer(notification("notifications/cancelled", cancelled)))
-        self.settle(request, failures.timed_out(request.tool, self._timeout_of(request) or now), None)
+        self.settle(request, failures.timed_out(request.tool, seconds=self._timeout_of(request) or now), None)
         self._knock(request.began, self._timeout_of(request) or now)
 
     def _knock(self, began: float, seconds: float) -> None:

@@ -352,7 +352,9 @@ class Desk:
         request = self._traffic.pending.pop(found[1], None) if found is not None else None
         limit = self.options.longest
         if request is not None and request.run is not None:
-            self._calls.settle(request, failures.too_large(request.tool, frame.size, limit), None)
+            self._calls.settle(
+                request, failures.too_large(request.tool, size=frame.size / 1e6, limit=limit / 1e6), None
+            )
         elif request is not None:
             message = f"The answer has {frame.size / 1e6:.0f} MB; {limit / 1e6:.0f} MB are let through."
             self._traffic.tell(answers.error_answer(request.id, message))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import signal
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Unpack
 
 from failwell.guards import DEFAULT, shorten
-from failwell.model import Effect, ToolError
+from failwell.model import Effect, Fields, ToolError
 from failwell.recovery import NEVER_SENT
 
 from .actions import Death
@@ -82,58 +84,6 @@ def not_back(death: Death, command: str, tool: str | None = None) -> ToolError:
     )  # fmt: skip
 
 
-def timed_out(tool: str, seconds: float) -> ToolError:
-    return ToolError(
-        f"The server said nothing for {seconds:g} seconds, and the call was cancelled.",
-        code="TIMEOUT",
-        tool=tool,
-        origin="local",
-        delivery="unanswered",
-        effect=Effect.UNKNOWN,
-    )
-
-
-def too_large(tool: str, size: int, limit: int) -> ToolError:
-    """An answer that was not let through."""
-    return ToolError(
-        f"the answer has {size / 1e6:.0f} MB, more than the {limit / 1e6:.0f} MB that are let through",
-        code="RESPONSE_TOO_LARGE",
-        kind="internal",
-        tool=tool,
-        origin="local",
-        delivery="unanswered",
-        effect=Effect.UNKNOWN,
-    )
-
-
-def cut_short(tool: str) -> ToolError:
-    return ToolError(
-        "the relay was told to end before the answer came",
-        code="UNAVAILABLE",
-        tool=tool,
-        origin="local",
-        delivery="unanswered",
-        effect=Effect.UNKNOWN,
-    )
-
-
-def unreadable(tool: str) -> ToolError:
-    return ToolError(
-        "the answer is a failure that cannot be read",
-        code="INTERNAL_ERROR",
-        tool=tool,
-        origin="local",
-        delivery="answered",
-        effect=Effect.UNKNOWN,
-    )
-
-
-def ending(tool: str) -> ToolError:
-    return ToolError(
-        "The relay is about to end, and the call was not made.", code="UNAVAILABLE", tool=tool, **NEVER_SENT
-    )
-
-
 def never_started(death: Death, command: str) -> str:
     """Why a server never started, in one line that names the command."""
     if death.is_remote:
@@ -171,54 +121,67 @@ def logged_out(error: ToolError, address: str) -> ToolError:
     )
 
 
-# What there is to say of idempotency keys
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What the relay says of one kind of failure, whichever tool it is of. What is cited begins in lower case."""
+
+    message: str
+    fields: Mapping[str, Any]
+
+    def __call__(self, tool: str, **about: float) -> ToolError:
+        return ToolError(self.message.format(**about), tool=tool, **self.fields)
 
 
-def no_key(tool: str) -> ToolError:
-    return ToolError(
-        "The idempotency key of this call is no text of 1 to 255 characters.",
-        code="INVALID_PARAMS",
-        tool=tool,
-        suggestion="Give this call a key such as a UUID, or none. It was not made.",
-        **NEVER_SENT,
-    )
+def _row(message: str, **fields: Unpack[Fields]) -> _Said:
+    return _Said(message, fields)
 
 
-def no_place_for_keys(tool: str) -> ToolError:
-    return ToolError(
-        "The idempotency key of this call cannot be kept at present.",
-        code="UNAVAILABLE",
-        tool=tool,
-        retry_after=5,
-        **NEVER_SENT,
-    )
+_UNANSWERED: Final[dict[str, Any]] = {"origin": "local", "delivery": "unanswered", "effect": Effect.UNKNOWN}
 
+timed_out = _row(
+    "The server said nothing for {seconds:g} seconds, and the call was cancelled.", code="TIMEOUT", **_UNANSWERED
+)
+too_large = _row(
+    "the answer has {size:.0f} MB, more than the {limit:.0f} MB that are let through",
+    code="RESPONSE_TOO_LARGE",
+    kind="internal",
+    **_UNANSWERED,
+)
+cut_short = _row("the relay was told to end before the answer came", code="UNAVAILABLE", **_UNANSWERED)
+unreadable = _row(
+    "the answer is a failure that cannot be read",
+    code="INTERNAL_ERROR",
+    origin="local",
+    delivery="answered",
+    effect=Effect.UNKNOWN,
+)
+ending = _row("The relay is about to end, and the call was not made.", code="UNAVAILABLE", **NEVER_SENT)
 
-def key_reused(tool: str) -> ToolError:
-    return ToolError(
-        "The idempotency key was used for another call: another tool, or other arguments.",
-        code="IDEMPOTENCY_CONFLICT",
-        tool=tool,
-        suggestion="Give this call a key of its own. It was not made.",
-        **NEVER_SENT,
-    )
-
-
-def key_unfinished(tool: str) -> ToolError:
-    return ToolError(
-        "the first call with this idempotency key has begun, and nobody saw its end",
-        code="IDEMPOTENCY_UNFINISHED",
-        tool=tool,
-        origin="local",
-        effect=Effect.UNKNOWN,
-    )
-
-
-def key_done(tool: str) -> ToolError:
-    return ToolError(
-        "the first call with this idempotency key was answered, and the answer was too large to be kept",
-        code="IDEMPOTENCY_UNFINISHED",
-        tool=tool,
-        origin="local",
-        effect=Effect.DONE,
-    )
+# Of idempotency keys.
+no_key = _row(
+    "The idempotency key of this call is no text of 1 to 255 characters.",
+    code="INVALID_PARAMS",
+    suggestion="Give this call a key such as a UUID, or none. It was not made.",
+    **NEVER_SENT,
+)
+no_place_for_keys = _row(
+    "The idempotency key of this call cannot be kept at present.", code="UNAVAILABLE", retry_after=5, **NEVER_SENT
+)
+key_reused = _row(
+    "The idempotency key was used for another call: another tool, or other arguments.",
+    code="IDEMPOTENCY_CONFLICT",
+    suggestion="Give this call a key of its own. It was not made.",
+    **NEVER_SENT,
+)
+key_unfinished = _row(
+    "the first call with this idempotency key has begun, and nobody saw its end",
+    code="IDEMPOTENCY_UNFINISHED",
+    origin="local",
+    effect=Effect.UNKNOWN,
+)
+key_done = _row(
+    "the first call with this idempotency key was answered, and the answer was too large to be kept",
+    code="IDEMPOTENCY_UNFINISHED",
+    origin="local",
+    effect=Effect.DONE,
+)

@@ -21,19 +21,16 @@ from typing import TYPE_CHECKING, Final
 from .actions import Action, Death, Note, Prepare, Quit, Start, StopServer, ToClient, ToServer
 from .desk import Desk
 from .frames import Lines
-from .processes import CannotStart, Child, Warden, bury, end_orphans, sweep
+from .processes import MUTE, STUBBORN, CannotStart, Child, Warden, bury, end_orphans, read_now, sweep
 
 if TYPE_CHECKING:
     from .injection import Injection
 
-_CHUNK: Final = 1 << 18
 _READABLE: Final = select.POLLIN | select.POLLHUP | select.POLLERR
-_STUBBORN: Final = 2.0
 _FLUSH: Final = 2.0
 _AT_ONCE: Final = 64
 # More than one large answer.
 _MOST_WAITING: Final = 32_000_000
-_MUTE: Final = "its stdout closed, so the relay ended it"
 
 Witness = Callable[[str, bytes], None]
 """Told of each frame: `client`, `server`, `to client` or `to server`."""
@@ -227,12 +224,9 @@ class Pipes:
     # In
 
     def _read_client(self) -> None:
-        try:
-            data = os.read(0, _CHUNK)
-        except BlockingIOError:
+        data = read_now(0)
+        if data is None:
             return
-        except OSError:
-            data = b""
         if not data:
             self._unwatch(0)
             self._end()
@@ -244,18 +238,15 @@ class Pipes:
 
     def _read_server(self, child: Child) -> bool:
         """Whether there may be more to read."""
-        try:
-            data = os.read(child.stdout, _CHUNK)
-        except BlockingIOError:
+        data = read_now(child.stdout)
+        if data is None:
             return False
-        except OSError:
-            data = b""
         if not data:
             self._unwatch(child.stdout)
             if child.code is None and self._ends_at is None:
                 # It cannot say any more, so it has a moment to end by itself.
-                self._ends_for = _MUTE
-                self._ends_at = time.monotonic() + _STUBBORN
+                self._ends_for = MUTE
+                self._ends_at = time.monotonic() + STUBBORN
             self._ended_perhaps()
             return False
         for frame in self._from_server.feed(data):
@@ -282,12 +273,9 @@ class Pipes:
             self._child.signal(signal.SIGKILL)
 
     def _read_errors(self, child: Child) -> None:
-        try:
-            data = os.read(child.stderr, _CHUNK)
-        except BlockingIOError:
+        data = read_now(child.stderr)
+        if data is None:
             return
-        except OSError:
-            data = b""
         if not data:
             self._unwatch(child.stderr)
             return
@@ -363,7 +351,7 @@ class Pipes:
                 if self._child is not None:
                     self._ended_for = self._ends_for = action.why
                     self._child.signal(signal.SIGTERM)
-                    self._ends_at = time.monotonic() + _STUBBORN
+                    self._ends_at = time.monotonic() + STUBBORN
             elif isinstance(action, Quit):
                 if action.line:
                     self._say(Note(action.line, loud=True))

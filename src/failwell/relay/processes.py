@@ -17,11 +17,25 @@ from typing import Final
 
 MARK: Final = "FAILWELL_WRAP"
 """The variable by which everything that a wrapped server started is found, wherever it went."""
+STUBBORN: Final = 2.0
+"""How long a server has to end by itself before it is killed."""
+MUTE: Final = "its stdout closed, so the relay ended it"
+_CHUNK: Final = 1 << 18
 _OURS: Final = "FAILWELL_"
 _TAIL: Final = 8_192
 _POLITE: Final = 2.0
 _FIRM: Final = 1.0
 _MOST_GENERATIONS: Final = 50
+
+
+def read_now(pipe: int) -> bytes | None:
+    """What can be read without waiting: nothing at its end, and None where there is nothing yet."""
+    try:
+        return os.read(pipe, _CHUNK)
+    except BlockingIOError:
+        return None
+    except OSError:
+        return b""
 
 
 def fresh_mark() -> str:

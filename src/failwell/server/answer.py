@@ -331,7 +331,7 @@ class Answering:
         told: ToolError | None = None,
     ) -> None:
         """Write a failure down, unless its author did."""
-        if not error._logged:
+        if not error.logged:
             options = self.options
             log_failure(
                 options.logger or log,

@@ -67,10 +67,9 @@ def tool_errors(
         def failed(exc: BaseException) -> Any:
             outcome = exc if isinstance(exc, NeedsInput) else meaning(exc, name, tier, table, function)
             if isinstance(outcome, ToolError):
-                # Made of an exception that nobody meant for the caller.
-                outcome._crashed = outcome is not exc and from_error(exc, context=False) is None
-                outcome.__cause__ = exc if outcome._crashed else outcome.__cause__
-                if current.get() is None and not outcome._logged:
+                if outcome is not exc and from_error(exc, context=False) is None:
+                    outcome = outcome.replace(crashed=True, cause=exc)
+                if current.get() is None and not outcome.logged:
                     log_failure(logger or log, outcome, tool=name or "", exc=exc, level=level)
             if answer is None:
                 raise outcome from (None if outcome is exc else exc)

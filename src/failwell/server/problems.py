@@ -97,7 +97,7 @@ def problems(app: A, *, table: Table = DEFAULT, logger: Any = None, log_level: i
         name = getattr(endpoint, "__name__", None) or request.scope.get("path", "")
         traits = Traits(name, read_only=request.method in _READS, idempotent=request.method in _IDEMPOTENT)
         outcome = exc if isinstance(exc, NeedsInput) else meaning(exc, name, None, table, endpoint, traits)
-        if isinstance(outcome, ToolError) and not outcome._logged:
+        if isinstance(outcome, ToolError) and not outcome.logged:
             log_failure(logger or log, outcome, tool=name, exc=exc, level=level)
         status, headers, body = problem(outcome)
         return Response(body, status, headers)

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from threading import Thread
-from typing import Final
 
 from failwell.relay.actions import Death, ToServer
 from failwell.relay.frames import Lines
 from failwell.relay.pipes import Outlet
-from failwell.relay.processes import CannotStart, Child, Warden, sweep
+from failwell.relay.processes import MUTE, STUBBORN, CannotStart, Child, Warden, read_now, sweep
 
 from .attendant import Attendant
-
-_CHUNK: Final = 1 << 18
-_STUBBORN: Final = 2.0
-_MUTE: Final = "its stdout closed, so the relay ended it"
 
 
 class ChildBackend:
@@ -89,29 +83,23 @@ class ChildBackend:
         """Whether there may be more to read."""
         if child is not self._child:
             return False
-        try:
-            data = os.read(child.stdout, _CHUNK)
-        except BlockingIOError:
+        data = read_now(child.stdout)
+        if data is None:
             return False
-        except OSError:
-            data = b""
         if not data:
             self._loop.remove_reader(child.stdout)
             if self._kill is None:
                 # It cannot say any more, so it has a moment to end by itself.
-                self._end_soon(child, _MUTE)
+                self._end_soon(child, MUTE)
             return False
         for frame in self._lines.feed(data):
             self._attendant.server(frame)
         return True
 
     def _read_errors(self, child: Child) -> None:
-        try:
-            data = os.read(child.stderr, _CHUNK)
-        except BlockingIOError:
+        data = read_now(child.stderr)
+        if data is None:
             return
-        except OSError:
-            data = b""
         if data:
             child.said(data)
         else:
@@ -129,7 +117,7 @@ class ChildBackend:
                 self._ended_for = why
                 child.signal(signal.SIGKILL)
 
-        self._kill = self._loop.call_later(_STUBBORN, end)
+        self._kill = self._loop.call_later(STUBBORN, end)
 
     def _ended(self, child: Child) -> None:
         """The process is gone."""

@@ -6,17 +6,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from mcp.server.fastmcp.utilities.func_metadata import FuncMetadata  # type: ignore[import-not-found]
-from pydantic import ValidationError
 
 from failwell.model import ToolError, unwrapped
-from failwell.readers import call_of, check_names, fate, unknown_names
-from failwell.schema import Problems, invalid, open_ended, properties_of, pydantic_problems
+from failwell.readers import fate, unknown_names
+from failwell.schema import open_ended, properties_of
 from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary
 from failwell.server.extras import note
-from failwell.server.facts import BrokenResult, Facts
+from failwell.server.facts import Facts
 from failwell.server.served_call import ServedCall, current
 
+from .func_results import all_problems, look_at_results
 from .posts import CheckedPosts
 from .sdk1 import FrameworkTools, Named, cause_of, install_on, is_check_of_arguments
 
@@ -61,8 +61,8 @@ class _Tools(FrameworkTools):
         tool = self.server._tool_manager.get_tool(call.tool)
         if tool is None:
             return await send(arguments)
-        if _CONVERTS and type(tool.fn_metadata) is FuncMetadata:
-            object.__setattr__(tool.fn_metadata, "__class__", _ReturnedFailures)
+        if _CONVERTS:
+            look_at_results(tool, FuncMetadata)
         known = properties_of(tool.parameters)
         if arguments.keys() <= known.keys() or open_ended(tool.parameters):
             return await send(arguments)
@@ -70,40 +70,14 @@ class _Tools(FrameworkTools):
         nature = self.boundary.aftermath.nature(facts)
         extra = fate(self.boundary.options.extra, arguments, tool.parameters, nature)
         if extra == "reject":
-            raise _all_problems(tool, arguments)
+            raise all_problems(tool, arguments)
         result = await send(arguments)
         note(call, unknown_names(arguments, known), facts, extra)
         return result
 
 
-def _all_problems(tool: Any, arguments: dict[str, Any]) -> ToolError:
-    """What is wrong with arguments that the tool does not have, and with the others: one answer for both."""
-    problems: list[Problems] = []
-    try:
-        tool.fn_metadata.arg_model.model_validate(tool.fn_metadata.pre_parse_json(arguments))
-    except ValidationError as exc:
-        problems.append(pydantic_problems(exc, call_of(tool.parameters, arguments)))
-    except Exception:
-        # A validator that breaks is found when the names are right.
-        pass
-    return invalid(*problems, check_names(arguments, tool.parameters), tool=tool.name)
-
-
 # Before 1.10 results were made elsewhere.
 _CONVERTS = hasattr(FuncMetadata, "convert_result")
-
-
-class _ReturnedFailures(FuncMetadata):  # type: ignore[misc]
-    """Looks at what a tool returned before it is made into a result."""
-
-    def convert_result(self, result: Any) -> Any:
-        if current.get() is None:
-            return super().convert_result(result)
-        result = unwrapped(result)
-        try:
-            return super().convert_result(result)
-        except ValidationError as exc:
-            raise BrokenResult from exc
 
 
 def _look_at_results(server: Any) -> None:

@@ -12,17 +12,18 @@ from mcp.server.mcpserver.exceptions import ToolError as DeliberateError
 from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from pydantic import ValidationError
 
-from failwell.model import ToolError, frames, unwrapped
-from failwell.readers import call_of, check_names, code_of, fate, said, unknown_names
-from failwell.schema import Problems, invalid, open_ended, properties_of, pydantic_problems
+from failwell.model import frames
+from failwell.readers import code_of, fate, said, unknown_names
+from failwell.schema import open_ended, properties_of
 from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
 from failwell.server.extras import note
-from failwell.server.facts import BrokenResult, Facts, Failed, group_of, taken
+from failwell.server.facts import Facts, Failed, group_of, taken
 from failwell.server.options import is_untouched
 from failwell.server.served_call import EXTENSION, ServedCall, current
 
+from .func_results import all_problems, look_at_results
 from .listed import settings
 from .lowlevel import add_middleware, check_messages, requests, wrap_handlers
 
@@ -65,8 +66,8 @@ def _call_tool(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]
         tool = find(name)
         if tool is not None and is_untouched(tool.fn):
             return await original(name, arguments, context)
-        if tool is not None and type(tool.fn_metadata) is FuncMetadata:
-            object.__setattr__(tool.fn_metadata, "__class__", _ReturnedFailures)
+        if tool is not None:
+            look_at_results(tool, FuncMetadata)
         call = ServedCall(name, arguments, context.request_context)
         if not call.is_clients:
             return await original(name, arguments, context)
@@ -81,7 +82,7 @@ def _call_tool(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]
             facts = _facts(server, name)
             extra = fate(options.extra, arguments, tool.parameters, boundary.aftermath.nature(facts))
             if extra == "reject":
-                raise _all_problems(tool, arguments)
+                raise all_problems(tool, arguments)
             result = await original(name, arguments, context)
             note(call, unknown_names(arguments, known), facts, extra)
             return result
@@ -100,32 +101,6 @@ def _call_tool(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]
 
 class _NoSuchTool(Exception):
     """The server has no tool of that name."""
-
-
-def _all_problems(tool: Any, arguments: dict[str, Any]) -> ToolError:
-    """What is wrong with arguments that the tool does not have, and with the others: one answer for both."""
-    problems: list[Problems] = []
-    try:
-        tool.fn_metadata.validate_arguments(arguments)
-    except ValidationError as exc:
-        problems.append(pydantic_problems(exc, call_of(tool.parameters, arguments)))
-    except Exception:
-        # A validator that breaks is found when the names are right.
-        pass
-    return invalid(*problems, check_names(arguments, tool.parameters), tool=tool.name)
-
-
-class _ReturnedFailures(FuncMetadata):
-    """Looks at what a tool returned before it is made into a result."""
-
-    def convert_result(self, result: Any) -> Any:
-        if current.get() is None:
-            return super().convert_result(result)
-        result = unwrapped(result)
-        try:
-            return super().convert_result(result)
-        except ValidationError as exc:
-            raise BrokenResult from exc
 
 
 def _unwrap(exc: BaseException, code: CodeType | None) -> tuple[BaseException, bool]:
