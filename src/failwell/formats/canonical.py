@@ -5,39 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from failwell.model import CANONICAL_VERSION, Form, Json, Kind, NeedsInput, ToolError, compact
+from failwell.model import CANONICAL_VERSION, UNWRITTEN, Fields, Form, Json, Kind, NeedsInput, ToolError, compact
 
 from .wire import OBJECT, RESERVED, Format, Outcome, Sign, brief, build
 
-FIELDS: Final = frozenset(
-    {
-        "code",
-        "title",
-        "recoverable",
-        "strategy",
-        "retry_after",
-        "reset_at",
-        "suggestion",
-        "next_steps",
-        "actions",
-        "fields",
-        "patch",
-        "conflicts",
-        "effect",
-        "verify",
-        "details",
-        "http_status",
-        "policy_decision",
-        "tool",
-        "action",
-        "tier",
-        "correlation_id",
-        "meta",
-        "confidence",
-        "legacy",
-        "standing",
-    }
-)
+# Kind and severity are read by themselves; how the error came here, its reader says.
+_OTHERWISE: Final = ("kind", "severity", "origin", "delivery", "format", "notes")
+FIELDS: Final = frozenset(Fields.__annotations__).difference(_OTHERWISE, UNWRITTEN)
+"""What is read as it stands."""
 _kind: Final = Kind.of
 LISTS: Final = ("next_steps", "actions", "fields", "patch", "conflicts")
 
