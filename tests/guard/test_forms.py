@@ -67,7 +67,7 @@ LEARNT = {
     "held_out": set[str](),
     "learnt": {"r002", "r049", "t132"},
     "later": {"x004"},
-    "printed": {"y221", "y375", "y478", "y496", "y501"},
+    "printed": {"y221", "y375", "y478", "y496", "y501", "y543"},
 }
 # What is touched without need: a word with a number where a password would stand.
 TOUCHED = {"printed": ["z340", "z382"]}

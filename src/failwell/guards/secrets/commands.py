@@ -93,6 +93,34 @@ COMMANDS: Final[dict[str, Row]] = {
         r"(?:\s{1,3}(?!(?-i:-[pPwa]|/r?p)[\s:])[^\s|;]{1,100}){0,8}?\s{1,3}(?-i:-[pPwa]|-pw|/r?p)(?:\s{1,3}|:)[\"']?)"
         rf"{_NUMBERED}(?P<plausible>(?!/|\w{{1,12}}://)[^\s|\"']{{6,200}})",
     ),
+    # Where a login has failed, what stands after such a flag, and what a call is given after a place and a name.
+    "flag_of_login": Row(
+        (
+            "authentication failed",
+            "login failed",
+            "access denied",
+            "unauthorized",
+            "incorrect password",
+            "login incorrect",
+        ),
+        rf"(?P<keep>(?<!\S)(?-i:-pw?)\s{{1,3}}[\"']?|\b[A-Za-z_.]{{2,40}}\((?:[\"'][^\"'\r\n]{{1,60}}[\"'],\s?){{2}}[\"'])"
+        rf"{_NUMBERED}(?P<plausible>(?!/|\w{{1,12}}://)[^\s|\"']{{6,200}})",
+    ),
+    "driver": Row(
+        ("driver(", "ftp("),
+        r"(?P<keep>\b(?:\w{0,20}driver|FTP(?:_TLS)?)\((?:[\"'][^\"'\r\n]{1,60}[\"'],\s?){2}[\"'])(?P<plausible>[^\s\"']{4,200})",
+    ),
+    # What was typed after a prompt for it.
+    "typed": Row(
+        ("password:",),
+        r"(?P<keep>\bsen[dt]:?\s{1,2}(?:--\s)?b?[\"'])(?P<plausible>[^\"'\\\r\n]{4,200})(?=\\[rn]|[\"'])",
+    ),
+    "shared_key": Row((": psk ", ": eap ", ": xauth "), r"(?P<keep>:\s(?-i:PSK|EAP|XAUTH)\s[\"'])[^\"'\r\n]{1,200}"),
+    "given_last": Row(
+        ("+login ", "secret-set-value", "-setcookie", "task.setvariable"),
+        r"(?P<keep>\+login\s{1,3}\S{1,60}\s{1,3}|\bsecret-set-value\s[^\r\n|;]{0,100}--base64\s{1,3}|-setcookie\s{1,3}"
+        r"|##vso\[task\.setvariable\s[^\]\r\n]{0,60}(?:token|secret|password|key)[^\]\r\n]{0,60}\])(?![+-])[^\s\"']{4,400}",
+    ),
     "flag_glued": Row(
         ("sqlcmd", "bcp ", "isql", "osql"),
         r"(?P<keep>\b(?:sqlcmd|bcp|[io]sql|tsql)\b[^\r\n|;]{0,200}?\s(?-i:-P))(?P<plausible>[^\s\"'-][^\s\"']{5,200})",

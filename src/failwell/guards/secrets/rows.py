@@ -129,7 +129,7 @@ ROWS: Final[dict[str, Row]] = {
             "credenciales",
             "inloggegevens",
         ),
-        r"(?P<keep>\b(?:user(?:name)?|zugangsdaten|anmeldedaten|identifiants|credenciales|credenziali|inloggegevens):?\s[\"']?"
+        r"(?P<keep>\b(?:user(?:name)?|zugangsdaten|anmeldedaten|identifiants|credenciales|credenziali|inloggegevens|credentials(?:\s(?:are|is|were))?):?\s[\"']?"
         r"[A-Za-z][\w.@+\\-]{1,60}[\"']?\s/\s[\"']?|(?:^|(?<=[\s\"'(]))[A-Za-z][\w.@+\\-]{1,60}:"
         r"(?=[^\s\"']{6,200}[\"')]?\s(?:is|are|was|were)\s(?:not\s)?(?:an?\s|the\s)?(?:\w{1,12}\s)?(?:login|credentials)\b))"
         r"(?P<plausible>[^\s\"'/:][^\s\"'/]{5,200})",

@@ -28,7 +28,7 @@ _QUOTES_IT: Final = pattern(
 # The value itself, right behind the name, or a few words behind it.
 _TELLS_IT: Final = pattern(
     r"[\"'`)]{0,2}+(?:(?P<aside>,)|:?)(?:\s(?:you|we|I|tried|sent|entered|provided|given|supplied|used|has|been|set|changed|reset|to|from|guess|now|is|was|not"
-    r"|valid|invalid|found|rejected|expired|unknown|value"
+    r"|valid|invalid|found|rejected|expired|unknown|value|contains|holds|equals"
     r"|lautete?|ist|war|es|est|était|era|fue|foi|é|är|var|jest|"
     r"incorrect[ao]?|incorreta|wrong|falsch|inv[aá]lid[ao]|de acceso)){0,4}"
     r":?\s{1,2}(?P<quote>[(\"'`“«„\[]{0,2})(?:(?<=«)[\s\u202f])?(?P<value>[^\s\"'`()“”«»]{6,400})",

@@ -102,6 +102,7 @@ MARKED: Final[dict[str, str]] = {
     "buildkite": r"bk[a-z]{2}_[a-f0-9]{32,64}",
     "artifactory": r"AKC[a-z][A-Za-z0-9]{40,128}",
     "teams_webhook": r"[a-z0-9-]{1,60}\.webhook\.office\.com/webhookb2/[A-Za-z0-9@/-]{20,400}",
+    "outlook_webhook": r"outlook\.office(?:365)?\.com/webhook/[A-Za-z0-9@/-]{20,400}",
     "tavily": r"tvly-[A-Za-z0-9-]{16,64}",
     "fireworks": r"fw_[A-Za-z0-9]{22,64}",
     "cerebras": r"csk-[A-Za-z0-9]{20,128}",
