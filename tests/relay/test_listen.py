@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import random
 import signal
 import socket
+import ssl
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from ipaddress import ip_address
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import httpx2
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from desk_table import MODERN
 from http_server import FaultyServer
 from http_server import answer as answers
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from served import serving
 from wrapped import SERVER, WRAP, lives
 
@@ -484,6 +494,82 @@ def test_what_prometheus_is_told(faulty: FaultyServer) -> None:
         "failwell_relay_sessions 1.0",
     ):
         assert line in text, text
+
+
+def test_spans_are_in_the_trace_of_the_client(faulty: FaultyServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", provider)
+    sent = f"00-{'a' * 32}-{'b' * 16}-01"
+    with serving(faulty, lifespan="off") as upstream, serving(app(upstream)) as url, closing(Caller(url)) as caller:
+        caller.greet()
+        params = {"name": "pay_invoice", "arguments": {"id": "traced"}}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        caller.post(message, traceparent=sent)
+        assert faulty.seen[-1]["traceparent"] == sent
+        meta = {"_meta": {"traceparent": sent.replace("a", "c")}, "arguments": {"id": "502:traced"}}
+        caller.post({**message, "params": {**params, **meta}})
+        caller.call(3, "pay_invoice", "alone")
+    spans = exporter.get_finished_spans()
+    assert [span.name for span in spans] == ["tools/call pay_invoice"] * 3
+    known = [(f"{span.context.trace_id:032x}"[0], span.parent and f"{span.parent.span_id:016x}") for span in spans[:2]]
+    assert known == [("a", "b" * 16), ("c", "b" * 16)]
+    assert spans[2].parent is None
+    failed = spans[1].attributes or {}
+    assert (failed["failwell.error.code"], failed["error.type"]) == ("UPSTREAM_ERROR", "tool_error")
+    assert [span.status.status_code.name for span in spans] == ["UNSET", "ERROR", "UNSET"]
+
+
+def certificate(folder: Path, name: str) -> tuple[str, str]:
+    """One for 127.0.0.1, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    called = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder(called, called, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / f"{name}.pem").write_bytes(made.public_bytes(Encoding.PEM))
+    written_key = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    (folder / f"{name}.key").write_bytes(written_key)
+    return str(folder / f"{name}.pem"), str(folder / f"{name}.key")
+
+
+def test_tls_in_front_and_behind(ledger: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine, key = certificate(tmp_path, "mine")
+    _, other = certificate(tmp_path, "other")
+    listen = ["wrap", "--listen", "127.0.0.1:0"]
+    assert main([*listen, "--cert", mine, "--key", other, "--", *SERVER]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == f"failwell: {mine} and {other} cannot be used together: KEY_VALUES_MISMATCH"
+    process = subprocess.Popen(
+        [*WRAP, "--listen", "127.0.0.1:0", "--cert", mine, "--key", key, "--", *SERVER],
+        stderr=subprocess.PIPE,
+        env={**os.environ, "LEDGER": str(ledger)},
+        text=True,
+    )
+    assert process.stderr is not None
+    url = process.stderr.readline().split()[-1]
+    try:
+        assert url.startswith("https://127.0.0.1:")
+        with closing(Caller(url)) as caller:
+            with pytest.raises(httpx2.ConnectError, match="certificate verify failed"):
+                caller.greet()
+            caller.http = httpx2.Client(headers=ACCEPT, verify=ssl.create_default_context(cafile=mine))
+            assert caller.greet().status_code == 200
+            assert said(caller.call(1, "pay_invoice", "by-tls"))[0] == "by-tls"
+        # A relay in front of it does not believe a certificate that nobody vouches for.
+        assert main([*listen, url]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert f"cannot use the server at {url}: " in line
+        assert "certificate verify failed" in line
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+        process.stderr.close()
 
 
 def test_no_write_is_made_twice_and_none_is_said_to_have_done_nothing() -> None:

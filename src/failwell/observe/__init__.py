@@ -26,11 +26,14 @@ from .identity import keyed_fingerprint as keyed_fingerprint
 from .identity import sent_id as sent_id
 from .identity import trace_of as trace_of
 from .log import log_failure, logged
+from .otel import TRACE_NAMES as TRACE_NAMES
 from .otel import count_failure as count_failure
 from .otel import current_trace as current_trace
 from .otel import durations
+from .otel import is_tracing as is_tracing
 from .otel import mark_failure as mark_failure
 from .otel import mark_span as mark_span
+from .otel import trace_call as trace_call
 
 if TYPE_CHECKING:
     from .prometheus import Collector

@@ -5,6 +5,8 @@ Needs `opentelemetry-api` alone, which comes with `mcp`; without it, or without 
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from threading import Lock
@@ -20,6 +22,10 @@ from .events import CallEvent
 _CALLERS: Final = frozenset({Kind.VALIDATION, Kind.NOT_FOUND, Kind.PERMISSION, Kind.CONFLICT})
 # As the conventions want them for `mcp.server.operation.duration`.
 _BOUNDS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
+
+
+TRACE_NAMES: Final = ("traceparent", "tracestate")
+"""By which a message, or a request over HTTP, says to which trace it belongs."""
 
 
 class _Labels:
@@ -88,6 +94,38 @@ def durations(event: CallEvent) -> None:
     if not event.ok:
         labels["error.type"] = "tool_error"
     _duration().record(event.seconds, labels)
+
+
+def is_tracing() -> bool:
+    """Whether somebody in this process wants to know of spans."""
+    if "opentelemetry.trace" not in sys.modules or (trace := _trace()) is None:
+        return False
+    return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
+
+
+def trace_call(event: CallEvent, said: Mapping[str, Any]) -> None:
+    """A span for a call that was passed on and has ended, in the trace that the call says it belongs to."""
+    with suppress(Exception):
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+        trace = _trace()
+        told = {name: said[name] for name in TRACE_NAMES if isinstance(said.get(name), str)}
+        end = int(event.at.timestamp() * 1e9)
+        span = trace.get_tracer("failwell").start_span(
+            f"tools/call {DEFAULT.label(event.tool)}",
+            context=TraceContextTextMapPropagator().extract(told),
+            kind=trace.SpanKind.SERVER,
+            start_time=end - int(event.seconds * 1e9),
+            attributes={
+                "mcp.method.name": "tools/call",
+                "gen_ai.operation.name": "execute_tool",
+                "gen_ai.tool.name": DEFAULT.label(event.tool),
+                "failwell.attempts": event.attempts,
+            },
+        )
+        if not event.ok or event.asked:
+            _mark(trace, span, event.error, event.tool, event.action, event.asked)
+        span.end(end)
 
 
 def current_trace() -> str | None:

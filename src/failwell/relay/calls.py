@@ -10,7 +10,7 @@ from typing import Any, Final
 from failwell.formats import META_KEY, keys
 from failwell.guards import DEFAULT
 from failwell.model import Effect, NeedsInput, Policy, ToolError, compact
-from failwell.observe import Names, emit, event_of, sent_id, trace_of
+from failwell.observe import Names, emit, event_of, is_tracing, sent_id, trace_call, trace_of
 from failwell.readers import is_plain_failure, read, text_of
 from failwell.recovery import Breakers, Engine, Report, Run, explained, remembered
 
@@ -419,7 +419,8 @@ class Calls:
     def _ended(self, request: RelayedRequest, outcome: Any, *, prevented: bool = False) -> None:
         """A call has ended: tell whoever watches. `prevented` says that it was answered from what was kept."""
         options, session = self._traffic.options, self._traffic.session
-        if not options.hooks and options.events is None:
+        is_traced = is_tracing()
+        if not options.hooks and options.events is None and not is_traced:
             return
         outcome = DEFAULT(outcome) if isinstance(outcome, ToolError) else outcome
         about: dict[str, Any] = {
@@ -439,6 +440,8 @@ class Calls:
         event = event_of(report, outcome, **about)
         if prevented:
             event = replace(event, prevented=True)
+        if is_traced:
+            trace_call(event, {**request.trace, **request.meta})
         emit(options.hooks if options.events is None else (*options.hooks, options.events), event)
 
     def _identity(self, request: RelayedRequest, names: Names) -> dict[str, Any]:

@@ -7,7 +7,7 @@ What it need not change it passes on as the bytes that came.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -114,8 +114,8 @@ class Desk:
             due()
         return self._traffic.taken()
 
-    def client(self, frame: bytes | TooLong) -> list[Action]:
-        """A frame came from the client."""
+    def client(self, frame: bytes | TooLong, trace: Mapping[str, str] | None = None) -> list[Action]:
+        """A frame came from the client; `trace` is what came with it of the trace that it belongs to."""
         if isinstance(frame, TooLong):
             return self._too_long_for_server(frame)
         message = read_frame(frame)
@@ -131,9 +131,9 @@ class Desk:
         if "id" not in message:
             self._notified_by_client(frame, message, method)
         elif method == "tools/call" and isinstance(params_of(message).get("name"), str):
-            self._called(RelayedRequest.of(frame, message))
+            self._called(_request(frame, message, trace))
         else:
-            self._requested(RelayedRequest.of(frame, message))
+            self._requested(_request(frame, message, trace))
         return self._traffic.taken()
 
     def _called(self, request: RelayedRequest) -> None:
@@ -360,6 +360,13 @@ class Desk:
             self._traffic.tell(answers.error_answer(request.id, message))
         self._traffic.once("large", f"a message of {frame.size} bytes from the server was not passed on", loud=True)
         return self._traffic.taken()
+
+
+def _request(frame: bytes, message: Message, trace: Mapping[str, str] | None) -> RelayedRequest:
+    request = RelayedRequest.of(frame, message)
+    if trace:
+        request.trace = trace
+    return request
 
 
 def _is_message(value: Any) -> bool:

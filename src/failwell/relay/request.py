@@ -46,6 +46,8 @@ class RelayedRequest:
     """The ids under which it was sent to the server, for each time."""
     claim: str = ""
     """The key under which its answer is kept."""
+    trace: Mapping[str, str] = field(default_factory=dict)
+    """What the transport says of the trace that it belongs to."""
 
     @classmethod
     def of(cls, frame: bytes, message: Message) -> RelayedRequest:

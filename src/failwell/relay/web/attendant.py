@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Thread
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -96,11 +96,11 @@ class Attendant:
     def begin(self) -> None:
         self._do(self.desk.begin())
 
-    def client(self, frame: bytes | TooLong) -> None:
+    def client(self, frame: bytes | TooLong, trace: Mapping[str, str] | None = None) -> None:
         """A frame came from the client."""
         if self._witness is not None and isinstance(frame, bytes):
             self._witness("client", frame)
-        self._do(self.desk.client(frame))
+        self._do(self.desk.client(frame, trace))
 
     def drain(self) -> None:
         """Let what is under way come to its end."""

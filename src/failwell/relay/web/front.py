@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from contextlib import suppress
 from typing import Any, Final
 
+from failwell.observe import TRACE_NAMES
 from failwell.recovery import schema_of
 from failwell.relay.actions import Note
 from failwell.relay.messages import Message, params_of, read_frame, written
@@ -190,7 +191,7 @@ class Front:
             visit.says(frame)
             await _send(send, 202, b"")
             return
-        key, exchange = visit.asks(frame, message)
+        key, exchange = visit.asks(frame, message, _trace(headers))
         await self._answer(send, receive, visit, key, exchange)
 
     async def _modern(
@@ -221,7 +222,7 @@ class Front:
         visit = self._lane(headers)
         if method == "tools/call":
             await self._check_arguments(visit, params, headers, id)
-        key, exchange = visit.asks(frame, message)
+        key, exchange = visit.asks(frame, message, _trace(headers))
         await self._answer(send, receive, visit, key, exchange, is_modern=True)
 
     async def _check_arguments(
@@ -438,6 +439,10 @@ async def _stream(send: Send, exchange: Exchange) -> None:
 async def _until_gone(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+def _trace(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: headers[name] for name in TRACE_NAMES if name in headers}
 
 
 def _accepts(headers: Mapping[str, str], kind: str) -> bool:

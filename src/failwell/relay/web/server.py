@@ -155,7 +155,8 @@ class HttpBackend:
                 self._listening.cancel()
         session = self._session
         try:
-            response = await self._send("POST", self._headers(message, session), frame)
+            trace = request.trace if request is not None else {}
+            response = await self._send("POST", {**self._headers(message, session), **trace}, frame)
             try:
                 await self._answered(response, message, key, request, session)
             finally:

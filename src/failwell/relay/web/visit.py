@@ -51,7 +51,7 @@ class Visit:
         self._tokens: dict[bytes, Exchange] = {}
         self._count = 0
 
-    def asks(self, frame: bytes, message: Message) -> tuple[bytes, Exchange]:
+    def asks(self, frame: bytes, message: Message, trace: Mapping[str, str] | None = None) -> tuple[bytes, Exchange]:
         """A request of the client; where it is answered, and by which id it is known here."""
         if len(self.open) >= self._limits.calls:
             most = f"{self._limits.calls} requests of one client are under way, which is the limit"
@@ -72,7 +72,7 @@ class Visit:
             self._tokens[key_of(token)] = exchange
         self.open[key] = exchange
         self.seen_at = time.monotonic()
-        self.attendant.client(frame)
+        self.attendant.client(frame, trace)
         return key, exchange
 
     def _name(self) -> str:
