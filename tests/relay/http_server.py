@@ -36,6 +36,9 @@ class FaultyServer:
     is_locked: bool = False
     """Whether whoever asks has to log in."""
     elsewhere: str = ""
+    streams: bool = False
+    """Whether it has a stream of its own for each session."""
+    opened: int = 0
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -61,8 +64,14 @@ class FaultyServer:
 
     async def _stream(self, headers: dict[str, str], receive: Any, send: Any) -> None:
         last = headers.get("last-event-id")
-        if last is None:
+        if last is None and not self.streams:
             await answer(send, 405, b"")
+            return
+        if last is None:
+            await begin(send)
+            self.opened += 1
+            while (await receive())["type"] != "http.disconnect":
+                pass
             return
         await begin(send)
         await send({"type": "http.response.body", "body": b"data: " + self.kept.pop(last) + b"\n\n"})
@@ -112,6 +121,8 @@ class FaultyServer:
         elif fault == "lost":
             error = {"jsonrpc": "2.0", "id": id, "error": {"code": -32001, "message": "Session not found"}}
             await answer(send, 200, json.dumps(error).encode())
+        elif fault == "cookie":
+            await answer(send, 200, told, **{"set-cookie": "lane=of-one; Path=/"})
         elif fault == "accepted":
             await answer(send, 202, b"")
         elif fault == "hang":

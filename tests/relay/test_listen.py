@@ -10,6 +10,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -257,8 +258,11 @@ def test_what_a_stranger_sends_is_refused_and_counted(ledger: Path) -> None:
     relay = Relay(SERVER, env={"LEDGER": str(ledger)}, limits=limits, tokens=["of-ann-1234", "of-bob-1234"])
     with serving(relay.app()) as url, closing(Caller(url, authorization="Bearer of-ann-1234")) as ann:
         hello = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-        assert ann.post(hello, host="evil.example").status_code == 421
-        assert ann.post(hello, origin="https://evil.example").status_code == 403
+        for host in ("evil.example", "a@127.0.0.1", "127.0.0.1:1,evil", "127.0.0.1:1.evil.example"):
+            assert ann.post(hello, host=host).status_code == 421
+        for origin in ("https://evil.example", "http://127.0.0.1:1.evil.example"):
+            assert ann.post(hello, origin=origin).status_code == 403
+        assert ann.post(hello, **{"content-type": "application/jsonx"}).status_code == 415
         assert ann.post(hello, authorization="").status_code == 401
         wrong = ann.post(hello, authorization="Bearer of-ann-123")
         assert (wrong.status_code, wrong.headers["www-authenticate"]) == (401, 'Bearer realm="failwell"')
@@ -286,7 +290,7 @@ def test_what_a_stranger_sends_is_refused_and_counted(ledger: Path) -> None:
         assert ann.http.get(url.replace("/mcp", "/etc/passwd")).status_code == 404
         assert ann.call(2, "pay_invoice", "still").status_code == 200
     assert dict(relay.gatekeeper.refused) == {
-        "host": 1, "origin": 1, "token": 2, "body": 2, "slow body": 1, "headers": 2, "session": 2, "sessions": 1,
+        "host": 4, "origin": 2, "content-type": 1, "token": 2, "body": 2, "slow body": 1, "headers": 2, "session": 2, "sessions": 1,
         "method": 1, "protocol": 1, "path": 1,
     }  # fmt: skip
 
@@ -319,6 +323,35 @@ def test_health_tells_whether_the_server_is_there(relay: str) -> None:
     with serving(app(gone)) as url:
         answer = httpx2.get(url.replace("/mcp", "/healthz"))
         assert (answer.status_code, answer.json()["upstream"]) == (503, "down")
+
+
+def test_health_tells_of_a_command_that_does_not_start() -> None:
+    with serving(app([sys.executable, "-c", ""])) as url, closing(Caller(url)) as caller:
+        health = url.replace("/mcp", "/healthz")
+        assert httpx2.get(health).status_code == 200
+        caller.greet()
+        answer = httpx2.get(health)
+        assert (answer.status_code, answer.json()["upstream"]) == (503, "down")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32-le"])
+def test_a_message_in_another_encoding_is_taken(caller: Caller, relay: str, encoding: str) -> None:
+    params = {"name": "pay_invoice", "arguments": {"id": f"é-{encoding}"}}
+    message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}, ensure_ascii=False)
+    answer = caller.http.post(relay, content=message.encode(encoding), headers=caller.headers)
+    assert said(answer)[0] == f"é-{encoding}"
+
+
+def test_a_cookie_is_for_the_client_that_it_was_given_to(remote: str, faulty: FaultyServer) -> None:
+    with closing(Caller(remote)) as one, closing(Caller(remote)) as other:
+        for caller in (one, other):
+            caller.greet()
+        one.call(1, "pay_invoice", "cookie:1")
+        seen = []
+        for caller in (one, other):
+            caller.call(2, "pay_invoice", f"plain-{len(seen)}")
+            seen.append(faulty.seen[-1].get("cookie"))
+    assert seen == ["lane=of-one", None]
 
 
 def test_server_messages_come_on_the_stream_of_their_request(caller: Caller, relay: str) -> None:
@@ -355,7 +388,7 @@ def test_the_command_listens_reads_its_rules_anew_and_ends_with_everything_it_st
         assert (told["tool"], told["ok"], told["error"]["suggestion"]) == ("pay_invoice", False, "Wait for Ann.")
         rules.write_text('[[rules]]\ntext = "503"\nset = { suggestion = "Wait for Bob." }\n', "utf-8")
         process.send_signal(signal.SIGHUP)
-        assert process.stderr.readline() == f"failwell: the rules of {rules} are in use\n"
+        assert json.loads(process.stderr.readline())["message"] == f"the rules of {rules} are in use"
         assert "Wait for Bob." in said(caller.call(4, "pay_invoice", "refuse-2"))[0]
         with ThreadPoolExecutor(1) as pool:
             # What is under way comes to its end.
@@ -383,10 +416,11 @@ def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
             ),
             (["--listen", "8000"], "--listen 8000: it is written as HOST:PORT, such as 127.0.0.1:8000"),
             (["--listen", "127.0.0.1:0", "--token", "with\na line end"], "a token has eight characters or more"),
+            (["--listen", "127.0.0.1:0", "--", "no-such-command"], "cannot start no-such-command: there is no"),
             (["--listen", "127.0.0.1:0", "--cert", str(other)], "--cert and --key go together: name both"),
             (["--listen", "127.0.0.1:0", "--cert", str(other), "--key", str(other)], "cannot be used together"),
         ):
-            assert main(["wrap", *given, "--", *SERVER]) == 2
+            assert main(["wrap", *given, *([] if "--" in given else ["--", *SERVER])]) == 2
             (told,) = capsys.readouterr().err.splitlines()
             assert line in told
 
@@ -448,7 +482,7 @@ def test_the_key_of_a_client_that_left_in_the_middle_is_told_as_unfinished(
 
 def test_an_id_that_is_used_again_at_once_is_answered() -> None:
     visit = Visit("v", "", RelayLimits(), is_shared=True, say=print, left=print)
-    visit.attendant = SimpleNamespace(client=lambda frame: None)  # type: ignore[assignment]
+    visit.attendant = SimpleNamespace(client=lambda *given: None)  # type: ignore[assignment]
     asked = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "pay_invoice"}}
     told = b'{"jsonrpc":"2.0","id":7,"result":{}}\n'
     key, first = visit.asks(written(asked), asked)

@@ -63,6 +63,17 @@ def test_a_session_that_is_gone_is_begun_anew_and_what_was_not_taken_is_sent_aga
     assert relay.text(4, "get_invoice", id="forget:1") == "1"
 
 
+def test_a_404_while_the_session_is_there_proves_nothing(tmp_path: Path) -> None:
+    faulty = FaultyServer(streams=True)
+    with serving(faulty, lifespan="off") as url, Wrapped(tmp_path / "ledger", url, command=()) as relay:
+        while not faulty.opened:
+            pass
+        _, effect, _ = told(relay.call(1, "pay_invoice", id="forget:listened"))
+        assert effect == "unknown"
+        assert told(relay.call(2, "pay_invoice", id="after"))[0].startswith("1")
+    assert faulty.done == ["after"]
+
+
 @pytest.mark.parametrize("fault", ["502", "503", "504", "cut", "before", "accepted", "lost"])
 def test_a_write_that_may_have_been_done_is_told_as_that_and_made_once(relay: Wrapped, server: Any, fault: str) -> None:
     what = f"{fault}:pay"
@@ -153,6 +164,7 @@ def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
         (["ftp://x/mcp"], "ftp://x/mcp is no address of a server: it begins with http:// or https://"),
         (["http://x/mcp", "--lazy"], "--lazy is for servers that are started here, and x is not"),
         (["http://x/mcp", "--header", "Authorization: a\nb"], "a header is written as 'Name: value', on one line"),
+        (["http://x/mcp", "--header", "A: b ${NO_SUCH_ONE}"], "--header 'A': the variable NO_SUCH_ONE is not set"),
         (["http://x/mcp", "--", sys.executable], "name either a command after -- or a URL, not both"),
     ):
         assert main(["wrap", *given]) == 2

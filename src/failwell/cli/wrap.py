@@ -171,18 +171,17 @@ def _listening(options: Namespace, rules: Any) -> Listening:
     )
 
 
-def _reload(held: Any, path: str | None) -> None:
+def _reload(held: Any, path: str | None) -> str | None:
     """Read the rules anew, in the place of those that are in use; what is wrong with them is said, and they stay."""
     if path is None:
-        return
+        return None
     from failwell.relay import rules
 
     try:
         held.rules[:] = rules.load(path).rules
     except rules.BadRules as problem:
-        print(f"failwell: the rules stay as they were: {in_line(str(problem))}", file=sys.stderr, flush=True)
-    else:
-        print(f"failwell: the rules of {path} are in use", file=sys.stderr, flush=True)
+        return f"the rules stay as they were: {in_line(str(problem))}"
+    return f"the rules of {path} are in use"
 
 
 def _count(text: str) -> int:
@@ -195,6 +194,9 @@ def _header(given: str) -> tuple[str, str]:
     from failwell.relay import config
 
     name, colon, value = given.partition(":")
+    for variable in re.findall(r"\$\{([A-Za-z_]\w*)\}", value):
+        if not os.environ.get(variable):
+            raise Stop(f"--header {name!r}: the variable {variable} is not set")
     try:
         value = config.filled(value.strip(), os.environ, name)
     except config.NoServer as problem:

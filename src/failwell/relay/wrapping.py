@@ -36,8 +36,8 @@ class Listening:
     certificate: str | None = None
     key: str | None = None
     limits: RelayLimits | None = None
-    reload: Callable[[], None] | None = None
-    """Reads the rules anew."""
+    reload: Callable[[], str | None] | None = None
+    """Reads the rules anew, and says what came of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ def _listen(wrapping: Wrapping, where: Listening) -> int:
             certificate=where.certificate,
             key=where.key,
             ready=lambda address: say(Note(f"listening on {address}", loud=True)),
-            reload=where.reload,
+            reload=None if where.reload is None else lambda: _reloaded(where, say),
             is_alone=True,
         )
         return code
@@ -217,6 +217,12 @@ def _listen(wrapping: Wrapping, where: Listening) -> int:
             wrapping.record.close()
         if wrapping.options.keys is not None:
             wrapping.options.keys.close()
+
+
+def _reloaded(where: Listening, say: Callable[[Note], None]) -> None:
+    line = where.reload() if where.reload is not None else None
+    if line is not None:
+        say(Note(line, loud=True))
 
 
 def _over_http(wrapping: Wrapping) -> int:

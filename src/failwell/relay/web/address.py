@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from http.cookiejar import DefaultCookiePolicy
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -14,6 +15,7 @@ from failwell.model import Effect, ToolError
 
 _LARGEST_REFUSAL: Final = 65_536
 _MOST_REDIRECTS: Final = 5
+_MOST_COOKIES: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +39,29 @@ def http_client() -> httpx2.AsyncClient:
     timeout = httpx2.Timeout(None, connect=10.0)
     # Shorter than servers keep idle connections, so that none is used which is about to be closed.
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=200, keepalive_expiry=3.0)
-    return httpx2.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False)
+    client = httpx2.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False)
+    # All clients in front share the connections, and none of them what a server says to another.
+    client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+    return client
 
 
 async def sent(
-    client: httpx2.AsyncClient, url: str, method: str, headers: Mapping[str, str], content: bytes | None = None
+    client: httpx2.AsyncClient,
+    url: str,
+    method: str,
+    headers: Mapping[str, str],
+    content: bytes | None = None,
+    cookies: httpx2.Cookies | None = None,
 ) -> httpx2.Response:
     """Send a request; redirects are followed within the origin, and where they keep what was sent."""
     body = None if content is None else content.rstrip(b"\r\n")
     request = client.build_request(method, url, headers=dict(headers), content=body)
     for _ in range(_MOST_REDIRECTS):
+        if cookies:
+            cookies.set_cookie_header(request)
         response = await client.send(request, stream=True, follow_redirects=False)
+        if cookies is not None and "set-cookie" in response.headers and len(cookies) < _MOST_COOKIES:
+            cookies.extract_cookies(response)
         following = response.next_request
         if following is None or not _is_same_place(request, following):
             break

@@ -75,7 +75,8 @@ class Front:
         """Those of the newer era, which has no sessions: one for all who log in as the same."""
         self._closing: set[asyncio.Task[None]] = set()
         self._sweeping: asyncio.TimerHandle | None = None
-        self.is_draining = False
+        self.is_draining = self.is_broken = False
+        """Whether it is about to end, and whether the server did not start when it was last needed."""
 
     @property
     def limits(self) -> RelayLimits:
@@ -133,7 +134,7 @@ class Front:
     async def _post(self, scope: Scope, headers: Mapping[str, str], receive: Receive, send: Send) -> None:
         version = headers.get(VERSION)
         is_modern = version is not None and version not in HANDSHAKES
-        if not headers.get("content-type", "").lower().startswith("application/json"):
+        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise NotTaken(415, "content-type", "The body of a request is application/json.")
         if not _accepts(headers, "application/json") or not _accepts(headers, "text/event-stream"):
             raise NotTaken(406, "accept", "Accept must name application/json and text/event-stream.")
@@ -145,6 +146,9 @@ class Front:
             raise _Wrong(400, _INVALID_REQUEST, "The body must be a single JSON-RPC message.")
         # One line for each message, as the desk knows them.
         frame = frame.strip().replace(b"\n", b" ").replace(b"\r", b" ") + b"\n"
+        if not frame.startswith(b"{") or b"\0" in frame[:4]:
+            # In another encoding, or with a mark that says in which one.
+            frame = written(message)
         if is_modern:
             await self._modern(scope, headers, frame, message, receive, send)
         else:
@@ -269,6 +273,7 @@ class Front:
         more = [(SESSION.encode(), session.encode())] if session is not None else []
         try:
             await exchange.wait()
+            self.is_broken = self.is_broken and (exchange.answer is None or exchange.code is not None)
             if exchange.answer is not None and not exchange.waiting:
                 await self._send_answer(send, exchange, more, is_modern=is_modern)
             elif not exchange.is_gone and (exchange.waiting or not exchange.is_closed):
@@ -284,6 +289,8 @@ class Front:
         self, send: Send, exchange: Exchange, more: list[tuple[bytes, bytes]], *, is_modern: bool
     ) -> None:
         status = _STATUSES.get(exchange.code or 0, 200) if is_modern else 200
+        # A handshake that was refused begins no session.
+        more = more if exchange.code is None else []
         if exchange.http is not None and exchange.http.status in _LOGINS:
             # Who has to log in is told so in the way that clients understand.
             status = exchange.http.status
@@ -358,6 +365,7 @@ class Front:
         return visit
 
     def _over(self, visit: Visit) -> None:
+        self.is_broken = self.is_broken or visit.attendant.desk.state == "failed"
         for known in (self.visits, self.lanes):
             if known.get(visit.id) is visit:
                 del known[visit.id]

@@ -96,15 +96,19 @@ class Gatekeeper:
     def _is_origin(self, origin: str, host: str) -> bool:
         if origin in self.origins:
             return True
-        parts = urlsplit(origin)
-        named = (parts.hostname or "").lower()
-        return parts.scheme in ("http", "https") and bool(named) and (named in _LOOPBACK or named == host)
+        scheme, _, rest = origin.partition("://")
+        named = _host(rest)
+        return scheme in ("http", "https") and bool(named) and (named in _LOOPBACK or named == host)
 
 
 def _host(given: str) -> str:
     """A Host header, or an address, without its port."""
+    if any(sign in given for sign in "@,/?# "):
+        return ""
     try:
-        return (urlsplit(f"//{given}").hostname or "").lower()
+        parts = urlsplit(f"//{given}")
+        # What is no port is no address either, and only looks like one.
+        return (parts.hostname or "").lower() if (parts.port or 1) > 0 else ""
     except ValueError:
         return ""
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import random
+import shutil
 import signal
 import socket
 import ssl
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from failwell.relay.actions import Note, RelayOptions
 from failwell.relay.clock import SystemClock
 from failwell.relay.desk import Desk
+from failwell.relay.failures import command_line
 from failwell.relay.injection import Injected, Injection
 from failwell.relay.processes import Warden, take_in_orphans
 
@@ -154,7 +156,8 @@ class Relay:
                 told["problem"] = problem
         else:
             counted = {state: states.count(state) for state in sorted(set(states))}
-            told["upstream"] = "down" if states and not {"up", "starting", "off"} & set(states) else "up"
+            is_down = front.is_broken or (states and not {"up", "starting", "off"} & set(states))
+            told["upstream"] = "down" if is_down else "up"
             told["processes"] = counted
         is_well, status = told["upstream"] == "up" and not front.is_draining, "ok"
         if self.options.keys is not None and self.options.keys.is_shared:
@@ -228,6 +231,8 @@ class Relay:
                 f"{host} can be reached by others: ask for a token (--token, or FAILWELL_TOKEN), or listen on 127.0.0.1"
             )
         _check_certificate(certificate, key)
+        if self.address is None and shutil.which(self._command[0], path=self._env.get("PATH")) is None:
+            raise CannotListen(f"cannot start {command_line(self.options.command)}: there is no {self._command[0]}")
         listening = _bound(host, port)
         self.gatekeeper.bound = host
         scheme = "http" if certificate is None else "https"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
@@ -33,6 +33,7 @@ _PAUSE: Final = 1.0
 _HEAD: Final = 4_096
 _LONGEST_PAUSE: Final = 30.0
 _POLITE: Final = 2.0
+_LAST_WORDS: Final = 1.0
 # Numbers under which gateways say in words that the session is gone, and how long such words are.
 _LOST_NUMBERS: Final = frozenset({-32000, -32001, -32600})
 _LONGEST_WORDS: Final = 120
@@ -61,6 +62,10 @@ class HttpBackend:
         self._before: asyncio.Task[None] | None = None
         """What has to arrive before anything else is sent."""
         self._is_closed = False
+        self._cookies = httpx2.Cookies()
+        """By which a balancer leads to the same server again."""
+        self._is_heard = False
+        """Whether the stream on which the server speaks of itself in this session is open."""
 
     def start(self) -> None:
         self._attendant.started()
@@ -153,12 +158,12 @@ class HttpBackend:
             self._session = self._version = None
             if self._listening is not None:
                 self._listening.cancel()
-        session = self._session
+        session, is_alive = self._session, self._is_heard
         try:
             trace = request.trace if request is not None else {}
             response = await self._send("POST", {**self._headers(message, session), **trace}, frame)
             try:
-                await self._answered(response, message, key, request, session)
+                await self._answered(response, message, key, request, session, is_alive=is_alive)
             finally:
                 await response.aclose()
         except (httpx2.RequestError, httpx2.InvalidURL) as problem:
@@ -169,7 +174,7 @@ class HttpBackend:
                 del self._posts[key]
 
     async def _send(self, method: str, headers: Mapping[str, str], content: bytes | None = None) -> httpx2.Response:
-        return await sent(self._client, self._address.url, method, headers, content)
+        return await sent(self._client, self._address.url, method, headers, content, self._cookies)
 
     def _headers(self, message: Message, session: str | None) -> dict[str, str]:
         headers = {
@@ -200,10 +205,12 @@ class HttpBackend:
         key: bytes,
         request: RelayedRequest | None,
         session: str | None,
+        *,
+        is_alive: bool,
     ) -> None:
         kind = response.headers.get("content-type", "").lower()
         if response.status_code >= 300:
-            await self._refused(response, key, request, session)
+            await self._refused(response, key, request, session, is_alive=is_alive)
             return
         if message["method"] == "initialize":
             self._session = response.headers.get(SESSION)
@@ -247,14 +254,16 @@ class HttpBackend:
         last, pause, failures_in_row = "", _PAUSE, 0
         current = response
         while True:
+            parts = current.aiter_bytes()
             try:
-                async for part in current.aiter_bytes():
+                async for part in parts:
                     for event in events.feed(part):
                         last, pause = event.id or last, pause if event.retry is None else event.retry / 1000
                         if event.data:
                             failures_in_row = 0
                             self._take(frame_of(event), key, origin, session)
                     if not self._attendant.desk.awaits(key):
+                        await _to_the_end(parts)
                         return
             except httpx2.RequestError:
                 if not last or self._session is None:
@@ -283,7 +292,13 @@ class HttpBackend:
         return headers
 
     async def _refused(
-        self, response: httpx2.Response, key: bytes, request: RelayedRequest | None, session: str | None
+        self,
+        response: httpx2.Response,
+        key: bytes,
+        request: RelayedRequest | None,
+        session: str | None,
+        *,
+        is_alive: bool,
     ) -> None:
         if response.status_code < 400:
             self._attendant.failed(key, redirected(response, self._address.name))
@@ -293,7 +308,12 @@ class HttpBackend:
         if session is not None and (lost := lost_session(http)) is not None:
             is_current = session == self._session
             self._session = None if is_current else self._session
-            self._attendant.forgotten(key, lost, is_current=is_current)
+            if is_alive and _is_call(request):
+                # The session was there when the call was sent, so that this may be somebody else's word about it.
+                self._attendant.failed(key, _unanswered("The session is gone."))
+                self._attendant.forgotten(b"", lost, is_current=is_current)
+            else:
+                self._attendant.forgotten(key, lost, is_current=is_current)
             return
         if http.status not in _LOGINS and (frame := _error_in(body, key, is_call=_is_call(request))) is not None:
             self._attendant.server(frame, request if request is not None else OWN)
@@ -332,6 +352,7 @@ class HttpBackend:
                         return
                     if response.is_success:
                         events = EventReader(self._attendant.desk.options.longest)
+                        self._is_heard = session == self._session
                         async for part in response.aiter_bytes():
                             tries = 0
                             for event in events.feed(part):
@@ -340,6 +361,7 @@ class HttpBackend:
                                 if event.data:
                                     self._attendant.server(frame_of(event), OWN)
                 finally:
+                    self._is_heard = False
                     await response.aclose()
             tries += 1
             await asyncio.sleep(min(pause * 2.0 ** min(tries - 1, 6), _LONGEST_PAUSE))
@@ -349,6 +371,14 @@ class HttpBackend:
             async with asyncio.timeout(_POLITE):
                 response = await self._send("DELETE", self._for_stream(session))
                 await response.aclose()
+
+
+async def _to_the_end(parts: AsyncIterator[bytes]) -> None:
+    """Read what follows an answer, which should be nothing: only then the connection can be used again."""
+    with suppress(httpx2.RequestError, TimeoutError):
+        async with asyncio.timeout(_LAST_WORDS):
+            async for _ in parts:
+                pass
 
 
 def _error_in(body: bytes, key: bytes, *, is_call: bool) -> bytes | None:
