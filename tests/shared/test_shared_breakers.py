@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from databases import running_postgres, running_redis
 
-from failwell import Policy
+from failwell import Effect, Policy, ToolError
 from failwell.recovery import Breakers
-from failwell.shared import SharedBreakers, breakers_at
+from failwell.recovery.patience import Patience
+from failwell.shared import SharedBreakers, breakers_at, sessions_at
 
 _names = count()
 POLICY = Policy(break_after=2, break_for=10.0, max_delay=20.0)
@@ -90,6 +91,61 @@ def test_while_the_store_is_away_each_goes_on_alone_and_tells_later(
     ones.turn()
     others.turn()
     assert other.wait("pay", now) is not None
+
+
+def test_a_session_is_worth_the_same_at_all_relays(url: str) -> None:
+    policy = Policy(loop_after=3, loop_window=600.0, retry_budget=2)
+    server = f"server {next(_names)}"
+    shared = [sessions_at(url, server, pause=3600.0) for _ in range(2)]
+    one, other = (Patience(policy, elsewhere=each.session("of ann")) for each in shared)
+    bobs = Patience(policy, elsewhere=shared[1].session("of bob"))
+    missing = ToolError("There is no such thing", code="NOT_FOUND", kind="not_found")
+
+    def turn() -> None:
+        for each in (*shared, shared[0]):
+            each.turn()
+
+    now, call = time.monotonic(), ("find", {"id": 7})
+    assert [one.times(*call, missing, now) for _ in range(2)] == [1, 2]
+    turn()
+    assert other.refuses(*call, now, first=True) is None
+    assert other.times(*call, missing, now) == 3
+    turn()
+    for each in (one, other):
+        refusal = each.refuses(*call, now, first=True)
+        assert refusal is not None
+        assert refusal.message.startswith("Not called: the same call failed 3 times in the same way.")
+        assert refusal.code == "NOT_FOUND"
+    assert bobs.refuses(*call, now, first=True) is None
+    # Something was done, after which it may work.
+    other.worked("make", {}, changed=True)
+    turn()
+    assert one.refuses(*call, now, first=True) is None
+    passing = ToolError("It is down", code="UNAVAILABLE")
+    assert one.take(passing)
+    turn()
+    assert other.take(passing)
+    turn()
+    assert (one.take(passing), other.take(passing), bobs.take(passing)) == (False, False, True)
+    for shares in shared:
+        shares.close()
+
+
+def test_a_call_that_failed_at_another_relay_alone_is_refused_as_one(url: str) -> None:
+    policy = Policy(loop_after=2, loop_window=600.0)
+    server = f"server {next(_names)}"
+    shared = [sessions_at(url, server, pause=3600.0) for _ in range(2)]
+    one, other = (Patience(policy, elsewhere=each.session("of ann")) for each in shared)
+    now, lost = time.monotonic(), ToolError("The answer was lost", code="UPSTREAM_ERROR", effect="unknown")
+    assert [one.times("pay", {"id": 7}, lost, now) for _ in range(2)] == [1, 2]
+    for each in shared:
+        each.turn()
+    refusal = other.refuses("pay", {"id": 7}, now, first=True)
+    assert refusal is not None
+    assert (refusal.code, refusal.effect) == ("UPSTREAM_ERROR", Effect.UNKNOWN)
+    assert "it failed twice like that, and was not called this time" in refusal.message
+    for shares in shared:
+        shares.close()
 
 
 def test_nobody_has_a_tool_left_alone_for_longer_than_it_would_be_anyway() -> None:

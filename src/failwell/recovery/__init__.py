@@ -9,6 +9,7 @@ from __future__ import annotations
 from .attempts import has_escaped
 from .breaker import Breakers
 from .clock import Watch
+from .elsewhere import Elsewhere
 from .engine import Ending, Engine, Run, Verdict
 from .explanation import explained, misspelt
 from .keys import IDEMPOTENCY_FIRST, IDEMPOTENCY_KEY, IDEMPOTENCY_STORE, KeyForgotten, store_of
@@ -21,6 +22,7 @@ __all__ = [
     # The engine, and what it is given and gives.
     "Engine",
     "Breakers",
+    "Elsewhere",
     "Run",
     "Tools",
     "Verdict",

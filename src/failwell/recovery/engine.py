@@ -38,6 +38,7 @@ from failwell.model import (
 from .attempts import effect_of, in_all, is_undone, of_this_call, spread, with_effect
 from .breaker import Breakers
 from .clock import Watch
+from .elsewhere import Elsewhere
 from .keys import Key, KeyForgotten
 from .patience import Patience
 from .refusals import sharper, still_in_doubt, times_of, way_out
@@ -99,15 +100,20 @@ class Engine:
     """What the calls of one server have shown so far, and what follows from it for the next one.
 
     jitter: gives a number from 0 to 1, by which waits are spread. breakers: those of all who call the same server,
-    where there are others.
+    where there are others. elsewhere: what others know of the same session, where it has others.
     """
 
     def __init__(
-        self, policy: Policy | None, clock: Watch, jitter: Callable[[], float], breakers: Breakers | None = None
+        self,
+        policy: Policy | None,
+        clock: Watch,
+        jitter: Callable[[], float],
+        breakers: Breakers | None = None,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
         self.policy = policy or Policy()
         self.clock = clock
-        self.patience = Patience(self.policy, breakers)
+        self.patience = Patience(self.policy, breakers, elsewhere)
         self.is_reached = False
         """Whether the server has ever done what it was asked to, or said something about it."""
         self._jitter = jitter

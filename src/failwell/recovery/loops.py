@@ -54,7 +54,7 @@ class LoopGuard:
         before = self._known(key, now)
         is_same = before is not None and _same(before.error, error)
         times, looks = (before.times + 1, before.looks) if before is not None and is_same else (1, 0)
-        self._calls[key] = _Repeated(error, times, now + self._window(error), self._changes, looks)
+        self._calls[key] = _Repeated(error, times, now + self.window(error), self._changes, looks)
         self._calls.move_to_end(key)
         while len(self._calls) > _MOST_CALLS:
             self._calls.popitem(last=False)
@@ -79,13 +79,18 @@ class LoopGuard:
             return None
         return known.error, known.times
 
+    def seen(self, tool: str, arguments: Mapping[str, Any], now: float) -> tuple[ToolError, int] | None:
+        """How this call failed lately, and how often in a row."""
+        known = self._known(fingerprint(tool, arguments), now) if self._calls else None
+        return None if known is None else (known.error, known.times)
+
     def _known(self, key: str, now: float) -> _Repeated | None:
         known = self._calls.get(key)
         if known is None or now >= known.until or known.changes != self._changes:
             return None
         return known
 
-    def _window(self, error: ToolError) -> float:
+    def window(self, error: ToolError) -> float:
         """A failure that passes is worth another try when its time has come, which is when the text says it is."""
         window = self._policy.loop_window
         if error.kind is not Kind.TRANSIENT:

@@ -10,7 +10,7 @@ from .frames import LONGEST
 if TYPE_CHECKING:
     from failwell.model import Policy
     from failwell.observe import EventKeeper, Hook, Names
-    from failwell.recovery import Breakers
+    from failwell.recovery import Breakers, Elsewhere
 
     from .rules import Rules
     from .state import Keys
@@ -100,7 +100,8 @@ class RelayOptions:
     remote: whether the server is behind an address, so that it is not ours to start. caller: who calls, where that is
         known beside the name of the client's program: keys belong to whoever made them.
     hooks: told of each call that has ended, by a `failwell.observe.CallEvent`.
-    breakers: those of all relays in front of the same server, where there are others.
+    breakers: those of all relays in front of the same server, where there are others. elsewhere: what these know of the
+        same session.
     events: the store that keeps them, if one does. names: by what calls are known to it.
     """
 
@@ -121,6 +122,7 @@ class RelayOptions:
     keys: Keys | None = None
     hooks: tuple[Hook, ...] = ()
     breakers: Breakers | None = None
+    elsewhere: Elsewhere | None = None
     remote: bool = False
     caller: str = ""
     events: EventKeeper | None = None

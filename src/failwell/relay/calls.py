@@ -54,7 +54,9 @@ class Calls:
     def __init__(self, traffic: Traffic, lists: Lists, jitter: Callable[[], float]) -> None:
         self._traffic, self._lists = traffic, lists
         self._policy = traffic.options.policy or PATIENT
-        self._engine = Engine(self._policy, traffic.clock, jitter, self._breakers(traffic.options))
+        self._engine = Engine(
+            self._policy, traffic.clock, jitter, self._breakers(traffic.options), traffic.options.elsewhere
+        )
         self._gate = Gate(traffic.options.validate)
         self._joined: dict[str, list[RelayedRequest]] = {}
         """Calls that wait for the answer to the first one with their key."""

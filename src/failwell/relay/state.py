@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import sqlite3
 
     from failwell.model import Policy
-    from failwell.recovery import Breakers
-    from failwell.shared import SharedBreakers
+    from failwell.recovery import Breakers, Elsewhere
+    from failwell.shared import SharedBreakers, SharedSessions
 
 Given = ParamSpec("Given")
 T = TypeVar("T")
@@ -77,6 +77,9 @@ class Keys(Protocol):
     def breakers(self, server: str, policy: Policy) -> Breakers | None:
         """What all who share these keys know about a server's tools; None where nobody does."""
 
+    def session(self, server: str, caller: str) -> Elsewhere | None:
+        """What all who share these keys know of a caller's session; None where nobody does."""
+
     def problem(self) -> str | None:
         """Why keys cannot be kept at present; None if they can. It waits for whoever keeps them."""
 
@@ -126,6 +129,9 @@ class AnswersInMemory:
         self._drop(key)
 
     def breakers(self, server: str, policy: Policy) -> Breakers | None:
+        return None
+
+    def session(self, server: str, caller: str) -> Elsewhere | None:
         return None
 
     def problem(self) -> str | None:
@@ -221,6 +227,9 @@ class KeysInFile:
     def breakers(self, server: str, policy: Policy) -> Breakers | None:
         return None
 
+    def session(self, server: str, caller: str) -> Elsewhere | None:
+        return None
+
     def problem(self) -> str | None:
         return None
 
@@ -265,6 +274,7 @@ class SharedAnswers:
         self._url = url
         self._claims = _usable(lambda: claims_at(url, ttl=DAY, namespace="relay"))
         self._shared: dict[str, tuple[Breakers, SharedBreakers]] = {}
+        self._sessions: dict[str, SharedSessions] = {}
 
     def begin(self, key: str, call: str) -> KeptAnswer | None:
         known = _usable(lambda: self._claims.begin(key, call))
@@ -291,10 +301,19 @@ class SharedAnswers:
             self._shared[server] = breakers, _usable(lambda: breakers_at(self._url, name, breakers, namespace="relay"))
         return self._shared[server][0]
 
+    def session(self, server: str, caller: str) -> Elsewhere | None:
+        from failwell.shared import sessions_at
+
+        if server not in self._sessions:
+            self._sessions[server] = _usable(lambda: sessions_at(self._url, _hash(server), namespace="relay"))
+        return self._sessions[server].session(_hash(caller))
+
     def problem(self) -> str | None:
         return self._claims.problem()
 
     def close(self) -> None:
+        for sessions in self._sessions.values():
+            sessions.close()
         for _, shared in self._shared.values():
             shared.close()
         self._claims.close()

@@ -213,6 +213,7 @@ INSERT INTO failwell_breakers VALUES (%s, %s, %s, %s, clock_timestamp() + make_i
 ON CONFLICT (namespace, server, tool) DO UPDATE SET failures = EXCLUDED.failures, until = EXCLUDED.until
 """
 _OPEN: Final = "DELETE FROM failwell_breakers WHERE namespace = %s AND server = %s AND tool = %s"
+_OVER: Final = "DELETE FROM failwell_breakers WHERE namespace = %s AND server = %s AND until <= clock_timestamp()"
 _LOOK: Final = """
 SELECT tool, failures, extract(epoch FROM until - clock_timestamp()) FROM failwell_breakers
 WHERE namespace = %s AND server = %s AND until > clock_timestamp()
@@ -229,6 +230,7 @@ class BreakersInPostgres(BreakerStore):
     def shut(self, tool: str, failures: int, seconds: float) -> None:
         with self._connection.asking() as db:
             db.execute(_SHUT, (*self._server, tool, failures, seconds))
+            db.execute(_OVER, self._server)
 
     def open(self, tool: str) -> None:
         with self._connection.asking() as db:

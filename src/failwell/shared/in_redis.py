@@ -145,11 +145,19 @@ class BreakersInRedis(BreakerStore):
         self._db.srem(self._prefix, tool)
 
     def look(self) -> dict[str, Shut]:
+        tools = sorted(self._db.smembers(self._prefix))
+        pipe = self._db.pipeline(transaction=False)
+        for tool in tools:
+            pipe.get(f"{self._prefix}:{tool}")
+            pipe.pttl(f"{self._prefix}:{tool}")
+        told = pipe.execute() if tools else []
         found = {}
-        for tool in sorted(self._db.smembers(self._prefix)):
-            failures, left = self._db.get(f"{self._prefix}:{tool}"), self._db.pttl(f"{self._prefix}:{tool}")
+        for tool, failures, left in zip(tools, told[::2], told[1::2], strict=True):
             if failures is not None and left > 0:
                 found[tool] = Shut(int(failures), left / 1000)
+        gone = [tool for tool in tools if tool not in found]
+        if gone:
+            self._db.srem(self._prefix, *gone)
         return found
 
     def close(self) -> None:

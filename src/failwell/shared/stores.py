@@ -10,6 +10,7 @@ from failwell.recovery import Breakers
 
 from .breakers import LOOK, SharedBreakers
 from .claims import SharedClaims, StoreUnusable
+from .sessions import SharedSessions
 
 _STORES: Final = {
     "redis": ".in_redis",
@@ -33,6 +34,11 @@ def breakers_at(
 ) -> SharedBreakers:
     """Share the breakers of a server with all who have the same URL and the same name for it."""
     return SharedBreakers(_module(url).breakers(url, server, namespace=namespace), breakers, pause)
+
+
+def sessions_at(url: str, server: str, *, namespace: str = "keys", pause: float = LOOK) -> SharedSessions:
+    """Share what is known of a server's sessions in the same way."""
+    return SharedSessions(_module(url).breakers(url, f"{server}:sessions", namespace=namespace), pause)
 
 
 def _module(url: str) -> ModuleType:

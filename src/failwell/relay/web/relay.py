@@ -126,7 +126,10 @@ class Relay:
         return HttpBackend(attendant, self.address, self._http(), headers)
 
     def _visit(self, visit: Visit, headers: Mapping[str, str]) -> Attendant:
-        options = replace(self.options, caller=visit.owner, breakers=self._breakers)
+        keys = self.options.keys
+        # A session of the older era is known to one relay alone.
+        elsewhere = keys.session(self.options.command, visit.owner) if keys is not None and visit.is_shared else None
+        options = replace(self.options, caller=visit.owner, breakers=self._breakers, elsewhere=elsewhere)
         desk = Desk(options, SystemClock(), random.random)
         return Attendant(
             desk,
