@@ -69,7 +69,7 @@ docs: setup  ## the site, in site/
 	$(BIN)/mkdocs build --strict
 
 bench: setup  ## ratios against peers, measured in one run; how time grows; how agents recover
-	@failed=0; for part in bench bench_growth bench_server bench_client bench_relay bench_recovery bench_store; do $(BIN)/python tools/$$part.py || failed=1; done; exit $$failed
+	@failed=0; for part in bench bench_growth bench_server bench_client bench_relay bench_http bench_recovery bench_store; do $(BIN)/python tools/$$part.py || failed=1; done; exit $$failed
 
 conformance: setup  ## the official suite on one server: alone, with install, and behind failwell wrap --listen
 	$(BIN)/python tools/suite.py

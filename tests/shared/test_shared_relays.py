@@ -12,7 +12,7 @@ import pytest
 from databases import Redis, running_redis
 
 from failwell.relay import RelayOptions, app
-from failwell.relay.state import keys_at
+from failwell.relay.state import KeptAnswer, keys_at
 
 sys.path.append(str(Path(__file__).parents[1] / "relay"))
 from served import serving
@@ -23,6 +23,20 @@ from wrapped import SERVER
 def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
     with running_redis(tmp_path_factory.mktemp("redis")) as server:
         yield server
+
+
+def test_a_key_from_before_the_store_was_emptied_is_not_made_again(redis: Redis) -> None:
+    with closing(keys_at(redis.url)) as one, closing(keys_at(redis.url)) as other:
+        assert one.begin("k", "call") is None
+        one.finish("k", b"{}")
+        assert other.begin("k", "call") == KeptAnswer("call", "done", b"{}")
+        redis.client().flushall()
+        # Whoever made it knows it; whoever did not cannot know that it is new.
+        assert one.begin("k", "call") == KeptAnswer("call", "done", b"{}")
+        assert other.begin("k", "call") == KeptAnswer("call", "lost")
+        assert other.begin("new", "call", is_first=True) is None
+        other.forget("new")
+        assert one.begin("old", "call") == KeptAnswer("call", "lost")
 
 
 def test_health_tells_whether_the_store_is_there(redis: Redis) -> None:

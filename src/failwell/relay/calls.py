@@ -133,7 +133,7 @@ class Calls:
         claim = state.named(key, caller, self._traffic.options.command)
         call = state.call_of(request.tool, request.arguments)
         try:
-            kept = kept_keys.begin(claim, call)
+            kept = kept_keys.begin(claim, call, is_first=request.meta.get(keys.IDEMPOTENCY_FIRST) is not None)
         except state.BadState as problem:
             # Without its key the call might be made twice.
             self._traffic.once("state", str(problem), loud=True)

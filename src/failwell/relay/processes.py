@@ -22,6 +22,8 @@ STUBBORN: Final = 2.0
 MUTE: Final = "its stdout closed, so the relay ended it"
 _CHUNK: Final = 1 << 18
 _OURS: Final = "FAILWELL_"
+SESSION_VARIABLE: Final = "FAILWELL_SESSION"
+"""By which a server that keeps events knows in which session the relay's calls are: `failwell.observe` reads it."""
 _TAIL: Final = 8_192
 _POLITE: Final = 2.0
 _FIRM: Final = 1.0
@@ -45,7 +47,8 @@ def fresh_mark() -> str:
 
 def child_env(env: Mapping[str, str], mark: str) -> dict[str, str]:
     """What a server is started with: not with what is set for the relay, which may be a secret."""
-    return {**{name: value for name, value in env.items() if not name.startswith(_OURS)}, MARK: mark}
+    kept = {name: value for name, value in env.items() if name == SESSION_VARIABLE or not name.startswith(_OURS)}
+    return {**kept, MARK: mark}
 
 
 class CannotStart(Exception):

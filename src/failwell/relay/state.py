@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from failwell.model import Policy
     from failwell.recovery import Breakers, Elsewhere
-    from failwell.shared import SharedBreakers, SharedSessions
+    from failwell.shared import Claimed, SharedBreakers, SharedSessions
 
 Given = ParamSpec("Given")
 T = TypeVar("T")
@@ -33,6 +33,8 @@ _MOST: Final = 10_000
 _MOST_BYTES: Final = 32_000_000
 LARGEST: Final = 1_000_000
 """How many bytes of an answer are kept; of a larger one only that it was given."""
+# How long a key that comes after the store was emptied may be an old one.
+_DOUBT: Final = 600.0
 _VERSION: Final = 1
 # All other calls wait meanwhile.
 _PATIENCE: Final = 2.0
@@ -62,8 +64,8 @@ class Keys(Protocol):
     @property
     def is_shared(self) -> bool: ...
 
-    def begin(self, key: str, call: str) -> KeptAnswer | None:
-        """Claim a key for a call, or give what is known of it."""
+    def begin(self, key: str, call: str, *, is_first: bool = False) -> KeptAnswer | None:
+        """Claim a key for a call, or give what is known of it; `is_first` says that the client made none before."""
 
     def finish(self, key: str, answer: bytes | None) -> None:
         """Keep how the call was answered; None where that is not kept."""
@@ -110,12 +112,15 @@ class AnswersInMemory:
         self._kept: OrderedDict[str, tuple[float, KeptAnswer]] = OrderedDict()
         self._bytes = 0
 
-    def begin(self, key: str, call: str) -> KeptAnswer | None:
-        known = self._kept.get(key)
-        if known is not None and (known[1].state == "running" or known[0] > self._clock()):
-            return known[1]
-        self._put(key, KeptAnswer(call, "running"))
-        return None
+    def begin(self, key: str, call: str, *, is_first: bool = False) -> KeptAnswer | None:
+        known = self.known(key)
+        if known is None:
+            self._put(key, KeptAnswer(call, "running"))
+        return known
+
+    def known(self, key: str) -> KeptAnswer | None:
+        until, kept = self._kept.get(key, (0.0, None))
+        return kept if kept is not None and (kept.state == "running" or until > self._clock()) else None
 
     def finish(self, key: str, answer: bytes | None) -> None:
         if key in self._kept:
@@ -188,7 +193,7 @@ class KeysInFile:
         self._lock = _lock(self._file_of(self._owner))
 
     @_told
-    def begin(self, key: str, call: str) -> KeptAnswer | None:
+    def begin(self, key: str, call: str, *, is_first: bool = False) -> KeptAnswer | None:
         now = self._clock()
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
@@ -268,27 +273,52 @@ class SharedAnswers:
 
     is_shared = True
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, clock: Callable[[], float] = time.monotonic) -> None:
         from failwell.shared import claims_at
 
-        self._url = url
+        self._url, self._clock = url, clock
+        self._mine = AnswersInMemory(clock)
+        """What this very relay has made."""
+        self._doubted_until = 0.0
         self._claims = _usable(lambda: claims_at(url, ttl=DAY, namespace="relay"))
         self._shared: dict[str, tuple[Breakers, SharedBreakers]] = {}
         self._sessions: dict[str, SharedSessions] = {}
 
-    def begin(self, key: str, call: str) -> KeptAnswer | None:
-        known = _usable(lambda: self._claims.begin(key, call))
-        if known is None:
-            return None
-        return KeptAnswer(known.call, known.state, None if known.answer is None else known.answer.encode())
+    def begin(self, key: str, call: str, *, is_first: bool = False) -> KeptAnswer | None:
+        mine = self._mine.known(key)
+        if mine is not None:
+            # Nobody else has a word in this, whatever became of the store since.
+            return mine
+        known = self._begun(key, call)
+        if known is not None:
+            return KeptAnswer(known.call, known.state, None if known.answer is None else known.answer.encode())
+        if not is_first and self._clock() < self._doubted_until:
+            # It may have been made before the store was emptied, behind another relay.
+            self.lose(key)
+            return KeptAnswer(call, "lost")
+        self._mine.begin(key, call)
+        return None
+
+    def _begun(self, key: str, call: str) -> Claimed | None:
+        former = self._claims.former
+        try:
+            return _usable(lambda: self._claims.begin(key, call))
+        except BadState:
+            if self._claims.former == former:
+                raise
+        self._doubted_until = self._clock() + _DOUBT
+        return _usable(lambda: self._claims.begin(key, call))
 
     def finish(self, key: str, answer: bytes | None) -> None:
+        self._mine.finish(key, answer)
         _usable(lambda: self._claims.finish(key, None if answer is None else answer.decode()))
 
     def lose(self, key: str) -> None:
+        self._mine.lose(key)
         _usable(lambda: self._claims.lose(key))
 
     def forget(self, key: str) -> None:
+        self._mine.forget(key)
         _usable(lambda: self._claims.forget(key))
 
     def breakers(self, server: str, policy: Policy) -> Breakers | None:

@@ -68,13 +68,13 @@ def wrap(wrapping: Wrapping) -> int:
         return _listen(wrapping, wrapping.listening)
     if wrapping.url is not None:
         return _over_http(wrapping)
-    from .processes import CannotStart, Child, Warden
+    from .processes import SESSION_VARIABLE, CannotStart, Child, Warden
 
     mark = f"{os.getpid()}-{os.urandom(8).hex()}"
     options = replace(wrapping.options, command=" ".join(wrapping.command))
     env = wrapping.env
     if options.events is not None:
-        from failwell.observe import SESSION_VARIABLE, Names
+        from failwell.observe import Names
 
         names = Names.of(options.events)
         options = replace(options, names=names)

@@ -17,12 +17,13 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from failwell.observe import Names
 from failwell.relay.actions import Note, RelayOptions
 from failwell.relay.clock import SystemClock
 from failwell.relay.desk import Desk
 from failwell.relay.failures import command_line
 from failwell.relay.injection import Injected, Injection
-from failwell.relay.processes import Warden, take_in_orphans
+from failwell.relay.processes import SESSION_VARIABLE, Warden, take_in_orphans
 
 from .address import RemoteServer, http_client
 from .attendant import Attendant, Backend, Told
@@ -118,23 +119,26 @@ class Relay:
             )
         return self._front
 
-    def _connect(self, attendant: Attendant, headers: Mapping[str, str]) -> Backend:
+    def _connect(self, attendant: Attendant, headers: Mapping[str, str], names: Names | None = None) -> Backend:
         if self.address is None:
             # Each has a mark of its own, by which it is ended with all that it started.
             mark = f"{self._mark}-{os.urandom(4).hex()}"
-            return ChildBackend(attendant, self._command, self._env, self._cwd, mark=mark, warden=self._warden)
+            # A server that keeps events, too, tells of the same calls.
+            env = self._env if names is None else {**self._env, SESSION_VARIABLE: names.session}
+            return ChildBackend(attendant, self._command, env, self._cwd, mark=mark, warden=self._warden)
         return HttpBackend(attendant, self.address, self._http(), headers)
 
     def _visit(self, visit: Visit, headers: Mapping[str, str]) -> Attendant:
         keys = self.options.keys
         # A session of the older era is known to one relay alone.
         elsewhere = keys.session(self.options.command, visit.owner) if keys is not None and visit.is_shared else None
-        options = replace(self.options, caller=visit.owner, breakers=self._breakers, elsewhere=elsewhere)
+        names = None if self.options.events is None else Names.of(self.options.events)
+        options = replace(self.options, caller=visit.owner, breakers=self._breakers, elsewhere=elsewhere, names=names)
         desk = Desk(options, SystemClock(), random.random)
         return Attendant(
             desk,
             visit,
-            lambda attendant: self._connect(attendant, headers),
+            lambda attendant: self._connect(attendant, headers, names),
             witness=self._witness,
             injection=self._injected(),
             counts=self.tally.counts,
