@@ -94,6 +94,7 @@ __all__ = [
 # What other rooms of this house use, and nobody else may count on.
 _HOUSE = (
     *("UNKNOWN", "new_id", "mark_failure", "mark_span", "count_failure", "current_trace"),
+    *("is_tracing", "trace_call", "TRACE_NAMES"),
     *("hook_of", "event_of", "Names", "CALL_KEY", "SESSION_VARIABLE", "inherited_session"),
     *("keyed_fingerprint", "sent_id", "trace_of", "Doubts", "Failure", "Flow", "OpenDoubt", "SessionLine"),
     *("address_of", "prometheus_collector", "Try", "Hook", "Events", "EventKeeper", "Store", "BadStore", "Numbers"),
