@@ -71,7 +71,7 @@ docs: setup  ## the site, in site/
 bench: setup  ## ratios against peers, measured in one run; how time grows; how agents recover
 	@failed=0; for part in bench bench_growth bench_server bench_client bench_relay bench_http bench_recovery bench_store; do $(BIN)/python tools/$$part.py || failed=1; done; exit $$failed
 
-conformance: setup  ## the official suite on one server: alone, with install, and behind failwell wrap --listen
+conformance: setup  ## the official suite on one server: alone, with install, and behind failwell wrap --listen; on a client inside Recovering
 	$(BIN)/python tools/suite.py
 
 soak: setup  ## a hundred calls at a time for a minute: no lost answer, no wrong one, no growth; fifty agents that reserve; the two ledgers; the relay's; replicas that share their keys

@@ -1,7 +1,9 @@
-"""The official conformance suite on one server: alone, with `install`, and behind `failwell wrap --listen`.
+"""The official conformance suite on one server: alone, with `install`, and behind `failwell wrap --listen`; and on one
+client, alone and inside `Recovering`.
 
 The suite is npm's `@modelcontextprotocol/conformance`, installed into .field; it needs nothing but loopback. What holds
-for the server alone has to hold for all others: the exit code is 1 where one of them fails in what it does not fail in.
+for the server or the client alone has to hold for all others: the exit code is 1 where one of them fails in a check in
+which it does not fail, or was not looked at in one.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -27,6 +30,29 @@ WRAP = [sys.executable, "-m", "failwell", "wrap", "--listen"]
 PATIENCE = 30.0
 # How the suite words what it could not look at, or would only like to see.
 FAILED = frozenset({"FAILURE"})
+
+CLIENT = f"{sys.executable} {ROOT / 'tools' / 'suite_client.py'}"
+# Those about logging in are the SDK's alone: `Recovering` stands behind them.
+SCENARIOS = {
+    ERAS[0]: (
+        "initialize",
+        "tools_call",
+        "elicitation-sep1034-client-defaults",
+        "sse-retry",
+        "json-schema-2020-12-preservation",
+    ),
+    ERAS[1]: (
+        "tools_call",
+        "request-metadata",
+        "sep-2322-client-request-state",
+        "http-standard-headers",
+        "http-custom-headers",
+        "http-invalid-tool-headers",
+        "json-schema-ref-no-deref",
+    ),
+}
+# The worst of what a check said, where it was made more than once.
+ORDER = ("INFO", "SKIPPED", "SUCCESS", "WARNING", "FAILURE")
 
 Checks = dict[str, str]
 
@@ -66,16 +92,48 @@ def running(command: list[str], port: int) -> Iterator[str]:
 
 
 def checked(url: str, era: str, env: dict[str, str]) -> Checks:
-    """What became of each check."""
+    """What became of each check of a server."""
+    return asked("server", "--url", url, "--suite", "all", "--spec-version", era, env=env)
+
+
+def checked_client(more: str, era: str, env: dict[str, str]) -> Checks:
+    """The same of a client, with these options."""
+    options = f"{CLIENT} {more} {'--legacy' if era == ERAS[0] else ''}"
+    given = [("client", "--command", options, "--timeout", "60000", "--spec-version", era, "--scenario", scenario)
+             for scenario in SCENARIOS[era]]  # fmt: skip
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda each: asked(*each, env=env), given))
+    return {name: status for checks in found for name, status in checks.items()}
+
+
+def asked(*command: str, env: dict[str, str]) -> Checks:
     with tempfile.TemporaryDirectory() as folder:
-        command = ["node", str(INDEX), "server", "--url", url, "--suite", "all", "--spec-version", era, "-o", folder]
-        subprocess.run(command, env=env, capture_output=True, timeout=300, check=False)
+        subprocess.run(
+            ["node", str(INDEX), *command, "-o", folder], env=env, capture_output=True, timeout=300, check=False
+        )
         found: Checks = {}
-        for file in sorted(Path(folder).glob("*/checks.json")):
+        for file in sorted(Path(folder).glob("**/checks.json")):
             scenario = file.parent.name.rsplit("-", 6)[0]
-            for number, check in enumerate(json.loads(file.read_text("utf-8"))):
-                found[f"{scenario}: {check['id']} {number}"] = check["status"]
+            for check in json.loads(file.read_text("utf-8")):
+                name = f"{scenario}: {check['id']}"
+                found[name] = max(found.get(name, "INFO"), check["status"], key=_badness)
         return found
+
+
+def _badness(status: str) -> int:
+    return ORDER.index(status) if status in ORDER else 0
+
+
+def told(name: str, era: str, usual: Checks, found: Checks) -> bool:
+    """Print how it went; whether it is worse than what it is held against."""
+    failed = {check for check, status in found.items() if status in FAILED}
+    new = [check for check in sorted(failed) if usual.get(check) not in FAILED]
+    missing = [
+        f"{check} (not looked at)" for check, status in usual.items() if status == "SUCCESS" and check not in found
+    ]
+    passed = sum(status == "SUCCESS" for status in found.values())
+    print(f"{era}  {name:<22} {passed:>4} passed {len(failed):>3} failed", *new, *missing, sep="\n    ", flush=True)
+    return bool(new or missing)
 
 
 def main() -> int:
@@ -99,13 +157,13 @@ def main() -> int:
                 raise SystemExit("the suite said nothing")
             for name, url in lanes.items():
                 found = usual if url == alone else checked(url, era, env)
-                failed = [check for check, status in found.items() if status in FAILED]
-                passed = sum(status == "SUCCESS" for status in found.values())
-                # By scenario: one that looks at less has other numbers.
-                known = {check.partition(":")[0] for check, status in usual.items() if status in FAILED}
-                new = [check for check in failed if check.partition(":")[0] not in known]
-                worse = worse or bool(new)
-                print(f"{era}  {name:<22} {passed:>4} passed {len(failed):>3} failed", *new, sep="\n    ")
+                worse = told(name, era, usual, found) or worse
+    for era in ERAS:
+        usual = checked_client("", era, env)
+        if not usual:
+            raise SystemExit("the suite said nothing about the client")
+        for name, more in (("the client alone", ""), ("inside Recovering", "--recovering")):
+            worse = told(name, era, usual, checked_client(more, era, env) if more else usual) or worse
     return int(worse)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import json
 import os
@@ -38,7 +39,10 @@ from failwell.cli import main
 from failwell.relay import Injected, Relay, RelayLimits, RelayOptions, app
 from failwell.relay.messages import written
 from failwell.relay.state import AnswersInMemory
+from failwell.relay.web.address import RemoteServer, http_client
 from failwell.relay.web.attendant import ANY
+from failwell.relay.web.events import EventReader
+from failwell.relay.web.health import unfit
 from failwell.relay.web.visit import Visit
 
 ACCEPT = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
@@ -440,10 +444,11 @@ def test_an_address_at_which_there_is_no_server_is_told_before_anybody_comes(
             assert main(["wrap", "--listen", "127.0.0.1:0", given]) == 2
             (told,) = capsys.readouterr().err.splitlines()
             assert words in told
-    assert main(["wrap", "--listen", "127.0.0.1:0", url]) == 2
-    (told,) = capsys.readouterr().err.splitlines()
-    assert f"cannot use the server at {url}: " in told
-    assert told.endswith("; start it first, or check the address")
+    found = asyncio.run(unfit(RemoteServer(url), http_client()))
+    # It is down, and may come back.
+    assert found is not None
+    assert (found.is_final, f"cannot use the server at {url}: " in found.line) == (False, True)
+    assert found.line.endswith("; start it, or check the address")
 
 
 @pytest.mark.parametrize("era", ["older", "newer"])
@@ -514,11 +519,13 @@ def test_what_prometheus_is_told(faulty: FaultyServer) -> None:
             assert said(caller.call(1, "get_invoice", "502:metrics"))[0] == "0"
             caller.call(2, "pay_invoice", "502:metrics2")
             caller.call(3, "pay_invoice", "forget:metrics")
+            caller.call(4, "pay_invoise", "made-up")
             caller.post({"jsonrpc": "2.0", "id": 1, "method": "ping"}, origin="https://evil.example")
             text = httpx2.get(url.replace("/mcp", "/metrics")).text
     for line in (
         'failwell_tool_calls_total{tool="get_invoice"} 1.0',
         'failwell_tool_failures_total{code="UPSTREAM_ERROR",kind="transient",tool="pay_invoice"} 1.0',
+        'failwell_tool_calls_total{tool="(unknown)"} 1.0',
         'failwell_relay_retries_total{tool="get_invoice"} 1.0',
         'failwell_relay_recoveries_total{tool="get_invoice"} 1.0',
         'failwell_relay_refusals_total{reason="origin"} 1.0',
@@ -552,6 +559,23 @@ def test_spans_are_in_the_trace_of_the_client(faulty: FaultyServer, monkeypatch:
     failed = spans[1].attributes or {}
     assert (failed["failwell.error.code"], failed["error.type"]) == ("UPSTREAM_ERROR", "tool_error")
     assert [span.status.status_code.name for span in spans] == ["UNSET", "ERROR", "UNSET"]
+
+
+def test_events_are_the_same_however_they_come_apart() -> None:
+    stream = b"id: 1\r\ndata: one\r\n\r\ndata: two\ndata: lines\n\n: hi\n\nretry: 5\ndata: " + b"x" * 5_000 + b"\n\n"
+    whole = EventReader().feed(stream)
+    assert [event.data[:9] for event in whole if event.data] == [b"one", b"two lines", b"x" * 9]
+    for size in (1, 7, 1_000):
+        reader = EventReader()
+        parts = [stream[start : start + size] for start in range(0, len(stream), size)]
+        assert [event for part in parts for event in reader.feed(part)] == whole
+    short = EventReader(longest=100)
+    (large,) = [
+        event
+        for start in range(0, 600, 60)
+        for event in short.feed((b"data: " + b"y" * 592 + b"\n\n")[start : start + 60])
+    ]
+    assert large.size > 100
 
 
 def certificate(folder: Path, name: str) -> tuple[str, str]:

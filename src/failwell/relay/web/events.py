@@ -25,6 +25,9 @@ class EventReader:
     def __init__(self, longest: int = LONGEST) -> None:
         self._longest = longest
         self._rest = b""
+        self._parts: list[bytes] = []
+        self._held = 0
+        """What has come of a line that is not at its end, and how much."""
         self._data: list[bytes] = []
         self._size = 0
         self._id = ""
@@ -32,7 +35,12 @@ class EventReader:
 
     def feed(self, data: bytes) -> list[ServerEvent]:
         found: list[ServerEvent] = []
-        *lines, self._rest = (self._rest + data).replace(b"\r\n", b"\n").split(b"\n")
+        self._parts.append(data)
+        self._held += len(data)
+        if b"\n" not in data and self._held <= self._longest:
+            # A large event comes in many parts, which are put together once.
+            return found
+        *lines, self._rest = b"".join(self._parts).replace(b"\r\n", b"\n").split(b"\n")
         for line in lines:
             line = line.rstrip(b"\r")
             if line:
@@ -42,6 +50,7 @@ class EventReader:
         if len(self._rest) > self._longest:
             self._size += len(self._rest)
             self._data, self._rest = [self._rest[:_HEAD]], b""
+        self._parts, self._held = [self._rest], len(self._rest)
         return found
 
     def _take(self, line: bytes) -> None:

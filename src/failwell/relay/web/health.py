@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import ssl
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -70,7 +72,18 @@ async def unfit(address: RemoteServer, client: httpx2.AsyncClient) -> Unfit | No
         return Unfit(failures.unreached(f"no answer within {_PATIENCE:g} seconds", address.name), is_final=False)
     except (httpx2.RequestError, httpx2.InvalidURL) as problem:
         why = str(problem) or type(problem).__name__
-        return Unfit(f"{failures.unreached(why, address.name)}; start it first, or check the address", is_final=True)
+        line = f"{failures.unreached(why, address.name)}; start it, or check the address"
+        # One that is down may come back, and the relay should not have to be started again for that.
+        return Unfit(line, is_final=not isinstance(problem, httpx2.TransportError) or _is_hopeless(problem))
+
+
+def _is_hopeless(problem: BaseException | None) -> bool:
+    """Whether there is no such name, or nobody vouches for the one who has it."""
+    while problem is not None:
+        if isinstance(problem, (socket.gaierror, ssl.SSLError, httpx2.UnsupportedProtocol)):
+            return True
+        problem = problem.__cause__ or problem.__context__
+    return False
 
 
 async def _found(response: httpx2.Response, address: RemoteServer) -> Unfit | None:

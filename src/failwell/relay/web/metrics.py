@@ -10,7 +10,7 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector as _Collector
 from prometheus_client.registry import CollectorRegistry
 
-from failwell.observe import CallEvent, Stats, prometheus_collector
+from failwell.observe import UNKNOWN, CallEvent, Stats, prometheus_collector
 
 
 class RelayTally:
@@ -25,8 +25,10 @@ class RelayTally:
 
     def __call__(self, event: CallEvent) -> None:
         """A call has ended."""
-        self.stats.add(event.tool, event.seconds, not event.ok and not event.asked, event.error, event.asked)
         # A name that somebody made up is none of ours.
+        is_made_up = event.error is not None and event.error.code == "UNKNOWN_TOOL"
+        counted = UNKNOWN if is_made_up else event.tool
+        self.stats.add(counted, event.seconds, not event.ok and not event.asked, event.error, event.asked)
         tool = event.tool if event.ok else "(failed)"
         if event.attempts > 1:
             self.retries[tool] += event.attempts - 1
