@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import commands
 import failwell as fw
 
 APP: Final = Path(__file__).with_name("bridge_app.py")
@@ -187,7 +187,7 @@ SCAN_STRUCTURED: Final = {"pages": 6, "source": "postgres://admin:[redacted]@db.
 
 
 def command(style: str) -> list[str]:
-    return [sys.executable, str(APP), style]
+    return commands.python(APP, style)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from pydantic_ai.toolsets import CombinedToolset, WrapperToolset
 from test_bridge_pydantic_ai import seen
 from test_recovering_keys import BANK, paid
 
+import commands
 import failwell as fw
 from failwell.client.openai_agents import recovering as around_server
 from failwell.client.pydantic_ai import _is_one_call as is_one_call
@@ -33,14 +33,14 @@ def ledger(tmp_path: Path) -> Path:
 
 
 async def by_pydantic_ai(ledger: Path) -> str:
-    bank = StdioTransport(sys.executable, [str(BANK), str(ledger), "memory"])
+    bank = StdioTransport(**commands.in_parts(commands.python(BANK, ledger, "memory")))
     async with MCPToolset(bank, read_timeout=5, init_timeout=60) as toolset:
         [(_, content)] = await seen(around_toolset(toolset.prefixed("a"), policy=QUICK), ("a_pay", PAY[1]))
         return str(content)
 
 
 async def by_openai_agents(ledger: Path) -> str:
-    bank: Any = {"command": sys.executable, "args": [str(BANK), str(ledger), "memory"]}
+    bank: Any = commands.in_parts(commands.python(BANK, ledger, "memory"))
     async with MCPServerStdio(bank, client_session_timeout_seconds=5) as server:
         result = await around_server(server, policy=QUICK).call_tool(*PAY)
         return str(getattr(result.content[0], "text", ""))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from mcp import Client, StdioServerParameters
 from mcp.server import MCPServer
 from mcp_types import ElicitResult
 
+import commands
 import failwell as fw
 from failwell.client import Recovering
 from failwell.client.connection import Connection, Live
@@ -36,7 +36,7 @@ async def served(wire: str) -> Any:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    process = await anyio.open_process([sys.executable, APP, str(port)], stdout=None, stderr=None)
+    process = await anyio.open_process(commands.python(APP, port), stdout=None, stderr=None)
     try:
         while True:
             try:
@@ -56,13 +56,15 @@ def client_of(kind: str, address: str | None, mode: str, answer: Any) -> Any:
         async def callback(context: Any, params: Any) -> ElicitResult:
             return ElicitResult(action="accept", content=await answer())
 
-        target: Any = address or StdioServerParameters(command=sys.executable, args=[APP])
+        target: Any = address or StdioServerParameters(**commands.in_parts(commands.python(APP)))
         return Client(target, mode=mode, elicitation_callback=callback)
 
     async def handler(message: str, kind: Any, params: Any, context: Any) -> FastAnswer[Any]:
         return FastAnswer(action="accept", content=await answer())
 
-    return fastmcp.Client(address or StdioTransport(sys.executable, [APP]), mode=mode, elicitation_handler=handler)
+    return fastmcp.Client(
+        address or StdioTransport(**commands.in_parts(commands.python(APP))), mode=mode, elicitation_handler=handler
+    )
 
 
 @asynccontextmanager

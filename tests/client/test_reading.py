@@ -22,6 +22,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 
+import commands
 import failwell as fw
 from failwell.client import Http, read
 
@@ -244,7 +245,7 @@ def listening() -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     child = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(APP), str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        commands.python("-c", textwrap.dedent(APP), port), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
         for _ in range(600):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -15,6 +14,7 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 
+import commands
 import failwell as fw
 from failwell.client import Recovering
 
@@ -35,7 +35,7 @@ def bank_over_http(ledger: Path, store: str) -> Iterator[int]:
         chosen.bind(("127.0.0.1", 0))
         port = chosen.getsockname()[1]
     process = subprocess.Popen(
-        [sys.executable, str(BANK), str(ledger), store, str(port)],
+        commands.python(BANK, ledger, store, port),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -123,7 +123,7 @@ def test_a_lost_answer_is_had_again(ledger: Path, store: str, mode: str) -> None
 @pytest.mark.parametrize("store", ["memory", "disk"])
 def test_a_server_that_died_in_between_cannot_be_asked_and_is_not(ledger: Path, store: str) -> None:
     where = "memory" if store == "memory" else str(ledger.with_name("keys.db"))
-    target = StdioServerParameters(command=sys.executable, args=[str(BANK), str(ledger), where])
+    target = StdioServerParameters(**commands.in_parts(commands.python(BANK, ledger, where)))
 
     async def story() -> None:
         with anyio.fail_after(300):
@@ -143,7 +143,7 @@ def test_a_server_that_died_in_between_cannot_be_asked_and_is_not(ledger: Path, 
 @pytest.mark.parametrize("store", ["memory", "disk"])
 def test_what_may_be_done_twice_is_whatever_became_of_its_key(ledger: Path, store: str) -> None:
     where = "memory" if store == "memory" else str(ledger.with_name("keys.db"))
-    target = StdioServerParameters(command=sys.executable, args=[str(BANK), str(ledger), where])
+    target = StdioServerParameters(**commands.in_parts(commands.python(BANK, ledger, where)))
 
     async def story() -> None:
         with anyio.fail_after(300):
@@ -155,7 +155,7 @@ def test_what_may_be_done_twice_is_whatever_became_of_its_key(ledger: Path, stor
 
 
 def test_a_key_for_another_store_is_refused_by_the_server(ledger: Path) -> None:
-    target = StdioServerParameters(command=sys.executable, args=[str(BANK), str(ledger), "memory"])
+    target = StdioServerParameters(**commands.in_parts(commands.python(BANK, ledger, "memory")))
     meta = {
         "io.github.failwell/idempotency-key": "k",
         "io.github.failwell/idempotency-instance": "the one that ran here before",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+import commands
 import failwell as fw
 from failwell.client import Recovering
 
@@ -22,7 +22,7 @@ QUICK = fw.Policy(base_delay=0.01, timeout=20)
 
 @asynccontextmanager
 async def opened(folder: Path) -> AsyncIterator[ClientSession]:
-    params = StdioServerParameters(command=sys.executable, args=[str(APP), "stdio", str(folder)])
+    params = StdioServerParameters(**commands.in_parts(commands.python(APP, "stdio", folder)))
     async with stdio_client(params) as (read, write), ClientSession(read, write) as session:
         yield session
 

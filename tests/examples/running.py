@@ -17,11 +17,11 @@ sys.path.append(str(Path(__file__).parents[1] / "server"))
 
 from wire import ERAS, LEGACY, MODERN, PATIENCE, Answer, Client, Http, NoAnswer, Process, Stdio, User, nobody
 
+import commands
 from failwell.examples import EXAMPLES
 from snapshots import Snapshots
 
 SETTINGS: Final = tuple(f"{name.upper()}_" for name in EXAMPLES)
-COMMAND: Final = Path(sys.executable).with_name("failwell")
 
 
 class Example(Process):
@@ -34,7 +34,7 @@ class Example(Process):
         kept = {key: value for key, value in os.environ.items() if not key.startswith(SETTINGS)}
         with errors.open("wb") as file:
             self._child = subprocess.Popen(
-                [str(COMMAND), "example", name, *more],
+                commands.failwell("example", name, *more),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=file,
