@@ -12,6 +12,7 @@ import httpx2
 import pytest
 from mcp.shared import _httpx_utils
 
+import commands
 from failwell.client import Recovering
 from failwell.model.decision import Decision, Next, Policy
 from failwell.model.kinds import Effect as Done
@@ -27,6 +28,12 @@ from ledger_run import LANES, Lane, run
 
 SEED = "make test"
 CALLS = 24
+
+
+@pytest.fixture(scope="module", autouse=True)
+def whoever_starts_the_servers() -> None:
+    """What a run leaves behind is counted, and this one stays."""
+    commands.python()
 
 
 @pytest.mark.parametrize("lane", LANES, ids=str)
