@@ -50,7 +50,9 @@ def on_terminal(
         piped.write(source or b"")
         piped.seek(0)
         stdin = theirs if source is None else piped.fileno()
-        started = commands.Started(["failwell", *arguments], stdin, theirs, theirs, {**PLAIN, "TERM": "xterm-256color", **environment})
+        started = commands.Started(
+            ["failwell", *arguments], stdin, theirs, theirs, {**PLAIN, "TERM": "xterm-256color", **environment}
+        )
     os.close(theirs)
     shown = b""
     while chunk := _read(ours):
