@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-import commands
 from failwell.client import Recovering
 from failwell.dashboard import Query
 from failwell.observe import Reading, store
@@ -33,9 +33,9 @@ SERVER, RELAY, CLIENT = 1, 2, 4
 def seen(path: Path, seats: int) -> list[dict[str, Any]]:
     """Make the calls, with events kept by these seats, and give what is stored."""
     url = f"sqlite:///{path}"
-    command = commands.python(APP)
+    command = [sys.executable, APP]
     if seats & RELAY:
-        command = commands.failwell("wrap", "--events", url, "--", *command)
+        command = [sys.executable, "-m", "failwell.cli", "wrap", "--events", url, "--", *command]
     env = {**os.environ, "SEEN_EVENTS": url if seats & SERVER else ""}
 
     async def call() -> None:
