@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import signal
 import socket
 import statistics
 import subprocess
@@ -166,7 +167,7 @@ class Client:
 
 
 def started(command: list[str], port: int, running: ExitStack) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     running.callback(_ended, process)
     until = time.monotonic() + 90
     while time.monotonic() < until:
@@ -180,12 +181,13 @@ def started(command: list[str], port: int, running: ExitStack) -> subprocess.Pop
 
 
 def _ended(process: subprocess.Popen[bytes]) -> None:
+    """End it with all that it started: not every relay does that by itself."""
     process.terminate()
-    try:
+    with suppress(subprocess.TimeoutExpired):
         process.wait(20)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def free_port() -> int:
