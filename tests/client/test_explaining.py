@@ -388,6 +388,9 @@ def test_a_crash_for_want_of_a_required_argument_is_the_callers_mistake(text: st
         "await server.call_tool('search', {'qury': 'a'})",
         "await server.call_tool('pay', {})",
         "await server.call_tool('pay', {'token': 't', 'amount': 'x'})",
+        "int('12 EUR')",
+        "float('12,50')",
+        "b'\\xff'.decode()",
     ],
 )
 @pytest.mark.parametrize("kind", [MCPServer, FastMCP])

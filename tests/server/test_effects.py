@@ -19,6 +19,7 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 import failwell as fw
 import failwell.server
 from failwell.client import Recovering
+from failwell.client.anthropic import tool_result_block
 from failwell.client.bridge import Told, attempted_sync
 from failwell.model.tool import Traits as ToolTraits
 
@@ -365,3 +366,22 @@ def test_a_mark_that_is_passed_where_nobody_knows_the_call_takes_away_that_nothi
     report, text = called(pay, "pay")
     assert (report.failure.effect, report.calls) == (fw.Effect.UNKNOWN, 1)
     assert "again" not in text
+
+
+def test_a_mark_that_nobody_kept_is_found_by_where_the_exception_came_from() -> None:
+    """An exception that a loop of the user's own hands over, or a web framework, comes from a call nobody stood around."""
+
+    def pay(fails: int) -> None:
+        if fails == 1:
+            raise fw.Transient("busy", retry_after=1)
+        with fw.effects():
+            pass
+        raise fw.Transient("mail busy", retry_after=1)
+
+    def told(fails: int) -> Any:
+        with pytest.raises(fw.ToolError) as failed:
+            pay(fails)
+        return tool_result_block("t", failed.value, tool="pay")["content"][0]["text"]  # type: ignore[index, call-overload]
+
+    assert told(1) == "busy. Wait 1 second, then make the same call again."
+    assert told(2) == "pay failed part-way (mail busy), so it may have been done already. Next: ask the user."

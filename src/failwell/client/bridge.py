@@ -60,6 +60,8 @@ def failure(outcome: object) -> Outcome | None:
     A plain value is what a tool returned: it worked, whatever the value looks like.
     """
     found = read(outcome if isinstance(outcome, BaseException) or _is_answer(outcome) else _returned(outcome))
+    if isinstance(outcome, BaseException) and found is not None:
+        return _marked(found, outcome)
     return None if isinstance(found, ToolError) and not found.is_error else found
 
 
@@ -231,11 +233,16 @@ def raised(exc: Exception, *, transport: bool = False) -> Outcome:
     if not transport and isinstance(outcome, ToolError) and outcome is found and found is not exc:
         # One of a group, a cause, or what another server said: out of a function, that is no word about this call.
         outcome = found.replace(effect=None, standing="quoted")
+    return _marked(outcome, exc, is_refusal=outcome is not found)
+
+
+def _marked(outcome: Outcome, exc: BaseException, *, is_refusal: bool = False) -> Outcome:
+    """What an exception means, with what its author's marks say of the call."""
     place = marked_effect(exc)
     if place is None or not isinstance(outcome, ToolError) or outcome.origin == "peer" or outcome.given("effect"):
         return outcome
     # A refusal that stands before the marks is as good as one that was said.
-    advice = dict.fromkeys(ADVICE) if place in IN_DOUBT and outcome is found else {}
+    advice = dict.fromkeys(ADVICE) if place in IN_DOUBT and not is_refusal else {}
     return outcome.replace(effect=place, standing=None, **advice)
 
 

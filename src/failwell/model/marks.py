@@ -64,7 +64,8 @@ def marked_effect(exc: BaseException) -> Effect | None:
     """What the author's marks say of a call that ended so; None if there are none."""
     passed = marks.get()
     if passed is None:
-        return None
+        # Nobody has kept them. Where the exception came from says at least whether the first of them was reached.
+        return Effect.UNKNOWN if is_past_marks(exc) else None
     if passed.effect is not None:
         return passed.effect
     # Not reached yet, by a function that has them: whatever stands before them does nothing, by its author's word.
@@ -160,6 +161,15 @@ def is_before_marks(exc: BaseException) -> bool:
     if not marked or own[0] is not marked[0]:
         return False
     return all(trace.tb_lasti < _first_mark(trace.tb_frame.f_code) for trace in marked)
+
+
+def is_past_marks(exc: BaseException) -> bool:
+    """Whether an exception came out of a function that says where its effects are, from that place or after it."""
+    return any(
+        trace.tb_lasti >= _first_mark(trace.tb_frame.f_code)
+        for trace in frames(exc)
+        if marks_effects(trace.tb_frame.f_code, trace.tb_frame.f_globals)
+    )
 
 
 # Whose functions may stand between a call and its tool without having done anything.

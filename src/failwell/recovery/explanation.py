@@ -79,7 +79,8 @@ def _is_foreign(
     error: ToolError, tool: str, arguments: Mapping[str, Any], schema: Mapping[str, Any], text: str
 ) -> bool:
     """Whether a validator's words cannot be about this call: they name another one, an argument that neither the tool
-    has nor was sent, one as missing that was sent, or as wrong that was not."""
+    has nor was sent, one as missing that was sent, or as wrong that was not; or what could not be converted was not
+    sent."""
     if error.kind is not Kind.VALIDATION or error.standing != "quoted":
         return False
     named = _VALIDATED.search(text)
@@ -87,11 +88,13 @@ def _is_foreign(
         return True
     told = [each for each in error.fields if each.path]
     if not told:
-        return False
+        converted = _CONVERTED.search(text)
+        return converted is not None and (converted[1] or converted[2] or "\0") not in str(arguments)
     known = _names_in(schema) | _names_in(arguments)
+    # A server's list may lack what its own validator wants, or all of it.
+    is_listed = named is None and bool(schema.get("properties"))
     return any(
-        # A server's list may lack what its own validator wants.
-        (named is None and known.isdisjoint(each.path))
+        (is_listed and known.isdisjoint(each.path))
         or (each.rule is not None and (each.rule == "required") is _is_sent(each.path, arguments))
         for each in told
     )
@@ -99,6 +102,12 @@ def _is_foreign(
 
 # Whose arguments the validators of the Python SDKs say they have looked at.
 _VALIDATED: Final = re.compile(r"\d{1,4} validation errors? for (?:(\w{1,200})Arguments|call\[([^\]\n]{1,200})\])\n")
+# Python's own conversions, with what they could not convert: a crash, unless that was sent.
+_CONVERTED: Final = re.compile(
+    r"invalid literal for int\(\) with base \d{1,2}: '([^'\n]{1,200})'"
+    r"|could not convert string to float: '([^'\n]{1,200})'"
+    r"|codec can't (?:de|en)code"
+)
 _MOST_NAMES: Final = 10_000
 
 

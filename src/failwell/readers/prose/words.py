@@ -236,6 +236,7 @@ _ROWS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     (
         "NETWORK_ERROR",
         (
+            r"incompleteread\(",
             r"fetch failed|failed to fetch\b|network (?:error|is unreachable|failure|issue|request failed|unreachable)",
             r"connection (?:was |has been |is |attempts? )?(?:refused|reset|closed|aborted|lost|broken|error|fail"
             r"|dropped)",
@@ -314,7 +315,10 @@ _ROWS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         (
             r"\b(?:valid|allowed|available|supported|possible|accepted) (?:\w{1,20} )?(?:values?|options?"
             r"|\w{2,20}s)(?: are)?:",
-            r"(?:^|[.!?;:] |please )(?:pass|use|choose|select|upload|enter|send|reduce|narrow|shorten|split|rename)\b",
+            # Not what is told of an upload: that it failed, was done, or of what it was.
+            r"(?:^|[.!?;:] |please )(?:pass|use|choose|select|upload|enter|send|reduce|narrow|shorten|split|rename)\b"
+            r"(?! (?:of|was|is|has|had|and|to \S{1,60} (?:failed|was)|fail\w*|done|error\w*|timed|abort\w*|complete\w*"
+            r"|succeed\w*|finish\w*|not|could|cannot|can't|did)\b)",
         ),
     ),
     # Advice that is given for anything.
