@@ -81,8 +81,7 @@ class ServedCall:
     @property
     def connection(self) -> object:
         """What lasts as long as the client stays connected: where the transport has no sessions, one call."""
-        session = self.request.session
-        return getattr(session, "_connection", session)
+        return _connection(self.request)
 
     @property
     def client_name(self) -> str | None:
@@ -120,6 +119,22 @@ class ServedCall:
 
 current: ContextVar[ServedCall | None] = ContextVar("failwell_call", default=None)
 """The call that is being answered: one that a tool makes itself keeps the framework's own exceptions."""
+
+
+def is_within(request: Any) -> bool:
+    """Whether the call of this request is being answered already: then it is a tool that calls another. What a tool
+    asks of a server through a client is a request of its own, though it is begun in the context of the tool."""
+    call = current.get()
+    if call is None:
+        return False
+    own = call.request
+    is_same = own.request_id == request.request_id and _connection(own) is _connection(request)
+    return own is request or is_same
+
+
+def _connection(request: Any) -> object:
+    session = request.session
+    return getattr(session, "_connection", session)
 
 
 def gate_of(schema: Mapping[str, Any] | None, arguments: Mapping[str, Any]) -> Any:

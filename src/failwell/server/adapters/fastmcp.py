@@ -37,7 +37,7 @@ from failwell.server.extras import note
 from failwell.server.facts import BrokenResult, Facts, Failed, group_of, taken
 from failwell.server.groups.fastmcp import GroupRefusal
 from failwell.server.options import is_untouched
-from failwell.server.served_call import EXTENSION, ServedCall, current
+from failwell.server.served_call import EXTENSION, ServedCall, current, is_within
 
 from .listed import settings
 from .lowlevel import requests, worded, wrap_handlers
@@ -377,7 +377,8 @@ class _AnswersMiddleware(Middleware):
         if method == "prompts/get" and hasattr(context.message, "name"):
             name = context.message.name
             return await self._requested(context, call_next, "prompt", name, {"name": name})
-        if context.type != "request" or current.get() is not None:
+        request = fastmcp_request_ctx.get()
+        if context.type != "request" or (request is not None and is_within(request._srctx)):
             return await call_next(context)
         try:
             result = await call_next(context)
@@ -392,7 +393,7 @@ class _AnswersMiddleware(Middleware):
     async def _call(self, context: Any, call_next: Any) -> Any:
         request = context.fastmcp_context.request_context if context.fastmcp_context is not None else None
         # Called from Python, or by another tool: there FastMCP's own exceptions are the contract.
-        if request is None or current.get() is not None:
+        if request is None or is_within(request._srctx):
             return await call_next(context)
         boundary, message = self._boundary, context.message
         name = message.name
@@ -441,7 +442,8 @@ class _AnswersMiddleware(Middleware):
             return []
 
     async def _requested(self, context: Any, call_next: Any, kind: str, what: str, about: dict[str, Any]) -> Any:
-        if context.fastmcp_context is None or context.fastmcp_context.request_context is None or current.get():
+        request = context.fastmcp_context.request_context if context.fastmcp_context is not None else None
+        if request is None or is_within(request._srctx):
             return await call_next(context)
         try:
             return await call_next(context)

@@ -21,7 +21,7 @@ from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.extras import note
 from failwell.server.facts import Facts, Failed, taken
 from failwell.server.groups.group import groups_of
-from failwell.server.served_call import EXTENSION, ServedCall, current
+from failwell.server.served_call import EXTENSION, ServedCall, is_within
 
 from .listed import CheckedTool, check_output, could_mean_unknown, refuse, settings
 from .posts import CheckedPosts
@@ -129,7 +129,7 @@ class ServedTools:
 
         async def guarded(ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> Any:
             name = params.name
-            if name in skip or current.get() is not None:
+            if name in skip or is_within(ctx):
                 return await handler(ctx, params)
             call = ServedCall(name, params.arguments or {}, ctx)
             known = self._listed.get(name)

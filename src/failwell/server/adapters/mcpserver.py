@@ -21,7 +21,7 @@ from failwell.server.declared_failures import publishing
 from failwell.server.extras import note
 from failwell.server.facts import Facts, Failed, group_of, taken
 from failwell.server.options import is_untouched
-from failwell.server.served_call import EXTENSION, ServedCall, current
+from failwell.server.served_call import EXTENSION, ServedCall, is_within
 
 from .func_results import all_problems, look_at_results
 from .listed import settings
@@ -61,7 +61,7 @@ def _call_tool(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]
 
     async def call_tool(name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         # Called from Python, or by another tool: there the SDK's own exceptions are the contract.
-        if context is None or name in skip or current.get() is not None:
+        if context is None or name in skip or is_within(context.request_context):
             return await original(name, arguments, context)
         tool = find(name)
         if tool is not None and is_untouched(tool.fn):
@@ -122,7 +122,7 @@ def _read_resource(server: MCPServer[Any], boundary: Boundary) -> Callable[..., 
     original = server.read_resource
 
     async def read_resource(uri: Any, context: Any = None) -> Any:
-        if context is None or current.get() is not None:
+        if context is None or is_within(context.request_context):
             return await original(uri, context)
         try:
             return await original(uri, context)
@@ -143,7 +143,7 @@ def _get_prompt(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any
     original = server.get_prompt
 
     async def get_prompt(name: str, arguments: Any = None, context: Any = None) -> Any:
-        if context is None or current.get() is not None:
+        if context is None or is_within(context.request_context):
             return await original(name, arguments, context)
         prompt = server._prompt_manager.get_prompt(name)
         if prompt is None:

@@ -91,6 +91,12 @@ class OlderSession:
             )
 
 
+def _is_within() -> bool:
+    """Whether the call of the present request is being answered already."""
+    call = current.get()
+    return call is not None and getattr(call.request, "_context", None) is request_ctx.get()
+
+
 class OlderRequest:
     """A request of 1.x by the names that 2.x has for what the boundary asks of it. Nothing is read before somebody
     needs it."""
@@ -191,7 +197,7 @@ class FrameworkTools:
         async def guarded(request: Any) -> Any:
             params = request.params
             name = params.name
-            if name in skip or current.get() is not None:
+            if name in skip or _is_within():
                 return await handler(request)
             sent = params.arguments or {}
             call = ServedCall(name, sent, OlderRequest(request_ctx.get()))
@@ -331,7 +337,7 @@ class Named:
 
         def wrapped(handler: Handler) -> Handler:
             async def guarded(request: Any) -> Any:
-                if current.get() is not None:
+                if _is_within():
                     return await handler(request)
                 params = request.params
                 what = str(params.uri) if kind == "resource" else params.name
