@@ -48,8 +48,9 @@ unit: setup $(NODE)/.ready  ## the tests alone
 thorough: setup $(NODE)/.ready  ## the tests that take long: growth of work, soaks, every pair
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "thorough"
 
-browser: setup  ## pages in a real browser, Debian's chromium, which is installed if it is not there
+browser: setup  ## pages in a real browser, and queries by a real Prometheus; Debian's, which are installed if they are not there
 	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; }
+	@command -v prometheus >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends prometheus >/dev/null; }
 	FAILWELL_BROWSER=1 $(BIN)/pytest -m browser tests
 
 check: setup  ## format, lint, types, layering, docs

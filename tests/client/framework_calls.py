@@ -11,13 +11,16 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import sqlite3
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import failwell as fw
+from failwell.observe import store
 
 APP = str(Path(__file__).parents[1] / "server/flaky_app.py")
 POLICY = fw.Policy(base_delay=0.01)
@@ -48,6 +51,19 @@ def args(style: str, folder: str) -> list[str]:
     return [APP, style, folder]
 
 
+def events(folder: str) -> str:
+    """The store that client and server write to: a call that both have seen is in it once."""
+    return f"sqlite:///{folder}/events.db"
+
+
+def counted(folder: str) -> dict[str, int]:
+    """How often each tool was called, by the seats that have seen the attempt: 1 is the server, 4 the client."""
+    store(events(folder)).close()
+    with closing(sqlite3.connect(Path(folder) / "events.db")) as kept:
+        told = "SELECT tool || ' ' || seats, count(*) FROM event GROUP BY tool, seats ORDER BY tool, seats"
+        return dict(kept.execute(told).fetchall())
+
+
 async def langchain(style: str, folder: str, calls: Callable[[Ask], Awaitable[None]]) -> None:
     """A bridge that is tested without this, whose words the others are held against."""
     from langchain_core.tools import BaseTool, StructuredTool
@@ -75,7 +91,9 @@ async def langchain(style: str, folder: str, calls: Callable[[Ask], Awaitable[No
 
     async with Client(params) as client:
         listed = (await client.list_tools()).tools
-    tools = {each.name: each for each in recovering([adapted(each) for each in listed], policy=POLICY)}
+    tools = {
+        each.name: each for each in recovering([adapted(each) for each in listed], policy=POLICY, events=events(folder))
+    }
 
     async def ask(name: str, arguments: dict[str, Any]) -> Shown:
         message = await tools[name].ainvoke({"name": name, "args": arguments, "id": "c1", "type": "tool_call"})
@@ -95,7 +113,7 @@ async def langchain_mcp(style: str, folder: str, calls: Callable[[Ask], Awaitabl
 
     server = {"transport": "stdio", "command": sys.executable, "args": args(style, folder)}
     client = MultiServerMCPClient({"shop": server}, tool_name_prefix=True)
-    tools = ToolNode(await recovering(client, policy=POLICY).get_tools())
+    tools = ToolNode(await recovering(client, policy=POLICY, events=events(folder)).get_tools())
     graph = StateGraph(MessagesState).add_node("tools", tools).set_entry_point("tools").compile()
 
     async def ask(name: str, arguments: dict[str, Any]) -> Shown:
@@ -135,6 +153,7 @@ async def google_adk(style: str, folder: str, calls: Callable[[Ask], Awaitable[N
     toolset = recovering(
         McpToolset(connection_params=StdioConnectionParams(server_params=params, timeout=30), tool_name_prefix="shop"),
         policy=POLICY,
+        events=events(folder),
     )
     agent = LlmAgent(name="clerk", model=Scripted(model="scripted"), tools=[toolset])
     runner = InMemoryRunner(agent=agent, app_name="shop")
@@ -158,7 +177,9 @@ async def llama_index(style: str, folder: str, calls: Callable[[Ask], Awaitable[
 
     from failwell.client.llama_index import recovering
 
-    spec = recovering(McpToolSpec(BasicMCPClient(sys.executable, args(style, folder))), policy=POLICY)
+    spec = recovering(
+        McpToolSpec(BasicMCPClient(sys.executable, args(style, folder))), policy=POLICY, events=events(folder)
+    )
     tools = await spec.to_tool_list_async()
 
     async def ask(name: str, arguments: dict[str, Any]) -> Shown:
@@ -180,7 +201,7 @@ async def crewai(style: str, folder: str, calls: Callable[[Ask], Awaitable[None]
     def tools() -> list[Any]:
         agent = Agent(role="clerk", goal="sell", backstory="none", llm=_silent_model())
         server = MCPServerStdio(command=sys.executable, args=args(style, folder))
-        return recovering(agent.get_mcp_tools([server]), policy=POLICY)
+        return recovering(agent.get_mcp_tools([server]), policy=POLICY, events=events(folder))
 
     made = await asyncio.to_thread(tools)
     await calls(_crewai_ask(made))
@@ -194,7 +215,7 @@ async def crewai_tools(style: str, folder: str, calls: Callable[[Ask], Awaitable
 
     server = MCPServerAdapter(StdioServerParameters(command=sys.executable, args=args(style, folder)))
     try:
-        await calls(_crewai_ask([*recovering(server, policy=POLICY).tools]))
+        await calls(_crewai_ask([*recovering(server, policy=POLICY, events=events(folder)).tools]))
     finally:
         server.stop()
 
@@ -235,6 +256,8 @@ WAYS = {way.__name__: way for way in (langchain, langchain_mcp, google_adk, llam
 async def asked_of(way: str, style: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
+        # It is there before anybody writes to it.
+        store(events(folder)).close()
 
         async def calls(ask: Ask) -> None:
             for number, (name, arguments) in enumerate(CALLS, 1):
@@ -245,6 +268,8 @@ async def asked_of(way: str, style: str) -> dict[str, Any]:
         await WAYS[way](style, folder, calls)
         for effect in ("payments", "shipped"):
             found[effect] = len((Path(folder) / effect).read_text())
+        if style != "plain":
+            found["seen"] = counted(folder)
     return found
 
 

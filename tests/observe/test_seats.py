@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.tools import StructuredTool
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from failwell.client import Recovering
+from failwell.client.langchain import recovering
 from failwell.dashboard import Query
 from failwell.observe import Reading, store
 
@@ -60,9 +62,44 @@ def seen(path: Path, seats: int) -> list[dict[str, Any]]:
         return [dict(row) for row in database.execute("SELECT * FROM event ORDER BY at, id")]
 
 
+def test_a_call_that_a_framework_makes_by_itself_counts_once(tmp_path: Path) -> None:
+    """The bridge knows the call, the author's tool makes it, and the server hears of it."""
+    path = tmp_path / "events.db"
+    url = f"sqlite:///{path}"
+    parameters = StdioServerParameters(command=sys.executable, args=[APP], env={**os.environ, "SEEN_EVENTS": url})
+
+    async def call() -> None:
+        async with Client(stdio_client(parameters)) as client:
+
+            async def search(query: str) -> Any:
+                result = await client.call_tool("search", {"query": query})
+                return [block.model_dump(include={"type", "text"}) for block in result.content], result
+
+            made = StructuredTool.from_function(
+                coroutine=search, name="search", description="finds", response_format="content_and_artifact"
+            )
+            (tool,) = recovering([made], events=url)
+            for query in ("x", "busy"):
+                await tool.ainvoke({"name": "search", "args": {"query": query}, "id": "c1", "type": "tool_call"})
+            # Whoever calls past the bridge is not counted to it.
+            await client.call_tool("get_invoice", {"invoice": "inv_1"})
+
+    asyncio.run(call())
+    store(url).close()
+    with closing(sqlite3.connect(path)) as kept:
+        told = kept.execute("SELECT tool, ok, seats FROM event ORDER BY at, id").fetchall()
+    assert told == [
+        ("search", 1, SERVER | CLIENT),
+        ("search", 0, SERVER | CLIENT),
+        ("search", 0, SERVER | CLIENT),
+        ("search", 1, SERVER | CLIENT),
+        ("get_invoice", 1, SERVER),
+    ]
+
+
 @pytest.mark.parametrize(
     "seats",
-    [pytest.param(SERVER, marks=pytest.mark.thorough), RELAY, SERVER | CLIENT, SERVER | RELAY | CLIENT],
+    [pytest.param(SERVER, marks=pytest.mark.thorough), SERVER | RELAY, SERVER | CLIENT, SERVER | RELAY | CLIENT],
 )
 def test_each_attempt_counts_once_whoever_tells_of_it(seats: int, tmp_path: Path) -> None:
     rows = seen(tmp_path / "events.db", seats)

@@ -146,6 +146,21 @@ def test_codes_that_are_declared_and_never_seen(kept: Store, path: Path) -> None
     reading.close()
 
 
+def test_a_tool_that_tells_without_arguments_has_looked_whatever_it_was_asked(kept: Store, path: Path) -> None:
+    lost = fw.Transient("It may have been done.", code="TIMEOUT", effect="unknown", verify="get_invoice")
+    told(kept, event("pay", lost), event("get_invoice", None, 2, print="of some invoice"))
+    assert rows(path, "event", "how", table="doubt") == [(1, "looked")]
+
+
+def test_a_file_that_was_moved_away_is_made_anew_and_nothing_is_lost(kept: Store, path: Path) -> None:
+    told(kept, event("search", None))
+    for end in ("", "-wal", "-shm"):
+        path.with_name(path.name + end).rename(path.with_name(f"old.db{end}"))
+    told(kept, event("search", None), event("search", BUSY))
+    assert (rows(path, "count(*)"), rows(path.with_name("old.db"), "count(*)")) == ([(2,)], [(1,)])
+    assert (kept.written, kept.dropped) == (3, 0)
+
+
 def test_what_two_seats_tell_of_one_call_is_one_row(kept: Store, path: Path) -> None:
     told(kept, event("pay", None, 0, call_id="s/1/1"))
     gone = fw.Transient("No answer came.", code="TIMEOUT", effect="unknown")

@@ -105,7 +105,8 @@ def build() -> tuple[str, Any]:
 if __name__ == "__main__":
     framework, made = build()
     if sys.argv[1] != "plain":
-        failwell.server.install(made)
+        kept = Path(sys.argv[-1]) / "events.db"
+        failwell.server.install(made, events=f"sqlite:///{kept}" if kept.exists() else None)
     if sys.argv[1] != "http":
         asyncio.run(run_stdio(framework, made))
     else:

@@ -18,6 +18,7 @@ from failwell.observe import Events
 from failwell.readers import read, refusal
 from failwell.recovery import Ending, Engine, KeyForgotten, Run, Tools, Watch, has_escaped
 
+from .call_id import sent_with
 from .logbook import write_down
 from .seat import Seat, with_id
 from .system_clock import SYSTEM, Clock
@@ -164,6 +165,11 @@ class Course:
         """What is sent with the call that is made now."""
         return with_id(self.run.key.meta, self._name, self.run.report.calls)
 
+    @property
+    def id(self) -> dict[str, Any]:
+        """By what other seats know the call that is made now; nothing where nobody keeps events."""
+        return with_id({}, self._name, self.run.report.calls)
+
     def done(self, outcome: Outcome | None = None) -> None:
         """The call has ended, with this failure or with none: it is told to whoever keeps events."""
         if self._seat is not None:
@@ -270,7 +276,7 @@ async def attempted(
         if (refused := course.begins()) is not None:
             course.done(refused.outcome)
             return refused
-        with marking():
+        with marking(), sent_with(course.id):
             try:
                 result = await call()
             except Exception as exc:
@@ -305,7 +311,7 @@ def attempted_sync(
         if (refused := course.begins()) is not None:
             course.done(refused.outcome)
             return refused
-        with marking():
+        with marking(), sent_with(course.id):
             try:
                 result = call()
             except Exception as exc:

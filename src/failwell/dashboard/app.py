@@ -155,7 +155,7 @@ def application(url: str, *, hosts: frozenset[str], token: str | None = None, st
         Route("/live", pages.live),
         Route("/login", pages.login, methods=["GET", "POST"]),
         Route("/failures/{id:int}", pages.failure),
-        Route("/sessions/{name}", pages.session),
+        Route("/sessions/{name:path}", pages.session),
         *(Route(f"/{name}", partial(pages.view, name), name=name or "overview") for name in views.VIEWS),
     ]
     return Admission(Starlette(routes=routes, lifespan=lifespan), hosts=hosts, token=token)

@@ -288,7 +288,9 @@ def _attempts(
         cells = [Cell(moment(row["at"])[5:], moment(row["at"]), tone="soft")]
         if of_session:
             name = row["session_name"]
-            cells.append(Cell(name[:12], name, href=f"/sessions/{quote(name)}" if name else None, is_code=True))
+            cells.append(
+                Cell(name[:12], name, href=f"/sessions/{quote(name, safe='')}" if name else None, is_code=True)
+            )
         else:
             outcome = "asked" if row["asked"] else "worked" if row["ok"] else row["code"] or row["kind"]
             tone = "good" if row["ok"] else "poor" if not row["recovered"] else "fair"
@@ -369,7 +371,7 @@ def sessions(reading: Reading, query: Query) -> View:
     )
     rows = [
         (
-            Cell(each.name[:16], each.name, href=f"/sessions/{quote(each.name)}", is_code=True),
+            Cell(each.name[:16], each.name, href=f"/sessions/{quote(each.name, safe='')}", is_code=True),
             Cell(each.client or NONE, each.client),
             Cell(count(each.calls), each.calls),
             Cell(count(each.failed), each.failed, tone="poor" if each.failed else "soft"),
@@ -435,7 +437,7 @@ def unknown(reading: Reading, query: Query) -> View:
             Cell(
                 each.session[:12],
                 each.session,
-                href=f"/sessions/{quote(each.session)}" if each.session else None,
+                href=f"/sessions/{quote(each.session, safe='')}" if each.session else None,
                 is_code=True,
             ),
         )

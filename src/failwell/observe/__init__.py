@@ -19,11 +19,13 @@ from .events import Hook as Hook
 from .events import Try as Try
 from .events import new_id as new_id
 from .identity import CALL_KEY as CALL_KEY
+from .identity import SESSION_HEADER as SESSION_HEADER
 from .identity import SESSION_VARIABLE as SESSION_VARIABLE
 from .identity import Names as Names
 from .identity import inherited_session as inherited_session
 from .identity import keyed_fingerprint as keyed_fingerprint
 from .identity import sent_id as sent_id
+from .identity import session_in as session_in
 from .identity import trace_of as trace_of
 from .log import log_failure, logged
 from .otel import TRACE_NAMES as TRACE_NAMES
@@ -95,7 +97,8 @@ __all__ = [
 _HOUSE = (
     *("UNKNOWN", "new_id", "mark_failure", "mark_span", "count_failure", "current_trace"),
     *("is_tracing", "trace_call", "TRACE_NAMES"),
-    *("hook_of", "event_of", "Names", "CALL_KEY", "SESSION_VARIABLE", "inherited_session"),
+    *("hook_of", "event_of", "Names", "CALL_KEY", "SESSION_HEADER", "SESSION_VARIABLE", "inherited_session"),
+    "session_in",
     *("keyed_fingerprint", "sent_id", "trace_of", "Doubts", "Failure", "Flow", "OpenDoubt", "SessionLine"),
     *("address_of", "prometheus_collector", "Try", "Hook", "Events", "EventKeeper", "Store", "BadStore", "Numbers"),
 )

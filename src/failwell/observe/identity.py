@@ -16,6 +16,8 @@ from failwell.model import pattern, room_after
 CALL_KEY: Final = keys.CALL
 SESSION_VARIABLE: Final = "FAILWELL_SESSION"
 """By which a relay tells the server that it starts in which session its calls are."""
+SESSION_HEADER: Final = "failwell-session"
+"""The same over HTTP."""
 # Whatever is larger is known by its outline: nobody waits for a hash of what they sent.
 _ROOM: Final = 4_000
 _SENT: Final = pattern(r"([0-9a-f]{8,32})/([0-9a-f]{1,12})/([0-9]{1,4})")
@@ -105,5 +107,9 @@ class Names:
 @cache
 def inherited_session() -> str | None:
     """The session of the relay that has started this process; its own children are in none."""
-    given = os.environ.pop(SESSION_VARIABLE, None)
-    return given if given and len(given) <= 40 and given.isalnum() else None
+    return session_in(os.environ.pop(SESSION_VARIABLE, None))
+
+
+def session_in(given: object) -> str | None:
+    """The name of a session, if it is one."""
+    return given if isinstance(given, str) and 0 < len(given) <= 40 and given.isascii() and given.isalnum() else None

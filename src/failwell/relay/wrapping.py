@@ -235,6 +235,12 @@ def _over_http(wrapping: Wrapping) -> int:
     places, server, stdio = web
     address = places.RemoteServer(wrapping.url, wrapping.headers)
     options = replace(wrapping.options, command=address.name, remote=True)
+    told: dict[str, str] = {}
+    if options.events is not None:
+        from failwell.observe import SESSION_HEADER, Names
+
+        options = replace(options, names=Names.of(options.events))
+        told = {SESSION_HEADER: options.names.session} if options.names is not None else {}
     injection = None
     if wrapping.inject:
         from .injection import Injection
@@ -245,7 +251,7 @@ def _over_http(wrapping: Wrapping) -> int:
         async with places.http_client() as client:
             code: int = await stdio.over_stdio(
                 options,
-                lambda attendant: server.HttpBackend(attendant, address, client),
+                lambda attendant: server.HttpBackend(attendant, address, client, told),
                 say=partial(_said, wrapping.loud, wrapping.log),
                 witness=wrapping.record,
                 injection=injection,

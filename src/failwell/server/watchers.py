@@ -8,6 +8,7 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from failwell.observe import (
+    SESSION_HEADER,
     CallEvent,
     Hook,
     Names,
@@ -17,6 +18,7 @@ from failwell.observe import (
     inherited_session,
     keyed_fingerprint,
     sent_id,
+    session_in,
     trace_of,
 )
 
@@ -54,10 +56,11 @@ class Watchers:
         given = sent_id(meta)
         text, size = keyed_fingerprint(call.tool, call.arguments, self._names.key)
         call_id = None if given is None else self._numbered(given.text)
-        if given is None and self._relayed is not None:
-            call_id = f"{self._relayed}/{json.dumps(call.request_id)}"
+        relayed = self._relayed or _relayed(call)
+        if given is None and relayed is not None:
+            call_id = f"{relayed}/{json.dumps(call.request_id)}"
         return {
-            "session": self._session(call) if given is None else given.session,
+            "session": given.session if given is not None else relayed or self._session(call),
             "call_id": call_id,
             "fingerprint": text,
             "size": size,
@@ -74,8 +77,6 @@ class Watchers:
         return f"{sent}+{times}" if times else sent
 
     def _session(self, call: ServedCall) -> str:
-        if self._relayed is not None:
-            return self._relayed
         peer = getattr(call.request, "request", None)
         if peer is None:
             # Over stdio a process has one client.
@@ -95,3 +96,9 @@ class Watchers:
         said = [headers.get(name) for name in ("mcp-session-id", "authorization", "user-agent")]
         host = getattr(getattr(peer, "client", None), "host", None)
         return keyed_fingerprint("", {"said": said, "host": host, "client": call.client_name}, self._names.key).text
+
+
+def _relayed(call: ServedCall) -> str | None:
+    """The session of the relay that has sent this over HTTP, where it keeps events."""
+    headers = getattr(getattr(call.request, "request", None), "headers", None)
+    return None if headers is None else session_in(headers.get(SESSION_HEADER))

@@ -214,7 +214,9 @@ class EventRows:
                 row.message = DEFAULT.plain(error.message)[:_LONGEST_MESSAGE]
             if error.verify is not None and row.effect in _DOUBT:
                 row.verify = label(error.verify.tool)
-                row.verify_print = keyed_fingerprint(error.verify.tool, error.verify.arguments or {}, self._key).text
+                if error.verify.arguments:
+                    # Without them any call of it tells: the author has not said which.
+                    row.verify_print = keyed_fingerprint(error.verify.tool, error.verify.arguments, self._key).text
         elif not event.ok:
             row.kind = "(unknown)"
         return row

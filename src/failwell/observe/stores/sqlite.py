@@ -32,6 +32,7 @@ class Sqlite:
         self._version: int | None = None
         try:
             self._connection = self._opened()
+            self._place = _place(address.path)
         except sqlite3.Error as problem:
             raise _told(address, problem) from None
 
@@ -97,6 +98,8 @@ class Sqlite:
 
     @contextmanager
     def transaction(self) -> Iterator[Sqlite]:
+        if _place(self.address.path) != self._place:
+            raise Unreachable(f"{self.address.path} was moved or replaced")
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -152,6 +155,15 @@ class Sqlite:
 
     def close(self) -> None:
         self._connection.close()
+
+
+def _place(path: str) -> tuple[int, int] | None:
+    """Which file it is, whatever its name: what is written to one that has none any more is lost."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _told(address: Address, problem: sqlite3.Error) -> BadStore:

@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from failwell.observe import Names
+from failwell.observe import SESSION_HEADER, Names
 from failwell.relay.actions import Note, RelayOptions
 from failwell.relay.clock import SystemClock
 from failwell.relay.desk import Desk
@@ -126,13 +126,14 @@ class Relay:
             # A server that keeps events, too, tells of the same calls.
             env = self._env if names is None else {**self._env, SESSION_VARIABLE: names.session}
             return ChildBackend(attendant, self._command, env, self._cwd, mark=mark, warden=self._warden)
-        return HttpBackend(attendant, self.address, self._http(), headers)
+        told = headers if names is None else {**headers, SESSION_HEADER: names.session}
+        return HttpBackend(attendant, self.address, self._http(), told)
 
     def _visit(self, visit: Visit, headers: Mapping[str, str]) -> Attendant:
         keys = self.options.keys
         # A session of the older era is known to one relay alone.
         elsewhere = keys.session(self.options.command, visit.owner) if keys is not None and visit.is_shared else None
-        names = None if self.options.events is None else Names.of(self.options.events)
+        names = self._names()
         options = replace(self.options, caller=visit.owner, breakers=self._breakers, elsewhere=elsewhere, names=names)
         desk = Desk(options, SystemClock(), random.random)
         return Attendant(
@@ -143,6 +144,10 @@ class Relay:
             injection=self._injected(),
             counts=self.tally.counts,
         )
+
+    def _names(self) -> Names | None:
+        """By what the calls of one client are known, where events are kept."""
+        return None if self.options.events is None else Names.of(self.options.events)
 
     def _injected(self) -> Injection | None:
         return None if self._injection is None else self._injection.another()
@@ -203,11 +208,13 @@ class Relay:
     def stdio(self) -> int:
         """Relay between standard input and output and the server; the exit code."""
 
+        names = self._names()
+
         async def run() -> int:
             try:
                 return await over_stdio(
-                    self.options,
-                    lambda attendant: self._connect(attendant, {}),
+                    replace(self.options, names=names),
+                    lambda attendant: self._connect(attendant, {}, names),
                     say=self._say,
                     witness=self._witness,
                     injection=self._injected(),
