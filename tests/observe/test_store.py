@@ -173,6 +173,19 @@ def test_what_two_seats_tell_of_one_call_is_one_row(kept: Store, path: Path) -> 
     assert_sums_are_those_of_the_rows(path)
 
 
+def test_a_call_that_the_client_tells_of_first_is_still_one_of_its_server(kept: Store, path: Path) -> None:
+    told(kept, event("pay", BUSY, 0, call_id="s/1/1", seat="client", server=None))
+    told(kept, event("pay", BUSY, 0, call_id="s/1/1"))
+    assert rows(path, "seats", "server", "code") == [(5, "shop", "RATE_LIMITED")]
+    assert ("shop", "pay", 1) in rows(path, "server", "tool", "count", table="failure")
+    assert_sums_are_those_of_the_rows(path)
+    reading = Reading.of(f"sqlite:///{path}")
+    now = int(AT.timestamp() * 1000) + 3_600_000
+    found = reading.failures(Period(now - 86_400_000, now))
+    reading.close()
+    assert [(each.server, each.code) for each in found] == [("shop", "RATE_LIMITED")]
+
+
 def test_nothing_anybody_said_is_kept_unless_asked_for(tmp_path: Path) -> None:
     secret = "sk-live-4f9a8b7c6d5e4f3a2b1c0d9e"
     error = fw.ToolError(f"The key {secret} of card 4111 is wrong.", code=f"x_{secret}", details={"key": secret})

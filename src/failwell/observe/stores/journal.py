@@ -18,7 +18,7 @@ _EARLY: Final = 0.05
 _APART: Final = 3_600_000
 # The columns by which an earlier row can change.
 _CHANGED: Final = (
-    *("seats", "client", "ok", "kind", "code", "effect", "decision", "prevented", "declared", "waited"),
+    *("seats", "server", "client", "ok", "kind", "code", "effect", "decision", "prevented", "declared", "waited"),
     *("waiter", "obeyed", "recovered", "same", "retry", "streak", "correlation", "trace"),
 )
 _ROLLUP: Final = (
@@ -226,7 +226,7 @@ class _Batch:
         """Another seat tells of the same attempt: what it knows more."""
         self._touch(row)
         row.seats |= told.seats
-        for name in ("client", "decision", "correlation", "trace", "declared", "effect"):
+        for name in ("server", "client", "decision", "correlation", "trace", "declared", "effect"):
             if getattr(row, name) in (None, ""):
                 setattr(row, name, getattr(told, name))
         row.prevented = max(row.prevented, told.prevented)
@@ -349,9 +349,12 @@ class _Batch:
     def _groups(self) -> list[tuple[Any, ...]]:
         groups: dict[tuple[str, str, str, str], list[int]] = {}
         for row, before in self._before.values():
-            if row.ok or (before is not None and before[2]):
+            key = (row.server, row.tool, row.kind, row.code)
+            # Whoever told of it first may not have known of which server it is.
+            is_counted = before is not None and before[2] and before[0][1] == row.server
+            if row.ok or is_counted:
                 continue
-            group = groups.setdefault((row.server, row.tool, row.kind, row.code), [row.at, row.at, 0])
+            group = groups.setdefault(key, [row.at, row.at, 0])
             group[0], group[1], group[2] = min(group[0], row.at), max(group[1], row.at), group[2] + 1
         return sorted((*key, *sums) for key, sums in groups.items())
 
