@@ -10,11 +10,14 @@ import fastmcp
 import httpx2
 import mcp
 import pytest
+from fastmcp.tools import Tool as FastMCPTool
+from fastmcp.tools.tool_transform import ArgTransform, forward
 from mcp.server import MCPServer
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError as FrameworkError
 from mcp_types import CallToolResult, ListToolsResult, TextContent, Tool, ToolAnnotations
+from pydantic import BaseModel
 
 import failwell as fw
 import failwell.server
@@ -352,3 +355,78 @@ def test_a_rule_on_what_a_tool_calls_is_no_word_that_the_tool_did_nothing(is_asy
     failwell.server.install(server, client=None)
     report = asyncio.run(told())
     assert (made, report.calls, report.failure.effect) == ([0, 1], 1, fw.Effect.UNKNOWN)
+
+
+def test_what_a_tool_hands_on_to_the_tool_it_was_made_of_is_not_what_it_was_sent() -> None:
+    paid: list[str] = []
+    server: Any = fastmcp.FastMCP("shop")
+
+    @server.tool
+    def base_pay(amount: int) -> str:
+        return f"{amount}"
+
+    async def reserve(amount: str) -> Any:
+        paid.append(amount)
+        return await forward(amount="12.50")
+
+    made = FastMCPTool.from_tool(
+        base_pay_of(server), name="pay", transform_fn=reserve, transform_args={"amount": ANY_TEXT}
+    )
+    server.add_tool(made)
+    failwell.server.install(server, client=None)
+    told = asyncio.run(answered(server, "pay", amount="12,50"))
+    assert told.meta is not None
+    assert (paid, told.meta[META_KEY]["effect"]) == (["12,50"], "unknown")
+    assert "again" not in told.content[0].text  # type: ignore[union-attr]
+
+
+ANY_TEXT = ArgTransform(type=str)
+
+
+def base_pay_of(server: Any) -> Any:
+    return asyncio.run(server.get_tool("base_pay"))
+
+
+def test_a_question_in_the_middle_of_a_tool_says_that_it_was_at_work() -> None:
+    """A server without Failwell, and a client that nobody can be asked through."""
+    paid: list[str] = []
+    server: Any = MCPServer("shop", log_level="CRITICAL")
+
+    class Sure(BaseModel):
+        sure: bool
+
+    @server.tool()
+    async def pay(ctx: Context) -> str:  # type: ignore[type-arg]
+        paid.append("paid")
+        await ctx.elicit("Sure?", Sure)
+        return "paid"
+
+    async def told(mode: str) -> Any:
+        async with Recovering(mcp.Client(server, mode=mode)) as agent:
+            return await agent.call("pay", {})
+
+    for mode in ("auto", "legacy"):
+        report = asyncio.run(told(mode))
+        assert (report.calls, report.failure.effect) == (1, fw.Effect.UNKNOWN)
+    assert paid == ["paid", "paid"]
+
+
+@pytest.mark.parametrize("kind", [MCPServer, fastmcp.FastMCP])
+def test_what_a_tool_asks_of_another_server_through_a_client_gets_a_whole_answer(kind: Any) -> None:
+    bank: Any = MCPServer("bank", log_level="CRITICAL")
+
+    @bank.tool()
+    def find(account: str) -> str:
+        raise fw.NotFound("Account 7 does not exist.", suggestion="Call list_accounts.")
+
+    failwell.server.install(bank, client=None)
+    outer = kind("agent")
+
+    @outer.tool()
+    async def ask() -> str:
+        result = await answered(bank, "find", account="7")
+        assert result.meta is not None
+        return str(result.meta[META_KEY]["code"])
+
+    failwell.server.install(outer, client=None)
+    assert asyncio.run(answered(outer, "ask")).content[0].text == "NOT_FOUND"  # type: ignore[union-attr]

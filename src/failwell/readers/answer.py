@@ -26,6 +26,7 @@ from .waits import Wait, wait_in
 # peer may use the same numbers, but not with these words and without data.
 BAD_ANSWER: Final = "The server's answer is no valid result."
 _UNREADABLE: Final = "The server answered, but its answer cannot be read."
+_UNABLE: Final = "This client cannot do what the server asks of it."
 _LOCAL: Final = (
     (-32001, "timed out", "TIMEOUT", "The server did not answer in time.", "unanswered"),
     (408, "Timed out while waiting", "TIMEOUT", "The server did not answer in time.", "unanswered"),
@@ -34,7 +35,9 @@ _LOCAL: Final = (
     (-32000, "SSE stream ended", "NETWORK_ERROR", "The connection to the server broke off.", "unanswered"),
     (-32600, "Redirect to", "NOT_CONFIGURED", "The address of the server leads elsewhere.", "answered"),
     (-32600, "with 202 Accepted", "UPSTREAM_ERROR", "The server says that no answer will come.", "unanswered"),
-    (-32600, "not supported", "UNSUPPORTED", "This client cannot do what the server asks of it.", "answered"),
+    # Who asks the client for something is at work on the call.
+    (-32600, "not supported", "UNSUPPORTED", _UNABLE, "unreadable"),
+    (-32600, "has no back-channel", "UNSUPPORTED", _UNABLE, "unreadable"),
     (-32600, "Unexpected content type", "UPSTREAM_ERROR", _UNREADABLE, "unreadable"),
     (-32700, "Failed to parse", "UPSTREAM_ERROR", _UNREADABLE, "unreadable"),
     (-32603, BAD_ANSWER, "UPSTREAM_ERROR", _UNREADABLE, "unreadable"),
@@ -359,7 +362,8 @@ def _known(exc: BaseException, http: Http | None) -> Outcome | None:
     if isinstance(exc, (ToolError, NeedsInput)):
         return exc
     name = type(exc).__name__
-    if name in _PROTOCOL_ERRORS and isinstance(getattr(sent := getattr(exc, "error", None), "code", None), int):
+    is_protocols = any(base.__name__ in _PROTOCOL_ERRORS for base in type(exc).__mro__)
+    if is_protocols and isinstance(getattr(sent := getattr(exc, "error", None), "code", None), int):
         return _protocol(exc, sent, http)
     if name == "ValidationError" and type(exc).__module__.startswith("pydantic"):
         # The arguments were checked on the other side, if at all: what a client checks is the answer.

@@ -25,9 +25,9 @@ from pydantic import ValidationError
 from starlette.routing import Route
 
 from failwell.formats import MODERN_ERA, in_words
-from failwell.model import NeedsInput, ToolError, unwrapped
+from failwell.model import NeedsInput, ToolError, frames, unwrapped
 from failwell.observe import mark_span
-from failwell.readers import SHIPPED, fate, unknown_names
+from failwell.readers import SHIPPED, code_of, fate, unknown_names
 from failwell.schema import Checkers, open_ended
 from failwell.server import rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.absent import missing_arguments, no_such
@@ -196,7 +196,8 @@ def _guarded_tool(kind: type) -> type:
                     note(call, unknown, _facts(self, arguments), extra)
                 return result
             except RejectedArguments as exc:
-                failed, rejected = exc, True
+                rejected = not _has_begun(self, exc)
+                failed = exc if rejected else exc.__cause__ or exc
             except BaseException as exc:
                 failed = taken(exc)
             if isinstance(failed, CarriedProtocolError):
@@ -219,6 +220,15 @@ def _guarded_tool(kind: type) -> type:
                 raise BrokenResult from exc
 
     return _named(GuardedTool, kind)
+
+
+def _has_begun(tool: Any, exc: BaseException) -> bool:
+    """Whether arguments were rejected that the tool itself handed on: one that was made of another calls that one."""
+    code = code_of(getattr(tool, "fn", None))
+    return any(
+        trace.tb_frame.f_code is code and not str(trace.tb_frame.f_globals.get("__name__")).startswith("fastmcp.")
+        for trace in frames(exc)
+    )
 
 
 def _named(made: type, kind: type) -> type:
