@@ -35,6 +35,8 @@ class Told:
     outcome: Outcome
     decision: Decision
     text: str
+    secrets: tuple[str, ...] = ()
+    """What was sent for secret arguments: nothing of it goes on with what the server said."""
 
     @property
     def is_error(self) -> bool:
@@ -43,7 +45,7 @@ class Told:
 
     @classmethod
     def of(cls, ending: Ending) -> Told:
-        return cls(ending.outcome, ending.decision, ending.text)
+        return cls(ending.outcome, ending.decision, ending.text, ending.secrets)
 
 
 def told(outcome: Outcome) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from failwell.formats import effect_in, keys
-from failwell.guards import masked
+from failwell.guards import MASK, masked
 
 from .bridge import failure
 
@@ -28,13 +28,26 @@ class Beside(NamedTuple):
     """All of them, where the server's own text says what the new one does not."""
 
 
-def beside(text: str, blocks: Sequence[Block]) -> Beside:
+def beside(text: str, blocks: Sequence[Block], secrets: tuple[str, ...] = ()) -> Beside:
     """What of these blocks, which are JSON, goes with the text that takes the place of the first text among them."""
-    shown = [masked(block) for block in blocks]
+    shown = [masked(unsaid(block, secrets)) for block in blocks]
     first = next((place for place, block in enumerate(shown) if block.get("type") == "text"), None)
     kept = [block for place, block in enumerate(shown) if place != first and not _is_told(text, block)]
     said = str(shown[first].get("text", "")).strip() if first is not None else ""
     return Beside(kept, shown if said not in text else None)
+
+
+def unsaid(value: Any, secrets: tuple[str, ...]) -> Any:
+    """A JSON value in which these texts are masked."""
+    if not secrets:
+        return value
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, MASK)
+        return value
+    if isinstance(value, dict):
+        return {unsaid(name, secrets): unsaid(below, secrets) for name, below in value.items()}
+    return [unsaid(below, secrets) for below in value] if isinstance(value, list) else value
 
 
 def _is_told(text: str, block: Block) -> bool:

@@ -15,12 +15,12 @@ from typing import Any, Final, Protocol, cast
 import anyio
 
 from failwell.formats import META_KEY, MODERN_ERA, Outcome, to_result
-from failwell.guards import DEFAULT, MASK, masked
+from failwell.guards import DEFAULT, masked
 from failwell.model import ToolError
 from failwell.sdk import GENERATION, CallToolResult, TextContent, field
 from failwell.sdk import changed as changed_result
 
-from .content import ORIGINAL
+from .content import ORIGINAL, unsaid
 from .transport import again, noting, own_process
 from .witness import watched
 
@@ -200,7 +200,7 @@ class DriverBase:
         return changed_result(result, meta=meta, content=noted_content(result.content, note, text), is_error=True)
 
     def without(self, result: Any, secrets: tuple[str, ...]) -> Any:
-        structured = _unsaid(field(result, "structured_content"), secrets)
+        structured = unsaid(field(result, "structured_content"), secrets)
         return changed_result(result, content=_unsaid_content(result.content, secrets), structured_content=structured)
 
     def is_marked(self, result: Any) -> bool:
@@ -342,7 +342,7 @@ class FastMCPDriver(DriverBase):
         return Result(wire.content, structured, wire.meta, None, bool(field(wire, "is_error")))
 
     def without(self, result: Any, secrets: tuple[str, ...]) -> Any:
-        structured = _unsaid(result.structured_content, secrets)
+        structured = unsaid(result.structured_content, secrets)
         return replace(result, content=_unsaid_content(result.content, secrets), structured_content=structured)
 
     def is_marked(self, result: Any) -> bool:
@@ -377,20 +377,9 @@ def marked_meta(meta: Mapping[str, Any] | None, outcome: Outcome, original: list
 
 def _unsaid_content(content: list[Any], secrets: tuple[str, ...]) -> list[Any]:
     return [
-        block.model_copy(update={"text": _unsaid(block.text, secrets)}) if block.type == "text" else block
+        block.model_copy(update={"text": unsaid(block.text, secrets)}) if block.type == "text" else block
         for block in content
     ]
-
-
-def _unsaid(value: Any, secrets: tuple[str, ...]) -> Any:
-    """A JSON value in which these texts are masked."""
-    if isinstance(value, str):
-        for secret in secrets:
-            value = value.replace(secret, MASK)
-        return value
-    if isinstance(value, dict):
-        return {_unsaid(name, secrets): _unsaid(below, secrets) for name, below in value.items()}
-    return [_unsaid(below, secrets) for below in value] if isinstance(value, list) else value
 
 
 def noted_content(content: list[Any], note: str, text: str = "") -> list[Any]:

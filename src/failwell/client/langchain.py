@@ -147,7 +147,7 @@ class _Recovering(BaseTool):
     def _answer(self, told: Told, last: Any, options: Mapping[str, Any]) -> Any:
         status = "error" if told.is_error else "success"
         if isinstance(last, ToolMessage):
-            rest = beside(told.text, _blocks(last))
+            rest = beside(told.text, _blocks(last), told.secrets)
             content: Any = [{"type": "text", "text": told.text}, *rest.blocks] if rest.blocks else told.text
             kept = {} if rest.original is None else {ORIGINAL: rest.original}
             more = {**last.additional_kwargs, **kept}

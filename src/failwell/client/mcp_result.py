@@ -13,7 +13,7 @@ from failwell.guards import masked
 from failwell.sdk import CallToolResult
 
 from .bridge import Course, Told, attempted, failure
-from .content import ORIGINAL, beside
+from .content import ORIGINAL, beside, unsaid
 
 
 async def settled(
@@ -47,6 +47,7 @@ async def settled(
 def answer(told: Told, last: dict[str, Any], text: str) -> dict[str, Any]:
     """A result, as JSON, that says it once; what else the server sent in the last one stays."""
     outcome: Any = to_result(told.outcome, "text")["_meta"]
+    last = unsaid(last, told.secrets)
     rest = beside(text, last.get("content", ()))
     kept = {} if rest.original is None else {ORIGINAL: rest.original}
     # In place of a question, which is no error, a framework could show its model the structured content.

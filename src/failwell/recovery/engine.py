@@ -39,6 +39,7 @@ from .attempts import effect_of, in_all, is_undone, of_this_call, spread, with_e
 from .breaker import Breakers
 from .clock import Watch
 from .elsewhere import Elsewhere
+from .explanation import own_failure
 from .keys import Key, KeyForgotten
 from .patience import Patience
 from .refusals import sharper, still_in_doubt, times_of, way_out
@@ -76,6 +77,8 @@ class Ending:
     """What the server said, before anything was added to it."""
     sent: Mapping[str, Any] | None = None
     """What it was sent."""
+    secrets: tuple[str, ...] = ()
+    """What of that is secret."""
 
     @property
     def in_doubt(self) -> bool:
@@ -249,6 +252,7 @@ class Run:
         """What to do about the failure."""
         if isinstance(outcome, ToolError):
             outcome = of_this_call(outcome, self.report.tool)
+            outcome = own_failure(outcome, self.report.tool, self.report.arguments, tools.listed)
         if secrets := tools.secrets_in(self.report.tool, self.report.arguments):
             outcome = DEFAULT.knowing(secrets)(outcome)
         outcome = self._with_check(outcome, tools)
@@ -320,6 +324,7 @@ class Run:
             error = still_in_doubt(before, error)
         decision, notes = self._last_decision(error, tools), self._notes(error)
         about: dict[str, Any] = {"notes": notes, "heard": self._heard or error, "sent": self.report.arguments}
+        about["secrets"] = tools.secrets_in(self.report.tool, self.report.arguments)
         # Of a call that may have been done, one step is told, and nothing about trying.
         if error.effect in IN_DOUBT:
             return Ending(error, decision, error, **about)
@@ -347,6 +352,7 @@ class Run:
         earlier = () if self.key.is_known and is_answer else self.failures
         tool = self.report.tool
         error = error if error.tool or not tool else error.replace(tool=tool)
+        error = own_failure(error, tool, self.report.arguments, tools.listed)
         if error.sent is None and (error.fields or error.patch):
             error = error.replace(sent=tools.shown(tool, self.report.arguments))
         traits = tools.traits(tool)

@@ -39,9 +39,8 @@ def explained(
     if error.kind not in (Kind.VALIDATION, Kind.INTERNAL):
         return error
     schema = schema_of(listed[tool])
-    if schema is not None and _is_foreign(error, tool, arguments, schema, text):
-        # The tool met a validator in its own work: the same as if it had crashed.
-        return error.replace(kind=Kind.INTERNAL, code="INTERNAL_ERROR", fields=(), patch=(), sent=None)
+    if (disowned := own_failure(error, tool, arguments, listed, text)) is not error:
+        return disowned
     broken = _broken(arguments, schema) if schema is not None else NO_PROBLEMS
     if error.kind is Kind.INTERNAL:
         return _crashed(error, broken, arguments, schema)
@@ -73,6 +72,17 @@ def _is_about(error: ToolError, found: ToolError, strange: Problems) -> bool:
     return all(
         each.path in missing and (each.rule is None or missing[each.path] is (each.rule == "required")) for each in told
     )
+
+
+def own_failure(
+    error: ToolError, tool: str, arguments: Mapping[str, Any], listed: Mapping[str, Any], text: str = ""
+) -> ToolError:
+    """The error, or a crash in its place where a validator's words cannot be about this call: the tool met it in its
+    own work."""
+    schema = schema_of(listed.get(tool))
+    if schema is None or error.origin != "peer" or not _is_foreign(error, tool, arguments, schema, text):
+        return error
+    return error.replace(kind=Kind.INTERNAL, code="INTERNAL_ERROR", fields=(), patch=(), sent=None)
 
 
 def _is_foreign(
