@@ -62,7 +62,7 @@ _SEATS: Final = {"install": "failwell.server", "tool_errors": "failwell.server",
 # What was public once, and what to write instead.
 _OLD: Final = {
     "Severity": 'its texts, such as severity="warning"',
-    "Strategy": 'its texts, such as strategy="user_action"',
+    "Strategy": 'its texts, such as strategy="user_action_required"',
     "Patch": "a dict with op, path, value and to",
     "Conflicting": "a dict with agent_id, pattern and held_by",
     "Option": "a dict with label, value, description and field",

@@ -80,13 +80,18 @@ def own_failure(
     """The error, or a crash in its place where a validator's words cannot be about this call: the tool met it in its
     own work."""
     schema = schema_of(listed.get(tool))
-    if schema is None or error.origin != "peer" or not _is_foreign(error, tool, arguments, schema, text):
+    if schema is None or error.origin != "peer" or not _is_foreign(error, tool, arguments, listed, schema, text):
         return error
     return error.replace(kind=Kind.INTERNAL, code="INTERNAL_ERROR", fields=(), patch=(), sent=None)
 
 
 def _is_foreign(
-    error: ToolError, tool: str, arguments: Mapping[str, Any], schema: Mapping[str, Any], text: str
+    error: ToolError,
+    tool: str,
+    arguments: Mapping[str, Any],
+    listed: Mapping[str, Any],
+    schema: Mapping[str, Any],
+    text: str,
 ) -> bool:
     """Whether a validator's words cannot be about this call: they name another one, an argument that neither the tool
     has nor was sent, one as missing that was sent, or as wrong that was not; or what could not be converted was not
@@ -94,7 +99,8 @@ def _is_foreign(
     if error.kind is not Kind.VALIDATION or error.standing != "quoted":
         return False
     named = _VALIDATED.search(text)
-    if named is not None and (named[1] or named[2]) != tool:
+    # They name the function, which may be called otherwise than its tool.
+    if named is not None and (named[1] or named[2]) != tool and (named[1] or named[2]) in listed:
         return True
     told = [each for each in error.fields if each.path]
     if not told:

@@ -72,4 +72,4 @@ def _with_effect(exc: httpx2.RequestError | httpx2.HTTPStatusError, error: fw.To
     verify: fw.Action | None = exc.request.extensions.get("verify")
     if verify is None or error.effect is not fw.Effect.UNKNOWN:
         return error
-    return error.replace(verify=verify, actions=[verify], retry_after=None, strategy="user_action")
+    return error.replace(verify=verify, actions=[verify], retry_after=None, strategy="user_action_required")

@@ -86,15 +86,16 @@ def rules_of(function: object) -> tuple[Rule, ...]:
 
 
 def is_refused_inside(exc: BaseException, code: CodeType | None) -> bool:
-    """Whether a rule refused what a tool with this code had called: by then the tool itself had begun."""
-    has_begun, last = False, None
+    """Whether a rule refused what a tool with this code had called: by then the tool itself had begun. Where the tool
+    asks the rule itself, by `admit`, that is its author's own refusal."""
+    steps: list[str] | None = None
     for trace in frames(exc):
         frame = trace.tb_frame
         if frame.f_code is code:
-            has_begun, last = True, None
-        elif has_begun and str(frame.f_globals.get("__name__")).startswith(__package__):
-            last = frame.f_code.co_name
-    return last is not None and last not in _AROUND
+            steps = []
+        elif steps is not None and str(frame.f_globals.get("__name__")).startswith(__package__):
+            steps.append(frame.f_code.co_name)
+    return steps is not None and not _AROUND.isdisjoint(steps) and steps[-1] not in _AROUND
 
 
 # What is on the way both when a rule refuses and when the function behind it fails.
