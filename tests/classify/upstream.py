@@ -106,9 +106,15 @@ def nobody() -> Iterator[str]:
         yield f"127.0.0.1:{taken.getsockname()[1]}"
 
 
+# On a busy machine a connection takes longer than the silence that a test waits for.
+CONNECT = 30
+
+
 def _httpx(package: object) -> Callable[[str, str, float], object]:
     def call(method: str, url: str, timeout: float) -> object:
-        with package.Client(timeout=timeout, follow_redirects=True, trust_env=False) as client:  # type: ignore[attr-defined]
+        with package.Client(
+            timeout=package.Timeout(CONNECT, read=timeout), follow_redirects=True, trust_env=False
+        ) as client:  # type: ignore[attr-defined]
             return client.request(method, url).raise_for_status()
 
     return call
@@ -116,7 +122,9 @@ def _httpx(package: object) -> Callable[[str, str, float], object]:
 
 def _httpx_async(package: object) -> Callable[[str, str, float], object]:
     async def call(method: str, url: str, timeout: float) -> None:
-        async with package.AsyncClient(timeout=timeout, follow_redirects=True, trust_env=False) as client:  # type: ignore[attr-defined]
+        async with package.AsyncClient(
+            timeout=package.Timeout(CONNECT, read=timeout), follow_redirects=True, trust_env=False
+        ) as client:  # type: ignore[attr-defined]
             (await client.request(method, url)).raise_for_status()
 
     return lambda *arguments: asyncio.run(call(*arguments))
@@ -125,20 +133,20 @@ def _httpx_async(package: object) -> Callable[[str, str, float], object]:
 def _requests(method: str, url: str, timeout: float) -> object:
     with requests.Session() as session:
         session.trust_env = False
-        return session.request(method, url, timeout=timeout).raise_for_status()
+        return session.request(method, url, timeout=(CONNECT, timeout)).raise_for_status()
 
 
 def _urllib3(retries: object) -> Callable[[str, str, float], object]:
     def call(method: str, url: str, timeout: float) -> object:
         with urllib3.PoolManager() as pool:
-            return pool.request(method, url, timeout=timeout, retries=retries)
+            return pool.request(method, url, timeout=urllib3.Timeout(connect=CONNECT, read=timeout), retries=retries)
 
     return call
 
 
 def _aiohttp(method: str, url: str, timeout: float) -> object:
     async def call() -> None:
-        limits = aiohttp.ClientTimeout(sock_connect=timeout, sock_read=timeout)
+        limits = aiohttp.ClientTimeout(sock_connect=CONNECT, sock_read=timeout)
         async with aiohttp.ClientSession(timeout=limits) as session, session.request(method, url) as response:
             response.raise_for_status()
             await response.read()
