@@ -160,7 +160,8 @@ def test_every_view_is_whole(browsed: tuple[Browsed, str], path: str, tmp_path: 
         "dark": False,
         "foreign": 0,
         "turned": True,
-        "filter": "filter",
+        # Of one failure there is nothing to choose.
+        "filter": "" if path.startswith("/failures/") else "filter",
     }
     assert {name: told[name] for name in same} == same
     assert told["row"] == 1

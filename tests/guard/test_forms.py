@@ -107,6 +107,7 @@ def test_a_value_is_masked_wherever_it_is_told_again() -> None:
     assert out("password='fisherman', user fisherman") == f"password='{MASK}', user fisherman"
 
 
+@pytest.mark.thorough
 def test_work_on_one_error_has_an_end() -> None:
     steps_of = {size: _looked_through(size) for size in (20, 2_000)}
     assert steps_of[2_000] <= 6 * steps_of[20]

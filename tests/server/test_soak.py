@@ -32,6 +32,7 @@ def test_a_hundred_at_a_time(server: str, transport: str) -> None:
     assert "FAILED" not in done.stdout
 
 
+@pytest.mark.thorough
 def test_a_leak_is_noticed() -> None:
     done = soak("--server", "mcpserver", "--transport", "stdio", "--leak", "200000")
     assert done.returncode == 1
