@@ -151,6 +151,9 @@ def test_the_one_about_the_same_thing_that_can_be_called(name: str, arguments: A
         ("invoices.pay", {"id": 1}, tool("invoices.get", "id"), {"id": 1}),
         ("payment_intent_create", {"customer": "cus_1"}, tool("list_payment_intents", "customer"), {"customer": "cus_1"}),
         ("add_label_to_issue", {"issue_number": 4, "label": "bug"}, tool("get_issue", "issue_number"), {"issue_number": 4}),
+        ("add_item", {"cart_id": 1, "item_id": 2}, tool("list_items", "cart_id"), {"cart_id": 1}),
+        ("add_item", {"cart_id": 1, "item_id": 2}, tool("get_item", "cart_id", "item_id"), {"cart_id": 1, "item_id": 2}),
+        ("assign_issue", {"issue_id": 1, "user_id": 2}, tool("get_issue", "issue_id"), {"issue_id": 1}),
         ("set_order_status", {"order_id": 4}, tool("get_order_status", "order_id"), {"order_id": 4}),
         ("transitionJiraIssue", {"issueIdOrKey": "A-1", "issueKey": "A-1"}, tool("getJiraIssue", "issue_key"), {"issue_key": "A-1"}),
     ],
@@ -174,6 +177,9 @@ def test_reads_of_real_servers_are_found(write: str, arguments: Any, read: Any, 
         # The channel does not tell whether the message is in it, nor the issue whether the comment is.
         ("send_message_to_channel", {"channel_id": 1}, tool("get_channel", "channel_id", **READ)),
         ("delete_issue_comment", {"id": 1}, tool("get_issue", "id", **READ)),
+        # The item is there without the cart, too, and the user without the team.
+        ("add_item", {"cart_id": 1, "item_id": 2}, tool("get_item", "item_id", **READ)),
+        ("remove_user_from_team", {"user_id": 1, "team_id": 2}, tool("get_user", "user_id", **READ)),
         # A name that all tools of a server begin with is no thing.
         ("slack_post_message", {"channel_id": "C1"}, tool("slack_get_users", **READ)),
         ("github__create_issue", {"repo": "r"}, tool("github__list_repos", **READ)),

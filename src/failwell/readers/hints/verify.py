@@ -87,6 +87,10 @@ _SAID_OF_THINGS: Final = frozenset(
 )
 """What may be said of anything behind its name, in the name of a tool that only looks."""
 
+_PUTS: Final = frozenset("add append prepend insert put push attach detach invite enroll remove grant revoke".split())
+"""Verbs that put one thing to another, or take it away: it is there before and after, whatever came of the call. What
+is assigned or moved says itself to whom."""
+
 _BELONGS: Final = frozenset("by of for from in per".split())
 _HANDED_ON: Final = frozenset("to into onto as with at on off out up down via through over".split())
 
@@ -299,17 +303,31 @@ def _arguments(read: ToolName, schema: Any, call: _FailedCall) -> dict[str, str 
     if not isinstance(properties, Mapping) or not isinstance(required, list) or len(required) > _MOST_ARGUMENTS:
         return None
     sent: dict[str, str | int] = {}
+    sources: set[str] = set()
     for name in {**dict.fromkeys(required), **dict.fromkeys(islice(properties, _MOST_ARGUMENTS))}:
         source = _source(name, read, call) if type(name) is str and len(name) <= LONGEST else None
         if source is not None and fits(
             call.arguments[source], properties.get(name, True), schema, call.asked.get(source)
         ):
             sent[name] = call.arguments[source]
+            sources.add(source)
         elif name in required:
             return None
     # To search for nothing, or to ask for one of many without saying which, tells nothing.
     is_vague = not sent and (read.verb in SEARCHES or (bool(properties) and not read.is_of_many))
-    return None if is_vague else sent
+    return None if is_vague or _is_one_sided(read, call, sources) else sent
+
+
+def _is_one_sided(read: ToolName, call: _FailedCall, sources: set[str]) -> bool:
+    """Whether it looks at one of two things that the call puts together: the item is there without the cart, too."""
+    if call.name.verb not in _PUTS or read.is_of_many:
+        return False
+    own = forms(read.head or "")
+    return any(
+        words[-1] in _UNIQUE and words[-2] not in own
+        for words in map(words_of, call.arguments.keys() - sources)
+        if len(words) > 1
+    )
 
 
 def _source(name: str, read: ToolName, call: _FailedCall) -> str | None:
