@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 from typing import Any
 
 import fastmcp
+import fastmcp.server.middleware
 import httpx2
 import mcp
 import pytest
@@ -72,6 +74,13 @@ def handled() -> None:
         raise ValueError("The webhook cannot be reached.")  # noqa: B904
 
 
+def hidden() -> None:
+    try:
+        raise httpx2.ReadTimeout("timed out")
+    except httpx2.HTTPError:
+        raise ValueError("The payment failed.") from None
+
+
 def another_server() -> None:
     async def inner() -> None:
         rates: Any = fastmcp.FastMCP("rates")
@@ -86,7 +95,7 @@ def another_server() -> None:
     asyncio.run(inner())
 
 
-@pytest.mark.parametrize("raises", [no_setting, no_path, wrapped, handled])
+@pytest.mark.parametrize("raises", [no_setting, no_path, wrapped, handled, hidden])
 def test_what_no_argument_would_mend_is_no_refusal(raises: Any) -> None:
     told = failing(raises)
     assert (told["effect"], told["retryable"], told["recoverable"]) == ("unknown", False, False)
@@ -430,3 +439,138 @@ def test_what_a_tool_asks_of_another_server_through_a_client_gets_a_whole_answer
 
     failwell.server.install(outer, client=None)
     assert asyncio.run(answered(outer, "ask")).content[0].text == "NOT_FOUND"  # type: ignore[union-attr]
+
+
+class Audit(fastmcp.server.middleware.Middleware):
+    """Does something of its own once the tool has run."""
+
+    async def on_call_tool(self, context: Any, call_next: Any) -> Any:
+        result = await call_next(context)
+        if context.message.name == "pay":
+            await context.fastmcp_context.fastmcp.call_tool(
+                context.message.arguments["then"], context.message.arguments, run_middleware=False
+            )
+        return result
+
+
+@pytest.mark.parametrize("then", ["audit", "write_audit", "limited"])
+def test_middleware_that_fails_after_the_tool_has_run_says_that_it_was_done(then: str) -> None:
+    server: Any = fastmcp.FastMCP("shop", middleware=[Audit()])
+    paid: list[str] = []
+
+    @server.tool
+    def pay(then: str) -> str:
+        paid.append(then)
+        return "paid"
+
+    @server.tool
+    def audit(then: int) -> str:
+        return "noted"
+
+    @server.tool
+    def limited(then: str) -> str:
+        raise fw.Transient("Too many notes.", code="RATE_LIMITED", retry_after=0.01)
+
+    failwell.server.install(server)
+
+    async def call() -> Any:
+        async with Recovering(fastmcp.Client(server), fix=patched) as agent:
+            return (await agent.call("pay", {"then": then})).error
+
+    error = asyncio.run(call())
+    assert (len(paid), error.effect.value, error.retryable) == (1, "done", False)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        mcp.MCPError(code=-32602, message="Audit: invalid params"),
+        mcp.MCPError(code=-32601, message="Method not found"),
+        fw.Transient("The audit is busy.", code="RATE_LIMITED", retry_after=0.01),
+        ValueError("The audit does not take that."),
+    ],
+    ids=str,
+)
+def test_middleware_of_the_sdk_that_fails_after_the_tool_has_run_says_that_it_was_done(problem: Exception) -> None:
+    async def audit(ctx: Any, call_next: Any) -> Any:
+        result = await call_next(ctx)
+        if ctx.method == "tools/call":
+            raise problem
+        return result
+
+    server: Any = MCPServer("shop", log_level="CRITICAL", middleware=[audit])
+    paid: list[int] = []
+
+    @server.tool()
+    def pay() -> str:
+        paid.append(1)
+        return "paid"
+
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True))
+    def look() -> str:
+        return "seen"
+
+    failwell.server.install(server)
+
+    async def call(tool: str) -> Any:
+        async with Recovering(mcp.Client(server)) as agent:
+            return (await agent.call(tool)).error
+
+    error = asyncio.run(call("pay"))
+    assert (len(paid), error.effect.value, error.retryable) == (1, "done", False)
+    assert asyncio.run(call("look")).effect in (None, fw.Effect.NONE)
+
+
+def rated() -> str:
+    raise fw.Transient("Busy.", code="RATE_LIMITED", retry_after=0.01)
+
+
+def refusing() -> str:
+    raise ValueError("There is no such receipt.")
+
+
+def marking() -> str:
+    if os.environ:
+        raise ConnectionRefusedError(111, "refused")
+    with fw.effects():
+        return "sent"
+
+
+@pytest.mark.parametrize("inner", [rated, refusing, marking])
+def test_what_another_tool_says_of_itself_is_no_word_about_the_one_that_called_it(inner: Any) -> None:
+    server: Any = MCPServer("shop", log_level="CRITICAL")
+    server.tool()(inner)
+
+    @server.tool()
+    async def pay() -> str:
+        await server.call_tool(inner.__name__, {})
+        return "paid"
+
+    failwell.server.install(server)
+    result = asyncio.run(answered(server))
+    assert result.meta is not None
+    error = result.meta[META_KEY]
+    assert (error["effect"], error["retryable"]) == ("unknown", False)
+
+
+def test_a_mark_in_a_decorator_is_no_word_about_the_function_in_it() -> None:
+    def audited(function: Any) -> Any:
+        @functools.wraps(function)
+        def around(*args: Any, **kwargs: Any) -> Any:
+            result = function(*args, **kwargs)
+            with fw.effects():
+                return result
+
+        return around
+
+    server: Any = MCPServer("shop", log_level="CRITICAL")
+
+    @server.tool()
+    @audited
+    def pay() -> str:
+        raise ConnectionRefusedError(111, "refused")
+
+    failwell.server.install(server)
+    result = asyncio.run(answered(server))
+    assert result.meta is not None
+    assert result.meta[META_KEY]["effect"] == "unknown"

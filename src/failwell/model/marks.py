@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 from types import CodeType, TracebackType
 from typing import Any, Final
 
@@ -25,6 +26,8 @@ class Marks:
     open: int = 0
     broken: int = 0
     parts: int = 0
+    has_run: bool = False
+    """Whether the tool itself came to its end. What fails after that is somebody who stands around it."""
     is_over: bool = False
     """Whether the call was answered. Who passes a mark after that works for another one."""
     _before: int = field(default_factory=lambda: _strayed)
@@ -160,7 +163,15 @@ def is_before_marks(exc: BaseException) -> bool:
     marked = [trace for trace in own if marks_effects(trace.tb_frame.f_code, trace.tb_frame.f_globals)]
     if not marked or own[0] is not marked[0]:
         return False
+    if any(_is_around(trace, inner) for trace, inner in pairwise(own) if trace in marked):
+        return False
     return all(trace.tb_lasti < _first_mark(trace.tb_frame.f_code) for trace in marked)
+
+
+def _is_around(trace: TracebackType, inner: TracebackType) -> bool:
+    """Whether a function has called one that it was made for, as a decorator's does: its marks are about itself."""
+    frame, code = trace.tb_frame, inner.tb_frame.f_code
+    return any(getattr(frame.f_locals.get(name), "__code__", None) is code for name in frame.f_code.co_freevars)
 
 
 def is_past_marks(exc: BaseException) -> bool:

@@ -35,10 +35,14 @@ class Aftermath:
         made = marks.get()
         return None if made is None else made.effect
 
-    def of(self, error: ToolError, tool: Facts, *, is_authors: bool, exc: BaseException) -> dict[str, Any]:
+    def of(
+        self, error: ToolError, tool: Facts, *, is_authors: bool, exc: BaseException, nested: bool = False
+    ) -> dict[str, Any]:
         """What to change on an error so that it says what is known. `is_authors` says that its words are the author's:
-        a ToolError they raised, a row of their table, or a refusal in their own code. `exc` is what escaped."""
-        place, nature = marked_effect(exc), self.nature(tool)
+        a ToolError they raised, a row of their table, or a refusal in their own code. `exc` is what escaped, out of
+        another tool that this one has called where it is `nested`."""
+        nature = self.nature(tool)
+        place = _place(None if nested else exc, nature)
         if is_authors and error.origin is None:
             effect = _stated(error, place, nature)
         else:
@@ -58,6 +62,18 @@ class Aftermath:
         """The same for what another server said of another tool, and a tool gives as its own answer."""
         effect = _escaped(error, self.passed(), self.nature(tool))
         return {"effect": effect, "standing": "quoted" if effect is None else None}
+
+
+def _place(exc: BaseException | None, nature: Nature) -> Effect | None:
+    """Where the call was when it failed, as far as that tells what was done. Without an exception of its own, only what
+    it has passed."""
+    passed = marks.get()
+    if passed is not None and passed.has_run and passed.effect is None and nature is not Nature.READ:
+        # The tool has done its work, and somebody around it failed.
+        return Effect.DONE
+    if exc is None:
+        return None if passed is None else passed.effect
+    return marked_effect(exc)
 
 
 def _stated(error: ToolError, place: Effect | None, nature: Nature) -> Effect | None:

@@ -87,8 +87,12 @@ class Answering:
         *,
         era: str,
         rejected: bool = False,
+        nested: bool = False,
     ) -> Failed:
-        """What `exc` means to the caller of `tool`. `rejected` says that the arguments did not pass the schema.
+        """What `exc` means to the caller of `tool`.
+
+        `rejected` says that the arguments did not pass the schema, `nested` that another tool failed, which this one
+        has called.
 
         Raises what is no failure: business between client and server. Orders to stop never come here: see `taken`.
         """
@@ -101,7 +105,7 @@ class Answering:
                 exc if done is None else exc.to_error().replace(tool=tool.name, suggestion=None, effect=done)
             )
         else:
-            outcome = self._meaning(exc, tool, arguments or {}, rejected)
+            outcome = self._meaning(exc, tool, arguments or {}, rejected, nested)
         if isinstance(outcome, ToolError):
             outcome = identified(outcome)
             if arguments is not None and (outcome.fields or outcome.patch):
@@ -127,11 +131,14 @@ class Answering:
             return exc
         return protocol_error(exc.error.code, masked.message, masked.details.get("data"))
 
-    def _meaning(self, exc: BaseException, tool: Facts, arguments: Mapping[str, Any], rejected: bool) -> Outcome:
+    def _meaning(
+        self, exc: BaseException, tool: Facts, arguments: Mapping[str, Any], rejected: bool, nested: bool
+    ) -> Outcome:
         own = from_error(exc, context=False)
         if own is not None:
             changes: dict[str, Any] = {}
-            is_anothers = own.origin is not None and own.tool is not None and not is_same_tool(tool.name, own.tool)
+            is_heard = own.origin is not None and own.tool is not None and not is_same_tool(tool.name, own.tool)
+            is_anothers = nested or is_heard
             if not own.tool or is_anothers:
                 changes = {"tool": tool.name, "action": tool.action if is_anothers else own.action or tool.action}
             if is_anothers and own.kind is Kind.VALIDATION:
@@ -142,7 +149,7 @@ class Answering:
             is_authors = own is exc and is_said and not is_anothers
             # A rule speaks for the tool that stands under it, not for one that has called what does.
             is_authors = is_authors and not is_refused_inside(exc, code_of(tool.function))
-            changes |= self.aftermath.of(own, tool, is_authors=is_authors, exc=exc)
+            changes |= self.aftermath.of(own, tool, is_authors=is_authors, exc=exc, nested=nested)
             return own.replace(**changes) if changes else own
         error = None
         is_authors = False
@@ -161,7 +168,7 @@ class Answering:
             )
         if error is None:
             error = classify(exc, table=self.options.table)
-            if not error.authored and (refused := refusal(exc, tool.function)) is not None:
+            if not error.authored and not nested and (refused := refusal(exc, tool.function)) is not None:
                 error, is_authors = refused, True
             elif not error.authored and (unreadable := misread(exc, arguments)) is not None:
                 error = unreadable
@@ -180,7 +187,9 @@ class Answering:
             is_read = self.aftermath.nature(tool) is Nature.READ
             return error.replace(**changes, effect=Effect.NONE if is_read else Effect.DONE)
         is_authors = is_authors or error.authored
-        return error.replace(**(self.aftermath.of(error, tool, is_authors=is_authors, exc=exc) | changes))
+        return error.replace(
+            **(self.aftermath.of(error, tool, is_authors=is_authors, exc=exc, nested=nested) | changes)
+        )
 
     def result(
         self, outcome: Outcome, tool: Facts, call: ServedCall, guard: Guard, *, as_written: bool = False

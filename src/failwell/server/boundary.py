@@ -30,7 +30,7 @@ from .options import Options, is_untouched
 from .outputs import fitted, is_writable, written
 from .questions import Answers, ask, can_ask, missing, resumed
 from .replies import enveloped, remarked
-from .served_call import ServedCall, current
+from .served_call import ServedCall, current, passage
 from .watchers import Watchers
 from .wrong_requests import WrongRequests
 
@@ -119,6 +119,8 @@ class Boundary(Answering):
                     raised = taken(exc)
                 else:
                     # Out here, where nothing that goes wrong could be taken for a failure of the tool.
+                    if (way := passage.get()) is not None and way.request_id == call.request_id:
+                        way.has_run = True
                     if getattr(result, framework.flag, False) is True:
                         return await self._returned(call, result, framework)
                     self.stats.add(call.counted, call.seconds)
@@ -254,9 +256,13 @@ class Boundary(Answering):
         held = self.options.guard(ToolError("", details={"names": call.ignored}))
         return [name for name in held.details.get("names", ()) if isinstance(name, str)]
 
-    def refused(self, call: ServedCall, raised: BaseException, tool: Facts) -> CallToolResult:
-        """The answer to a call that never reached its tool."""
-        return self._answer(call, self.failure(raised, tool, call.arguments, era=call.era))
+    def refused(self, call: ServedCall, raised: BaseException, tool: Facts, *, has_run: bool = False) -> CallToolResult:
+        """The answer to a call where somebody around the tool has failed: before it ran, or after."""
+        token = marks.set(Marks(has_run=has_run))
+        try:
+            return self._answer(call, self.failure(raised, tool, call.arguments, era=call.era))
+        finally:
+            marks.reset(token)
 
     def replayed(self, call: ServedCall, tool: Facts, error: ToolError | None, *, failed: bool) -> None:
         """Tell everybody who watches that a call was answered as it had been before."""

@@ -121,6 +121,21 @@ current: ContextVar[ServedCall | None] = ContextVar("failwell_call", default=Non
 """The call that is being answered: one that a tool makes itself keeps the framework's own exceptions."""
 
 
+class Passage:
+    """A request on its way through middleware that others have put around its handler."""
+
+    __slots__ = ("has_run", "request_id")
+
+    def __init__(self, request: Any) -> None:
+        self.request_id = request.request_id
+        self.has_run = False
+        """Whether its tool came to its end. What fails after that is somebody who stands around it."""
+
+
+passage: ContextVar[Passage | None] = ContextVar("failwell_passage", default=None)
+"""The request that is under way: between the outermost middleware and the handler there is an author's own."""
+
+
 def is_within(request: Any) -> bool:
     """Whether the call of this request is being answered already: then it is a tool that calls another. What a tool
     asks of a server through a client is a request of its own, though it is begun in the context of the tool."""

@@ -42,6 +42,11 @@ def origin(exc: BaseException) -> BaseException | None:
     return cause(exc) or (None if _SUPPRESSED(exc) else _CONTEXT(exc))
 
 
+def underlying(exc: BaseException) -> BaseException | None:
+    """The same, where its author hides it from whoever reads the traceback, too: `raise … from None`."""
+    return cause(exc) or _CONTEXT(exc)
+
+
 def members(exc: BaseException) -> tuple[BaseException, ...]:
     """The exceptions in a group; none for all others."""
     return cast("tuple[BaseException, ...]", _MEMBERS(exc)) if is_a(exc, BaseExceptionGroup) else ()

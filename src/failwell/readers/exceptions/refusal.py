@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from failwell.model import Kind, ToolError
 
-from .chain import args, is_a, origin, said
+from .chain import args, is_a, said, underlying
 from .exception_table import SHIPPED, operation
 
 _REFUSALS: Final[tuple[tuple[type[Exception], str, str], ...]] = (
@@ -60,7 +60,7 @@ def is_local_word(exc: BaseException) -> bool:
 def _has_passed(exc: BaseException) -> bool:
     """Whether an author raised it from a failure that passes: `raise ValueError(f"webhook failed: {e}") from e` looks
     like a refusal, and no argument would mend it."""
-    came_from = origin(exc)
+    came_from = underlying(exc)
     if came_from is None:
         return False
     try:

@@ -25,7 +25,8 @@ from pydantic import ValidationError
 from starlette.routing import Route
 
 from failwell.formats import MODERN_ERA, in_words
-from failwell.model import NeedsInput, ToolError, frames, unwrapped
+from failwell.guards import cited
+from failwell.model import Kind, NeedsInput, ToolError, frames, is_same_tool, marks, unwrapped
 from failwell.observe import mark_span
 from failwell.readers import SHIPPED, code_of, fate, unknown_names
 from failwell.schema import Checkers, open_ended
@@ -189,9 +190,11 @@ def _guarded_tool(kind: type) -> type:
                     if unknown and extra != "reject":
                         arguments = {name: value for name, value in arguments.items() if name not in unknown}
                 result = await super()._run(arguments)
+                call = current.get()
+                if call is not None and is_same_tool(call.tool, self.name) and (passed := marks.get()) is not None:
+                    passed.has_run = True
                 if options.validate and self.output_schema is not None and _breaks(result, mine, self.output_schema):
                     raise BrokenResult
-                call = current.get()
                 if unknown and call is not None:
                     note(call, unknown, _facts(self, arguments), extra)
                 return result
@@ -205,7 +208,7 @@ def _guarded_tool(kind: type) -> type:
             if isinstance(failed, GroupRefusal) and failed.__cause__ is not None:
                 failed = failed.__cause__
             if isinstance(failed, CarriedFailure):
-                raise _passed_on(boundary, failed, self, arguments)
+                raise failed if _stands_for(self) else _passed_on(boundary, failed, _facts(self, arguments), arguments)
             if type(failed).__name__ == "_ToolBodyError" and failed.__cause__ is not None:
                 # FastMCP's mark on a pydantic error that is not about the arguments.
                 failed = failed.__cause__
@@ -242,6 +245,12 @@ def _is_group(tool: Any) -> bool:
     return group_of(getattr(tool, "fn", None)) is not None
 
 
+def _stands_for(tool: Any) -> bool:
+    """Whether the failure of another tool is its own: of the same on the server that it is mounted from, or of the
+    action that a group has chosen."""
+    return isinstance(getattr(tool, "_server", None), FastMCP) or _is_group(tool)
+
+
 def _facts(tool: Any, arguments: Any) -> Facts:
     return Facts.of_tool(tool.name, tool, arguments)
 
@@ -271,15 +280,17 @@ def _carrier(
     return kind(read)
 
 
-def _passed_on(boundary: Boundary, failure: CarriedFailure, tool: Any, arguments: dict[str, Any]) -> CarriedFailure:
+def _passed_on(boundary: Boundary, failure: CarriedFailure, tool: Facts, arguments: dict[str, Any]) -> CarriedFailure:
     """The failure of another tool, which this one called, and which says nothing about what this one did before."""
-    outcome, facts = failure.failed.guarded(), _facts(tool, arguments)
-    is_same = isinstance(getattr(tool, "_server", None), FastMCP) or _is_group(tool)
-    if is_same or not isinstance(outcome, ToolError):
-        # The same tool: on the server that it is mounted from, or the action that a group has chosen.
+    outcome = failure.failed.guarded()
+    if not isinstance(outcome, ToolError):
         return failure
-    outcome = outcome.replace(**boundary.aftermath.of(outcome, facts, is_authors=False, exc=failure))
-    return type(failure)(boundary.failed(outcome, facts, failure.failed.raised, arguments))
+    if outcome.kind is Kind.VALIDATION:
+        # What was wrong with a call that this tool made is nothing that its own caller could correct.
+        outcome = ToolError(cited(outcome.message), code="UPSTREAM_ERROR")
+    changes = boundary.aftermath.of(outcome, tool, is_authors=False, exc=failure, nested=True)
+    outcome = outcome.replace(**changes, tool=tool.name, action=tool.action)
+    return type(failure)(boundary.failed(outcome, tool, failure.failed.raised, arguments))
 
 
 def _era() -> str:
@@ -420,16 +431,22 @@ class _AnswersMiddleware(Middleware):
         async def read(raised: BaseException) -> Failed:
             if isinstance(raised, CarriedProtocolError):
                 raise raised.error
+            has_run = (passed := marks.get()) is not None and passed.has_run
             if isinstance(raised, CarriedFailure):
-                return raised.failed
-            if name in boundary.options.skip or is_untouched(await self._function(name)):
+                if not has_run and is_same_tool(name, raised.failed.tool.name):
+                    return raised.failed
+                tool = await self._tool(name)
+                # By another name a transformation gives it out, or else some middleware has called another one.
+                if not has_run and (_stands_for(tool) or "_failwell" not in getattr(tool, "__dict__", {})):
+                    return raised.failed
+                return _passed_on(boundary, raised, await facts(), call.arguments).failed
+            if name in boundary.options.skip or is_untouched(getattr(await self._tool(name), "fn", None)):
                 raise raised
-            if isinstance(raised, (NotFoundError, DisabledError)):
+            if isinstance(raised, (NotFoundError, DisabledError)) and not has_run:
                 tools = await self._server.list_tools(run_middleware=False)
                 return boundary.no_such_tool(call, [each.name for each in tools], raised)
             # Of other middleware, before the tool ran or after it.
-            tool = await facts()
-            return boundary.failure(raised, tool, call.arguments, era=call.era)
+            return boundary.failure(raised, await facts(), call.arguments, era=call.era)
 
         async def facts() -> Facts:
             tool = await self._server.get_tool(name)
@@ -437,9 +454,9 @@ class _AnswersMiddleware(Middleware):
 
         return await boundary.handle(call, FrameworkCall(run, read, facts, _opened, _closed, flag="is_error"))
 
-    async def _function(self, name: str) -> object:
+    async def _tool(self, name: str) -> Any:
         try:
-            return getattr(await self._server.get_tool(name), "fn", None)
+            return await self._server.get_tool(name)
         except Exception:
             return None
 

@@ -21,7 +21,7 @@ from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.extras import note
 from failwell.server.facts import Facts, Failed, taken
 from failwell.server.groups.group import groups_of
-from failwell.server.served_call import EXTENSION, ServedCall, is_within
+from failwell.server.served_call import EXTENSION, Passage, ServedCall, is_within, passage
 
 from .listed import CheckedTool, check_output, could_mean_unknown, refuse, settings
 from .posts import CheckedPosts
@@ -209,10 +209,12 @@ class ServedTools:
 
 
 def add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str], Facts]) -> None:
-    """Answers for other middleware: what it raises about a call never reached the tool, but the model should know."""
+    """Answers for other middleware: what it raises about a call, before the tool or after it, the model should know."""
 
     async def failwell_middleware(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         calls = ctx.method == "tools/call"
+        way = Passage(ctx)
+        token = passage.set(way)
         try:
             result = await call_next(ctx)
             return advertised(result, boundary) if ctx.method == "initialize" else result
@@ -221,7 +223,7 @@ def add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str
             raise boundary.wrong.of_params(exc, ctx.method, ctx.params, ctx.request_id) from None
         except MCPError as exc:
             # What the runner says about a request is the protocol's business; any other number is somebody's own.
-            if (
+            if not way.has_run and (
                 exc.code in (-32700, -32600, -32601, -32602, -32603)
                 or boundary.is_protocol(exc, ctx.protocol_version)
                 or _is_contract(exc)
@@ -237,13 +239,15 @@ def add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str
             failed: BaseException = exc
         except BaseException as exc:
             failed = taken(exc)
+        finally:
+            passage.reset(token)
         if not calls:
             raise boundary.request_error(failed, ctx.method, {}, ctx)
         params = ctx.params or {}
         tool = facts(str(params.get("name", "")))
         arguments = params.get("arguments")
         call = ServedCall(tool.name, arguments if isinstance(arguments, dict) else {}, ctx)
-        answer = boundary.refused(call, failed, tool)
+        answer = boundary.refused(call, failed, tool, has_run=way.has_run)
         return stamped(server, answer.model_dump(by_alias=True, mode="json", exclude_none=True), call.era)
 
     middleware: list[Any] = server.middleware

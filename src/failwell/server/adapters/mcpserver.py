@@ -91,8 +91,8 @@ def _call_tool(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]
             if isinstance(raised, _NoSuchTool):
                 return boundary.no_such_tool(call, [each.name for each in server._tool_manager.list_tools()])
             facts = _facts(server, name, call.arguments)
-            cause, rejected = _unwrap(raised, code_of(tool.fn) if tool is not None else None)
-            return boundary.failure(cause, facts, call.arguments, era=call.era, rejected=rejected)
+            cause, rejected, nested = _unwrap(raised, code_of(tool.fn) if tool is not None else None)
+            return boundary.failure(cause, facts, call.arguments, era=call.era, rejected=rejected, nested=nested)
 
         return await boundary.handle(call, FrameworkCall(run, read, lambda: _facts(server, name, call.arguments)))
 
@@ -103,15 +103,17 @@ class _NoSuchTool(Exception):
     """The server has no tool of that name."""
 
 
-def _unwrap(exc: BaseException, code: CodeType | None) -> tuple[BaseException, bool]:
-    """What the tool raised, and whether it was the arguments of this very call that were rejected."""
-    rejected = False
+def _unwrap(exc: BaseException, code: CodeType | None) -> tuple[BaseException, bool, bool]:
+    """What the tool raised, whether it was the arguments of this very call that were rejected, and whether it is the
+    failure of another tool, which this one has called."""
+    rejected = nested = False
     while isinstance(exc, DeliberateError) and exc.__cause__ is not None and _is_wrapper(exc):
         is_refusal = not isinstance(exc, UnexpectedToolError) and isinstance(exc.__cause__, ValidationError)
-        # Another tool, called by this one, is refused after this one has begun.
-        rejected = is_refusal and not any(trace.tb_frame.f_code is code for trace in frames(exc))
+        # Another tool, called by this one, fails after this one has begun.
+        nested = nested or any(trace.tb_frame.f_code is code for trace in frames(exc))
+        rejected = is_refusal and not nested
         exc = exc.__cause__
-    return exc, rejected
+    return exc, rejected, nested
 
 
 def _is_wrapper(exc: DeliberateError) -> bool:

@@ -11,14 +11,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import import_module
-from types import CellType, FunctionType, SimpleNamespace
+from types import CellType, CodeType, FunctionType, SimpleNamespace
 from typing import Any, Final
 
 import mcp.types
 from mcp.server.lowlevel.server import request_ctx  # type: ignore[attr-defined]
 
 from failwell.model import ToolError, frames, unwrapped
-from failwell.readers import from_schema, said
+from failwell.readers import code_of, from_schema, said
 from failwell.sdk import field
 from failwell.server import rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.absent import no_such
@@ -233,13 +233,15 @@ class FrameworkTools:
                     raise _Untouched
                 if self.unknown(raised, tool):
                     return boundary.no_such_tool(call, [each.name for each in await self.all()], raised)
-                rejected = self.rejected(raised)
+                nested = is_nested(raised, code_of(tool.function) if tool is not None else None)
+                rejected = not nested and self.rejected(raised)
                 return boundary.failure(
                     raised if rejected else cause_of(raised),
                     tool or Facts(name),
                     call.arguments,
                     era=call.era,
                     rejected=rejected,
+                    nested=nested,
                 )
 
             def run(arguments: dict[str, Any]) -> Awaitable[Any]:
@@ -305,6 +307,18 @@ def cause_of(raised: BaseException) -> BaseException:
             break
         raised = under
     return raised
+
+
+def is_nested(raised: BaseException, code: CodeType | None) -> bool:
+    """Whether a framework has wrapped it inside a tool with this code: that one has called another, which failed."""
+    for _ in range(20):
+        under = raised.__cause__ or (None if raised.__suppress_context__ else raised.__context__)
+        if under is None or code is None or not is_frameworks(raised):
+            break
+        if any(trace.tb_frame.f_code is code for trace in frames(raised)):
+            return True
+        raised = under
+    return False
 
 
 def is_frameworks(exc: BaseException) -> bool:
