@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 import failwell as fw
 from failwell.dashboard.measures import MEANS
-from failwell.observe import Stats
+from failwell.observe.counters import Stats
 from failwell.observe.prometheus import Collector
 
 DOCS = Path(__file__).parents[2] / "docs"

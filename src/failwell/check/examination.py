@@ -12,6 +12,7 @@ from typing import Any, Final
 from failwell.formats import keys
 from failwell.guards import DEFAULT
 
+from .check_options import CheckOptions
 from .conversation import ERAS, LEGACY, MODERN, Conversation, DoesNotStart, Endurance, Waits
 from .findings import CheckFinding, Judgements
 from .listing import broken_schema, named_tools
@@ -26,34 +27,6 @@ _MOST_SLOW: Final = 2
 _MOST_DEATHS_BY_FRAMES: Final = 3
 _ECHOED: Final = 3
 """Of so many tools it is looked whether they fail the same in the newer era."""
-
-
-@dataclass(frozen=True, slots=True)
-class CheckOptions:
-    """What may be done to a server, and what is looked at."""
-
-    allow_writes: bool = False
-    reads: tuple[str, ...] = ()
-    examples: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    only: tuple[str, ...] = ()
-    """Tools; all of them if none is named."""
-    rules: tuple[str, ...] = ()
-    skip: tuple[str, ...] = ()
-    era: str = "auto"
-    waits: Waits = field(default_factory=Waits)
-    most_tools: int = 50
-    most_seconds: float = 600.0
-    declared: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """The codes of each tool, from a manifest."""
-    faults: bool = False
-    """Whether to stand between the server and its upstream as well, and to fail there."""
-    base_urls: tuple[str, ...] = ()
-    """Variables in which the server reads the address of its upstream."""
-
-    def wants(self, rule: str) -> bool:
-        group = rule.partition(".")[0]
-        named = not self.rules or rule in self.rules or group in self.rules
-        return named and rule not in self.skip and group not in self.skip
 
 
 @dataclass
