@@ -13,7 +13,8 @@ from failwell.relay import processes
 
 from .check_options import CheckChoices, CheckOptions
 from .conversation import ERAS, Conversation, DoesNotStart, Waits
-from .examination import Examined, Progress, examine, examine_faults, nobody
+from .examination import Progress, examine, examine_faults, nobody
+from .examined import Examined
 from .report import CheckReport
 from .target import CheckTarget, absolute
 from .upstream import upstream

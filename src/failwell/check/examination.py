@@ -4,9 +4,8 @@ a finding shows."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from failwell.formats import keys
@@ -14,7 +13,8 @@ from failwell.guards import DEFAULT
 
 from .check_options import CheckOptions
 from .conversation import ERAS, LEGACY, MODERN, Conversation, DoesNotStart, Endurance, Waits
-from .findings import CheckFinding, Judgements
+from .examined import Examined
+from .findings import Judgements
 from .listing import broken_schema, named_tools
 from .observation import Observation
 from .probes import WRONG_ARGUMENTS, CheckedSurface, Probe, frame_probes, server_probes, surface, tool_probes
@@ -27,35 +27,6 @@ _MOST_SLOW: Final = 2
 _MOST_DEATHS_BY_FRAMES: Final = 3
 _ECHOED: Final = 3
 """Of so many tools it is looked whether they fail the same in the newer era."""
-
-
-@dataclass
-class Examined:
-    """What is known at the end."""
-
-    ledger: Judgements
-    tools: list[CheckedSurface] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
-    probes: dict[str, int] = field(default_factory=dict)
-    eras: list[str] = field(default_factory=list)
-    server: Mapping[str, Any] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-    reason: str | None = None
-    """Why it did not start."""
-
-    @property
-    def findings(self) -> list[CheckFinding]:
-        return self.ledger.findings()
-
-    @property
-    def probed_tools(self) -> list[CheckedSurface]:
-        return [tool for tool in self.tools if self.probes.get(tool.name)]
-
-    @property
-    def lists_tools(self) -> bool:
-        """Whether the list of tools could be had, be it an empty one."""
-        return "protocol.lists-tools" not in self.ledger.tally.broken()
 
 
 Progress = Callable[[str, int, int], None]
@@ -453,4 +424,3 @@ def _named(tools: Collection[str]) -> str:
 
 SERVER_PROBE: Final = ""
 _LISTING: Final[tuple[str, Mapping[str, Any]]] = ("tools/list", {})
-__all__: Sequence[str] = ["CheckOptions", "Examined", "examine", "nobody"]
