@@ -3,6 +3,7 @@
 from typing import assert_type
 
 import failwell as fw
+from failwell.model import Action, Effect, Kind
 
 
 class Billing(fw.Catalog):
@@ -15,11 +16,11 @@ def find(key: str) -> fw.Result[int]:
 
 paid = Billing.INVOICE_PAID("Invoice inv_1 was paid on 3 May.", retry_after=3)
 assert_type(paid, fw.ToolError)
-assert_type(paid.kind, fw.Kind)
+assert_type(paid.kind, Kind)
 assert_type(paid.code, str | None)
 assert_type(paid.retryable, bool)
-assert_type(paid.effect, fw.Effect | None)
-assert_type(paid.actions, tuple[fw.Action, ...])
+assert_type(paid.effect, Effect | None)
+assert_type(paid.actions, tuple[Action, ...])
 assert_type(fw.NotFound("x").suggest("y").wait(3), fw.NotFound)
 assert_type(fw.parse("x"), fw.ToolError | fw.NeedsInput | None)
 

@@ -23,7 +23,7 @@ from rich.table import Table
 import failwell as fw
 from failwell.formats import FORMATS, to_wire
 from failwell.guards import DEFAULT
-from failwell.model import Patch
+from failwell.model import Action, FieldError, Patch
 
 ROUNDS = 15
 JSON_FORMATS = ("typed", "v1", "envelope", "jsonrpc", "problem", "toolfailure", "canonical")
@@ -34,13 +34,13 @@ FAULT = fw.Invalid(
     code="VALIDATION_ERROR",
     tool="users.create",
     fields=[
-        fw.FieldError(("email",), "Invalid email", "ann(at)example", "a valid email address (e.g. user@example.com)"),
-        fw.FieldError(("role",), "Invalid enum value", "superadmin", options=("admin", "user"), rule="enum"),
-        fw.FieldError(("limt",), "Unknown argument", 5, rule="unknown"),
+        FieldError(("email",), "Invalid email", "ann(at)example", "a valid email address (e.g. user@example.com)"),
+        FieldError(("role",), "Invalid enum value", "superadmin", options=("admin", "user"), rule="enum"),
+        FieldError(("limt",), "Unknown argument", 5, rule="unknown"),
     ],
     patch=[Patch("rename", ("limt",), to="limit")],
     suggestion="Correct the three arguments and call users.create again.",
-    actions=[fw.Action("users.schema", "Show what users.create accepts", {"verbose": True})],
+    actions=[Action("users.schema", "Show what users.create accepts", {"verbose": True})],
     details={
         "workspace": "ws_42",
         "requested_by": "agent-7",

@@ -15,7 +15,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from failwell.check import CheckOptions, CheckReport, CheckTarget, Waits, check
+from failwell.check import check
+from failwell.check.check_options import CheckOptions
+from failwell.check.conversation import Waits
+from failwell.check.report import CheckReport
+from failwell.check.target import CheckTarget
 from field_servers import SERVERS, NotInstalled, Server
 
 OPTIONS = CheckOptions(waits=Waits(start=60, call=10), most_tools=30)

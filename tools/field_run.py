@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import failwell as fw
-from failwell.client import Recovering, Report
+from failwell.client import Recovering
+from failwell.model import Effect
 from failwell.model.decision import Next
 from failwell.model.tool import Traits
+from failwell.recovery import Report
 from field_cases import CASES, TRANSIENT, WORKS, Case
 from field_servers import Server
 from field_trial import LIMIT, Lost, Trial, called, masked, me, wire_text
@@ -121,7 +123,7 @@ def _objections(case: Case, error: fw.ToolError, first: Next, tool: Traits) -> I
     if kind not in case.expected.split():
         yield f"{case.expected} was expected"
         return
-    if error.retryable != (kind == TRANSIENT and error.effect is not fw.Effect.UNKNOWN):
+    if error.retryable != (kind == TRANSIENT and error.effect is not Effect.UNKNOWN):
         yield "retryable" if error.retryable else "not retryable"
     if case.fields and not any(problem.path and problem.path[0] == case.fields for problem in error.fields):
         yield f"{case.fields} is not named"
@@ -195,7 +197,7 @@ def _fault(what: str, case: Case, report: Report, *, must: bool) -> Row:
     if not report.ok:
         assert isinstance(report.error, fw.ToolError)
         reading = f"{_reading(report.error)}, {report.calls} sent, {report.seconds:.0f} s"
-        is_honest = report.error.effect is fw.Effect.UNKNOWN and report.calls == 1
+        is_honest = report.error.effect is Effect.UNKNOWN and report.calls == 1
         wrong = "it should work" if must else "" if is_honest else "nobody knows whether it was done"
     elif not must and report.calls > 1:
         wrong = "what may have been done is repeated"

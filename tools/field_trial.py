@@ -11,7 +11,8 @@ import fastmcp
 import mcp
 from fastmcp.client.transports import StdioTransport
 
-from failwell.client import Recovering, Report
+from failwell.client import Recovering
+from failwell.recovery import Report
 from field_cases import Case
 from field_servers import Server
 

@@ -17,6 +17,7 @@ import atheris
 
 with atheris.instrument_imports(include=["failwell"]):
     import failwell as fw
+    from failwell.formats import FORMATS
 
 ROOT = Path(__file__).parent.parent
 LIMIT = 0.1
@@ -35,7 +36,7 @@ def one_input(data: bytes) -> None:
     if elapsed > LIMIT:
         raise RuntimeError(f"parse took {elapsed * 1000:.0f} ms for {len(data)} bytes")
     if outcome is not None:
-        for name in fw.FORMATS:
+        for name in FORMATS:
             fw.render(outcome, name)
 
 
@@ -47,7 +48,7 @@ def seeds(folder: Path) -> None:
             output = vector["output"]
             texts.add(output if isinstance(output, str) else json.dumps(output))
     error = fw.Invalid("m", fields=[("a", "b")], actions=["c"], retry_after=3, details={"d": 1}, tool="t")
-    texts |= {fw.render(error, name, carry=True) for name in fw.FORMATS}
+    texts |= {fw.render(error, name, carry=True) for name in FORMATS}
     for number, text in enumerate(sorted(texts)):
         (folder / str(number)).write_bytes(text.encode("utf-8", "replace"))
 

@@ -12,7 +12,8 @@ from typing import Any, Final, Protocol
 import anyio
 
 import failwell as fw
-from failwell.client import Recovering, read
+from failwell import read
+from failwell.client import Recovering
 from failwell.testing import ScriptedServer
 from ledger_check import LIMIT, Said
 from ledger_plan import BASE_DELAY, MAX_ATTEMPTS, TIMEOUT, Job

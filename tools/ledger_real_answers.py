@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import failwell as fw
+from failwell.formats import FORMATS
 
 Answer = dict[str, Any]
 """`content`, `structuredContent` and `_meta` of a result."""
@@ -32,7 +33,7 @@ def _text(text: str, **more: Any) -> Answer:
 
 def _in_each_format() -> Iterator[tuple[str, Answer]]:
     for title, error in {"busy": _BUSY, "patch": _PATCHED, "gone": _GONE}.items():
-        for format in sorted(fw.FORMATS):
+        for format in sorted(FORMATS):
             whole = {key: value for key, value in fw.to_result(error, format, carry=True).items() if key != "isError"}
             bare = {key: value for key, value in whole.items() if key != "_meta"}
             rendered = fw.render(error, format)

@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import failwell as fw
+from failwell.model import Action
 from failwell.observe import CallEvent, Try, keyed_fingerprint
 
 READS = ("search", "get_invoice", "list_orders", "read_file", "weather")
@@ -24,7 +25,7 @@ MISSING = fw.NotFound("There is no such order.", code="ORDER_MISSING")
 WRONG = fw.Invalid("The limit is too large.", code="LIMIT_TOO_LARGE")
 DENIED = fw.Denied("It is not yours.", code="NOT_YOURS")
 LOST = fw.ToolError("It may have been done.", code="OUTCOME_UNKNOWN", kind="internal", effect="unknown").replace(
-    verify=fw.Action("get_invoice", arguments={"id": 7})
+    verify=Action("get_invoice", arguments={"id": 7})
 )
 CLIENTS = ("claude-code/2.1", "cursor/3.0", "my-agent/0.4")
 SERVERS = ("shop", "files")

@@ -17,7 +17,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import failwell as fw
-from failwell.model import CATALOGS
+from failwell.formats import FORMATS
+from failwell.model import CATALOGS, Action
 from failwell.readers import from_schema, unknown_tool
 
 SCHEMA: Final[dict[str, Any]] = {
@@ -67,7 +68,7 @@ WRONG: Final[Mapping[str, dict[str, Any]]] = {
     "a long text beside it": {"id": "p_1", "body": LONG, "limit": 0},
     "more than can be shown": {"id": "p_1", "address": {"zip": "abc", "note": LONG}},
 }
-CHECK: Final = fw.Action("invoices.get", arguments={"id": "inv_7"})
+CHECK: Final = Action("invoices.get", arguments={"id": "inv_7"})
 
 
 class Case(NamedTuple):
@@ -131,10 +132,10 @@ GROUPS: Final = {
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="What a model reads about each kind of failure.")
-    parser.add_argument("--format", choices=fw.FORMATS, default="text")
+    parser.add_argument("--format", choices=FORMATS, default="text")
     parser.add_argument("--all", action="store_true", help="every format")
     chosen = parser.parse_args()
-    formats = tuple(fw.FORMATS) if chosen.all else (chosen.format,)
+    formats = tuple(FORMATS) if chosen.all else (chosen.format,)
     for title, cases in GROUPS.items():
         print(f"\n# {title}")
         for case in cases():
@@ -146,7 +147,7 @@ def main() -> int:
 
 def told(error: fw.ToolError, format: str) -> str:
     """All that a model reads of an error in a format: the texts of the result, as an installed server sends it."""
-    if fw.FORMATS[format].terse:
+    if FORMATS[format].terse:
         error = error.replace(message=fw.render(error, "text"))
     result = fw.to_result(error, format)
     return "\n".join(block["text"] for block in result["content"])

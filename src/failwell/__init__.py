@@ -18,21 +18,15 @@ from .model import (
     Conflict,
     Decision,
     Denied,
-    Effect,
     Err,
-    FieldError,
     Internal,
     Invalid,
-    Kind,
     NeedsInput,
-    Next,
     NotFound,
     Ok,
     Policy,
     Result,
-    Template,
     ToolError,
-    Traits,
     Transient,
     catalogs,
     decide,
@@ -44,46 +38,58 @@ from .model import (
 
 if TYPE_CHECKING:
     from . import classify
-    from .formats import FORMATS, losses, parse, render, to_jsonrpc, to_result
+    from .formats import losses, parse, render, to_jsonrpc, to_result
     from .guards import Guard, guard
-    from .readers import from_error, partial_failure, read, wrap
+    from .readers import partial_failure, read, wrap
 
 # What is loaded when it is first asked for: to declare and raise an error takes the model alone.
 _ROOMS: Final = {
-    **dict.fromkeys(("FORMATS", "losses", "parse", "render", "to_jsonrpc", "to_result"), "formats"),
+    **dict.fromkeys(("losses", "parse", "render", "to_jsonrpc", "to_result"), "formats"),
     **dict.fromkeys(("Guard", "guard"), "guards"),
-    **dict.fromkeys(("from_error", "partial_failure", "read", "wrap"), "readers"),
+    **dict.fromkeys(("partial_failure", "read", "wrap"), "readers"),
 }
 
 # What takes another package is imported by whoever has that; where it is, a mistake says.
 _SEATS: Final = {"install": "failwell.server", "tool_errors": "failwell.server", "Recovering": "failwell.client"}
 
 
-# What was public once, and what to write instead.
+# What was public once: where it is, and what to write instead.
 _OLD: Final = {
-    "Severity": 'its texts, such as severity="warning"',
-    "Strategy": 'its texts, such as strategy="user_action_required"',
-    "Patch": "a dict with op, path, value and to",
-    "Conflicting": "a dict with agent_id, pattern and held_by",
-    "Option": "a dict with label, value, description and field",
-    "apply_patch": "failwell.client.patched",
-    "UNSET": None,
+    "Kind": ("model", 'its texts, such as kind="conflict"'),
+    "Effect": ("model", 'its texts, such as effect="unknown"'),
+    "Severity": ("model", 'its texts, such as severity="warning"'),
+    "Strategy": ("model", 'its texts, such as strategy="user_action_required"'),
+    "Next": ("model", 'its texts, such as decision.next == "retry"'),
+    "FieldError": ("model", "a dict with path, message, sent, expected, options and rule"),
+    "Patch": ("model", "a dict with op, path, value and to"),
+    "Conflicting": ("model", "a dict with agent_id, pattern and held_by"),
+    "Option": ("model", "a dict with label, value, description and field"),
+    "Traits": ("model", "a tool as the server lists it: a dict with name and annotations, or the SDK's object"),
+    "Template": ("model", "a failwell.Code in a failwell.Catalog"),
+    "FORMATS": ("formats", 'the names of the formats, such as "xml"'),
+    "from_error": ("readers", "failwell.wrap, which finds the one that it was raised from"),
+    "apply_patch": ("model", "failwell.client.patched"),
+    "UNSET": ("model", None),
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in _OLD:
-        from .old_names import old_name
+# Not for type checkers: to them a name that is misspelt would be anything.
+if not TYPE_CHECKING:
 
-        return old_name("failwell", name, f"failwell.model.{name}", _OLD[name])
-    if name == "classify":
-        return import_module("failwell.classify")
-    if name not in _ROOMS:
-        place = _SEATS.get(name)
-        hint = f": {name} is in {place}; import {place}" if place else ""
-        raise AttributeError(f"module 'failwell' has no attribute {name!r}{hint}")
-    value = globals()[name] = getattr(import_module(f"failwell.{_ROOMS[name]}"), name)
-    return value
+    def __getattr__(name: str) -> Any:
+        if name in _OLD:
+            from .old_names import old_name
+
+            room, new = _OLD[name]
+            return old_name("failwell", name, f"failwell.{room}.{name}", new)
+        if name == "classify":
+            return import_module("failwell.classify")
+        if name not in _ROOMS:
+            place = _SEATS.get(name)
+            hint = f": {name} is in {place}; import {place}" if place else ""
+            raise AttributeError(f"module 'failwell' has no attribute {name!r}{hint}")
+        value = globals()[name] = getattr(import_module(f"failwell.{_ROOMS[name]}"), name)
+        return value
 
 
 def __dir__() -> list[str]:
@@ -104,20 +110,14 @@ __all__ = [
     "NeedsInput",
     "error",
     "required",
-    # what it is made of
-    "Kind",
-    "Effect",
     "Action",
-    "FieldError",
     # codes
     "Code",
     "Catalog",
     "catalogs",
-    "Template",
     "raises",
     "effects",
     # over the wire
-    "FORMATS",
     "render",
     "parse",
     "read",
@@ -127,7 +127,6 @@ __all__ = [
     # from other people's failures
     "classify",
     "wrap",
-    "from_error",
     "partial_failure",
     # what may leave
     "guard",
@@ -135,9 +134,7 @@ __all__ = [
     # what to do about it
     "decide",
     "Decision",
-    "Next",
     "Policy",
-    "Traits",
     # pipelines
     "Ok",
     "Err",

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from .old_names import old_name
-from .readers import DEFAULT, STATUSES, Table, body_message, classify, from_http, from_text, operation
+from .readers import DEFAULT, STATUSES, Table, body_message, from_http, operation
 
 maps = DEFAULT.maps
 
@@ -23,15 +23,15 @@ __all__ = [
     "STATUSES",
     "Table",
     "body_message",
-    "classify",
     "from_http",
-    "from_text",
     "maps",
     "operation",
 ]
 
 _OLD: Final = {
-    "from_error": "failwell.from_error",
+    "classify": "failwell.wrap",
+    "from_text": "failwell.read",
+    "from_error": "failwell.wrap, which finds the one that it was raised from",
     "partial_failure": "failwell.partial_failure",
     "wrap": "failwell.wrap",
     **dict.fromkeys(("Row", "code_for", "is_order", "retry_after")),

@@ -15,7 +15,11 @@ from raw import HERE, LEGACY, command_of
 from ts_twins import TS_TWINS, ts_command
 from twins import TWINS, Twin
 
-from failwell.check import CheckOptions, CheckReport, CheckTarget, Waits, check
+from failwell.check import check
+from failwell.check.check_options import CheckOptions
+from failwell.check.conversation import Waits
+from failwell.check.report import CheckReport
+from failwell.check.target import CheckTarget
 
 RULES: Final[dict[str, tuple[str, ...]]] = {
     name: tuple(rules) for name, rules in json.loads(Path(__file__).with_name("twins.json").read_text()).items()

@@ -13,7 +13,11 @@ from typing import Any
 
 import pytest
 
-from failwell.check import CheckOptions, CheckReport, CheckTarget, Waits, check, reports
+from failwell.check import check, reports
+from failwell.check.check_options import CheckOptions
+from failwell.check.conversation import Waits
+from failwell.check.report import CheckReport
+from failwell.check.target import CheckTarget
 
 ROUGH = Path(__file__).with_name("rough.py")
 CHROMIUM = shutil.which("chromium")

@@ -8,7 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from failwell.check import CheckOptions, CheckReport, CheckTarget, Waits, check
+from failwell.check import check
+from failwell.check.check_options import CheckOptions
+from failwell.check.conversation import Waits
+from failwell.check.report import CheckReport
+from failwell.check.target import CheckTarget
 
 SERVER = Path(__file__).with_name("fetching.py")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import failwell as fw
+from failwell.model import Effect
 from failwell.readers import classify
 from failwell.readers.exceptions.exception_table import operation
 
@@ -11,6 +12,6 @@ def classified(exc: BaseException) -> fw.ToolError:
     """What `exc` means for the operation. Of the whole call it is only quoted, and never says that nothing was done."""
     one, call = operation(exc), classify(exc)
     assert call.standing == "quoted"
-    assert call.effect is (None if one.effect is fw.Effect.NONE else one.effect)
+    assert call.effect is (None if one.effect is Effect.NONE else one.effect)
     assert call.replace(effect=one.effect) == one
     return one

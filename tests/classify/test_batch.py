@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
+from failwell.model import Effect
 
 
 @pytest.mark.checklist(56)
@@ -34,7 +35,7 @@ def test_each_item_keeps_type_recoverable_and_data() -> None:
     assert error.suggestion == "Call it for these items only: src/e, src/c."
     assert failed["src/c"]["data"] == {"retry_after": 30}
     assert error.details["done"] == ["src/d"]
-    assert (error.code, error.effect) == ("PARTIAL_FAILURE", fw.Effect.PARTIAL)
+    assert (error.code, error.effect) == ("PARTIAL_FAILURE", Effect.PARTIAL)
     assert error.message == "4 of 5 items failed: src/a, src/b, src/e, src/c."
     assert "10.0.0.7" not in fw.render(error, "canonical")
 

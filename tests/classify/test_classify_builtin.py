@@ -19,7 +19,7 @@ import pytest
 from operating import classified
 
 import failwell as fw
-from failwell.formats import to_wire
+from failwell.formats import FORMATS, to_wire
 
 # errno: (code, effect)
 NUMBERS: dict[str, tuple[str, str | None]] = {
@@ -55,7 +55,7 @@ NUMBERS: dict[str, tuple[str, str | None]] = {
 
 def check(error: fw.ToolError, code: str, effect: str | None = None) -> None:
     assert (error.code, error.effect) == (code, effect)
-    for name in fw.FORMATS:
+    for name in FORMATS:
         assert "secret" not in fw.render(error, name)
 
 

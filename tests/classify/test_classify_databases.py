@@ -21,6 +21,7 @@ import sqlalchemy.orm
 from operating import classified
 
 import failwell as fw
+from failwell.formats import FORMATS
 from failwell.readers.exceptions.databases import SQLITE, SQLSTATES
 
 SCHEMA = """
@@ -66,7 +67,7 @@ def failure(call: Callable[[], object]) -> fw.ToolError:
 def check(error: fw.ToolError, code: str, effect: str | None, constraint: str | None = None) -> None:
     assert (error.code, error.effect, error.details.get("constraint")) == (code, effect, constraint)
     assert constraint is None or f"({constraint})" in error.message
-    for name in fw.FORMATS:
+    for name in FORMATS:
         assert "secret" not in fw.render(error, name)
 
 

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.readers import DEFAULT, Table, classify, is_order
+from failwell.formats import FORMATS
+from failwell.model import Kind
+from failwell.readers import DEFAULT, Table, classify, from_error, is_order
 from failwell.readers.exceptions.exception_table import operation
 
 
@@ -22,20 +24,20 @@ def raised(exc: BaseException, *, cause: BaseException | None = None, context: B
 @pytest.mark.checklist(23)
 def test_a_tool_error_among_the_causes_is_the_answer() -> None:
     own = fw.NotFound("No such user.")
-    assert fw.from_error(own) is own
-    assert fw.from_error(raised(RuntimeError(), cause=own)) is own
-    assert fw.from_error(raised(RuntimeError(), context=own)) is own
-    assert fw.from_error(raised(RuntimeError(), cause=raised(KeyError(), context=own))) is own
-    assert fw.from_error(ExceptionGroup("", [OSError(), own])) is own
-    assert fw.from_error(RuntimeError()) is None
-    assert fw.from_error(None) is None
+    assert from_error(own) is own
+    assert from_error(raised(RuntimeError(), cause=own)) is own
+    assert from_error(raised(RuntimeError(), context=own)) is own
+    assert from_error(raised(RuntimeError(), cause=raised(KeyError(), context=own))) is own
+    assert from_error(ExceptionGroup("", [OSError(), own])) is own
+    assert from_error(RuntimeError()) is None
+    assert from_error(None) is None
 
 
 @pytest.mark.checklist(23)
 def test_what_was_hidden_by_from_none_stays_hidden() -> None:
     exc = raised(RuntimeError(), context=fw.NotFound("No such user."))
     exc.__suppress_context__ = True
-    assert fw.from_error(exc) is None
+    assert from_error(exc) is None
 
 
 @pytest.mark.checklist(24)
@@ -142,7 +144,7 @@ def test_chains_without_end() -> None:
     raised(first, cause=second)
     raised(second, cause=first)
     assert classify(first).code == "INTERNAL_ERROR"
-    assert fw.from_error(first) is None
+    assert from_error(first) is None
     raised(first, context=second)
     raised(second, context=first)
     assert classify(first).code == "INTERNAL_ERROR"
@@ -265,8 +267,8 @@ def test_exceptions_that_hurt(name: str) -> None:
     exc = HOSTILE[name]("secret")
     for each in (exc, raised(RuntimeError("secret"), cause=exc), ExceptionGroup("secret", [exc])):
         error = classify(each)
-        assert error.kind is fw.Kind.INTERNAL
-        for name in fw.FORMATS:
+        assert error.kind is Kind.INTERNAL
+        for name in FORMATS:
             assert "secret" not in fw.render(error, name)
 
 

@@ -23,6 +23,8 @@ from operating import classified
 from upstream import nobody, served
 
 import failwell as fw
+from failwell.formats import FORMATS
+from failwell.model import Kind
 from failwell.readers.exceptions.services import AWS, GRPC
 
 with warnings.catch_warnings():
@@ -37,13 +39,13 @@ ONLY_A_STATUS = "only a status"
 
 
 def check(error: fw.ToolError, code: str, effect: str | None = None) -> None:
-    refused = error.kind in (fw.Kind.NOT_FOUND, fw.Kind.CONFLICT, fw.Kind.VALIDATION, fw.Kind.PERMISSION)
+    refused = error.kind in (Kind.NOT_FOUND, Kind.CONFLICT, Kind.VALIDATION, Kind.PERMISSION)
     if effect == ONLY_A_STATUS:
         effect = None
     elif refused:
         effect = "none"
     assert (error.code, error.effect) == (code, effect)
-    for name in fw.FORMATS:
+    for name in FORMATS:
         assert "secret" not in fw.render(error, name)
 
 

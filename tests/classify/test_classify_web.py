@@ -17,7 +17,8 @@ from operating import classified
 from upstream import CLIENTS, HIDDEN, JUDGES, KNOWING, READERS, nobody, served
 
 import failwell as fw
-from failwell.formats import to_wire
+from failwell.formats import FORMATS, to_wire
+from failwell.model import Kind
 
 Ask = Callable[..., fw.ToolError]
 
@@ -64,7 +65,7 @@ def test_requests_without_an_answer(address: str, client: str, failure: str) -> 
     assert to_wire(error, "v1")["code"] == written
     assert to_wire(error, "v1")["retryable"] is (code != "TLS_ERROR" and effect != "unknown")
     # Where the server sends its requests is not the caller's business.
-    for name in fw.FORMATS:
+    for name in FORMATS:
         shown = fw.render(error, name)
         assert "127.0.0.1" not in shown
         assert "does-not-exist" not in shown
@@ -74,7 +75,7 @@ def test_requests_without_an_answer(address: str, client: str, failure: str) -> 
 @pytest.mark.parametrize("path", ["/silent", "/reset"])
 def test_a_read_that_was_lost_says_nothing_about_effects(address: str, client: str, path: str) -> None:
     error = ask(client, "GET", f"http://{address}{path}", 0.2 if path == "/silent" else 10)
-    assert error.kind is fw.Kind.TRANSIENT
+    assert error.kind is Kind.TRANSIENT
     assert error.effect is None
 
 

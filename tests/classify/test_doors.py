@@ -1,4 +1,4 @@
-"""The same bytes mean the same through every door: `fw.read`, `client.read`, `failwell explain`, and `Recovering`."""
+"""The same bytes mean the same through every door: `fw.read`, `failwell explain`, and `Recovering`."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ from failwell import client
 from failwell.cli import build_parser
 from failwell.cli.io import Stop
 from failwell.client import Recovering
+from failwell.formats import FORMATS
+from failwell.model import Effect
 from failwell.recovery.patience import Patience
 from failwell.testing import Fault, Script, Tool, scripted
 from recorded import DATA
@@ -106,7 +108,8 @@ def check(value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_old_names_are_the_same_function() -> None:
-    assert fw.read is client.read
+    with pytest.warns(DeprecationWarning, match=r"use failwell\.read"):
+        assert fw.read is client.read
 
 
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.thorough)])
@@ -133,7 +136,7 @@ SAMPLE = [
     *(result(row["text"], True) for row in rows("client/texts_unseen")[::120]),
     # The SDK's own words about its side, and those about sessions, say more to a client that has the connection.
     *(response(-32050, row["text"]) for row in rows("classify/hosts")[::50] if "session" not in row["text"]),
-    *(result(fw.render(fw.NotFound("No user 7."), format), True) for format in fw.FORMATS),
+    *(result(fw.render(fw.NotFound("No user 7."), format), True) for format in FORMATS),
     response(-32603, "User 7 not found"),
     response(-32602, "Unknown tool: foo"),
     fw.to_jsonrpc(fw.Conflict("It is held.", details={"by": "a2"}), id=1),
@@ -264,7 +267,7 @@ def test_an_http_answer_is_read_from_whatever_client_received_it() -> None:
     for broken in answer(500):
         error = fw.read(broken)
         assert isinstance(error, fw.ToolError)
-        assert error.effect is fw.Effect.UNKNOWN
+        assert error.effect is Effect.UNKNOWN
 
 
 def test_an_http_answer_that_worked_holds_a_failure_only_as_a_response_or_a_result() -> None:

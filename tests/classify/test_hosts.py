@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.model import Strategy
+from failwell.model import Kind, Strategy
 from failwell.readers import from_text
 
 ROWS: list[dict[str, Any]] = [
@@ -57,10 +57,10 @@ def test_a_number_beside_the_words_says_nothing(number: int | None) -> None:
 def test_whoever_was_refused_asks_and_finds_no_way_around(row: dict[str, Any]) -> None:
     found = error(row["text"], row.get("number"))
     assert (found.kind, found.retryable, found.recoverable) in (
-        (fw.Kind.PERMISSION, False, False),
-        (fw.Kind.INTERNAL, False, False),
+        (Kind.PERMISSION, False, False),
+        (Kind.INTERNAL, False, False),
     )
-    if found.kind is fw.Kind.PERMISSION:
+    if found.kind is Kind.PERMISSION:
         assert found.strategy is Strategy.USER_ACTION
     assert fw.decide(found).next in ("ask", "give_up")
 

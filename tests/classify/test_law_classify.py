@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import failwell as fw
+from failwell.formats import FORMATS
 from failwell.readers import classify
 from failwell.readers.exceptions.exception_table import SHIPPED
 
@@ -82,7 +83,7 @@ def chains(draw: st.DrawFn) -> BaseException:
 @given(chains())
 def test_no_text_of_an_exception_leaves(exc: BaseException) -> None:
     error = classify(exc)
-    for name in fw.FORMATS:
+    for name in FORMATS:
         assert SECRET not in fw.render(error, name)
         assert SECRET not in fw.render(error, name, carry=True, guard=None)
 

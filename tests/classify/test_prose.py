@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import failwell as fw
+from failwell.model import Kind
 from failwell.readers import from_text
 from growth import wrong_growth
 
@@ -56,7 +57,7 @@ def test_real_answers_are_read_right(half: str) -> None:
 def test_a_refusal_is_never_retryable() -> None:
     for row in ANSWERS:
         found = MEASURE.read(row)
-        if found is not None and found.kind in (fw.Kind.VALIDATION, fw.Kind.PERMISSION, fw.Kind.NOT_FOUND):
+        if found is not None and found.kind in (Kind.VALIDATION, Kind.PERMISSION, Kind.NOT_FOUND):
             assert not found.retryable
 
 

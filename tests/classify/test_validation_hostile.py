@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, create_model, model_validator
 
 import failwell as fw
+from failwell.formats import FORMATS
 from failwell.guards import MASK
 from failwell.readers.validation import check_names, from_jsonschema, from_pydantic, unknown_arguments, unknown_tool
 from failwell.schema import anchored, invalid
@@ -20,8 +21,8 @@ from failwell.schema import anchored, invalid
 def rendered(error: fw.ToolError) -> str:
     """The error in all formats, and as it is before the guard sees it."""
     assert isinstance(error, fw.ToolError)
-    guarded = [fw.render(error, format) for format in fw.FORMATS]
-    return "\n".join([*guarded, *(fw.render(error, format, guard=None) for format in fw.FORMATS), repr(error)])
+    guarded = [fw.render(error, format) for format in FORMATS]
+    return "\n".join([*guarded, *(fw.render(error, format, guard=None) for format in FORMATS), repr(error)])
 
 
 class Inner(BaseModel):

@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 import failwell as fw
+from failwell import formats
 from failwell.readers.validation import from_jsonschema, from_pydantic
 
 FORMATS = FormatChecker()
@@ -289,5 +290,5 @@ def test_after_a_change_the_problem_it_is_about_is_gone(
         assert about == [], (schema, arguments, change)
         missing = [each for each in left if each.validator == "required" and each.absolute_path == change.path[:-1]]
         assert not any(repr(change.path[-1]) in each.message for each in missing)
-    for format in fw.FORMATS:
+    for format in formats.FORMATS:
         assert fw.render(error, format)

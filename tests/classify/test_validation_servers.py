@@ -23,6 +23,7 @@ from pydantic import (
 )
 
 import failwell as fw
+from failwell.formats import FORMATS
 from failwell.readers.validation import call_of, check_names, from_pydantic
 from failwell.schema import anchored, invalid, pydantic_problems
 
@@ -239,4 +240,4 @@ def test_without_the_arguments_it_is_a_mistake_of_the_server_and_tells_nothing()
     for exc in (row, schema.value):
         error = fw.wrap(exc)
         assert isinstance(error, fw.Internal)
-        assert all("from-our-database" not in fw.render(error, format) for format in fw.FORMATS)
+        assert all("from-our-database" not in fw.render(error, format) for format in FORMATS)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-import failwell as fw
+from failwell.model import Action
 from failwell.model.toolname import parsed
 from failwell.readers.hints.verify import find_check, is_named_read
 
@@ -90,7 +90,7 @@ def test_a_name_that_does_not_plainly_read(name: str) -> None:
 def test_an_unmarked_tool_whose_name_reads_is_proposed_for_a_write_of_the_same_thing(name: str) -> None:
     thing = parsed(name).head
     # To search for nothing tells nothing; of what was allowed somebody may be doing the allowing.
-    found = None if name.startswith(("search", "lookup", "list_allowed")) else fw.Action(name)
+    found = None if name.startswith(("search", "lookup", "list_allowed")) else Action(name)
     assert find_check(f"delete_{thing}", {}, [tool(name)]) == found
 
 
@@ -105,9 +105,7 @@ def test_a_name_that_might_do_something_to_the_thing_is_not_proposed_unmarked(na
 
 def test_what_is_marked_may_be_named_otherwise() -> None:
     marked = {**tool("get_paid_invoice", "id"), "annotations": {"readOnlyHint": True}}
-    assert find_check("pay_invoice", {"id": "inv_1"}, [marked]) == fw.Action(
-        "get_paid_invoice", arguments={"id": "inv_1"}
-    )
+    assert find_check("pay_invoice", {"id": "inv_1"}, [marked]) == Action("get_paid_invoice", arguments={"id": "inv_1"})
 
 
 @pytest.mark.parametrize("name", DOING)
@@ -122,10 +120,10 @@ def test_an_unmarked_tool_that_may_do_something_is_never_proposed(write: str, na
 @pytest.mark.parametrize(
     ("name", "arguments", "found"),
     [
-        ("pay", {"id": "p1", "amount": 3}, fw.Action("get_payment", arguments={"id": "p1"})),
-        ("delete_invoice", {"invoice_id": 7}, fw.Action("get_invoice", arguments={"invoice_id": 7})),
+        ("pay", {"id": "p1", "amount": 3}, Action("get_payment", arguments={"id": "p1"})),
+        ("delete_invoice", {"invoice_id": 7}, Action("get_invoice", arguments={"invoice_id": 7})),
         # The new invoice has no id yet that could be asked for.
-        ("create_invoice", {"total": 3}, fw.Action("list_invoices")),
+        ("create_invoice", {"total": 3}, Action("list_invoices")),
         # Whom it went to is no identifier of an email, and to search for nothing tells nothing.
         ("sendEmail", {"to": "a@example.com"}, None),
         ("reboot", {}, None),
@@ -133,7 +131,7 @@ def test_an_unmarked_tool_that_may_do_something_is_never_proposed(write: str, na
         ("set_order", {"id": 1}, None),
     ],
 )
-def test_the_one_about_the_same_thing_that_can_be_called(name: str, arguments: Any, found: fw.Action | None) -> None:
+def test_the_one_about_the_same_thing_that_can_be_called(name: str, arguments: Any, found: Action | None) -> None:
     assert find_check(name, arguments, LISTED) == found
 
 
@@ -159,7 +157,7 @@ def test_the_one_about_the_same_thing_that_can_be_called(name: str, arguments: A
     ],
 )  # fmt: skip
 def test_reads_of_real_servers_are_found(write: str, arguments: Any, read: Any, found: Any) -> None:
-    assert find_check(write, arguments, [read]) == fw.Action(read["name"], arguments=found)
+    assert find_check(write, arguments, [read]) == Action(read["name"], arguments=found)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +214,7 @@ def test_the_user_says_what_reads() -> None:
     assert find_check("cancel_order", {"id": 1}, listed) is None
     for reads in (["order_*"], ("x", "order_stat?"), "order_state"):
         found = find_check("cancel_order", {"id": 1}, listed, trusted=False, reads=reads)
-        assert found == fw.Action("order_state", arguments={"id": 1})
+        assert found == Action("order_state", arguments={"id": 1})
     assert find_check("cancel_order", {"id": 1}, listed, reads=["ORDER_*"]) is None
     marked = [tool("order_state", "id", readOnlyHint=False)]
     assert find_check("cancel_order", {"id": 1}, marked, reads=["order_*"]) is None
@@ -228,7 +226,7 @@ def test_the_user_says_what_reads() -> None:
 )  # fmt: skip
 def test_an_identifier_by_another_name(sent: str, wanted: str) -> None:
     read = tool("get_invoice", wanted, required=(wanted,))
-    assert find_check("pay_invoice", {sent: "in_1"}, [read]) == fw.Action("get_invoice", arguments={wanted: "in_1"})
+    assert find_check("pay_invoice", {sent: "in_1"}, [read]) == Action("get_invoice", arguments={wanted: "in_1"})
 
 
 @pytest.mark.parametrize(
@@ -240,7 +238,7 @@ def test_an_identifier_of_something_else_is_not_taken(sent: str, wanted: str) ->
 
 def test_an_id_alone_is_not_that_of_a_list() -> None:
     orders = tool("list_orders", "id", **READ)
-    assert find_check("cancel_order", {"id": 1}, [orders]) == fw.Action("list_orders")
+    assert find_check("cancel_order", {"id": 1}, [orders]) == Action("list_orders")
 
 
 FREE = (
@@ -257,7 +255,7 @@ def test_free_text_and_statements_are_never_passed_on(name: str) -> None:
         needed = tool("get_order", "id", name, required=("id", name), **marks)
         optional = tool("get_order", "id", name, required=("id",), **marks)
         assert find_check("cancel_order", arguments, [needed]) is None
-        assert find_check("cancel_order", arguments, [optional]) == fw.Action("get_order", arguments={"id": 1})
+        assert find_check("cancel_order", arguments, [optional]) == Action("get_order", arguments={"id": 1})
 
 
 @pytest.mark.parametrize(
@@ -275,9 +273,7 @@ def test_only_short_identifiers_are_passed_on(value: Any) -> None:
 )  # fmt: skip
 def test_identifiers_are_passed_on_as_they_are(value: Any) -> None:
     read = tool("get_order", "order_id", required=("order_id",), **READ)
-    assert find_check("cancel_order", {"order_id": value}, [read]) == fw.Action(
-        "get_order", arguments={"order_id": value}
-    )
+    assert find_check("cancel_order", {"order_id": value}, [read]) == Action("get_order", arguments={"order_id": value})
 
 
 FITS: list[tuple[Any, Any, bool]] = [
@@ -313,16 +309,14 @@ FITS: list[tuple[Any, Any, bool]] = [
 @pytest.mark.parametrize(("schema", "value", "fits"), FITS)
 def test_a_call_that_the_schema_refuses_is_not_proposed(schema: Any, value: Any, fits: bool) -> None:
     found = find_check("cancel_order", {"order_id": value}, [typed("get_order", order_id=schema)])
-    assert found == (fw.Action("get_order", arguments={"order_id": value}) if fits else None)
+    assert found == (Action("get_order", arguments={"order_id": value}) if fits else None)
 
 
 def test_a_pattern_that_the_value_was_held_against_is_not_run_again() -> None:
     schema = {"type": "string", "pattern": "^(a+)+$", "format": "uuid"}
     listed = [typed("cancel_order", order_id=schema), typed("get_order", order_id=schema)]
     value = "a" * 100
-    assert find_check("cancel_order", {"order_id": value}, listed) == fw.Action(
-        "get_order", arguments={"order_id": value}
-    )
+    assert find_check("cancel_order", {"order_id": value}, listed) == Action("get_order", arguments={"order_id": value})
 
 
 @pytest.mark.parametrize("rule", ["anyOf", "oneOf", "allOf", "not", "if", "$ref", "minProperties", "dependentRequired"])
@@ -343,7 +337,7 @@ def test_the_best_is_found_whatever_the_order_of_the_list() -> None:
     ]
     for turn in range(len(listed)):
         found = find_check("cancel_order", {"order_id": 1}, listed[turn:] + listed[:turn])
-        assert found == fw.Action("get_order", arguments={"order_id": 1})
+        assert found == Action("get_order", arguments={"order_id": 1})
 
 
 def test_objects_of_an_sdk_are_read_like_json() -> None:
@@ -354,7 +348,7 @@ def test_objects_of_an_sdk_are_read_like_json() -> None:
             SimpleNamespace(name="order", annotations=None),
             SimpleNamespace(name="the_order", annotations=marks, **{key: schema}),
         ]
-        assert find_check("cancel_order", {"id": 1}, listed) == fw.Action("the_order", arguments={"id": 1})
+        assert find_check("cancel_order", {"id": 1}, listed) == Action("the_order", arguments={"id": 1})
 
 
 class Hostile:
@@ -388,7 +382,7 @@ def test_broken_listings_do_no_harm(listed: Any) -> None:
 
 
 def test_a_list_that_breaks_off_is_read_as_far_as_it_goes() -> None:
-    assert find_check("pay", {"id": 1}, raising()) == fw.Action("get_payment", arguments={"id": 1})
+    assert find_check("pay", {"id": 1}, raising()) == Action("get_payment", arguments={"id": 1})
 
 
 @pytest.mark.parametrize("name", ["", "x" * 1_000, "___", "ж", None, 7])
@@ -418,7 +412,7 @@ def test_ten_thousand_hostile_tools_are_looked_through(make: Any) -> None:
 def test_what_stands_before_every_name_says_nothing(prefix: str) -> None:
     names = ("pay", "list_orders", "get_payment")
     listed = [tool(prefix + name, "invoice", required=("invoice",)) for name in names]
-    found = fw.Action(f"{prefix}get_payment", arguments={"invoice": "in_1"})
+    found = Action(f"{prefix}get_payment", arguments={"invoice": "in_1"})
     assert find_check(f"{prefix}pay", {"invoice": "in_1"}, listed) == found
     # Of a name that only some have, nobody knows what it means.
     assert find_check(f"{prefix}pay", {"invoice": "in_1"}, [*listed, tool("ping")]) is None

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 import failwell as fw
-from failwell.client import read
+from failwell import read
 from failwell.client.bridge import Told, attempted, attempted_sync, settle, told
 
 READS = {"name": "find", "annotations": {"readOnlyHint": True}}

@@ -19,7 +19,9 @@ from mcp.server.mcpserver.exceptions import ToolError as FrameworkError
 from pydantic import BaseModel
 
 import failwell as fw
-from failwell.client import Recovering, patched, read
+from failwell import read
+from failwell.client import Recovering, patched
+from failwell.model import Effect, Kind
 from failwell.recovery import explained, misspelt
 
 SEARCH: dict[str, Any] = {
@@ -371,7 +373,7 @@ def test_a_payment_that_a_real_validator_refused_is_corrected(framework: Any) ->
 def test_a_crash_for_want_of_a_required_argument_is_the_callers_mistake(text: str) -> None:
     error = explained(refused(text), "search", {"limit": 1}, listed())
     assert (error.kind, error.code, [each.name for each in error.fields]) == (
-        fw.Kind.VALIDATION,
+        Kind.VALIDATION,
         "VALIDATION_ERROR",
         ["query"],
     )
@@ -430,7 +432,7 @@ def test_a_validator_that_speaks_of_something_else_than_the_call_is_no_refusal_o
             return await agent.call("pay", {"token": "t"})
 
     report = asyncio.run(told())
-    assert (report.calls, made, report.failure.effect) == (1, ["t"], fw.Effect.UNKNOWN)
+    assert (report.calls, made, report.failure.effect) == (1, ["t"], Effect.UNKNOWN)
     text = report.result.content[0].text
     assert text.startswith("pay failed part-way (")
     assert text.endswith("so it may have been done already. Next: ask the user.")

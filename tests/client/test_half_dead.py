@@ -8,7 +8,9 @@ import sys
 from mcp import Client, StdioServerParameters
 
 import failwell as fw
-from failwell.client import Recovering, Report
+from failwell.client import Recovering
+from failwell.model import Effect
+from failwell.recovery import Report
 
 # The SDK's writer ends at half a character, while its reader goes on.
 SERVING = r"""
@@ -34,5 +36,5 @@ async def calls() -> list[Report]:
 def test_the_call_after_one_that_was_lost_is_made_over_a_new_connection() -> None:
     lost, made = asyncio.run(calls())
     assert isinstance(lost.error, fw.ToolError)
-    assert (lost.calls, lost.error.effect) == (1, fw.Effect.UNKNOWN)
+    assert (lost.calls, lost.error.effect) == (1, Effect.UNKNOWN)
     assert (made.calls, made.error) == (1, None)

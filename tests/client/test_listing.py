@@ -14,6 +14,7 @@ from mcp_types import ToolAnnotations
 
 import failwell as fw
 from failwell.client import Recovering
+from failwell.model import Effect
 
 
 @pytest.mark.parametrize("make", [mcp.Client, fastmcp.Client])
@@ -38,4 +39,4 @@ def test_a_tool_that_is_no_longer_marked_as_a_read_is_not_called_twice(make: Any
 
     report = anyio.run(main)
     assert (report.calls, paid) == (1, ["paid"])
-    assert report.failure.effect is fw.Effect.UNKNOWN
+    assert report.failure.effect is Effect.UNKNOWN

@@ -24,7 +24,10 @@ from mcp_types import CallToolResult, TextContent
 
 import commands
 import failwell as fw
-from failwell.client import Http, read
+from failwell import read
+from failwell.formats import FORMATS
+from failwell.model import Kind, Traits
+from failwell.readers import Http
 
 
 def result(text: str, *, is_error: bool = True) -> CallToolResult:
@@ -46,7 +49,7 @@ def test_what_worked_is_none(outcome: object) -> None:
     assert read(outcome) is None
 
 
-@pytest.mark.parametrize("format", fw.FORMATS)
+@pytest.mark.parametrize("format", FORMATS)
 def test_every_format_is_read_from_a_result(format: str) -> None:
     error = fw.ToolError("Too many requests.", code="RATE_LIMITED", retry_after=30)
     found = read(fw.to_result(error, format))
@@ -163,7 +166,7 @@ def test_a_status_proves_nothing_about_a_write(status: int, effect: str | None) 
     error = read(vague, http=Http(status, {"Retry-After": "1"}, in_session=True), transport=True)
     assert isinstance(error, fw.ToolError)
     assert (error.standing, error.effect, error.delivery) == ("quoted", effect, "answered")
-    decisions = [fw.decide(error, tool=tool) for tool in ("pay", "get_rate", fw.Traits("find", read_only=True))]
+    decisions = [fw.decide(error, tool=tool) for tool in ("pay", "get_rate", Traits("find", read_only=True))]
     assert [decision.repeats for decision in decisions] == [False, False, True]
 
 
@@ -190,13 +193,13 @@ def test_what_http_saw_counts_where_the_sdk_says_nothing() -> None:
     assert (error.code, error.retry_after, error.origin, error.delivery) == ("RATE_LIMITED", 12, "peer", "answered")
     denied = read(vague, http=Http(401, {"WWW-Authenticate": "Bearer"}))
     assert isinstance(denied, fw.ToolError)
-    assert denied.kind is fw.Kind.PERMISSION
+    assert denied.kind is Kind.PERMISSION
 
 
 def test_a_fastmcp_exception_is_the_text_of_a_result() -> None:
     error = read(FastMCPToolError("Error calling tool 'get': Client error '404 Not Found' for url 'http://x'"))
     assert isinstance(error, fw.ToolError)
-    assert (error.kind, error.origin) == (fw.Kind.NOT_FOUND, "peer")
+    assert (error.kind, error.origin) == (Kind.NOT_FOUND, "peer")
 
 
 @given(st.one_of(st.text(), st.dictionaries(st.text(), st.text()), st.binary(), st.integers(), st.none()))
@@ -324,4 +327,4 @@ def test_a_server_that_is_not_there() -> None:
     exc = anyio.run(outcome_of, "http://127.0.0.1:9/mcp", "count", {}, "auto")
     error = read(exc, transport=True)
     assert isinstance(error, fw.ToolError)
-    assert (error.kind, error.origin, error.delivery) == (fw.Kind.TRANSIENT, "local", "never_sent")
+    assert (error.kind, error.origin, error.delivery) == (Kind.TRANSIENT, "local", "never_sent")

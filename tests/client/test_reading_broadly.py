@@ -9,7 +9,7 @@ import pytest
 from mcp import MCPError
 
 import failwell as fw
-from failwell.client import read
+from failwell import read
 from failwell.model.tool import Traits
 
 BROAD = [

@@ -6,7 +6,8 @@ import pytest
 from unseen import result
 
 import failwell as fw
-from failwell.client import read
+from failwell import read
+from failwell.model import Kind
 
 CRASHES = [
     "ZeroDivisionError: division by zero",
@@ -44,7 +45,7 @@ CRASHES = [
 def test_a_crash_is_internal(text: str, wrap: str) -> None:
     found = read(result(wrap.format(text), is_error=True))
     assert isinstance(found, fw.ToolError)
-    assert (found.kind, found.code, found.retryable) == (fw.Kind.INTERNAL, "INTERNAL_ERROR", False)
+    assert (found.kind, found.code, found.retryable) == (Kind.INTERNAL, "INTERNAL_ERROR", False)
 
 
 @pytest.mark.parametrize(

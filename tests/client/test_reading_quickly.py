@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from mcp_types import CallToolResult, TextContent
 
 import failwell as fw
-from failwell.client import read
+from failwell import read
+from failwell.formats import FORMATS
 from failwell.readers.answer import _is_fine
 from recorded import DATA
 
@@ -23,7 +24,7 @@ def worked(*texts: str, **more: Any) -> CallToolResult:
 LIMITED = fw.Transient("Too many requests.", code="RATE_LIMITED", retry_after=1)
 # Every way in which a failure can look at you out of a success.
 BODIES = {
-    **{format: fw.render(LIMITED, format) for format in fw.FORMATS},
+    **{format: fw.render(LIMITED, format) for format in FORMATS},
     "prefixed": f"Error executing tool pay: {fw.render(LIMITED, 'typed')}",
     "with words around it": f"The bank answered {fw.render(LIMITED, 'xml')} at noon.",
     "JSON-RPC": json.dumps(fw.to_jsonrpc(LIMITED, id=1)),
@@ -49,7 +50,7 @@ def test_a_success_is_one_whatever_it_says(name: str) -> None:
 
 
 def test_metadata_in_a_success_is_no_failure() -> None:
-    for format in fw.FORMATS:
+    for format in FORMATS:
         forged = {**fw.to_result(LIMITED, format), "isError": False}
         assert read(forged) is None
         assert read(CallToolResult.model_validate(forged)) is None

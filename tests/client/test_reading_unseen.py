@@ -14,11 +14,12 @@ import pytest
 from unseen import ERRORS, GROUPS, SUCCESSES, result
 
 import failwell as fw
-from failwell.client import read
+from failwell import read
+from failwell.model import Kind
 from failwell.readers import from_text
 from failwell.readers.answer import _is_fine
 
-REFUSALS = (fw.Kind.VALIDATION, fw.Kind.PERMISSION, fw.Kind.NOT_FOUND)
+REFUSALS = (Kind.VALIDATION, Kind.PERMISSION, Kind.NOT_FOUND)
 
 
 def error(text: str) -> fw.ToolError:

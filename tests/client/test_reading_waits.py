@@ -11,7 +11,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 
 import failwell as fw
-from failwell.client import read
+from failwell import read
+from failwell.model import Kind
 from failwell.readers.waits import Wait, wait_in
 
 SLOW = "Too many requests"
@@ -51,7 +52,7 @@ SIXTEEN = [
 def test_a_delay_is_found(data: Any, sent: Any) -> None:
     found = read(sent(data))
     assert isinstance(found, fw.ToolError)
-    assert (found.kind, found.retryable, found.retry_after) == (fw.Kind.TRANSIENT, True, 16)
+    assert (found.kind, found.retryable, found.retry_after) == (Kind.TRANSIENT, True, 16)
 
 
 @pytest.mark.parametrize("sent", [as_text, as_structured, as_both])
@@ -68,19 +69,19 @@ def test_a_delay_is_found(data: Any, sent: Any) -> None:
 def test_a_moment_is_found(named: Any, sent: Any) -> None:
     found = read(sent({"success": False, "error": {"message": SLOW, **named}}))
     assert isinstance(found, fw.ToolError)
-    assert (found.kind, found.retry_after, found.reset_at) == (fw.Kind.TRANSIENT, None, MOMENT)
+    assert (found.kind, found.retry_after, found.reset_at) == (Kind.TRANSIENT, None, MOMENT)
 
 
 def test_a_delay_does_not_make_a_refusal_pass() -> None:
     found = read(as_structured({"success": False, "error": {"message": "User 7 not found", "retry_after": 16}}))
     assert isinstance(found, fw.ToolError)
-    assert (found.kind, found.retryable, found.retry_after) == (fw.Kind.NOT_FOUND, False, None)
+    assert (found.kind, found.retryable, found.retry_after) == (Kind.NOT_FOUND, False, None)
 
 
 def test_a_protocol_error_says_it_in_its_data() -> None:
     found = read(MCPError(code=-32000, message=SLOW, data={"retryAfterMs": 1500}))
     assert isinstance(found, fw.ToolError)
-    assert (found.kind, found.retry_after, found.origin) == (fw.Kind.TRANSIENT, 1.5, "peer")
+    assert (found.kind, found.retry_after, found.origin) == (Kind.TRANSIENT, 1.5, "peer")
 
 
 @pytest.mark.parametrize(
@@ -109,4 +110,4 @@ def test_an_object_that_cannot_be_written_says_nothing() -> None:
     loop["error"] = loop
     found = read({"content": [], "structuredContent": loop, "isError": True})
     assert isinstance(found, fw.ToolError)
-    assert (found.kind, found.retryable) == (fw.Kind.INTERNAL, False)
+    assert (found.kind, found.retryable) == (Kind.INTERNAL, False)

@@ -15,8 +15,11 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 import failwell as fw
-from failwell.client import Attempt, Recovering, Report, patched, read
-from failwell.recovery import IDEMPOTENCY_KEY
+from failwell import read
+from failwell.client import Recovering, patched
+from failwell.formats import FORMATS
+from failwell.model import Action, Effect
+from failwell.recovery import IDEMPOTENCY_KEY, Attempt, Report
 from failwell.testing import FakeClock, Fault, Script, Tool, scripted
 
 BUSY = fw.Transient("Busy.", code="SERVER_BUSY")
@@ -107,7 +110,7 @@ def test_every_fault_is_recovered_from_or_told_truthfully(kind: str, transport: 
                     assert done == 1, name
                 else:
                     assert paid.error.effect == "unknown", (name, str(paid))
-                    assert paid.error.verify == fw.Action("get_payment", arguments={"id": name}), name
+                    assert paid.error.verify == Action("get_payment", arguments={"id": name}), name
                     assert paid.calls == 1, (name, str(paid))
                     assert done <= 1, name
                     assert "get_payment" in text_of(paid)
@@ -401,7 +404,7 @@ def test_prose_is_understood_and_is_no_permission() -> None:
 
 
 LIMITED_BODIES = {
-    **{format: fw.render(LIMITED, format) for format in fw.FORMATS},
+    **{format: fw.render(LIMITED, format) for format in FORMATS},
     "prefixed": f"Error executing tool pay: {fw.render(LIMITED, 'typed')}",
     "record": '{"status": 503, "error": "Service Unavailable", "retry_after": 1}',
     "no success": '{"success": false, "error": "Service busy, try again later"}',
@@ -615,7 +618,7 @@ def test_after_a_write_that_froze_the_next_call_finds_a_server_that_works(tmp_pa
             await it.list_tools()
             report = await it.call("pay", timeout=2.5)
             assert report.failure is not None
-            assert (report.failure.effect, report.calls) == (fw.Effect.UNKNOWN, 1)
+            assert (report.failure.effect, report.calls) == (Effect.UNKNOWN, 1)
             assert (await it.call("pay")).result.data == {"calls": 2}
 
     run(story)

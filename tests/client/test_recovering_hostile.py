@@ -17,8 +17,9 @@ from mcp.server import MCPServer
 import failwell as fw
 import failwell.client.recovering
 import failwell.client.tool_list
-from failwell.client import Recovering, Report
+from failwell.client import Recovering
 from failwell.client.drivers import driver_for
+from failwell.recovery import Report
 from failwell.testing import FakeClock
 
 KINDS = ["mcp", "fastmcp"]

@@ -17,6 +17,7 @@ from mcp import Client, StdioServerParameters
 import commands
 import failwell as fw
 from failwell.client import Recovering
+from failwell.model import Action
 
 BANK = Path(__file__).with_name("keyed_bank.py")
 QUICK = fw.Policy(base_delay=0.01)
@@ -131,7 +132,7 @@ def test_a_server_that_died_in_between_cannot_be_asked_and_is_not(ledger: Path, 
                 report = await agent.call("pay", {"id": "inv_1", "then": "die"})
                 assert not report.ok
                 assert report.error.effect == "unknown"
-                assert report.error.verify == fw.Action("get_payment", arguments={"id": "inv_1"})
+                assert report.error.verify == Action("get_payment", arguments={"id": "inv_1"})
                 # The disk remembers that the call began; the memory of a dead process is not asked at all.
                 assert report.calls == (1 if store == "memory" else 2)
                 assert paid(ledger, "inv_1") == 1

@@ -11,8 +11,8 @@ from mcp import Client
 from test_recovering_hostile import JSON, QUICK, Hostile, hosted, http, run
 
 import failwell as fw
-from failwell.client import Recovering, Report
-from failwell.recovery import remembered
+from failwell.client import Recovering
+from failwell.recovery import Report, remembered
 
 LONG = "x" * 1_600_000
 # Of one report, whatever the call was.

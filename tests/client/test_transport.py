@@ -19,6 +19,7 @@ from test_recovering_hostile import CUT, HANG, QUICK, RESULTS, Hostile, hosted, 
 
 import failwell as fw
 from failwell.client import Recovering
+from failwell.client.callbacks import Callbacks
 from failwell.testing import FakeClock, Fault, Script, Tool, scripted
 
 TOKEN = "Bearer t-1"
@@ -146,7 +147,7 @@ def test_what_the_owner_sends_in_a_callback_is_no_part_of_the_call() -> None:
                 except httpx2.ConnectError as exc:
                     raised.append(exc)
 
-            it._on_decision = look
+            it._callbacks = Callbacks(on_decision=look)
             assert (await it.call("get_payment", {"id": 1})).recovered
             assert len(raised) == 1
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types import jsonrpc_message_adapter
 
-from failwell.client import read
+from failwell import read
 from failwell.client.witness import Seen, repaired, watching, witnessed
 from failwell.readers.answer import of_post
 

@@ -21,6 +21,7 @@ from running import ERAS, Client, Example, compare, talking
 import failwell as fw
 from failwell.examples.reservations.patterns import overlap
 from failwell.examples.reservations.store import Store
+from failwell.model import Kind
 
 TYPES = {"NOT_FOUND", "CONFLICT", "VALIDATION", "PERMISSION", "TRANSIENT", "INTERNAL"}
 
@@ -113,7 +114,7 @@ def test_two_agents_negotiate_and_both_get_through(office: Office, era: str) -> 
             asked(client, "register_agent", agent_id=agent, task="work")
         asked(client, "reserve", agent_id="ada", pattern="src/**")
         refusal = failed(asked(client, "reserve", agent_id="bob", pattern="src/app.py"))
-        assert (refusal.kind, refusal.recoverable, refusal.conflicts[0].holder) == (fw.Kind.CONFLICT, True, "ada")
+        assert (refusal.kind, refusal.recoverable, refusal.conflicts[0].holder) == (Kind.CONFLICT, True, "ada")
         [action] = refusal.actions
         request = data(asked(client, action.tool, agent_id="bob", reason="a fix", **action.arguments))
         [waiting] = data(asked(client, "list_requests", agent_id="ada"))["requests"]
@@ -121,7 +122,7 @@ def test_two_agents_negotiate_and_both_get_through(office: Office, era: str) -> 
         said = data(asked(client, "answer_request", agent_id="ada", request_id=request["request_id"], release=True))
         assert said["answer"] == "released"
         mine = data(asked(client, "reserve", agent_id="bob", pattern="src/app.py"))
-        assert failed(asked(client, "reserve", agent_id="ada", pattern="src/**")).kind is fw.Kind.CONFLICT
+        assert failed(asked(client, "reserve", agent_id="ada", pattern="src/**")).kind is Kind.CONFLICT
         asked(client, "release", agent_id="bob", reservation_id=mine["reservation_id"])
         assert data(asked(client, "reserve", agent_id="ada", pattern="src/**"))["agent_id"] == "ada"
 

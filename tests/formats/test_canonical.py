@@ -9,7 +9,7 @@ import pytest
 
 import failwell as fw
 from failwell.formats import unplaced_details
-from failwell.model import Patch
+from failwell.model import FieldError, Patch
 
 FULL = fw.ToolError(
     "All of it.",
@@ -23,7 +23,7 @@ FULL = fw.ToolError(
     suggestion="Wait.",
     next_steps=["a", "b"],
     actions=[{"tool": "t", "description": "d", "arguments": {"x": [1]}}],
-    fields=[fw.FieldError(("a", 0), "m", None, "e", ("o", 2), "r")],
+    fields=[FieldError(("a", 0), "m", None, "e", ("o", 2), "r")],
     patch=[Patch("set", ("a",), 1), Patch("rename", ("b",), to="c"), Patch("remove", ("d",))],
     conflicts=[{"agent_id": "a", "pattern": "p", "held_by": "h", "z": 1}],
     effect="none",

@@ -9,6 +9,7 @@ import pytest
 
 import failwell as fw
 from failwell.formats.jsonrpc import check_request
+from failwell.model import Action, FieldError
 from recorded import cases, one
 
 GROUP = "list", "create", "delete"
@@ -46,7 +47,7 @@ def test_v1_examples_byte_for_byte(vector: dict[str, Any]) -> None:
 
 
 def choices(code: str, message: str, recovery: str) -> fw.ToolError:
-    actions = [fw.Action("projects", None, {"action": name}) for name in GROUP]
+    actions = [Action("projects", None, {"action": name}) for name in GROUP]
     return fw.ToolError(message, code=code, suggestion=recovery, actions=actions)
 
 
@@ -70,10 +71,10 @@ XML_EXAMPLES = {
         tool="users",
         action="create",
         fields=[
-            fw.FieldError(
+            FieldError(
                 ("email",), "Invalid email", "bad-email", "a valid email address (e.g. user@example.com)", (), "email"
             ),
-            fw.FieldError(
+            FieldError(
                 ("role",),
                 "Invalid enum value. Expected 'admin' | 'user', received 'superadmin'",
                 "superadmin",
@@ -86,7 +87,7 @@ XML_EXAMPLES = {
         tool="billing",
         action="create",
         fields=[
-            fw.FieldError(
+            FieldError(
                 (),
                 "Unrecognized key(s) in object: 'hallucinated_param'",
                 expected="Remove or correct unrecognized fields: 'hallucinated_param'. Check for typos.",

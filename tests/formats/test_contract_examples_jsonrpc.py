@@ -8,6 +8,7 @@ import pytest
 
 import failwell as fw
 from failwell.formats import to_wire
+from failwell.model import FieldError
 
 LAB = {"device_id": "dev-lab-01"}
 Example = tuple[fw.ToolError, dict[str, Any]]
@@ -86,7 +87,7 @@ EXAMPLES: list[Example] = [
         error(
             "VALIDATION_ERROR",
             "Invalid IP address format",
-            fields=[fw.FieldError(("ip_address",), "", "192.168.1.999", "Valid IPv4 or IPv6 address")],
+            fields=[FieldError(("ip_address",), "", "192.168.1.999", "Valid IPv4 or IPv6 address")],
         ),
         wire(
             -32005,

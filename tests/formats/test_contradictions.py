@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
+from failwell.model import Effect
 
 
 def stated(data: object, text: str | None = None, **more: Any) -> dict[str, Any]:
@@ -47,7 +48,7 @@ ENVELOPE = {"success": False, "data": None, "error": {"code": "x_rate_limited", 
 def test_a_stated_permission_gives_way_to_a_word_of_doubt(result: dict[str, Any]) -> None:
     error = fw.read(result)
     assert isinstance(error, fw.ToolError)
-    assert error.effect in (fw.Effect.UNKNOWN, fw.Effect.PARTIAL, fw.Effect.DONE)
+    assert error.effect in (Effect.UNKNOWN, Effect.PARTIAL, Effect.DONE)
     assert not error.retryable
     assert not fw.decide(error).repeats
 
@@ -65,13 +66,13 @@ def test_our_own_words_are_read_back_as_what_they_say(effect: str) -> None:
     text = fw.render(error, "text")
     for back in (fw.parse(text, "text"), fw.read({"content": [{"type": "text", "text": text}], "isError": True})):
         assert isinstance(back, fw.ToolError)
-        assert (back.effect, fw.decide(back).repeats) == (fw.Effect(effect), False)
+        assert (back.effect, fw.decide(back).repeats) == (Effect(effect), False)
 
 
 def test_a_code_of_ones_own_in_doubt_is_no_invitation_to_correct_it_in_the_proposal_s_form() -> None:
     back = fw.parse(fw.render(fw.ToolError("Bad amount.", code="X", effect="unknown"), "toolfailure"))
     assert isinstance(back, fw.ToolError)
-    assert (back.effect, fw.decide(back).doubtful) == (fw.Effect.UNKNOWN, True)
+    assert (back.effect, fw.decide(back).doubtful) == (Effect.UNKNOWN, True)
 
 
 PAID = {"paid": True}

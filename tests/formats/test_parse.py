@@ -12,7 +12,7 @@ from fastmcp.client.client import CallToolResult as ClientResult
 
 import failwell as fw
 from failwell.formats import META_KEY
-from failwell.model import Patch
+from failwell.model import Action, FieldError, Patch
 
 ERROR = fw.ToolError("Too many requests.", code="RATE_LIMITED", retry_after=30, suggestion="Wait.", details={"k": "v"})
 FORMATS = ["typed", "v1", "xml", "envelope", "jsonrpc", "canonical"]
@@ -294,12 +294,12 @@ RICH = fw.Invalid(
     severity="critical",
     tool="users.create",
     fields=[
-        fw.FieldError(("a", 0, "b.c"), "Bad", None, "a number", ("x", 1, None), "enum"),
-        fw.FieldError(("0",), "Bad", {"deep": ["é", 1.5]}),
-        fw.FieldError((), "All of it"),
+        FieldError(("a", 0, "b.c"), "Bad", None, "a number", ("x", 1, None), "enum"),
+        FieldError(("0",), "Bad", {"deep": ["é", 1.5]}),
+        FieldError((), "All of it"),
     ],
     patch=[Patch("rename", ("limt",), to="limit"), Patch("set", ("a", 1), None), Patch("remove", ("x",))],
-    actions=[fw.Action("users.schema", "Show it", {"verbose": True}), fw.Action("users.list")],
+    actions=[Action("users.schema", "Show it", {"verbose": True}), Action("users.list")],
     effect="unknown",
     verify="users.get",
     strategy="report_and_abort",

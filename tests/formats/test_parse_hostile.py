@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.formats import META_KEY
+from failwell.formats import FORMATS, META_KEY
 from failwell.model import Patch
 from growth import ending
 
@@ -149,7 +149,7 @@ def spoiled(value: Any, wrong: Any) -> Iterator[Any]:
                 yield [*value[:index], bad, *value[index + 1 :]]
 
 
-def check(source: Any, formats: Iterable[str] = fw.FORMATS) -> None:
+def check(source: Any, formats: Iterable[str] = FORMATS) -> None:
     """Whatever is found can be rendered in every format, by itself and within a result."""
     outcome = fw.parse(source)
     if outcome is not None:
@@ -167,7 +167,7 @@ def test_wrong_value_in_any_known_place_never_raises(form: str) -> None:
     for wrong in WRONG:
         for source in spoiled(KNOWN[form], wrong):
             try:
-                check(source, drawn.sample(list(fw.FORMATS), 2))
+                check(source, drawn.sample(list(FORMATS), 2))
             except Exception as problem:
                 failures.add(f"{type(problem).__name__}: {str(problem)[:80]}")
     assert not failures

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 import failwell as fw
+from failwell.model import Kind
 from recorded import cases
 
-SIX = {kind.value.upper(): kind for kind in fw.Kind}
+SIX = {kind.value.upper(): kind for kind in Kind}
 STANDARD = {
     -32700: "PARSE_ERROR",
     -32600: "INVALID_REQUEST",
@@ -20,12 +21,12 @@ STANDARD = {
 }
 
 
-def kind_of(code: str | None, flag: bool | None = None) -> fw.Kind:
+def kind_of(code: str | None, flag: bool | None = None) -> Kind:
     """The kind of a code by its catalogue; of an unknown one, by what the peer said about retrying."""
     for catalog in fw.catalogs.CATALOGS.values():
         if code in catalog:
             return catalog[str(code)].kind
-    return fw.Kind.TRANSIENT if flag else fw.Kind.INTERNAL
+    return Kind.TRANSIENT if flag else Kind.INTERNAL
 
 
 def found(vector: dict[str, Any]) -> tuple[Any, fw.ToolError | fw.NeedsInput | None]:
@@ -57,7 +58,7 @@ def said(error: fw.ToolError) -> dict[str, Any]:
     }
 
 
-def expect(format: str, code: str | None, kind: fw.Kind, message: str, **more: Any) -> dict[str, Any]:
+def expect(format: str, code: str | None, kind: Kind, message: str, **more: Any) -> dict[str, Any]:
     nothing = {"retry_after": None, "actions": [], "fields": [], "details": {}}
     return {"format": format, "code": code, "kind": kind, "message": message, **nothing, **more}
 
@@ -79,7 +80,7 @@ def test_typed(vector: dict[str, Any]) -> None:
     kind = SIX.get(code) or kind_of(code, sent.get("recoverable"))
     if code == "transient":
         # Not one of the six as the contract spells them, but there is no doubt what was meant.
-        kind = fw.Kind.TRANSIENT
+        kind = Kind.TRANSIENT
     assert said(error) == expect("typed", code or None, kind, message.replace("\ud800", "\ufffd"), details=details)
     assert [conflict.to_dict() for conflict in error.conflicts] == conflicts
     if "recoverable" in sent:
@@ -157,7 +158,7 @@ def test_jsonrpc(vector: dict[str, Any]) -> None:
     code = data.pop("mcp_error_code", None)
     kind = kind_of(code or STANDARD.get(sent["code"]))
     if code == "INVALID_DEVICE_ID":
-        kind = fw.Kind.VALIDATION
+        kind = Kind.VALIDATION
     message = data.pop("details", sent["message"])
     fields = [item["field"] for item in data.pop("errors", [])]
     if "field" in data:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
+from failwell.formats import FORMATS
 
 KEY = "io.github.failwell/tool-error"
 ERROR = fw.NotFound("Project p_1 does not exist.", suggestion="Call projects.list first.", actions=["projects.list"])
@@ -75,14 +76,14 @@ def test_tool_with_an_output_schema_gets_no_structured_content(format: str) -> N
     assert with_schema == without
 
 
-@pytest.mark.parametrize("format", fw.FORMATS)
+@pytest.mark.parametrize("format", FORMATS)
 def test_modern_era_names_the_result_type(format: str) -> None:
     assert fw.to_result(ERROR, format, era="2026-07-28")["resultType"] == "complete"
     assert "resultType" not in fw.to_result(ERROR, format, era="2025-11-25")
 
 
 @pytest.mark.checklist(82, 124, 125, 200)
-@pytest.mark.parametrize("format", fw.FORMATS)
+@pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize(("severity", "is_error"), [("warning", False), ("error", True), ("critical", True)])
 def test_only_a_warning_is_no_error(format: str, severity: str, is_error: bool) -> None:
     error = fw.ToolError("Use v2.", code="DEPRECATED", severity=severity)
@@ -161,7 +162,7 @@ def test_unknown_formats_and_options_are_refused_everywhere() -> None:
 
 
 @pytest.mark.checklist(294)
-@pytest.mark.parametrize("format", fw.FORMATS)
+@pytest.mark.parametrize("format", FORMATS)
 def test_equal_errors_give_equal_bytes(format: str) -> None:
     def make() -> fw.ToolError:
         return fw.ToolError("m", code="X", details={"b": {3, 1, 2}, "a": 1}, actions=["t"], retry_after=2)

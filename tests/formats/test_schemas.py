@@ -18,7 +18,7 @@ import failwell as fw
 from failwell.formats import FORMATS, META_KEY, to_wire
 from failwell.formats.envelope import success
 from failwell.formats.json_schema import SCHEMAS, schema
-from failwell.model import UNWRITTEN, Option, Patch, Severity, Strategy
+from failwell.model import UNWRITTEN, Action, Effect, FieldError, Kind, Option, Patch, Severity, Strategy
 from failwell.model.fields import Fields
 from recorded import one, vectors
 
@@ -235,14 +235,14 @@ KEYS = st.one_of(
     ),
 )
 PATHS = st.lists(st.one_of(TEXTS, st.integers(-1, 3)), max_size=3)
-ACTIONS = st.builds(fw.Action, TEXTS, st.none() | TEXTS, st.none() | st.dictionaries(TEXTS, VALUES, max_size=2))
+ACTIONS = st.builds(Action, TEXTS, st.none() | TEXTS, st.none() | st.dictionaries(TEXTS, VALUES, max_size=2))
 CODES = st.one_of(
     st.sampled_from([code.name for catalog in fw.catalogs.CATALOGS.values() for code in catalog]),
     st.sampled_from(["InvoiceAlreadyPaid", "-32050", "a b", "x.y/z", "\u540d\u524d"]),
 )
 FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "code": CODES,
-    "kind": st.sampled_from(list(fw.Kind)),
+    "kind": st.sampled_from(list(Kind)),
     "title": TEXTS,
     "severity": st.sampled_from([*Severity, None]),
     "recoverable": st.booleans(),
@@ -254,8 +254,8 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "actions": st.lists(ACTIONS, max_size=2),
     "fields": st.lists(
         st.one_of(
-            st.builds(fw.FieldError, PATHS, TEXTS),
-            st.builds(fw.FieldError, PATHS, TEXTS, VALUES, TEXTS, st.lists(VALUES, max_size=2), TEXTS),
+            st.builds(FieldError, PATHS, TEXTS),
+            st.builds(FieldError, PATHS, TEXTS, VALUES, TEXTS, st.lists(VALUES, max_size=2), TEXTS),
         ),
         max_size=2,
     ),
@@ -263,7 +263,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "conflicts": st.lists(
         st.dictionaries(st.sampled_from(["agent_id", "pattern", "held_by", "since"]), VALUES), max_size=2
     ),
-    "effect": st.sampled_from(list(fw.Effect)),
+    "effect": st.sampled_from(list(Effect)),
     "verify": ACTIONS,
     "details": st.dictionaries(KEYS, VALUES, max_size=3),
     "http_status": st.integers(99, 599),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.model import Patch
+from failwell.model import FieldError, Patch
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from failwell.model import Patch
         ),
         (fw.Denied("No.", next_steps=["Ask Ann", "Then retry."]), "No. Ask Ann. Then retry."),
         (
-            fw.Invalid("Bad.", fields=[fw.FieldError(("email",), "Invalid email", "x", "an address")]),
+            fw.Invalid("Bad.", fields=[FieldError(("email",), "Invalid email", "x", "an address")]),
             'Bad. email must be an address. Next: call it with email = "<address>", and the rest unchanged.',
         ),
         (

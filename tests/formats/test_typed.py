@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 import failwell as fw
-from failwell.model import Conflicting
+from failwell.model import Conflicting, Kind
 from recorded import cases, one
 
 SCHEMA = {
@@ -37,7 +37,7 @@ SCHEMA = {
     "additionalProperties": False,
 }
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
-TYPES = {kind: kind.value.upper() for kind in fw.Kind}
+TYPES = {kind: kind.value.upper() for kind in Kind}
 
 
 def strict(text: str) -> Any:
@@ -63,11 +63,11 @@ def test_schema_cases(vector: dict[str, Any]) -> None:
 
 
 @pytest.mark.checklist(1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 16)
-@pytest.mark.parametrize("kind", fw.Kind)
-def test_each_kind_is_one_of_the_six_types(kind: fw.Kind) -> None:
+@pytest.mark.parametrize("kind", Kind)
+def test_each_kind_is_one_of_the_six_types(kind: Kind) -> None:
     wire = strict(fw.render(fw.ToolError("m", kind=kind), "typed"))
     VALIDATOR.validate(wire)
-    assert wire == {"type": TYPES[kind], "message": "m", "recoverable": kind is fw.Kind.TRANSIENT}
+    assert wire == {"type": TYPES[kind], "message": "m", "recoverable": kind is Kind.TRANSIENT}
 
 
 @pytest.mark.parametrize("catalog", fw.catalogs.CATALOGS)

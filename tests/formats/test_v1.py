@@ -10,7 +10,7 @@ import pytest
 
 import failwell as fw
 from failwell.formats import to_wire
-from failwell.model import Option, Strategy
+from failwell.model import Effect, Option, Strategy
 from recorded import vectors
 
 ERROR = {"kind": "toolError:v1", "code": "NETWORK_ERROR", "message": "m", "retryable": True}
@@ -101,7 +101,7 @@ def test_a_code_that_passes_gives_way_to_a_call_that_may_have_been_done(effect: 
     assert to_wire(error, "v1", strict=True) == {**wire, "code": "UNKNOWN_ERROR"}
     back = fw.parse(wire)
     assert isinstance(back, fw.ToolError)
-    assert (back.effect, back.strategy) == (fw.Effect.UNKNOWN, Strategy.USER_ACTION)
+    assert (back.effect, back.strategy) == (Effect.UNKNOWN, Strategy.USER_ACTION)
     for strict in (False, True):
         assert fw.parse(fw.render(error, "v1", strict=strict, carry=True)) == error
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.client import read
-from failwell.model import IN_DOUBT, Patch
+from failwell import read
+from failwell.formats import FORMATS
+from failwell.model import IN_DOUBT, FieldError, Patch
 
 sys.path.append(str(Path(__file__).parents[2] / "tools"))
 
@@ -50,7 +51,7 @@ def test_nothing_says_what_not_to_do_and_a_wait_has_its_seconds() -> None:
             assert re.search(r"Wait [\d.]+ seconds?, then make the same call again\.", told), (name, told)
 
 
-@pytest.mark.parametrize("format", fw.FORMATS)
+@pytest.mark.parametrize("format", FORMATS)
 def test_a_token_budget_holds(format: str) -> None:
     for name, error in CASES.items():
         told = wording.told(error, format)
@@ -152,9 +153,9 @@ def test_what_was_sent_stays_out_of_every_wire_but_the_words() -> None:
     error = WRONG["a secret beside it"]
     plain = error.replace(sent=None)
     assert error == plain
-    for format in set(fw.FORMATS) - {"text"}:
+    for format in set(FORMATS) - {"text"}:
         assert fw.render(error, format) == fw.render(plain, format)
-    for format in fw.FORMATS:
+    for format in FORMATS:
         assert "correct-horse" not in fw.render(error, format)
     assert "correct-horse" not in repr(error)
     assert fw.losses(error, "canonical") == ()
@@ -162,7 +163,7 @@ def test_what_was_sent_stays_out_of_every_wire_but_the_words() -> None:
 
 def test_a_mask_is_never_proposed() -> None:
     sent = {"url": "postgres://app:Tr0ub4dor-and-3@db/x", "argv": ["--password", "k3y-8fj2-x"], "n": 0}
-    error = fw.Invalid("", tool="t", fields=[fw.FieldError("n", "Must be >= 1", 0, "Must be >= 1.")], sent=sent)
+    error = fw.Invalid("", tool="t", fields=[FieldError("n", "Must be >= 1", 0, "Must be >= 1.")], sent=sent)
     assert words_of(error) == (
         'n must be at least 1. Next: call t with {"url": "<unchanged>", "argv": ["--password", "<unchanged>"], '
         '"n": "<at least 1>"}.'
@@ -214,7 +215,7 @@ def test_the_delay_that_is_told_is_the_delay_that_is_waited() -> None:
     ],
 )
 def test_what_is_expected_goes_on_after_must(expected: str, told: str) -> None:
-    assert words_of(fw.Invalid("", tool="t", fields=[fw.FieldError("x", "No", 0, expected)], sent={"x": 0})) == told
+    assert words_of(fw.Invalid("", tool="t", fields=[FieldError("x", "No", 0, expected)], sent={"x": 0})) == told
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 
 import failwell as fw
 from failwell.formats.xml_writer import escape, escape_attribute
+from failwell.model import Action, FieldError
 from failwell.model.display import FIX_FIELDS
 from recorded import cases
 
@@ -185,13 +186,13 @@ def test_any_text_anywhere_is_well_formed_and_comes_back(value: str, layout: str
     read = fw.parse(text)
     assert isinstance(read, fw.ToolError)
     assert (read.code, read.message, read.suggestion) == ("X" + expected, "m" + expected, "s" + expected)
-    assert (read.actions, read.details) == ((fw.Action("a" + expected),), {"k" + expected: "v" + expected})
+    assert (read.actions, read.details) == ((Action("a" + expected),), {"k" + expected: "v" + expected})
 
 
 @pytest.mark.checklist(129, 130)
 @pytest.mark.parametrize("value", NASTY, ids=ascii)
 def test_any_text_in_a_validation_error_is_well_formed(value: str) -> None:
-    field = fw.FieldError(("f" + value,), "m" + value, value, "e" + value, (value,))
+    field = FieldError(("f" + value,), "m" + value, value, "e" + value, (value,))
     error = fw.Invalid("bad", tool="t" + value, action="a" + value, suggestion=value, fields=[field])
     root = element(fw.render(error, "xml", guard=None))
     kept = clean(fw.ToolError("m" + value).message[1:])
@@ -201,7 +202,7 @@ def test_any_text_in_a_validation_error_is_well_formed(value: str) -> None:
     assert root[1].text == (kept or FIX_FIELDS)
 
 
-def field_texts(*fields: fw.FieldError) -> list[str | None]:
+def field_texts(*fields: FieldError) -> list[str | None]:
     return [child.text for child in element(fw.render(fw.Invalid("bad", fields=fields), "xml")).iter("field")]
 
 
@@ -213,32 +214,32 @@ LOOP.append(LOOP)
 @pytest.mark.parametrize(
     ("field", "text"),
     [
-        (fw.FieldError(("a",), "Bad", 5), "Bad. You sent: 5."),
-        (fw.FieldError(("a",), "Bad.", 5), "Bad. You sent: 5."),
-        (fw.FieldError(("a",), "Bad!", 5), "Bad! You sent: 5."),
-        (fw.FieldError(("a",), "Bad"), "Bad"),
-        (fw.FieldError(("a",), "Required", rule="required"), "Required. You sent: (missing)."),
-        (fw.FieldError(("a",), "Bad", None), "Bad. You sent: null."),
-        (fw.FieldError(("a",), "Bad", True), "Bad. You sent: true."),
-        (fw.FieldError(("a",), "Bad", [1, 2]), "Bad. You sent: array(2)."),
-        (fw.FieldError(("a",), "Bad", {"k": "v", "n": 1}), 'Bad. You sent: {"k":"v","n":1}.'),
-        (fw.FieldError(("a",), "Bad", "x" * 50), f"Bad. You sent: '{'x' * 50}'."),
-        (fw.FieldError(("a",), "Bad", "x" * 51), f"Bad. You sent: '{'x' * 47}...'."),
-        (fw.FieldError(("a",), "Bad", "x" * 46 + "👍" * 6), f"Bad. You sent: '{'x' * 46}👍...'."),
-        (fw.FieldError(("a",), "Bad", "it's"), 'Bad. You sent: "it\'s".'),
-        (fw.FieldError(("a",), "Bad", "x", "Must be >= 18."), "Bad. You sent: 'x'. Must be >= 18."),
-        (fw.FieldError(("a",), "Bad", "x", "a number"), "Bad. You sent: 'x'. Expected: a number."),
-        (fw.FieldError(("a",), "Bad", "x", None, ("a", 2)), "Bad. You sent: 'x'. Valid options: 'a', 2."),
+        (FieldError(("a",), "Bad", 5), "Bad. You sent: 5."),
+        (FieldError(("a",), "Bad.", 5), "Bad. You sent: 5."),
+        (FieldError(("a",), "Bad!", 5), "Bad! You sent: 5."),
+        (FieldError(("a",), "Bad"), "Bad"),
+        (FieldError(("a",), "Required", rule="required"), "Required. You sent: (missing)."),
+        (FieldError(("a",), "Bad", None), "Bad. You sent: null."),
+        (FieldError(("a",), "Bad", True), "Bad. You sent: true."),
+        (FieldError(("a",), "Bad", [1, 2]), "Bad. You sent: array(2)."),
+        (FieldError(("a",), "Bad", {"k": "v", "n": 1}), 'Bad. You sent: {"k":"v","n":1}.'),
+        (FieldError(("a",), "Bad", "x" * 50), f"Bad. You sent: '{'x' * 50}'."),
+        (FieldError(("a",), "Bad", "x" * 51), f"Bad. You sent: '{'x' * 47}...'."),
+        (FieldError(("a",), "Bad", "x" * 46 + "👍" * 6), f"Bad. You sent: '{'x' * 46}👍...'."),
+        (FieldError(("a",), "Bad", "it's"), 'Bad. You sent: "it\'s".'),
+        (FieldError(("a",), "Bad", "x", "Must be >= 18."), "Bad. You sent: 'x'. Must be >= 18."),
+        (FieldError(("a",), "Bad", "x", "a number"), "Bad. You sent: 'x'. Expected: a number."),
+        (FieldError(("a",), "Bad", "x", None, ("a", 2)), "Bad. You sent: 'x'. Valid options: 'a', 2."),
     ],
     ids=str,
 )
-def test_field_says_what_is_wrong_what_was_sent_and_what_is_expected(field: fw.FieldError, text: str) -> None:
+def test_field_says_what_is_wrong_what_was_sent_and_what_is_expected(field: FieldError, text: str) -> None:
     assert field_texts(field) == [text]
 
 
 @pytest.mark.checklist(146)
 def test_sent_object_takes_fifty_characters_at_most() -> None:
-    (text,) = field_texts(fw.FieldError(("a",), "Bad", {"key": "x" * 100}))
+    (text,) = field_texts(FieldError(("a",), "Bad", {"key": "x" * 100}))
     assert text is not None
     shown = text.removeprefix("Bad. You sent: ").removesuffix(".")
     assert shown.startswith('{"key":"xxx')
@@ -249,7 +250,7 @@ def test_sent_object_takes_fifty_characters_at_most() -> None:
     "value", [10**6000, LOOP, {1, 2}, b"\xff", float("nan"), print, object()], ids=lambda v: type(v).__name__
 )
 def test_any_sent_value_can_be_shown(value: Any) -> None:
-    (text,) = field_texts(fw.FieldError(("a",), "Bad", value))
+    (text,) = field_texts(FieldError(("a",), "Bad", value))
     assert text is not None
     assert text.startswith("Bad. You sent: ")
 
@@ -257,7 +258,7 @@ def test_any_sent_value_can_be_shown(value: Any) -> None:
 @pytest.mark.checklist(148, 149)
 @pytest.mark.parametrize(("path", "name"), [(("items", 1, "qty"), "items.1.qty"), ((), "(root)"), (("a.b",), "a.b")])
 def test_field_name_joins_the_path(path: tuple[str | int, ...], name: str) -> None:
-    root = element(fw.render(fw.Invalid("bad", fields=[fw.FieldError(path, "m")]), "xml"))
+    root = element(fw.render(fw.Invalid("bad", fields=[FieldError(path, "m")]), "xml"))
     assert root[0].get("name") == name
 
 
@@ -280,7 +281,7 @@ def test_root_element(error: fw.ToolError, root: str) -> None:
 @pytest.mark.checklist(155, 156, 157)
 @pytest.mark.parametrize("severity", ["error", "warning", None])
 def test_routing_error_lists_names_before_recovery_and_no_severity(severity: str | None) -> None:
-    actions = [fw.Action("projects", None, {"do": name}) for name in ("list", "a<b")]
+    actions = [Action("projects", None, {"do": name}) for name in ("list", "a<b")]
     error = fw.ToolError("m", code="INVALID_DISCRIMINATOR", actions=actions, suggestion="r", severity=severity)
     assert fw.render(error, "xml") == (
         '<tool_error code="INVALID_DISCRIMINATOR">\n  <message>m</message>\n'

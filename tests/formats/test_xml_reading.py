@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import failwell as fw
+from failwell.model import FieldError
 
 WHOLE = (
     '<tool_error code="CONFLICT" severity="warning">\n<message>Paid &amp; &lt;done&gt; &#65;&#x42; &quot;&apos;</message>\n'
@@ -49,10 +50,10 @@ def test_validation_fields_are_read() -> None:
     )
     assert (error.code, error.kind, error.tool, error.action) == ("VALIDATION_ERROR", "validation", "users", "create")
     assert error.fields == (
-        fw.FieldError(("email",), "Invalid email", "a.b. c", "an address"),
-        fw.FieldError(("items", 1, "role"), "Bad", "x", options=("admin", "user")),
-        fw.FieldError(("age",), "Required", expected="Expected type: number.", rule="required"),
-        fw.FieldError((), "Nothing fits."),
+        FieldError(("email",), "Invalid email", "a.b. c", "an address"),
+        FieldError(("items", 1, "role"), "Bad", "x", options=("admin", "user")),
+        FieldError(("age",), "Required", expected="Expected type: number.", rule="required"),
+        FieldError((), "Nothing fits."),
     )
     assert error.message == "The arguments are invalid: email, items.1.role, age."
     assert error.suggestion is None
@@ -66,7 +67,7 @@ def test_unknown_argument_is_not_called_missing_though_real_servers_do() -> None
     )
     assert "(missing)" not in fw.render(error, "xml")
     assert error.fields == (
-        fw.FieldError(
+        FieldError(
             (),
             "Unrecognized key(s) in object: 'x'",
             expected="Remove or correct unrecognized fields: 'x'. Check for typos.",

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
+from failwell.formats import FORMATS
 from failwell.guards import Guard, guard
 from failwell.guards.length import MAX_CHARS, MAX_TOKENS, estimate_tokens, shorten, within
 
@@ -100,7 +101,7 @@ def test_debug_is_no_way_around_the_budget(where: str) -> None:
 
 
 @pytest.mark.parametrize("where", ["message", "details", "notes", "emoji", "fields", "question options"])
-@pytest.mark.parametrize("format", fw.FORMATS)
+@pytest.mark.parametrize("format", FORMATS)
 def test_no_format_blows_it_up_again(where: str, format: str) -> None:
     outcome = LARGE[where]()
     assert len(fw.render(outcome, format)) <= 2 * MAX_CHARS
@@ -232,7 +233,7 @@ def test_the_smallest_error_is_valid(where: str, chars: int) -> None:
     back = fw.parse(clean.to_dict())
     assert back == clean
     # From here on nothing is large any more.
-    for format in fw.FORMATS:
+    for format in FORMATS:
         fw.render(clean, format, guard=small).encode()
 
 

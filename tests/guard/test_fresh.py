@@ -14,6 +14,7 @@ from ordinary import ORDINARY
 from test_redaction import PLACES, ROOMY, everywhere, leaks, spellings
 
 import failwell as fw
+from failwell.formats import FORMATS
 from failwell.guards import DEFAULT, MASK, Guard
 from failwell.guards.fence import MARKS, WORDS
 from failwell.guards.length import shorten
@@ -22,7 +23,7 @@ from failwell.guards.secrets import secret_names as names
 from failwell.guards.secrets.sieve import searches, suspicious
 from growth import wrong_growth
 
-JSON_FORMATS = [name for name in fw.FORMATS if name not in ("text", "xml")]
+JSON_FORMATS = [name for name in FORMATS if name not in ("text", "xml")]
 
 
 def halves(secret: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from canaries import CANARIES
 from ordinary import ORDINARY
 
 import failwell as fw
+from failwell.formats import FORMATS
 from failwell.guards import DEFAULT, MASK, Guard, guard, secret_paths
 from failwell.guards.fence import fence
 from failwell.guards.secrets.redactor import Redactor
@@ -23,7 +24,7 @@ def said(outcome: fw.ToolError | fw.NeedsInput) -> str:
     return json.dumps([outcome.to_dict(), getattr(outcome, "debug", None)], ensure_ascii=False)
 
 
-JSON_FORMATS = [name for name in fw.FORMATS if name not in ("text", "xml")]
+JSON_FORMATS = [name for name in FORMATS if name not in ("text", "xml")]
 FINE = [
     fw.ToolError("Project 'p_1' does not exist."),
     fw.NotFound("Gone.", suggestion="Call projects.list first.", actions=["projects.list"]),

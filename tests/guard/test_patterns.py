@@ -7,6 +7,7 @@ import re
 import pytest
 
 import failwell as fw
+from failwell.formats import FORMATS
 from failwell.guards import MASK, Guard
 from failwell.guards.secrets.patterns import checked
 from growth import ending
@@ -73,7 +74,7 @@ def test_a_bounded_pattern_is_accepted_and_masks(pattern: str) -> None:
     for form in (pattern, re.compile(pattern)):
         guard = Guard.make(patterns=[form])
         error = fw.ToolError(f"Bad {FINE[pattern]} here.", details={"a": [FINE[pattern]], FINE[pattern]: 1})
-        for format in fw.FORMATS:
+        for format in FORMATS:
             assert FINE[pattern] not in fw.render(error, format, carry=True, guard=guard)
         assert guard(error).message == f"Bad {MASK} here."
 

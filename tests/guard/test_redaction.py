@@ -15,6 +15,7 @@ import pytest
 from canaries import CANARIES, Canary
 
 import failwell as fw
+from failwell.formats import FORMATS
 from failwell.guards import DEFAULT, MASK, Guard
 from failwell.guards.secrets.redactor import Redactor
 
@@ -123,7 +124,7 @@ def ways_out(outcome: fw.ToolError | fw.NeedsInput, guard: Guard = ROOMY, carrie
     # Guarded once is enough: that every way out asks the guard has a test of its own.
     more: dict[str, Any] = {"guard": None}
     for carry in carries:
-        for format in fw.FORMATS:
+        for format in FORMATS:
             yield fw.render(clean, format, carry=carry, **more)
         yield json.dumps(fw.to_jsonrpc(clean, 1, debug=True, carry=carry, **more), ensure_ascii=False)
         yield json.dumps(fw.to_result(clean, "v1", gate="both", carry=carry, **more), ensure_ascii=False)
@@ -170,7 +171,7 @@ def test_no_canary_comes_out_with_the_default_budget(carry: bool) -> None:
         assert leaks(everywhere(canary.text), canary.secret, guard=DEFAULT, carries=[carry]) == [], canary.name
 
 
-@pytest.mark.parametrize("format", fw.FORMATS)
+@pytest.mark.parametrize("format", FORMATS)
 def test_every_way_out_asks_the_guard(format: str) -> None:
     for canary in (*PLAIN[::30], *PLAIN[-2:]):
         error = everywhere(canary.text)

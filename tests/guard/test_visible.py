@@ -8,6 +8,7 @@ import unicodedata
 import pytest
 
 import failwell as fw
+from failwell.formats import FORMATS
 from failwell.guards import DEFAULT, guard
 from failwell.guards.visible import needs_cleaning, one_line, visible
 
@@ -145,7 +146,7 @@ def test_no_format_lets_an_escape_through() -> None:
         details={"\x9bk": "\x00"},
         fields=[{"path": ["\x1b]0;x\x07"], "message": "\u2066", "sent": "\x08\x08"}],
     )
-    for format in fw.FORMATS:
+    for format in FORMATS:
         for carry in (True, False):
             out = fw.render(error, format, carry=carry)
             assert not set(out) & set(INVISIBLE), format

@@ -15,11 +15,12 @@ from hypothesis import note
 from hypothesis import strategies as st
 
 import failwell as fw
-from failwell.model import UNSET, Conflicting, Option, Patch, Severity, Strategy
+from failwell import formats
+from failwell.model import UNSET, Action, Conflicting, Effect, FieldError, Kind, Option, Patch, Severity, Strategy
 from failwell.model.codes import find
 from failwell.model.template import DEVICE, VALIDATION
 
-FORMATS = tuple(fw.FORMATS)
+FORMATS = tuple(formats.FORMATS)
 OPEN = ("typed", "v1", "xml", "envelope", "jsonrpc", "canonical")
 """The formats that have an open map, and so can carry everything."""
 JSON = tuple(name for name in FORMATS if name not in ("xml", "text"))
@@ -449,20 +450,20 @@ codes = st.one_of(
 )
 
 
-kinds = st.one_of(st.sampled_from(list(fw.Kind)), st.sampled_from(("TRANSIENT", "conflict", "no such", "")), values)
+kinds = st.one_of(st.sampled_from(list(Kind)), st.sampled_from(("TRANSIENT", "conflict", "no such", "")), values)
 paths = st.one_of(
     keys, st.lists(st.one_of(keys, st.integers(0, 3), st.sampled_from((Level.LOW, -1, True, BIG))), max_size=3)
 )
 actions = st.one_of(
     texts,
-    st.builds(fw.Action, texts, st.none() | texts, st.none() | st.dictionaries(keys, values, max_size=2)),
-    st.builds(fw.Action, texts, st.none(), st.dictionaries(keys, texts, min_size=1, max_size=1)),
+    st.builds(Action, texts, st.none() | texts, st.none() | st.dictionaries(keys, values, max_size=2)),
+    st.builds(Action, texts, st.none(), st.dictionaries(keys, texts, min_size=1, max_size=1)),
     st.fixed_dictionaries({}, optional={"tool": texts, "name": texts, "description": texts, "arguments": values}),
 )
 problems = st.one_of(
-    st.builds(fw.FieldError, paths, texts),
-    st.builds(fw.FieldError, paths, texts, values, st.none() | texts, st.lists(values, max_size=2), st.none() | texts),
-    st.builds(fw.FieldError, paths, texts, rule=st.sampled_from(("required", "missing", "min"))),
+    st.builds(FieldError, paths, texts),
+    st.builds(FieldError, paths, texts, values, st.none() | texts, st.lists(values, max_size=2), st.none() | texts),
+    st.builds(FieldError, paths, texts, rule=st.sampled_from(("required", "missing", "min"))),
     st.fixed_dictionaries({}, optional={"path": paths, "message": texts, "sent": values, "expected": texts}),
     st.tuples(paths, texts),
     texts,
@@ -497,7 +498,7 @@ SENSIBLE: dict[str, st.SearchStrategy[Any]] = {
     "fields": st.lists(problems, max_size=3),
     "patch": st.lists(patches, max_size=2),
     "conflicts": st.one_of(conflicts, st.lists(conflicts, max_size=2)),
-    "effect": st.sampled_from((*fw.Effect, "UNKNOWN", "maybe")),
+    "effect": st.sampled_from((*Effect, "UNKNOWN", "maybe")),
     "verify": actions,
     "details": st.dictionaries(keys, values, max_size=4),
     "http_status": st.one_of(st.integers(90, 1010), st.sampled_from((HTTPStatus.GONE, 404, True))),
@@ -551,7 +552,7 @@ def _received(draw: st.DrawFn) -> fw.ToolError:
         "failwell": 1,
         "message": draw(texts),
         "code": draw(codes),
-        "kind": draw(st.sampled_from(list(fw.Kind))).value,
+        "kind": draw(st.sampled_from(list(Kind))).value,
     }
     found = fw.parse({**wire, "retryable": draw(st.booleans())})
     assert isinstance(found, fw.ToolError)
@@ -681,15 +682,15 @@ def catalogue_word(error: fw.ToolError) -> bool | None:
 
 def in_doubt(error: fw.ToolError) -> bool:
     """Whether the call may have been done; contract 003's code for a thread that was posted in part means its rest."""
-    means_the_rest = error.code == "thread_partial_failure" and error.effect is fw.Effect.PARTIAL
-    return error.effect in (fw.Effect.UNKNOWN, fw.Effect.PARTIAL, fw.Effect.DONE) and not means_the_rest
+    means_the_rest = error.code == "thread_partial_failure" and error.effect is Effect.PARTIAL
+    return error.effect in (Effect.UNKNOWN, Effect.PARTIAL, Effect.DONE) and not means_the_rest
 
 
 def denies_its_code(error: fw.ToolError) -> bool:
     """Whether the code says that the call may have been done, and the author says that it was not: of the two, a form
     that has only the code keeps the careful one, whatever is carried beside it."""
     info = find(error.code)
-    doubts = (fw.Effect.UNKNOWN, fw.Effect.PARTIAL, fw.Effect.DONE)
+    doubts = (Effect.UNKNOWN, Effect.PARTIAL, Effect.DONE)
     return info is not None and info.effect in doubts and error.effect not in doubts
 
 

@@ -27,8 +27,8 @@ from strategies import (
 )
 
 import failwell as fw
-from failwell import Effect, Next, Policy, Traits
-from failwell.model import Strategy
+from failwell import Policy
+from failwell.model import Effect, Kind, Next, Strategy, Traits
 
 _maybe = st.sampled_from((None, True, False))
 _hints = st.fixed_dictionaries(
@@ -142,7 +142,7 @@ def _dangerous(draw: st.DrawFn) -> fw.ToolError:
                 "standing": st.sampled_from(("stated", "quoted")),
                 "delivery": deliveries,
                 "legacy": st.booleans(),
-                "kind": st.sampled_from(list(fw.Kind)),
+                "kind": st.sampled_from(list(Kind)),
                 "verify": texts,
                 "actions": st.lists(texts, max_size=2),
                 "conflicts": st.lists(texts, max_size=2),

@@ -22,7 +22,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult
 
 import failwell as fw
-from failwell.client import Recovering, Report
+from failwell.client import Recovering
+from failwell.recovery import Report
 from failwell.testing import FakeClock
 
 # What the server does (nothing, a part, all of it), and what the client gets to hear.

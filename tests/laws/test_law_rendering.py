@@ -39,7 +39,7 @@ from strategies import (
 )
 
 import failwell as fw
-from failwell.model import Conflicting, Option, Patch
+from failwell.model import Action, Conflicting, FieldError, Option, Patch
 
 _ROOTS = {"tool_error", "validation_error"}
 _ELEMENTS = {"message", "recovery", "available_actions", "details", "retry_after", "field"}
@@ -134,11 +134,11 @@ def test_no_field_can_be_broken_by_any_monster(name: str) -> None:
 def test_no_value_can_break_a_part(path: Any, one: Any, two: Any) -> None:
     error = fw.Invalid(
         "m",
-        fields=[fw.FieldError(path, one, two, one, two, one)],
+        fields=[FieldError(path, one, two, one, two, one)],
         patch=[Patch(one, path, two, one)],
-        actions=[fw.Action(one, two, one)],
+        actions=[Action(one, two, one)],
         conflicts=[Conflicting(one, two, one, two)],
-        verify=fw.Action(two, one, two),
+        verify=Action(two, one, two),
     )
     question = fw.NeedsInput(one, fields=two, reason=one, options=[Option(one, two, one, two)], suggestions=two)
     for format in FORMATS:
@@ -224,18 +224,18 @@ def test_no_memory_address_leaves(format: str) -> None:
 
 def test_the_order_of_a_set_does_not_show() -> None:
     program = (
-        "import failwell as fw; words = {f'w{n}' for n in range(50)} | {1, 2.5, None, ('a', 'b'), frozenset('xyz')};"
+        "import failwell as fw; from failwell.formats import FORMATS; words = {f'w{n}' for n in range(50)} | {1, 2.5, None, ('a', 'b'), frozenset('xyz')};"
         "print(*(fw.render(fw.Invalid('m', details={'a': words, 'b': [words]}, "
         "fields=[{'path': 'a', 'message': 'm', 'options': frozenset('abc'), 'sent': words}]), f)"
-        " for f in fw.FORMATS))"
+        " for f in FORMATS))"
     )
     assert_same_for_every_seed(program)
 
 
 def test_the_order_of_a_set_does_not_show_in_a_text() -> None:
     program = (
-        "import failwell as fw; words = frozenset(f'w{n}' for n in range(9));"
-        "print(*(fw.render(fw.ToolError(words, suggestion=words, details={words: 1}), f) for f in fw.FORMATS))"
+        "import failwell as fw; from failwell.formats import FORMATS; words = frozenset(f'w{n}' for n in range(9));"
+        "print(*(fw.render(fw.ToolError(words, suggestion=words, details={words: 1}), f) for f in FORMATS))"
     )
     assert_same_for_every_seed(program)
 

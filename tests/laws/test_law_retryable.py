@@ -33,6 +33,7 @@ from strategies import (
 )
 
 import failwell as fw
+from failwell.model import Effect, Kind
 from failwell.model import codes as registry
 from failwell.model.codes import find
 
@@ -48,8 +49,8 @@ def word(name: str) -> bool:
 
 @pytest.mark.parametrize("code", EVERY_CODE, ids=lambda code: f"{code.catalog}-{code.name}")
 def test_every_catalogue_has_its_word(code: fw.Code) -> None:
-    for kind in (None, *fw.Kind):
-        for effect in (None, *fw.Effect):
+    for kind in (None, *Kind):
+        for effect in (None, *Effect):
             built = code("m", kind=kind, effect=effect)
             assert built.retryable is (code.retryable and not in_doubt(built))
             named = fw.ToolError("m", code=code.name, kind=kind, effect=effect)
@@ -102,8 +103,8 @@ def test_it_cannot_be_passed(flag: bool, code: str) -> None:
         fw.ToolError("m", code=code).retryable = flag  # type: ignore[misc]
 
 
-@given(named_codes, st.one_of(st.booleans(), texts, st.none()), st.sampled_from(list(fw.Kind)))
-def test_no_peer_can_change_it(code: fw.Code, flag: object, kind: fw.Kind) -> None:
+@given(named_codes, st.one_of(st.booleans(), texts, st.none()), st.sampled_from(list(Kind)))
+def test_no_peer_can_change_it(code: fw.Code, flag: object, kind: Kind) -> None:
     """Whatever flag the wire has, a code that is known keeps its word, and the reader is told."""
     said = {"code": code.name, "message": "m", "retryable": flag}
     wires: list[dict[str, Any]] = [
@@ -214,7 +215,7 @@ def test_no_contract_changes_a_shipped_code(code: fw.Code, format: str) -> None:
     if code.name == "thread_partial_failure" and format in ("v1", "xml", "jsonrpc"):
         # That it means the rest of the thread, only contract 003 says. Elsewhere it was done in part, and law 5 holds:
         # a form with room for the words says so in them, the others that nobody knows.
-        effect = fw.Effect.UNKNOWN if format == "v1" else fw.Effect.PARTIAL
+        effect = Effect.UNKNOWN if format == "v1" else Effect.PARTIAL
         assert (back.code, back.retryable, back.effect) == ("OUTCOME_UNKNOWN", False, effect)
         lost = {"code", "retryable", "effect"} & set(fw.losses(error, format))
         assert lost == ({"code", "retryable", "effect"} if format == "v1" else {"code", "retryable"})
@@ -247,7 +248,7 @@ def shadow() -> Iterator[type[fw.Catalog]]:
 def test_a_declared_code_comes_before_a_shipped_one(shadow: Any) -> None:
     for code in (*shadow, *SHIPPED):
         mine = shadow.codes.get(code.name, code)
-        for kind in (None, *fw.Kind):
+        for kind in (None, *Kind):
             for error in (fw.ToolError("m", code=code.name, kind=kind), mine("m", kind=kind)):
                 assert error.retryable is (mine.retryable and not in_doubt(error))
                 for format in OPEN:

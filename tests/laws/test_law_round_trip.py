@@ -27,6 +27,7 @@ from strategies import (
 )
 
 import failwell as fw
+from failwell.model import Action
 
 GATES = (None, "markdown", "json", "both")
 
@@ -207,7 +208,7 @@ def _as_far_as_shown(kept: fw.ToolError, back: Any) -> fw.ToolError:
     return kept.replace(details={name: value for name, value in kept.details.items() if name != "cut"})
 
 
-@example(fw.NotFound("", actions=[fw.Action("x" * 20_000)]))
+@example(fw.NotFound("", actions=[Action("x" * 20_000)]))
 @given(errors)
 def test_what_the_guard_lets_through_comes_back(error: fw.ToolError) -> None:
     kept = fw.guard(error)

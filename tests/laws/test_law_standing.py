@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from strategies import EVERY_CODE, denies_its_code, in_doubt, json_values, noted
 
 import failwell as fw
-from failwell import Effect, Kind, Next, Policy, Traits
+from failwell import Policy
 from failwell.formats import META_KEY, to_wire
 from failwell.formats.toolfailure import META_KEY as PROPOSED
-from failwell.model import Patch, Strategy
+from failwell.model import Effect, Kind, Next, Patch, Strategy, Traits
 from failwell.readers import classify
 from failwell.readers.answer import Http, read
 

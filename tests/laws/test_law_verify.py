@@ -13,7 +13,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from strategies import texts, values
 
-import failwell as fw
+from failwell.model import Action
 from failwell.readers.hints.verify import find_check, is_named_read
 
 READS = "get list read show describe fetch view lookup retrieve count find search".split()
@@ -128,7 +128,7 @@ def test_what_is_sent_came_from_the_call_and_is_no_free_text(arguments: Any, sch
         _came_from_the_call(found, schema, arguments)
 
 
-def _came_from_the_call(found: fw.Action, schema: Any, arguments: Any) -> None:
+def _came_from_the_call(found: Action, schema: Any, arguments: Any) -> None:
     sent, required = found.arguments or {}, schema.get("required", ())
     assert {*required} <= {*sent} <= {*schema.get("properties", ()), *required}
     for name, value in sent.items():
@@ -151,4 +151,4 @@ def test_a_name_with_a_word_that_does_something_does_not_plainly_read(name: str)
 )
 def test_nothing_raises(write: Any, arguments: Any, tools: Any) -> None:
     found = find_check(write, arguments, tools)
-    assert found is None or isinstance(found, fw.Action)
+    assert found is None or isinstance(found, Action)

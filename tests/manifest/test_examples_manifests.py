@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import commands
-import failwell.manifest
 from failwell import examples
+from failwell.manifest.audit import problems
+from failwell.manifest.entries import load
 
 SOCIAL = Path(examples.__file__).parent / "social"
 
@@ -67,9 +68,9 @@ def test_every_tool_of_every_example_declares_itself(name: str) -> None:
     # In a process of its own: an example's catalogue is known to everybody once it is imported.
     code, said, complained = failwell_("manifest", name)
     assert (code, complained) == (0, "")
-    made = failwell.manifest.load(said)
+    made = load(said)
     assert made.tools
-    assert failwell.manifest.problems(made) == []
+    assert problems(made) == []
     assert all(tool.annotations for tool in made.tools)
 
 

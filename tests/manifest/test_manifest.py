@@ -21,7 +21,10 @@ import failwell as fw
 import failwell.manifest
 import failwell.server
 from failwell.cli import main
+from failwell.manifest.audit import problems
+from failwell.manifest.entries import load
 from failwell.manifest.source import codes_in
+from failwell.model import Template
 from failwell.server import Envelope, Group, limit, rate
 from failwell.server.declared_failures import RAISES_KEY, UNDECLARED_KEY
 
@@ -60,7 +63,7 @@ class Cache:
 
 
 STORE = Store()
-GONE = fw.Template("DEVICE_GONE", "{device} is gone")
+GONE = Template("DEVICE_GONE", "{device} is gone")
 
 
 def raises_directly(key: str) -> str:
@@ -304,7 +307,7 @@ def test_common_codes_are_those_that_the_server_sends(options: Any, common: list
 def test_equal_servers_have_equal_bytes() -> None:
     first, second = (made(shop(FRAMEWORKS["mcpserver"]())).to_json() for _ in range(2))
     assert first == second
-    assert failwell.manifest.load(first).to_json() == first
+    assert load(first).to_json() == first
 
 
 @pytest.mark.checklist(216)
@@ -395,7 +398,7 @@ def test_a_recorder_writes_down_what_was_seen(tmp_path: Path) -> None:
 @pytest.mark.checklist(217)
 def test_the_65_tools_load_and_pass() -> None:
     text = SIXTY_FIVE.read_text(encoding="utf-8")
-    manifest = failwell.manifest.load(text)
+    manifest = load(text)
     assert len(manifest.tools) == 65
     assert manifest.flags == ("x_client", "llm", "db")
     schema = json.loads((Path(failwell.manifest.__file__).parent / "manifest.schema.json").read_text())
@@ -416,7 +419,7 @@ def social(**changes: Any) -> failwell.manifest.Manifest:
         "possible_error_codes": ["x_not_configured", "x_rate_limited"],
         **changes,
     }
-    return failwell.manifest.load(json.dumps({"version": "1.0", "tools": [tool]}))
+    return load(json.dumps({"version": "1.0", "tools": [tool]}))
 
 
 @pytest.mark.checklist(213, 214)
@@ -443,7 +446,7 @@ def social(**changes: Any) -> failwell.manifest.Manifest:
     ids=str,
 )
 def test_flags_profiles_and_codes_hold_together(changes: dict[str, Any], problem: str | None) -> None:
-    found = failwell.manifest.problems(social(**changes))
+    found = problems(social(**changes))
     assert [each for each in found if problem and problem in each] if problem else not found
 
 
@@ -463,7 +466,7 @@ def test_flags_profiles_and_codes_hold_together(changes: dict[str, Any], problem
 )
 def test_what_is_no_manifest_is_refused(text: str, why: str) -> None:
     with pytest.raises(failwell.manifest.NoManifest, match=why):
-        failwell.manifest.load(text)
+        load(text)
 
 
 @pytest.mark.checklist(213)
@@ -471,7 +474,7 @@ def test_a_name_used_twice_is_refused() -> None:
     tool = social().to_dict()["tools"][0]
     text = json.dumps({"version": "1.0", "tools": [tool, tool]})
     with pytest.raises(failwell.manifest.NoManifest, match="lists post twice"):
-        failwell.manifest.load(text)
+        load(text)
 
 
 MODULE = """

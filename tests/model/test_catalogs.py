@@ -12,7 +12,7 @@ import pytest
 
 import failwell as fw
 from failwell.formats.jsonrpc import check_request
-from failwell.model import Strategy, codes
+from failwell.model import Effect, Kind, Strategy, codes
 from failwell.model.catalogs import CATALOGS, V1, Core, JsonRpc, Social, Typed, Xml  # fmt: skip
 from failwell.model.codes import find, upper_snake
 from recorded import cases, one
@@ -97,7 +97,7 @@ def test_contract_001_maps_core_codes_and_keeps_the_rest(code: str | None, writt
 
 @pytest.mark.checklist(1)
 def test_contract_000_has_six_types() -> None:
-    assert {code.name: code.kind for code in Typed} == {kind.value.upper(): kind for kind in fw.Kind}
+    assert {code.name: code.kind for code in Typed} == {kind.value.upper(): kind for kind in Kind}
 
 
 @pytest.mark.checklist(121)
@@ -196,11 +196,11 @@ def test_catalogues_that_share_a_code_agree_on_it(name: str) -> None:
 def test_each_shipped_effect_is_the_one_decided(code: fw.Code) -> None:
     refused = code.kind in ("validation", "not_found", "permission", "conflict")
     if code.name in ("thread_partial_failure", "PARTIAL_FAILURE"):
-        assert code.effect is fw.Effect.PARTIAL
+        assert code.effect is Effect.PARTIAL
     elif code.name in ("IDEMPOTENCY_UNFINISHED", "OUTCOME_UNKNOWN"):
-        assert code.effect is fw.Effect.UNKNOWN
+        assert code.effect is Effect.UNKNOWN
     elif refused or code.name in ("RATE_LIMITED", "x_rate_limited", "SERVER_BUSY"):
-        assert code.effect is fw.Effect.NONE
+        assert code.effect is Effect.NONE
     else:
         assert code.effect is None
 
@@ -260,7 +260,7 @@ def test_a_declared_code_is_found_by_its_text() -> None:
         fw.Conflict,
         False,
         Strategy.USER_ACTION,
-        fw.Effect.UNKNOWN,
+        Effect.UNKNOWN,
         Seats.SEAT_TAKEN,
     )
     assert (Seats.catalog, error) == ("seats", Seats.SEAT_TAKEN("m"))

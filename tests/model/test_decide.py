@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell import Next
-from failwell.model import Patch, Strategy
+from failwell.model import Action, Effect, Kind, Next, Patch, Strategy
 from failwell.model.tool import Traits
 from recorded import cases
 
 NOW = datetime(2026, 7, 28, 12, tzinfo=UTC)
-READ_ONLY, IDEMPOTENT, WRITE = fw.Traits("r", read_only=True), fw.Traits("i", idempotent=True), fw.Traits("w", False, False, True)  # fmt: skip
+READ_ONLY, IDEMPOTENT, WRITE = Traits("r", read_only=True), Traits("i", idempotent=True), Traits("w", False, False, True)  # fmt: skip
 AGENT = {
     "RETRY": Next.RETRY,
     "FIX_INPUT": Next.FIX,
@@ -57,7 +56,7 @@ def test_contract_000_tells_an_agent_what_to_do(vector: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("error", "tool"), [(fw.Transient("m"), READ_ONLY), (fw.Transient("m"), IDEMPOTENT), (fw.ToolError("m", code="RATE_LIMITED"), WRITE)]
 )  # fmt: skip
-def test_waits_grow_until_the_attempts_run_out(error: fw.ToolError, tool: fw.Traits) -> None:
+def test_waits_grow_until_the_attempts_run_out(error: fw.ToolError, tool: Traits) -> None:
     made = [fw.decide(error, tool=tool, history=[error] * n) for n in range(4)]
     assert [(one.next, one.delay, one.attempts_left) for one in made] == [
         (Next.RETRY, 1.0, 2),
@@ -170,7 +169,7 @@ SAID = (
     ("local", False, None),
     ("peer", True, None),
 )
-TRAITS = (fw.Traits(), READ_ONLY, IDEMPOTENT, WRITE)
+TRAITS = (Traits(), READ_ONLY, IDEMPOTENT, WRITE)
 DELIVERIES = (None, "never_sent", "refused", "unanswered", "answered")
 
 
@@ -182,7 +181,7 @@ def test_a_call_that_may_have_had_an_effect_is_never_repeated(code: str | None) 
         strategy: strategy is not fw.ToolError("m", code=code).strategy for strategy in Strategy
     }
     for strategy, effect, (origin, legacy, standing), kind, recoverable, held in itertools.product(
-        (None, *Strategy), (None, *fw.Effect), SAID, (None, "transient", "internal"), (None, True), (None, ["a2"]),
+        (None, *Strategy), (None, *Effect), SAID, (None, "transient", "internal"), (None, True), (None, ["a2"]),
     ):  # fmt: skip
         error = fw.ToolError(
             "m", code=code, kind=kind, strategy=strategy, effect=effect, origin=origin, legacy=legacy,
@@ -193,7 +192,7 @@ def test_a_call_that_may_have_had_an_effect_is_never_repeated(code: str | None) 
             nothing_ran = delivery in ("never_sent", "refused")
             harmless = trusted and (tool.read_only is True or tool.idempotent is True)
             stated = delivery != "unanswered" and standing != "quoted" and not legacy
-            none = stated and error.effect is fw.Effect.NONE
+            none = stated and error.effect is Effect.NONE
             invited = (
                 stated and origin != "local" and error.effect is None and (insisted[strategy] or kind or recoverable)
             )
@@ -201,7 +200,7 @@ def test_a_call_that_may_have_had_an_effect_is_never_repeated(code: str | None) 
                 broken.append((error, delivery, tool, trusted))
             acts = decision.next in (Next.FIX, Next.NEGOTIATE) and not decision.unproven
             # What was done in part is resumed by another call, which asks for the rest.
-            if acts and not (nothing_ran or harmless or none or invited or error.effect is fw.Effect.PARTIAL):
+            if acts and not (nothing_ran or harmless or none or invited or error.effect is Effect.PARTIAL):
                 broken.append((error, delivery, tool, trusted))
     assert broken[:3] == []
 
@@ -232,7 +231,7 @@ def test_where_a_call_can_tell_the_agent_is_sent_there() -> None:
     assert fw.decide(error) == fw.Decision(
         Next.VERIFY,
         "The server cannot tell whether the call took effect; get tells.",
-        calls=(fw.Action("get", arguments={"id": 1}),),
+        calls=(Action("get", arguments={"id": 1}),),
         doubtful=True,
     )
     assert fw.decide(error, tool=IDEMPOTENT).next is Next.RETRY
@@ -250,7 +249,7 @@ def test_what_was_done_in_part_is_resumed_and_never_repeated(fields: dict[str, A
 def test_what_was_done_is_not_done_again() -> None:
     error = fw.Transient("m", effect="done", verify="get")
     decision = fw.decide(error, tool=READ_ONLY, delivery="answered")
-    assert (decision.next, decision.calls) == (Next.GIVE_UP, (fw.Action("get"),))
+    assert (decision.next, decision.calls) == (Next.GIVE_UP, (Action("get"),))
 
 
 def test_a_question_goes_to_the_user() -> None:
@@ -259,9 +258,9 @@ def test_a_question_goes_to_the_user() -> None:
 
 
 def test_an_advisory_stops_nothing() -> None:
-    for kind in fw.Kind:
+    for kind in Kind:
         decision = fw.decide(fw.ToolError("m", kind=kind, severity="warning", actions=["new"]))
-        assert decision == fw.Decision(Next.PROCEED, "It is an advisory: the call itself worked.", calls=(fw.Action("new"),))  # fmt: skip
+        assert decision == fw.Decision(Next.PROCEED, "It is an advisory: the call itself worked.", calls=(Action("new"),))  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -303,7 +302,7 @@ def test_corrections_run_out(kind: str) -> None:
     patch = Patch("rename", ("limt",), to="limit")
     error = fw.ToolError("limt is unknown", kind=kind, strategy="fix_and_retry", patch=[patch], actions=["help"])
     first = fw.decide(error)
-    assert (first.next, first.patch, first.calls, first.attempts_left) == (Next.FIX, (patch,), (fw.Action("help"),), 1)
+    assert (first.next, first.patch, first.calls, first.attempts_left) == (Next.FIX, (patch,), (Action("help"),), 1)
     assert first.log == "bad input: limt is unknown"
     assert [fw.decide(error, history=[error] * n).next for n in (1, 2, 9)] == [Next.GIVE_UP] * 3
     patient = fw.Policy(max_fixes=2)
@@ -319,7 +318,7 @@ def test_each_holder_is_asked_once() -> None:
 @pytest.mark.checklist(43)
 def test_what_is_missing_is_replaced_by_what_helps() -> None:
     assert fw.decide(fw.NotFound("m", actions=["list", "search"])) == fw.Decision(
-        Next.ALTERNATIVE, "It does not exist; try list, search.", calls=(fw.Action("list"), fw.Action("search"))
+        Next.ALTERNATIVE, "It does not exist; try list, search.", calls=(Action("list"), Action("search"))
     )
 
 
@@ -332,29 +331,29 @@ HINTS = {"readOnlyHint": False, "idempotentHint": True, "destructiveHint": False
 
 
 def test_traits_are_read_from_a_tool_as_it_is_listed() -> None:
-    wanted = fw.Traits("pay", read_only=False, idempotent=True, destructive=False)
-    assert fw.Traits.of({"name": "pay", "annotations": HINTS}) == wanted
-    assert fw.Traits.of(HINTS) == fw.Traits(None, False, True, False)
-    assert fw.Traits.of({"name": "pay", "annotations": {}}) == fw.Traits.of("pay") == fw.Traits("pay")
-    assert fw.Traits.of({"name": 3, "annotations": {"readOnlyHint": "yes"}}) == fw.Traits.of(None) == fw.Traits()
-    assert fw.Traits.of(wanted) is wanted
+    wanted = Traits("pay", read_only=False, idempotent=True, destructive=False)
+    assert Traits.of({"name": "pay", "annotations": HINTS}) == wanted
+    assert Traits.of(HINTS) == Traits(None, False, True, False)
+    assert Traits.of({"name": "pay", "annotations": {}}) == Traits.of("pay") == Traits("pay")
+    assert Traits.of({"name": 3, "annotations": {"readOnlyHint": "yes"}}) == Traits.of(None) == Traits()
+    assert Traits.of(wanted) is wanted
     assert [traits.repeatable for traits in (*TRAITS, wanted)] == [False, True, True, False, True]
 
 
 def test_traits_are_read_from_the_sdks_own_objects() -> None:
     types = pytest.importorskip("mcp_types")
     tool = types.Tool.model_validate({"name": "pay", "inputSchema": {"type": "object"}, "annotations": HINTS})
-    assert fw.Traits.of(tool) == fw.Traits("pay", False, True, False)
-    assert fw.Traits.of(tool.annotations) == fw.Traits(None, False, True, False)
+    assert Traits.of(tool) == Traits("pay", False, True, False)
+    assert Traits.of(tool.annotations) == Traits(None, False, True, False)
     bare = types.Tool.model_validate({"name": "pay", "inputSchema": {"type": "object"}})
-    assert fw.Traits.of(bare) == fw.Traits("pay")
+    assert Traits.of(bare) == Traits("pay")
     lost = fw.Transient("m", origin="local")
     assert [fw.decide(lost, tool=one).repeats for one in (tool, bare)] == [True, False]
 
 
 def test_a_peer_that_says_no_is_believed_whatever_the_code_means() -> None:
     wire = '{"success":false,"data":null,"error":{"code":"db_error","message":"x","retryable":false}}'
-    assert fw.decide(fw.parse(wire), tool={"name": "pay_invoice"}).next is fw.Next.GIVE_UP
+    assert fw.decide(fw.parse(wire), tool={"name": "pay_invoice"}).next is Next.GIVE_UP
 
 
 def test_a_status_alone_is_no_permission_to_repeat_a_call() -> None:
@@ -375,14 +374,14 @@ def test_a_conflict_that_waiting_does_not_solve_is_not_waited_for() -> None:
     class Shop(fw.Catalog):
         ALREADY_PAID = fw.Code("conflict", "The invoice has been paid already.")
 
-    assert fw.decide(Shop.ALREADY_PAID("Invoice inv_1 was paid on 3 May.")).next is fw.Next.ASK
-    assert fw.decide(fw.Conflict("taken", fields={"email": "is taken"})).next is fw.Next.FIX
-    assert fw.decide(fw.Conflict("exists", actions=["get"])).next is fw.Next.ALTERNATIVE
+    assert fw.decide(Shop.ALREADY_PAID("Invoice inv_1 was paid on 3 May.")).next is Next.ASK
+    assert fw.decide(fw.Conflict("taken", fields={"email": "is taken"})).next is Next.FIX
+    assert fw.decide(fw.Conflict("exists", actions=["get"])).next is Next.ALTERNATIVE
 
 
 def test_who_names_a_way_to_find_out_does_not_know() -> None:
     error = fw.Transient("The bank did not answer.", verify="get_invoice")
-    assert (error.effect, fw.decide(error, tool={"name": "pay"}).next) == (fw.Effect.UNKNOWN, fw.Next.VERIFY)
+    assert (error.effect, fw.decide(error, tool={"name": "pay"}).next) == (Effect.UNKNOWN, Next.VERIFY)
 
 
 def test_corrections_run_out_where_it_does_not_matter_what_was_done() -> None:

@@ -17,7 +17,7 @@ import pytest
 from test_plain import ODD, Text
 
 import failwell as fw
-from failwell.model import Conflicting, Patch, Severity, Strategy
+from failwell.model import Action, Conflicting, Effect, FieldError, Kind, Patch, Severity, Strategy
 from failwell.model.fields import Fields
 
 ALL_FIELDS = ("message", *Fields.__annotations__)
@@ -108,21 +108,21 @@ def test_every_field_comes_out_in_the_canonical_object() -> None:
 def test_every_field_can_be_read_back() -> None:
     error = whole()
     assert (error.kind, error.severity, error.strategy, error.effect) == (
-        fw.Kind.CONFLICT,
+        Kind.CONFLICT,
         Severity.CRITICAL,
         Strategy.USER_ACTION,
-        fw.Effect.NONE,
+        Effect.NONE,
     )
     for name in ("code", "title", "recoverable", "retry_after", "reset_at", "suggestion", "details", "http_status", "meta",
                  "policy_decision", "tool", "action", "tier", "correlation_id", "origin", "format", "confidence", "legacy",
                  "debug"):  # fmt: skip
         assert getattr(error, name) == WHOLE[name], name
     assert error.next_steps == ("Look.", "Pay another.")
-    assert error.actions == (fw.Action("invoices.list"), fw.Action("invoices.get", "See it", {"id": "inv_1"}))
-    assert error.fields == (fw.FieldError(("items", 0), "is paid", None, options=("inv_2",), rule="unpaid"),)
+    assert error.actions == (Action("invoices.list"), Action("invoices.get", "See it", {"id": "inv_1"}))
+    assert error.fields == (FieldError(("items", 0), "is paid", None, options=("inv_2",), rule="unpaid"),)
     assert error.patch == (Patch("set", ("id",), "inv_2"),)
     assert error.conflicts == (Conflicting("a2", "src/*", "a2"),)
-    assert error.verify == fw.Action("invoices.get", arguments={"id": "inv_1"})
+    assert error.verify == Action("invoices.get", arguments={"id": "inv_1"})
     assert error.notes == ("odd",)
 
 
@@ -172,8 +172,8 @@ def test_standing_is_how_it_was_said_and_no_part_of_what_it_says() -> None:
 @pytest.mark.parametrize("error", [fw.NotFound("m"), fw.Conflict("m"), fw.Invalid("m"), fw.Denied("m"), fw.ToolError("m", code="RATE_LIMITED")])  # fmt: skip
 def test_a_refusal_that_is_only_quoted_does_not_say_that_nothing_was_done(error: fw.ToolError) -> None:
     said = [error.replace(standing=standing).effect for standing in (None, "stated", "quoted")]
-    assert said == [fw.Effect.NONE, fw.Effect.NONE, None]
-    assert error.replace(standing="quoted", effect="none").effect is fw.Effect.NONE
+    assert said == [Effect.NONE, Effect.NONE, None]
+    assert error.replace(standing="quoted", effect="none").effect is Effect.NONE
 
 
 def test_what_is_empty_is_absent() -> None:
@@ -211,8 +211,8 @@ def test_no_value_of_any_field_makes_an_error_raise(name: str) -> None:
         ("severity", "fatal", Severity.ERROR),
         ("severity", 3, Severity.ERROR),
         ("severity", "WARNING", Severity.WARNING),
-        ("kind", "Conflict", fw.Kind.CONFLICT),
-        ("kind", "nonsense", fw.Kind.INTERNAL),
+        ("kind", "Conflict", Kind.CONFLICT),
+        ("kind", "nonsense", Kind.INTERNAL),
         ("strategy", "pray", Strategy.ABORT),
         ("effect", "maybe", None),
         ("recoverable", "yes", False),
@@ -239,7 +239,7 @@ def test_no_value_of_any_field_makes_an_error_raise(name: str) -> None:
         ("message", ValueError("bad"), "bad"),
         ("next_steps", "one", ("one",)),
         ("details", [1], {"value": [1]}),
-        ("verify", "invoices.get", fw.Action("invoices.get")),
+        ("verify", "invoices.get", Action("invoices.get")),
         ("verify", {}, None),
         ("cause", "not an exception", None),
     ],
@@ -266,8 +266,8 @@ def test_retryable_cannot_be_passed_or_set() -> None:
 
 @pytest.mark.checklist(11, 12, 13, 14)
 def test_only_the_transient_are_recoverable_unless_told_otherwise() -> None:
-    kinds = {kind: fw.ToolError("m", kind=kind).recoverable for kind in fw.Kind}
-    assert kinds == {kind: kind is fw.Kind.TRANSIENT for kind in fw.Kind}
+    kinds = {kind: fw.ToolError("m", kind=kind).recoverable for kind in Kind}
+    assert kinds == {kind: kind is Kind.TRANSIENT for kind in Kind}
     assert fw.Conflict("2 conflicts", recoverable=True, conflicts=["a2"]).recoverable is True
     assert fw.Transient("m", recoverable=False).recoverable is False
 
@@ -380,7 +380,7 @@ def test_replace_changes_a_copy() -> None:
     error = InvoicePaid("m", retry_after=3)
     changed = error.replace(message="n", retry_after=None, kind="transient")
     assert (changed.message, changed.retry_after, type(changed), changed.args) == ("n", None, fw.Transient, ("n",))
-    assert (error.message, error.retry_after, error.kind) == ("m", 3, fw.Kind.CONFLICT)
+    assert (error.message, error.retry_after, error.kind) == ("m", 3, Kind.CONFLICT)
     cause = KeyError("k")
     assert error.replace(cause=cause).cause is cause
 
@@ -403,7 +403,7 @@ def test_the_fluent_form_adds_up() -> None:
         "Gone.",
         suggestion="Call list.",
         next_steps=["Look.", "Ask."],
-        actions=["list", fw.Action("get", "By id", {"id": 3})],
+        actions=["list", Action("get", "By id", {"id": 3})],
         retry_after=30,
         details={"a": 1, "b": 2, "c": 3},
         severity="critical",

@@ -9,24 +9,24 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.model import Severity, Strategy
+from failwell.model import Effect, FieldError, Kind, Severity, Strategy
 from failwell.model.codes import find, humanize, upper_snake
 from failwell.model.tool_error import DEFAULT_CODES, KIND_CLASSES
 
 CLASSES = {
-    fw.Kind.NOT_FOUND: (fw.NotFound, "NOT_FOUND", "fix_and_retry", "none", LookupError),
-    fw.Kind.CONFLICT: (fw.Conflict, "CONFLICT", "fix_and_retry", "none", Exception),
-    fw.Kind.VALIDATION: (fw.Invalid, "VALIDATION_ERROR", "fix_and_retry", "none", ValueError),
-    fw.Kind.PERMISSION: (fw.Denied, "FORBIDDEN", "user_action_required", "none", PermissionError),
-    fw.Kind.TRANSIENT: (fw.Transient, "UNAVAILABLE", "retry_with_backoff", None, Exception),
-    fw.Kind.INTERNAL: (fw.Internal, "INTERNAL_ERROR", "report_and_abort", None, Exception),
+    Kind.NOT_FOUND: (fw.NotFound, "NOT_FOUND", "fix_and_retry", "none", LookupError),
+    Kind.CONFLICT: (fw.Conflict, "CONFLICT", "fix_and_retry", "none", Exception),
+    Kind.VALIDATION: (fw.Invalid, "VALIDATION_ERROR", "fix_and_retry", "none", ValueError),
+    Kind.PERMISSION: (fw.Denied, "FORBIDDEN", "user_action_required", "none", PermissionError),
+    Kind.TRANSIENT: (fw.Transient, "UNAVAILABLE", "retry_with_backoff", None, Exception),
+    Kind.INTERNAL: (fw.Internal, "INTERNAL_ERROR", "report_and_abort", None, Exception),
 }
-kinds = pytest.mark.parametrize("kind", fw.Kind)
+kinds = pytest.mark.parametrize("kind", Kind)
 
 
 @pytest.mark.checklist(1)
 def test_there_are_six_kinds_and_no_more() -> None:
-    assert [fw.ToolError("m", kind=kind).type for kind in fw.Kind] == [
+    assert [fw.ToolError("m", kind=kind).type for kind in Kind] == [
         "NOT_FOUND",
         "CONFLICT",
         "VALIDATION",
@@ -40,10 +40,10 @@ def test_there_are_six_kinds_and_no_more() -> None:
 def test_the_closed_sets_hold_what_the_design_names() -> None:
     assert list(Strategy) == ["retry_with_backoff", "fix_and_retry", "user_action_required", "report_and_abort"]
     assert list(Severity) == ["warning", "error", "critical"]
-    assert list(fw.Effect) == ["none", "unknown", "partial", "done"]
+    assert list(Effect) == ["none", "unknown", "partial", "done"]
 
 
-@pytest.mark.parametrize("choice", [fw.Kind, Strategy, Severity, fw.Effect])
+@pytest.mark.parametrize("choice", [Kind, Strategy, Severity, Effect])
 def test_a_choice_is_read_in_any_case_and_nothing_else(choice: Any) -> None:
     for member in choice:
         assert choice.of(member) is choice.of(member.value) is choice.of(member.value.upper()) is member
@@ -52,11 +52,11 @@ def test_a_choice_is_read_in_any_case_and_nothing_else(choice: Any) -> None:
 
 @pytest.mark.checklist(53)
 @kinds
-def test_each_kind_has_its_class_default_code_and_builtin_base(kind: fw.Kind) -> None:
+def test_each_kind_has_its_class_default_code_and_builtin_base(kind: Kind) -> None:
     cls, code, strategy, effect, base = CLASSES[kind]
     error = cls("m")
     assert (error.kind, error.code, error.strategy, error.effect) == (kind, code, strategy, effect)
-    assert (error.retryable, error.recoverable) == (kind is fw.Kind.TRANSIENT, kind is fw.Kind.TRANSIENT)
+    assert (error.retryable, error.recoverable) == (kind is Kind.TRANSIENT, kind is Kind.TRANSIENT)
     assert isinstance(error, base)
     assert (KIND_CLASSES[kind], DEFAULT_CODES[kind]) == (cls, code)
     with pytest.raises(base, match="m"):
@@ -64,16 +64,16 @@ def test_each_kind_has_its_class_default_code_and_builtin_base(kind: fw.Kind) ->
 
 
 @kinds
-def test_a_kind_given_to_tool_error_chooses_the_class_but_no_code(kind: fw.Kind) -> None:
+def test_a_kind_given_to_tool_error_chooses_the_class_but_no_code(kind: Kind) -> None:
     for word in (kind, kind.value, kind.value.upper()):
         error = fw.ToolError("m", kind=word)
         assert (type(error), error.kind, error.code, error.info) == (CLASSES[kind][0], kind, None, None)
-        assert (error.strategy, error.effect, error.retryable) == (*CLASSES[kind][2:4], kind is fw.Kind.TRANSIENT)
+        assert (error.strategy, error.effect, error.retryable) == (*CLASSES[kind][2:4], kind is Kind.TRANSIENT)
 
 
 def test_tool_error_alone_has_no_code_and_is_internal() -> None:
     error = fw.ToolError("m")
-    assert (type(error), error.code, error.kind, error.title) == (fw.ToolError, None, fw.Kind.INTERNAL, "Internal")
+    assert (type(error), error.code, error.kind, error.title) == (fw.ToolError, None, Kind.INTERNAL, "Internal")
 
 
 @pytest.mark.checklist(122, 184)
@@ -83,7 +83,7 @@ def test_a_known_code_chooses_class_retryable_and_strategy() -> None:
         fw.Transient,
         True,
         Strategy.RETRY,
-        fw.Effect.NONE,
+        Effect.NONE,
         "X Rate Limited",
     )
     mine = fw.ToolError("m", code="InvoiceAlreadyPaid")
@@ -101,7 +101,7 @@ def test_a_given_kind_beats_the_codes_own() -> None:
         fw.Conflict,
         "RATE_LIMITED",
         Strategy.FIX,
-        fw.Effect.NONE,
+        Effect.NONE,
     )
 
 
@@ -110,7 +110,7 @@ def test_a_given_kind_beats_the_codes_own() -> None:
 def test_retryable_is_always_the_catalogues_word(code: fw.Code) -> None:
     shipped = find(code.name)
     assert shipped is not None
-    for kind in (None, *fw.Kind):
+    for kind in (None, *Kind):
         assert fw.ToolError("m", code=code.name, kind=kind).retryable is shipped.retryable
         assert code("m", kind=kind).retryable is code.retryable
     for cls in KIND_CLASSES.values():
@@ -124,8 +124,8 @@ def test_the_status_never_follows_from_the_code() -> None:
 def test_effects_follow_the_code_and_a_passed_one_wins() -> None:
     wanted = {"RATE_LIMITED": "none", "SERVER_BUSY": "none", "thread_partial_failure": "partial", "TIMEOUT": None, "INTERNAL_ERROR": None}  # fmt: skip
     assert {code: fw.ToolError("m", code=code).effect for code in wanted} == wanted
-    assert fw.NotFound("m", effect="unknown").effect is fw.Effect.UNKNOWN
-    assert fw.Transient("m", code="RATE_LIMITED", effect="partial").effect is fw.Effect.PARTIAL
+    assert fw.NotFound("m", effect="unknown").effect is Effect.UNKNOWN
+    assert fw.Transient("m", code="RATE_LIMITED", effect="partial").effect is Effect.PARTIAL
 
 
 class Plain(fw.ToolError):
@@ -146,7 +146,7 @@ class TakenName(Taken, code="NameTaken"):
 
 def test_a_subclass_passes_its_defaults_down() -> None:
     error = TakenName("m")
-    assert (error.kind, error.code, error.retry_after) == (fw.Kind.CONFLICT, "NameTaken", 5)
+    assert (error.kind, error.code, error.retry_after) == (Kind.CONFLICT, "NameTaken", 5)
     assert TakenName("m", retry_after=9).retry_after == 9
     assert (Taken("m").code, fw.Conflict("m").retry_after) == (None, None)
 
@@ -155,16 +155,16 @@ def test_a_subclass_keeps_its_class_and_takes_the_kind_of_its_code() -> None:
     error = Limited("m")
     assert (type(error), error.kind, error.strategy, error.recoverable) == (
         Limited,
-        fw.Kind.TRANSIENT,
+        Kind.TRANSIENT,
         Strategy.RETRY,
         True,
     )
 
 
 def test_a_subclass_without_a_kind_takes_the_one_it_is_given() -> None:
-    assert Plain("m").kind is fw.Kind.INTERNAL
-    assert Plain("m", code="NOT_FOUND").kind is fw.Kind.NOT_FOUND
-    assert Plain("m", kind="conflict").kind is fw.Kind.CONFLICT
+    assert Plain("m").kind is Kind.INTERNAL
+    assert Plain("m", code="NOT_FOUND").kind is Kind.NOT_FOUND
+    assert Plain("m", kind="conflict").kind is Kind.CONFLICT
     assert Plain("m", kind="conflict").strategy is Strategy.FIX
 
 
@@ -209,7 +209,7 @@ def test_required_says_which_argument_is_missing() -> None:
         'Required field "f" is missing.',
         code="MISSING_REQUIRED_FIELD",
         suggestion='Provide the "f" parameter and retry.',
-        fields=[fw.FieldError("f", "Required", rule="required")],
+        fields=[FieldError("f", "Required", rule="required")],
     )
     assert fw.required("f").given("severity") is False
 
@@ -217,7 +217,7 @@ def test_required_says_which_argument_is_missing() -> None:
 def test_a_code_needs_only_its_kind() -> None:
     code = fw.Code("conflict", name="InvoiceAlreadyPaid")
     assert code == fw.Code(
-        fw.Kind.CONFLICT,
+        Kind.CONFLICT,
         "",
         name="InvoiceAlreadyPaid",
         title="Invoice Already Paid",

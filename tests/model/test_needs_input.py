@@ -11,7 +11,7 @@ import pytest
 from test_plain import ODD
 
 import failwell as fw
-from failwell.model import Option
+from failwell.model import FieldError, Kind, Option
 
 WHOLE: dict[str, Any] = {
     "fields": ["id", "version"],
@@ -72,7 +72,7 @@ def test_no_value_of_any_field_makes_a_question_raise(name: str) -> None:
                 json.dumps(question.to_dict(), allow_nan=False, ensure_ascii=False).encode()
                 assert repr(question)
                 assert pickle.loads(pickle.dumps(question)) == copy.deepcopy(question) == question
-                assert question.to_error().kind is fw.Kind.VALIDATION
+                assert question.to_error().kind is Kind.VALIDATION
             except Exception as problem:
                 raised[field] = problem
     assert raised == {}
@@ -83,8 +83,8 @@ def test_the_nearest_failure_names_the_fields_and_what_fits_them() -> None:
         "Which pattern?",
         code="VALIDATION_ERROR",
         fields=[
-            fw.FieldError(("id",), "There are several.", options=("retry", "stream")),
-            fw.FieldError(("version",), "There are several."),
+            FieldError(("id",), "There are several.", options=("retry", "stream")),
+            FieldError(("version",), "There are several."),
         ],
         suggestion="Ask the user for id, version, then call again with the answer.",
     )

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from test_plain import ODD
 
 import failwell as fw
-from failwell.model import UNSET, Conflicting, Option, Patch, apply_patch
+from failwell.model import UNSET, Action, Conflicting, FieldError, Option, Patch, apply_patch
 from failwell.model.parts import CLEAN_PARTS, all_of, path_of
 
-PARTS: tuple[Any, ...] = (fw.Action, fw.FieldError, Patch, Conflicting, Option)
+PARTS: tuple[Any, ...] = (Action, FieldError, Patch, Conflicting, Option)
 WHOLE: list[Any] = [
-    fw.Action("list", "See all", {"limit": 5}),
-    fw.Action("list", arguments={}),
-    fw.Action(""),
-    fw.FieldError(("items", 0, "a.b"), "is bad", None, "a number", (1, None), "type"),
-    fw.FieldError((), "m"),
-    fw.FieldError(("a",), "m", {"deep": [1]}),
+    Action("list", "See all", {"limit": 5}),
+    Action("list", arguments={}),
+    Action(""),
+    FieldError(("items", 0, "a.b"), "is bad", None, "a number", (1, None), "type"),
+    FieldError((), "m"),
+    FieldError(("a",), "m", {"deep": [1]}),
     Patch("set", ("a", 0), None),
     Patch("rename", ("limt",), to="limit"),
     Patch("remove", ("x",)),
@@ -77,48 +77,48 @@ def test_a_part_survives_its_own_json(part: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "wanted"),
     [
-        ("list", fw.Action("list")),
-        ({"tool": "list", "description": "All", "arguments": {"a": {1}}}, fw.Action("list", "All", {"a": [1]})),
-        ({"name": "list"}, fw.Action("list")),
-        ({"description": "Ask someone"}, fw.Action("", "Ask someone")),
-        ({"tool": "list", "arguments": "x"}, fw.Action("list")),
+        ("list", Action("list")),
+        ({"tool": "list", "description": "All", "arguments": {"a": {1}}}, Action("list", "All", {"a": [1]})),
+        ({"name": "list"}, Action("list")),
+        ({"description": "Ask someone"}, Action("", "Ask someone")),
+        ({"tool": "list", "arguments": "x"}, Action("list")),
         ({}, None),
         ("", None),
         (None, None),
     ],
 )
 def test_an_action_is_read_from_what_authors_write(value: object, wanted: object) -> None:
-    assert fw.Action.of(value) == wanted
+    assert Action.of(value) == wanted
 
 
 @pytest.mark.parametrize(
     ("value", "wanted"),
     [
-        ("is bad", fw.FieldError((), "is bad")),
-        (("email", "is bad"), fw.FieldError(("email",), "is bad")),
-        ((["items", 0], "is bad"), fw.FieldError(("items", 0), "is bad")),
-        ({"field": "email", "message": "is bad", "value": 3}, fw.FieldError(("email",), "is bad", 3)),
-        ({"loc": ["body", 1], "msg": "is bad"}, fw.FieldError(("body", 1), "is bad")),
-        ({"path": "a.b", "message": "m", "options": "x"}, fw.FieldError(("a.b",), "m", options=("x",))),
-        ({"path": ["a"], "message": "m", "sent": None}, fw.FieldError(("a",), "m", None)),
-        ({}, fw.FieldError()),
+        ("is bad", FieldError((), "is bad")),
+        (("email", "is bad"), FieldError(("email",), "is bad")),
+        ((["items", 0], "is bad"), FieldError(("items", 0), "is bad")),
+        ({"field": "email", "message": "is bad", "value": 3}, FieldError(("email",), "is bad", 3)),
+        ({"loc": ["body", 1], "msg": "is bad"}, FieldError(("body", 1), "is bad")),
+        ({"path": "a.b", "message": "m", "options": "x"}, FieldError(("a.b",), "m", options=("x",))),
+        ({"path": ["a"], "message": "m", "sent": None}, FieldError(("a",), "m", None)),
+        ({}, FieldError()),
         (None, None),
     ],
 )
 def test_a_field_error_is_read_from_what_peers_write(value: object, wanted: object) -> None:
-    assert fw.FieldError.of(value) == wanted
+    assert FieldError.of(value) == wanted
 
 
 @pytest.mark.checklist(148, 149)
 def test_the_name_of_a_field_joins_its_path() -> None:
-    assert fw.FieldError(("items", 1, "qty"), "m").name == "items.1.qty"
-    assert fw.FieldError((), "m").name == "(root)"
+    assert FieldError(("items", 1, "qty"), "m").name == "items.1.qty"
+    assert FieldError((), "m").name == "(root)"
 
 
 def test_an_argument_that_was_not_sent_differs_from_a_sent_none() -> None:
-    assert fw.FieldError(("a",), "m").to_dict() == {"path": ["a"], "message": "m"}
-    assert fw.FieldError(("a",), "m", None).to_dict() == {"path": ["a"], "message": "m", "sent": None}
-    assert fw.FieldError(("a",), "m").sent is UNSET
+    assert FieldError(("a",), "m").to_dict() == {"path": ["a"], "message": "m"}
+    assert FieldError(("a",), "m", None).to_dict() == {"path": ["a"], "message": "m", "sent": None}
+    assert FieldError(("a",), "m").sent is UNSET
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_path_is_names_and_indexes(value: object, wanted: object) -> None:
 
 
 def test_equal_options_are_equal_in_any_order_they_were_put_into_a_set() -> None:
-    assert fw.FieldError(("a",), "m", options={0, 8}) == fw.FieldError(("a",), "m", options={8, 0})  # type: ignore[arg-type]
+    assert FieldError(("a",), "m", options={0, 8}) == FieldError(("a",), "m", options={8, 0})  # type: ignore[arg-type]
 
 
 @pytest.mark.checklist(19)
@@ -171,9 +171,9 @@ def test_a_patch_whose_operation_is_no_word_at_all_is_not_kept() -> None:
 
 
 def test_what_cannot_be_read_is_left_out() -> None:
-    assert all_of(fw.Action, ["a", None, "", {}, fw.Action("b")]) == (fw.Action("a"), fw.Action("b"))
-    assert all_of(fw.Action, {"tool": "a"}) == (fw.Action("a"),)
-    assert all_of(fw.Action, None) == ()
+    assert all_of(Action, ["a", None, "", {}, Action("b")]) == (Action("a"), Action("b"))
+    assert all_of(Action, {"tool": "a"}) == (Action("a"),)
+    assert all_of(Action, None) == ()
 
 
 @pytest.mark.parametrize(
@@ -255,9 +255,9 @@ def test_no_patch_breaks_the_arguments(sent: dict[str, Any], changes: list[Patch
     assert json.dumps(sent) == before
 
 
-@pytest.mark.parametrize("part", [part for part in WHOLE if type(part) in (fw.Action, fw.FieldError, Patch)], ids=repr)
+@pytest.mark.parametrize("part", [part for part in WHOLE if type(part) in (Action, FieldError, Patch)], ids=repr)
 def test_a_part_of_clean_json_is_like_any_other(part: Any) -> None:
-    names = {fw.Action: "actions", fw.FieldError: "fields", Patch: "patch"}
+    names = {Action: "actions", FieldError: "fields", Patch: "patch"}
     found = CLEAN_PARTS[names[type(part)]](json.loads(json.dumps(part.to_dict())))
     assert type(found) is type(part)
     assert (found, repr(found)) == (part, repr(part))

@@ -8,7 +8,7 @@ import pytest
 from test_plain import ODD
 
 import failwell as fw
-from failwell.model import UNSET, Strategy
+from failwell.model import UNSET, FieldError, Kind, Strategy, Template
 from failwell.model.template import DEVICE, VALIDATION, fill
 
 
@@ -132,7 +132,7 @@ def test_the_device_templates(name: str, number: int, variables: dict[str, Any],
 )
 def test_the_validation_templates(name: str, message: str, expected: str) -> None:
     error = VALIDATION[name].error(field="address", value="10.0.0.999")
-    problem = fw.FieldError(("address",), message, "10.0.0.999", expected)
+    problem = FieldError(("address",), message, "10.0.0.999", expected)
     assert error == fw.Invalid(message, code=name, strategy="fix_and_retry", fields=[problem])
     sent = fw.to_jsonrpc(error)["error"]
     # The contract's own number for a device that cannot be; the others are a device's.
@@ -161,7 +161,7 @@ def test_a_required_field_that_was_not_sent_is_not_sent_as_none() -> None:
 
 
 def test_a_user_declares_a_template_of_any_code() -> None:
-    paid = fw.Template("InvoiceAlreadyPaid", "Invoice {invoice} is paid.", kind=fw.Kind.CONFLICT, next_steps=("Pay {other}.",))  # fmt: skip
+    paid = Template("InvoiceAlreadyPaid", "Invoice {invoice} is paid.", kind=Kind.CONFLICT, next_steps=("Pay {other}.",))  # fmt: skip
     assert paid.error(invoice="inv_1", other="inv_2") == fw.Conflict(
         "Invoice inv_1 is paid.",
         code="InvoiceAlreadyPaid",
@@ -172,10 +172,10 @@ def test_a_user_declares_a_template_of_any_code() -> None:
 
 @pytest.mark.parametrize("strategy", [None, Strategy.RETRY, "retry_with_backoff"])
 def test_a_delay_given_to_a_retry_template_is_kept(strategy: Any) -> None:
-    limited = fw.Template("RATE_LIMITED", "Wait {retry_after} seconds.", strategy=strategy)
+    limited = Template("RATE_LIMITED", "Wait {retry_after} seconds.", strategy=strategy)
     error = limited.error(retry_after=30)
     assert (error.message, error.retry_after) == ("Wait 30 seconds.", 30)
 
 
 def test_variables_that_become_no_field_stay_in_the_details() -> None:
-    assert fw.Template("Odd", "Bad {field}: {value}").error(field="a", value=5).details == {"field": "a", "value": 5}
+    assert Template("Odd", "Bad {field}: {value}").error(field="a", value=5).details == {"field": "a", "value": 5}

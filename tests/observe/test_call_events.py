@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.observe import CallEvent, Hook, emit, events, new_id
+from failwell.observe import CallEvent, Hook, events, new_id
+from failwell.observe.events import emit
 
 EVENT = CallEvent(tool="search", ok=True, seconds=0.5, at=datetime(2026, 1, 2, tzinfo=UTC))
 

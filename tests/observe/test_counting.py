@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import failwell as fw
-from failwell.observe import UNKNOWN, Stats, ToolStats
-from failwell.observe.counters import BOUNDS, MOST_CODES, MOST_TOOLS
+from failwell.model import Kind
+from failwell.observe import UNKNOWN
+from failwell.observe.counters import BOUNDS, MOST_CODES, MOST_TOOLS, Stats, ToolStats
 
 SECONDS = st.one_of(st.floats(0, 0.02), st.floats(0, 200), st.sampled_from(BOUNDS))
 
@@ -203,7 +204,7 @@ def test_a_share_that_is_none_is_refused(share: float) -> None:
 def test_kinds_and_codes_add_up_to_the_failures() -> None:
     stats = Stats()
     kinds = Counter[str]()
-    for number, kind in enumerate(fw.Kind):
+    for number, kind in enumerate(Kind):
         for _ in range(number + 1):
             stats.add("t", 0, True, fw.ToolError("no", kind=kind, code="SAME"))
             kinds[kind.value] += 1

@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.logging import RichHandler
 
 import failwell as fw
-from failwell.observe import log_failure, logged
-from failwell.observe.log import way
+from failwell.observe import logged
+from failwell.observe.log import log_failure, way
 
 NAMES = sorted({*vars(logging.makeLogRecord({})), "message", "asctime", "taskName", "exc_info", "stack_info"})
 FIELDS = [

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from failwell.observe import Period, Reading, Store, store
+from failwell.observe import Store, store
+from failwell.observe.stores import Period, Reading
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 from store_world import Truth, events

@@ -13,8 +13,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 import failwell as fw
-from failwell.observe import UNKNOWN, Stats
-from failwell.observe.counters import BOUNDS
+from failwell.observe import UNKNOWN
+from failwell.observe.counters import BOUNDS, Stats
 from failwell.observe.prometheus import Collector
 
 

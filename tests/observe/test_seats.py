@@ -18,7 +18,8 @@ from mcp.client.stdio import stdio_client
 from failwell.client import Recovering
 from failwell.client.langchain import recovering
 from failwell.dashboard import Query
-from failwell.observe import Reading, store
+from failwell.observe import store
+from failwell.observe.stores import Reading
 
 APP = str(Path(__file__).with_name("seen_app.py"))
 CALLS = (

@@ -15,14 +15,15 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.observe import BadStore, CallEvent, Period, Reading, Store, Try, store
-from failwell.observe.stores import address_of, database
+from failwell.model import Action
+from failwell.observe import BadStore, CallEvent, Store, Try, store
+from failwell.observe.stores import Period, Reading, address_of, database
 from failwell.observe.stores.rows import COUNTERS, KEY, EventRow, contribution
 
 AT = datetime.now(UTC) - timedelta(hours=3)
 BUSY = fw.Transient("The index is busy.", code="RATE_LIMITED", retry_after=2)
 LOST = fw.ToolError("It may have been done.", code="OUTCOME_UNKNOWN", kind="internal", effect="unknown").replace(
-    verify=fw.Action("get_invoice", arguments={"id": 1})
+    verify=Action("get_invoice", arguments={"id": 1})
 )
 
 

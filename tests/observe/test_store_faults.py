@@ -21,8 +21,8 @@ from mcp.client.stdio import stdio_client
 from failwell.cli import main
 from failwell.dashboard import Query
 from failwell.dashboard.views import overview
-from failwell.observe import CallEvent, Period, Reading, Store, store
-from failwell.observe.stores import address_of, database
+from failwell.observe import CallEvent, Store, store
+from failwell.observe.stores import Period, Reading, address_of, database
 
 APP = str(Path(__file__).with_name("seen_app.py"))
 

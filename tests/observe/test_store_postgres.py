@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 import failwell as fw
-from failwell.observe import BadStore, CallEvent, Period, Reading, Store, store
-from failwell.observe.stores import address_of, database
+from failwell.observe import BadStore, CallEvent, Store, store
+from failwell.observe.stores import Period, Reading, address_of, database
 
 BUSY = fw.Transient("The index is busy.", code="RATE_LIMITED")
 

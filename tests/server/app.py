@@ -37,6 +37,7 @@ from sdk_names import ToolError as SdkToolError
 from transports import run_http, run_stdio
 
 import failwell as fw
+from failwell.model import Action
 from failwell.sdk import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
 from failwell.sdk import protocol_error as MCPError
 from failwell.sdk import result as result_with
@@ -194,7 +195,7 @@ def verify_first():
     raise fw.Transient(
         "The bank did not answer in time.",
         code="TIMEOUT",
-        verify=fw.Action("get_invoice", arguments={"id": "inv_1"}),
+        verify=Action("get_invoice", arguments={"id": "inv_1"}),
     )
 
 

@@ -22,7 +22,8 @@ from mcp_types import (
 from pydantic import BaseModel
 
 import failwell as fw
-from failwell.server import Envelope, Safety, Target, deprecated, limit, rate, reply, stats
+from failwell.server import Envelope, Safety, deprecated, limit, rate, reply, stats
+from failwell.server.rules.safety import Target
 from failwell.server.served_call import current
 
 SECRET: Final = "hunter2secret"

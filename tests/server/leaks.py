@@ -36,6 +36,7 @@ from transports import run_http, run_stdio
 
 import failwell as fw
 import failwell.server
+from failwell.model import Action
 from failwell.observe import store
 
 SOURCES: dict[str, Callable[[Canary], Any]] = {}
@@ -444,7 +445,7 @@ def mcp_protocol(it: Canary) -> None:
 
 
 def _own(it: Canary) -> fw.ToolError:
-    login = fw.Action("login", arguments=dict(as_named(it)))
+    login = Action("login", arguments=dict(as_named(it)))
     return fw.ToolError(
         it.text,
         code="LOGIN_FAILED",

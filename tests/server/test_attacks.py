@@ -25,6 +25,7 @@ import failwell as fw
 import failwell.server
 from failwell.client import Recovering, patched
 from failwell.formats import META_KEY
+from failwell.model import Effect
 
 WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=True)
 
@@ -167,7 +168,7 @@ def test_a_result_passed_on_from_another_tool_frees_nothing(keyed: bool) -> None
             return await agent.call("pay", {})
 
     report = asyncio.run(main())
-    assert (len(paid), report.failure.effect) == (1, fw.Effect.UNKNOWN)
+    assert (len(paid), report.failure.effect) == (1, Effect.UNKNOWN)
 
 
 def test_a_server_without_failwell_that_passes_it_on_is_not_called_again() -> None:
@@ -187,7 +188,7 @@ def test_a_server_without_failwell_that_passes_it_on_is_not_called_again() -> No
             return await agent.call("pay", {})
 
     report = asyncio.run(main())
-    assert (len(paid), report.failure.effect) == (1, fw.Effect.UNKNOWN)
+    assert (len(paid), report.failure.effect) == (1, Effect.UNKNOWN)
 
 
 def test_a_validator_that_misses_what_was_sent_speaks_of_another_call() -> None:
@@ -238,7 +239,7 @@ def test_an_authors_passing_failure_of_a_write_is_told_as_it_was_decided() -> No
             return await agent.call("pay", {})
 
     report = asyncio.run(main())
-    assert (report.calls, report.failure.effect) == (1, fw.Effect.UNKNOWN)
+    assert (report.calls, report.failure.effect) == (1, Effect.UNKNOWN)
     assert report.result.content[0].text == (
         'pay failed part-way (It said: "The bank did not answer in time."), so it may have been done already. '
         "Next: ask the user."
@@ -363,7 +364,7 @@ def test_a_rule_on_what_a_tool_calls_is_no_word_that_the_tool_did_nothing(is_asy
 
     failwell.server.install(server, client=None)
     report = asyncio.run(told())
-    assert (made, report.calls, report.failure.effect) == ([0, 1], 1, fw.Effect.UNKNOWN)
+    assert (made, report.calls, report.failure.effect) == ([0, 1], 1, Effect.UNKNOWN)
 
 
 def test_what_a_tool_hands_on_to_the_tool_it_was_made_of_is_not_what_it_was_sent() -> None:
@@ -416,7 +417,7 @@ def test_a_question_in_the_middle_of_a_tool_says_that_it_was_at_work() -> None:
 
     for mode in ("auto", "legacy"):
         report = asyncio.run(told(mode))
-        assert (report.calls, report.failure.effect) == (1, fw.Effect.UNKNOWN)
+        assert (report.calls, report.failure.effect) == (1, Effect.UNKNOWN)
     assert paid == ["paid", "paid"]
 
 

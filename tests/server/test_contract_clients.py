@@ -20,8 +20,10 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import Implementation
 
 import failwell as fw
-from failwell.client import Recovering, Report
+from failwell.client import Recovering
 from failwell.formats import META_KEY
+from failwell.model import FieldError
+from failwell.recovery import Report
 
 APP: Final = str(Path(__file__).with_name("contract_app.py"))
 WARNING: Final = (
@@ -246,7 +248,7 @@ def test_a_missing_field_is_read_with_its_name(wires: Callable[..., Wire]) -> No
     error = fw.read({"content": [{"type": "text", "text": result.content[0].text}], "isError": True})
     assert isinstance(error, fw.ToolError)
     assert error.code == "MISSING_REQUIRED_FIELD"
-    assert error.fields == (fw.FieldError("workspace_id", "Required", rule="required"),)
+    assert error.fields == (FieldError("workspace_id", "Required", rule="required"),)
     assert fw.decide(error).next == "fix"
 
 

@@ -21,6 +21,7 @@ import failwell.server
 from failwell.client import Recovering
 from failwell.client.anthropic import tool_result_block
 from failwell.client.bridge import Told, attempted_sync
+from failwell.model import Effect
 from failwell.model.tool import Traits as ToolTraits
 
 READS = ToolAnnotations(read_only_hint=True)
@@ -79,7 +80,7 @@ def test_an_exception_says_what_the_nature_of_its_tool_leaves_open(
 ) -> None:
     ledger = Ledger()
     report, text = called(refused(ledger), name, annotations, **options)
-    assert (report.failure.effect, report.calls, len(ledger)) == (effect and fw.Effect(effect), calls, calls)
+    assert (report.failure.effect, report.calls, len(ledger)) == (effect and Effect(effect), calls, calls)
     assert ("may have been done already" in text) is (effect == "unknown")
     assert ("again" in text) is (effect != "unknown")
 
@@ -124,7 +125,7 @@ def marked(at: str, ledger: Ledger) -> Callable[[], str]:
 def test_the_place_that_the_author_marked_says_it_exactly(at: str, effect: str, idempotency: bool) -> None:
     ledger = Ledger()
     report, _ = called(marked(at, ledger), "pay", idempotency=idempotency, ask=lambda question: {"account": "a"})
-    assert report.failure.effect is fw.Effect(effect)
+    assert report.failure.effect is Effect(effect)
     assert len(ledger) == (0 if at == "before" else 1)
 
 
@@ -164,7 +165,7 @@ def test_what_an_author_says_to_the_caller_stands(exc: Exception, code: str, tex
 
 def test_the_same_out_of_a_library_is_no_refusal() -> None:
     report, text = called(lambda: int("12,50"), "pay")
-    assert report.failure.effect is fw.Effect.UNKNOWN
+    assert report.failure.effect is Effect.UNKNOWN
     assert "may have been done already" in text
 
 
@@ -197,7 +198,7 @@ def test_an_error_that_a_tool_returns_says_what_its_marks_say() -> None:
         )
 
     report, text = called(pay, "pay")
-    assert (report.failure.effect, report.calls, ledger) == (fw.Effect.DONE, 1, ["paid"])
+    assert (report.failure.effect, report.calls, ledger) == (Effect.DONE, 1, ["paid"])
     assert text.startswith("pay was done, and failed after that (The receipt could not be mailed).")
 
 
@@ -218,11 +219,11 @@ def test_tool_errors_and_the_bridges_know_the_marks() -> None:
 
     with pytest.raises(fw.ToolError) as failed:
         failwell.server.tool_errors(pay)()
-    assert failed.value.effect is fw.Effect.DONE
+    assert failed.value.effect is Effect.DONE
     told = attempted_sync(pay, tool=ToolTraits("pay"), policy=fw.Policy(base_delay=0.01))
     assert isinstance(told, Told)
     assert isinstance(told.outcome, fw.ToolError)
-    assert told.outcome.effect is fw.Effect.DONE
+    assert told.outcome.effect is Effect.DONE
     assert told.text.startswith("pay was done, and failed after that")
     assert ledger == ["paid", "paid"]
 
@@ -255,7 +256,7 @@ def test_marks_of_a_helper_say_nothing_of_what_its_caller_did_before() -> None:
         return "done"
 
     report, text = called(checkout, "checkout")
-    assert (report.failure.effect, report.calls, ledger) == (fw.Effect.UNKNOWN, 1, ["paid"])
+    assert (report.failure.effect, report.calls, ledger) == (Effect.UNKNOWN, 1, ["paid"])
     assert "may have been done already" in text
 
 
@@ -278,7 +279,7 @@ def test_a_wrapper_of_the_authors_own_may_have_done_something_before_the_marks()
             return "paid"
 
     report, _ = called(pay, "pay")
-    assert (report.failure.effect, report.calls, ledger) == (fw.Effect.UNKNOWN, 1, ["paid"])
+    assert (report.failure.effect, report.calls, ledger) == (Effect.UNKNOWN, 1, ["paid"])
 
 
 def test_what_has_passed_its_marks_was_done_whatever_is_raised() -> None:
@@ -290,7 +291,7 @@ def test_what_has_passed_its_marks_was_done_whatever_is_raised() -> None:
         raise fw.Transient("The mail server is busy.", effect="none")
 
     report, _ = called(pay, "pay")
-    assert (report.failure.effect, report.calls, ledger) == (fw.Effect.DONE, 1, ["paid"])
+    assert (report.failure.effect, report.calls, ledger) == (Effect.DONE, 1, ["paid"])
 
 
 def test_one_of_a_group_says_nothing_of_the_whole_call() -> None:
@@ -299,7 +300,7 @@ def test_one_of_a_group_says_nothing_of_the_whole_call() -> None:
 
     with pytest.raises(fw.ToolError) as failed:
         failwell.server.tool_errors(pay)()
-    assert failed.value.effect is fw.Effect.UNKNOWN
+    assert failed.value.effect is Effect.UNKNOWN
     assert not failed.value.retryable
 
 
@@ -362,9 +363,9 @@ def test_a_mark_that_is_passed_where_nobody_knows_the_call_takes_away_that_nothi
     failwell.server.tool_errors(earlier)()
     with pytest.raises(fw.ToolError) as failed:
         failwell.server.tool_errors(pay)()
-    assert (failed.value.effect, ledger) == (fw.Effect.UNKNOWN, ["paid"])
+    assert (failed.value.effect, ledger) == (Effect.UNKNOWN, ["paid"])
     report, text = called(pay, "pay")
-    assert (report.failure.effect, report.calls) == (fw.Effect.UNKNOWN, 1)
+    assert (report.failure.effect, report.calls) == (Effect.UNKNOWN, 1)
     assert "again" not in text
 
 

@@ -32,8 +32,7 @@ from wire import (
     started,
 )
 
-import failwell as fw
-from failwell.formats import META_KEY
+from failwell.formats import FORMATS, META_KEY
 from failwell.formats.clients import find_client
 from failwell.server.adapters.lowlevel import SERVER_INFO
 from failwell.server.served_call import EXTENSION, FORMAT_KEY
@@ -151,7 +150,7 @@ NEGOTIATED: Final = {
     "an output schema, asked for by the call alone": Asked("v1", calling="v1", **ROME),
     "an output schema, negotiated": Asked("v1", reading("v1"), **ROME),
     "an output schema, negotiated, no known format": Asked(None, reading("nope"), **ROME),
-    **{f"every format: {name}": Asked(name, calling=name) for name in fw.FORMATS},
+    **{f"every format: {name}": Asked(name, calling=name) for name in FORMATS},
 }
 
 
@@ -172,7 +171,7 @@ def test_formats_by_negotiation(nursery: Nursery) -> None:
 
 
 def test_the_extension_is_advertised_in_both_eras(nursery: Nursery) -> None:
-    said = {"version": "1", "formats": list(fw.FORMATS), "default": "v1"}
+    said = {"version": "1", "formats": list(FORMATS), "default": "v1"}
     with everywhere(nursery, pool=True, setting="none", options={"format": "v1"}) as clients:
         for (_, _, era), client in clients.items():
             capabilities = client.opening.value["result"]["capabilities"]

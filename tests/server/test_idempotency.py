@@ -29,7 +29,8 @@ from wire import ERAS, LEGACY, SERVERS, TRANSPORTS, Client, Http, NoAnswer, Nurs
 
 import failwell as fw
 import failwell.server
-from failwell.formats import META_KEY
+from failwell.formats import FORMATS, META_KEY
+from failwell.model import Traits
 from failwell.recovery import IDEMPOTENCY_KEY as KEY
 from failwell.server import Kept, KeysInMemory, KeysOnDisk, KeyStore, Options
 from failwell.server.boundary import Boundary, FrameworkCall
@@ -471,7 +472,7 @@ def test_watchers_are_told_of_replays_as_of_calls() -> None:
 
 
 @pytest.mark.parametrize("name", ["IDEMPOTENCY_UNFINISHED", "IDEMPOTENCY_CONFLICT"])
-@pytest.mark.parametrize("format", fw.FORMATS)
+@pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("keyed", [False, True])
 def test_no_agent_repeats_a_call_that_was_never_finished(name: str, format: str, keyed: bool) -> None:
     """Whatever the format loses of it: for a call that is known to have done nothing it is merely no use."""
@@ -480,7 +481,7 @@ def test_no_agent_repeats_a_call_that_was_never_finished(name: str, format: str,
     read = fw.parse(sent)
     assert isinstance(read, fw.ToolError)
     if name == "IDEMPOTENCY_UNFINISHED":
-        for tool in (None, fw.Traits(idempotent=True), fw.Traits(read_only=True)):
+        for tool in (None, Traits(idempotent=True), Traits(read_only=True)):
             assert not fw.decide(read, tool=tool, keyed=keyed).repeats
     assert not fw.decide(error, keyed=keyed).repeats
 

@@ -21,6 +21,7 @@ from mcp.server.mcpserver.exceptions import UnexpectedToolError
 
 import failwell as fw
 import failwell.server
+from failwell.server.options import untouched
 
 META = "io.github.failwell/tool-error"
 Made = Callable[..., Any]
@@ -175,7 +176,7 @@ def test_the_text_is_shown_to_those_who_ask(framework: Any) -> None:
 
 def test_a_tool_can_opt_out(framework: Any) -> None:
     @framework.tool()
-    @failwell.server.untouched
+    @untouched
     def mine() -> str:
         raise RuntimeError("x")
 

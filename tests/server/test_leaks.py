@@ -25,13 +25,13 @@ from mcp.server import MCPServer
 from planted import SHAPES, Canary, canary, found
 from wire import ERAS, LEGACY, PATIENCE, SERVERS, TRANSPORTS, Http, Process, Stdio
 
-import failwell as fw
 import failwell.server
 from failwell.dashboard import Query, report_data, report_document
 from failwell.dashboard.html import page
 from failwell.dashboard.spreadsheet import comma_separated
 from failwell.dashboard.views import VIEWS, failure, session
-from failwell.observe import Reading
+from failwell.formats import FORMATS
+from failwell.observe.stores import Reading
 
 APP = Path(__file__).with_name("leaks.py")
 
@@ -246,7 +246,7 @@ def test_what_the_frameworks_print_at_debug(tmp_path: Path, framework: str, told
     assert bool(leaked) == bool(told)
 
 
-@pytest.mark.parametrize("format", fw.FORMATS)
+@pytest.mark.parametrize("format", FORMATS)
 def test_no_format_shows_one_even_when_texts_are_shown(format: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "failwell")
     server = MCPServer("leaks", log_level="CRITICAL")

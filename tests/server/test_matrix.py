@@ -15,7 +15,7 @@ from mcp.shared.inbound import ERROR_CODE_HTTP_STATUS
 from wire import ERAS, MODERN, SERVERS, TRANSPORTS, Answer, Client, NoAnswer, Nursery, Wanted, connected
 
 import failwell as fw
-from failwell.formats import META_KEY
+from failwell.formats import FORMATS, META_KEY
 from snapshots import Snapshots
 
 SNAPSHOTS = Snapshots(Path(__file__).with_name("snapshots"))
@@ -73,7 +73,7 @@ def advertises_no_more_than_the_extension(ours: dict[str, Any], bare: dict[str, 
     for place in ("extensions", "experimental"):
         if capabilities.get(place) == {} and place not in bare["result"]["capabilities"]:
             del capabilities[place]
-    expected = {"version": "1", "formats": list(fw.FORMATS), "default": "text"}
+    expected = {"version": "1", "formats": list(FORMATS), "default": "text"}
     return said in ([expected, expected], [expected, None]) and ours == bare
 
 

@@ -24,7 +24,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 
 import failwell as fw
-from failwell.model import Strategy
+from failwell.model import Effect, Strategy
 from failwell.server.rules import limits
 from failwell.server.rules.limits import limit, rate
 from failwell.server.rules.rule import Rule, deprecated
@@ -831,7 +831,7 @@ def test_over_the_rate() -> None:
             "retry_after": 30,
         },
     }
-    assert (error.kind.value, error.retryable, error.effect) == ("transient", True, fw.Effect.NONE)
+    assert (error.kind.value, error.retryable, error.effect) == ("transient", True, Effect.NONE)
 
 
 @pytest.mark.checklist(167)
@@ -1108,7 +1108,7 @@ def asked(rule: Rule, device: str = "dev-lab-01") -> fw.ToolError:
     first, second = refused(lambda: reboot(device)), refused(lambda: asyncio.run(later(device)))
     assert first == second
     assert not ran
-    assert (first.code, first.strategy, first.effect) == ("FORBIDDEN", Strategy.USER_ACTION, fw.Effect.NONE)
+    assert (first.code, first.strategy, first.effect) == ("FORBIDDEN", Strategy.USER_ACTION, Effect.NONE)
     assert isinstance(first, PermissionError)
     return first
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import failwell as fw
+from failwell.formats import FORMATS
 
 sys.path.append(str(Path(__file__).parents[2] / "tools"))
 
@@ -25,7 +25,7 @@ def test_the_way_does_not_grow(framework: str) -> None:
     assert len(way.stations) <= 20, way.stations
 
 
-@pytest.mark.parametrize("format", [name for name in fw.FORMATS if name != "text"])
+@pytest.mark.parametrize("format", [name for name in FORMATS if name != "text"])
 def test_in_every_format_a_failure_is_read_guarded_and_put_into_words_once(format: str) -> None:
     way = walk("mcpserver", format)
     assert [way.times(*step) for step in (READER, GUARD, WORDS)] == [1, 1, 1]

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from databases import running_postgres, running_redis
 
-from failwell import Effect, Policy, ToolError
+from failwell import Policy, ToolError
+from failwell.model import Effect
 from failwell.recovery import Breakers
 from failwell.recovery.patience import Patience
 from failwell.shared import SharedBreakers, breakers_at, sessions_at

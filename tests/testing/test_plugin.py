@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
+from failwell.model import Kind
 from failwell.testing import Call, Fault, RecordedEffect, assert_effects, assert_error
 
 pytest_plugins = ["pytester"]
@@ -88,7 +89,7 @@ def test_an_error_that_is_as_expected_comes_back() -> None:
         names_next_action=True,
     )
     assert error.message == "Busy."
-    assert_error(BUSY, kind=fw.Kind.TRANSIENT)
+    assert_error(BUSY, kind=Kind.TRANSIENT)
     assert_error(fw.Internal("x"), names_next_action=False)
 
 

@@ -20,6 +20,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 import failwell as fw
+from failwell.formats import FORMATS
 from failwell.testing import Fault, Script, ScriptedServer, Tool, scripted
 
 PAY = Tool("pay", effect=True, key="id")
@@ -232,12 +233,12 @@ def test_an_error_leaves_in_the_format_that_was_asked_for() -> None:
     error = fw.NotFound(
         "No invoice inv_1.", code="NOT_FOUND", suggestion="Call list_invoices.", actions=["list_invoices"]
     )
-    faults = [Fault.error(error, format=name, meta=False) for name in fw.FORMATS]
+    faults = [Fault.error(error, format=name, meta=False) for name in FORMATS]
     faults += [Fault.error(error, format="jsonrpc", protocol=True)]
 
     async def play() -> None:
         async with scripted(Script(Tool("pay", faults=faults))) as server, server.mcp() as client:
-            for name in fw.FORMATS:
+            for name in FORMATS:
                 result = await client.call_tool("pay", {})
                 expected = fw.to_result(error, name, era="2026-07-28", meta=False)
                 assert [block.text for block in result.content] == [block["text"] for block in expected["content"]]  # type: ignore[union-attr,index,call-overload]

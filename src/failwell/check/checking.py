@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from failwell.relay import processes
 
+from .check_options import CheckChoices, CheckOptions
 from .conversation import ERAS, Conversation, DoesNotStart, Waits
-from .examination import CheckOptions, Examined, Progress, examine, examine_faults, nobody
+from .examination import Progress, examine, examine_faults, nobody
+from .examined import Examined
 from .report import CheckReport
 from .target import CheckTarget, absolute
 from .upstream import upstream
@@ -21,15 +23,34 @@ _LONGEST: Final = 1_500
 
 
 def check(
-    target: CheckTarget, options: CheckOptions | None = None, *, progress: Progress = nobody, guarded: bool = False
+    target: Sequence[str] | str | CheckTarget,
+    options: CheckOptions | None = None,
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    progress: Progress = nobody,
+    guarded: bool = False,
+    **chosen: Unpack[CheckChoices],
 ) -> CheckReport:
-    """Ask a server everything, and grade how it fails.
+    """Ask a server everything, and grade how it fails: the report has `score`, `grade`, `findings` and `to_dict()`.
+
+    `target` is a command as a list, or an address. `env` and `cwd` are for a command, which is started in an empty home
+    with hardly any environment; `headers` are for an address. The rest are the options of `failwell check`:
+    `allow_writes`, `reads`, `examples`, `only` (tools), `rules`, `skip`, `era`, `timeout`, `start_timeout`,
+    `most_tools`, `most_seconds`, `faults`, `base_urls`.
 
     With `guarded`, a second process ends the server where this one is killed, and this one becomes the parent of
     whatever the server leaves behind, and ends it: for a program that starts nothing else meanwhile.
     """
+    if not isinstance(target, CheckTarget):
+        target = (
+            CheckTarget(url=target, headers=headers or {})
+            if isinstance(target, str)
+            else CheckTarget(tuple(target), env=env or {}, cwd=cwd)
+        )
     again = target.arguments()
-    options = options or CheckOptions()
+    options = options or CheckOptions.of(chosen)
 
     def reproduce(frame: str, era: str) -> str:
         if not frame or len(frame) > _LONGEST:

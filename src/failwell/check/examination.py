@@ -4,16 +4,17 @@ a finding shows."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from failwell.formats import keys
 from failwell.guards import DEFAULT
 
+from .check_options import CheckOptions
 from .conversation import ERAS, LEGACY, MODERN, Conversation, DoesNotStart, Endurance, Waits
-from .findings import CheckFinding, Judgements
+from .examined import Examined
+from .findings import Judgements
 from .listing import broken_schema, named_tools
 from .observation import Observation
 from .probes import WRONG_ARGUMENTS, CheckedSurface, Probe, frame_probes, server_probes, surface, tool_probes
@@ -26,63 +27,6 @@ _MOST_SLOW: Final = 2
 _MOST_DEATHS_BY_FRAMES: Final = 3
 _ECHOED: Final = 3
 """Of so many tools it is looked whether they fail the same in the newer era."""
-
-
-@dataclass(frozen=True, slots=True)
-class CheckOptions:
-    """What may be done to a server, and what is looked at."""
-
-    allow_writes: bool = False
-    reads: tuple[str, ...] = ()
-    examples: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    only: tuple[str, ...] = ()
-    """Tools; all of them if none is named."""
-    rules: tuple[str, ...] = ()
-    skip: tuple[str, ...] = ()
-    era: str = "auto"
-    waits: Waits = field(default_factory=Waits)
-    most_tools: int = 50
-    most_seconds: float = 600.0
-    declared: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """The codes of each tool, from a manifest."""
-    faults: bool = False
-    """Whether to stand between the server and its upstream as well, and to fail there."""
-    base_urls: tuple[str, ...] = ()
-    """Variables in which the server reads the address of its upstream."""
-
-    def wants(self, rule: str) -> bool:
-        group = rule.partition(".")[0]
-        named = not self.rules or rule in self.rules or group in self.rules
-        return named and rule not in self.skip and group not in self.skip
-
-
-@dataclass
-class Examined:
-    """What is known at the end."""
-
-    ledger: Judgements
-    tools: list[CheckedSurface] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
-    probes: dict[str, int] = field(default_factory=dict)
-    eras: list[str] = field(default_factory=list)
-    server: Mapping[str, Any] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-    reason: str | None = None
-    """Why it did not start."""
-
-    @property
-    def findings(self) -> list[CheckFinding]:
-        return self.ledger.findings()
-
-    @property
-    def probed_tools(self) -> list[CheckedSurface]:
-        return [tool for tool in self.tools if self.probes.get(tool.name)]
-
-    @property
-    def lists_tools(self) -> bool:
-        """Whether the list of tools could be had, be it an empty one."""
-        return "protocol.lists-tools" not in self.ledger.tally.broken()
 
 
 Progress = Callable[[str, int, int], None]
@@ -480,4 +424,3 @@ def _named(tools: Collection[str]) -> str:
 
 SERVER_PROBE: Final = ""
 _LISTING: Final[tuple[str, Mapping[str, Any]]] = ("tools/list", {})
-__all__: Sequence[str] = ["CheckOptions", "Examined", "examine", "nobody"]

@@ -6,28 +6,26 @@ import contextlib
 import socket
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
+from .check_options import CheckChoices
 from .checking import check
-from .examination import CheckOptions
 from .report import CheckReport
 from .target import CheckTarget
 
 _PATH: Final = "/mcp"
 
 
-def assert_fails_well(
-    server: Any, *, min_score: int = 90, allow_writes: bool = False, skip: Sequence[str] = (), **options: Any
-) -> CheckReport:
+def assert_fails_well(server: Any, *, min_score: int = 90, **options: Unpack[CheckChoices]) -> CheckReport:
     """Fail the test unless the server fails well enough; the report says how it does.
 
     `server` is a command as a list, an address, an `MCPServer`, a low-level `mcp` Server or a FastMCP. A server object
-    is served over HTTP on loopback for as long as the check takes. `options` are those of `CheckOptions`.
+    is served over HTTP on loopback for as long as the check takes. `options` are those of `check`.
+    The report has `score`, `grade`, `findings` and `to_dict()`.
     """
     __tracebackhide__ = True
-    given = CheckOptions(allow_writes=allow_writes, skip=tuple(skip), **options)
     with _reached(server) as target:
-        report = check(target, given)
+        report = check(target, **options)
     if report.score < min_score:
         raise AssertionError(_told(report, min_score))
     return report

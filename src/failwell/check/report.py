@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from .examination import Examined
+from .examined import Examined
 from .findings import CheckFinding
 from .rules import GROUPS, RULES
 from .score import grade, group_scores, limited_by, lost, total

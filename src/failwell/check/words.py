@@ -1,4 +1,4 @@
-"""What an error's words hold: whether they say anything, name the next step, or are a validator's dump."""
+"""What an error's words tell: whether they say anything, name the next step, or promise that it passes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from typing import Any, Final
 
 from failwell.model import pattern
 
-
-def _any(*parts: str, flags: str = "") -> re.Pattern[str]:
-    return pattern(flags + "|".join(parts))
-
+from .exposures import either, is_dump
 
 # What frameworks put before the words of a tool.
 _PREFIX: Final = pattern(
@@ -80,71 +77,6 @@ _CLASS_NAME: Final = pattern(
 )
 _BARE_VALUE: Final = pattern(r"^(?:'[^']{0,80}'|\"[^\"]{0,80}\"|-?\d+|[0-9a-f-]{6,40})$")
 
-# Dumps of validators, made for those who wrote the program.
-_DUMP: Final = _any(
-    r"\[type=\w+, input_value=",
-    r"errors\.pydantic\.dev",
-    r"validation errors? for \w+",
-    r"\"code\":\s*\"(?:invalid_type|too_small|too_big|invalid_value|invalid_string|unrecognized_keys|custom)\"",
-    r"cannot unmarshal",
-    r"Go struct field",
-    r"Failed validating '\w+' in schema",
-    r"expected \w+, received \w+",
-    r"ZodError",
-    r"missing field `",
-    r"loc=\(",
-    r"ctx=\{",
-)
-_TRACE: Final = _any(
-    r"Traceback \(most recent call last\)",
-    r"\n\s*File \"[^\"\n]{1,300}\", line \d+",
-    r"\n\s{2,8}at (?:async )?[\w$.<>\[\] ]{0,120}\(?[^\s()]{1,200}:\d+(?::\d+)?\)?",
-    r"\n\s*at [\w$.]+\([\w$]+\.java:\d+\)",
-    r"\n\s*at [\w.]+\([^)\n]{0,200}\) in [^\n]{1,200}:line \d+",
-    r"goroutine \d+ \[",
-    r"panicked at",
-    r"stack backtrace:",
-)
-_INTERNALS: Final = _any(
-    r"site-packages",
-    r"node_modules/",
-    r"/usr/(?:local/)?lib/python",
-    r"\.(?:py|js|mjs|ts|go|rs|rb|java|cs)(?::|\", line |, line )\d+",
-    r"'\w+' object (?:has no attribute|is not (?:callable|subscriptable|iterable))",
-    r"NoneType",
-    r"object is not subscriptable",
-    r"Cannot (?:read|set) propert(?:y|ies) (?:of|'\w+' of) (?:undefined|null)",
-    r"Cannot destructure property",
-    r"is not a function\b",
-    r"undefined is not",
-    r"(?:list|tuple|string) index out of range",
-    r"unhashable type",
-    r"takes \d+ positional argument",
-    r"missing \d+ required (?:positional|keyword)",
-    r"got an unexpected keyword argument",
-    r"must be str, not",
-    r"unsupported operand type",
-    r"not supported between instances of",
-    r"can only concatenate str",
-    r"\[object Object\]",
-    r"<[\w.]+ object at 0x[0-9a-f]+>",
-    r"sqlalche\.me",
-    r"\(psycopg",
-    r"sqlite3\.\w*Error",
-    r"java\.lang\.",
-    r"System\.\w+Exception",
-    r"HTTPS?ConnectionPool\(",
-    r"Caused by \w+\(",
-    r"\w+Error\('",
-    r"\bKeyError: ",
-    r"\[Errno -?\d+\]",
-    r"nil pointer dereference",
-)
-_PATHS: Final = pattern(
-    r"(?<![\w:/.])/(?:home|Users|root|var|opt|srv|etc|usr|app|workspace)/[\w.@+-]{1,60}(?:/[\w.@+-]{1,80}){0,10}"
-    r"|\b[A-Z]:\\[\w.@+ -]{1,60}(?:\\[\w.@+ -]{1,80}){0,10}"
-)
-_HTML: Final = pattern(r"(?i)<!doctype html|<html[\s>]|<body[\s>]|<head[\s>]")
 
 _VERBS: Final = """add adjust ask authenticate call change check choose confirm configure connect consult contact
 convert correct create decrease delete do drop ensure enter fetch find fix follow get give grant
@@ -161,7 +93,7 @@ _INSTRUCTION: Final = pattern(
     r"|\b(?:please|then|first|or|and|instead,?|to fix this,?|next:?|so)\s+)"
     r"(?:" + "|".join(_VERBS) + r")\s+(?!(?:" + "|".join(_NO_ORDER) + r")\b)['\"`<{\[]?\w"
 )
-_NEXT: Final = _any(
+_NEXT: Final = either(
     r"\bdid you mean\b",
     r"\bnext:",
     r"\bnext step",
@@ -177,7 +109,7 @@ _NEXT: Final = _any(
     flags="(?i)",
 )
 _SHOULD: Final = pattern(r"(?i)\bshould (?:be|have|match|contain)\b|\bis required\b|\bexpect(?:s|ed)\b")
-_CREDENTIALS: Final = _any(
+_CREDENTIALS: Final = either(
     r"\bnot (?:signed|logged) in\b",
     r"\b(?:un|not )authenticated\b",
     r"\bunauthori[sz]ed\b",
@@ -194,7 +126,7 @@ _CREDENTIALS: Final = _any(
 _BLAME: Final = pattern(
     r"(?i)\b(?:internal|unexpected|unhandled|server|fatal|system) (?:server )?(?:error|exception|failure)"
 )
-_NOT_THERE: Final = _any(
+_NOT_THERE: Final = either(
     r"^no (?:such )?[\w ]{1,40} (?:has|have|with|named|called|by|for|exists?|found|matches|at)\b",
     r"^no such\b",
     r"^there is no\b",
@@ -212,7 +144,7 @@ _NO: Final = pattern(
     r"(?i)\b(?:no|not|cannot|never|none|nothing|nobody|neither|unknown|missing|unable|without|invalid|fail(?:ed|s)?)\b|n't\b|n\u2019t\b"
 )
 _FAILED_STATES: Final = frozenset("error failed failure fail not_found notfound denied".split())
-_WANTED: Final = _any(
+_WANTED: Final = either(
     r"\b(?:must|has to|have to|needs? to|should|can(?: only)?|may only) (?:be|have|contain|match|look|start|end|lie)\b",
     r"\b(?:for example|for instance|such as|e\.g\.|like|say|between|at least|at most|exactly|one of|in the form)\b",
     r"\bas (?:an? |the )?(?:\w+ )?(?:text|string|number|integer|list|object|boolean|date)\b",
@@ -220,7 +152,7 @@ _WANTED: Final = _any(
     r"\b(?:from )?-?\d+ (?:to|and|through|up to) -?\d+\b",
     flags="(?i)",
 )
-_EFFECT: Final = _any(
+_EFFECT: Final = either(
     r"\bmay (?:already )?have (?:been|taken|gone)\b",
     r"\bmight (?:already )?have\b",
     r"\bnothing (?:was|has been|is) (?:done|changed|written|sent|saved|created|charged|ordered|booked)\b",
@@ -246,7 +178,7 @@ CODE: Final = pattern(r'\\?"(?:code|error_?code|kind|reason)\\?"\s*:\s*\\?"([A-Z
 """A code in so many words, where an object says it."""
 RETRYABLE: Final = pattern(r'(?i)\\?"(?:retryable|is_?retryable|can_?retry|should_?retry)\\?"\s*:\s*true')
 """A flag that says that the same call may be made again."""
-_AGAIN: Final = _any(
+_AGAIN: Final = either(
     r"\b(?:try|retry|repeat)(?: (?:it|(?:the|this) (?:same )?(?:call|request)))? (?:again )?(?:later|shortly|soon)",
     r"\b(?:try|retry)(?: again)? in (?:a|\d)",
     r"temporar(?:y|ily)",
@@ -277,32 +209,6 @@ def says_nothing(text: str) -> bool:
     folded = " ".join(said.lower().split())
     empty = len(said) < 3 or folded in _EMPTY_WORDS
     return empty or any(shape.match(said) is not None for shape in (_NOTHING, _CLASS_NAME, _BARE_VALUE))
-
-
-def is_dump(text: str) -> bool:
-    return _DUMP.search(text) is not None
-
-
-def has_trace(text: str) -> bool:
-    return _TRACE.search(text) is not None
-
-
-def internals(text: str) -> str | None:
-    """What a text shows of the program's inside."""
-    found = _INTERNALS.search(text)
-    return None if found is None else found[0]
-
-
-def own_paths(text: str, known: str) -> str | None:
-    """A path of the machine that the server runs on, and that nobody named."""
-    for found in _PATHS.finditer(text):
-        if found[0] not in known and found[0].rsplit("/", 1)[0] not in known:
-            return found[0]
-    return None
-
-
-def is_page(text: str) -> bool:
-    return _HTML.search(text) is not None
 
 
 def names_next_step(text: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from textwrap import TextWrapper
 from typing import TYPE_CHECKING, Any, Final
 
-from failwell import Action, FieldError, Invalid, NotFound, ToolError, Transient, render
+from failwell import Action, Invalid, NotFound, ToolError, Transient, render
 from failwell.model import Patch
 from failwell.packages import missing, needed
 
@@ -68,7 +68,7 @@ CASES: Final = (
         Invalid(
             "The arguments are invalid: limt.",
             tool="search",
-            fields=[FieldError(("limt",), "Unknown argument", 5)],
+            fields=[{"path": "limt", "message": "Unknown argument", "sent": 5}],
             patch=[Patch("rename", ("limt",), to="limit")],
             sent={"limt": 5},
         ),

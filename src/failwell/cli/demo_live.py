@@ -18,8 +18,8 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import Implementation
 
-from failwell import Action, Next, ToolError, Traits, __version__, decide, parse
-from failwell.model import apply_patch
+from failwell import Action, ToolError, __version__, decide, parse
+from failwell.model import Next, Traits, apply_patch
 
 from .demo_shop import TABLES
 

@@ -6,8 +6,9 @@ from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator
 from typing import Any
 
-from failwell import Decision, NeedsInput, Next, ToolError, Traits, decide, guard, read
+from failwell import Decision, NeedsInput, ToolError, decide, guard, read
 from failwell.formats import FORMATS
+from failwell.model import Next, Traits
 
 from .io import Commands, add_source, check_format, console, in_line, not_an_error, print_json, read_source
 

@@ -1,6 +1,4 @@
-"""For agent authors: read any failure, and recover from it.
-
-error = failwell.client.read(result)
+"""For agent authors: a client that recovers.
 
 async with failwell.client.Recovering(mcp.Client("http://localhost:8000/mcp")) as agent:
     result = await agent.call_tool("pay", {"invoice": "inv_1"})
@@ -12,35 +10,39 @@ from typing import TYPE_CHECKING, Any
 
 from failwell.old_names import old_name
 from failwell.packages import bring
-from failwell.readers import Http as Http
-from failwell.readers import read
 
 from .system_clock import Clock as Clock
 
 if TYPE_CHECKING:
-    from failwell.recovery import Attempt, Report
-
     from .patches import patched
     from .recovering import Recovering
 
-__all__ = ["read", "Recovering", "Report", "Attempt", "patched"]
+__all__ = ["Recovering", "patched"]
 # What other rooms of this house use, and nobody else may count on.
-_HOUSE = ("Http", "Clock")
+_HOUSE = ("Clock",)
 
 _LATER = {
     "Recovering": "failwell.client.recovering",
-    "Report": "failwell.recovery",
-    "Attempt": "failwell.recovery",
     "patched": "failwell.client.patches",
 }
 
 
+# What was public once: where it is, and what to write instead.
+_OLD = {
+    "read": ("failwell.readers.read", "failwell.read"),
+    "Report": ("failwell.recovery.Report", "what Recovering.call returns"),
+    "Attempt": ("failwell.recovery.Attempt", "what the report of Recovering.call has in attempts"),
+    "IDEMPOTENCY_KEY": (
+        "failwell.recovery.IDEMPOTENCY_KEY",
+        "its text, io.github.failwell/idempotency-key",
+    ),
+}
+
+
 def __getattr__(name: str) -> Any:
-    # Reading is asked for more often than recovering, and needs less.
+    # The bridges need neither of these.
     if name in _LATER:
         return getattr(bring(_LATER[name], __name__, "client"), name)
-    if name == "IDEMPOTENCY_KEY":
-        return old_name(
-            __name__, name, "failwell.recovery.IDEMPOTENCY_KEY", "its text, io.github.failwell/idempotency-key"
-        )
+    if name in _OLD:
+        return old_name(__name__, name, *_OLD[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

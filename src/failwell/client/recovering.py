@@ -9,17 +9,12 @@ one place only: there.
 
 from __future__ import annotations
 
-import asyncio
-import inspect
-import logging
 import random
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Final
-
-import anyio
 
 from failwell.formats import Outcome, next_action
 from failwell.guards import DEFAULT
@@ -39,6 +34,7 @@ from failwell.recovery import (
     says_doubt,
 )
 
+from .callbacks import Ask, Callbacks, Fix, Negotiate
 from .connection import Connection, Live, NotConnected, OutOfTime
 from .course import ClientCall
 from .drivers import driver_for
@@ -51,13 +47,7 @@ from .system_clock import SYSTEM, Clock
 from .tool_list import LISTING_TIMEOUT, Listing
 from .witness import Seen, watching
 
-log = logging.getLogger("failwell.client")
-
 _REPORTS_KEPT: Final = 100
-
-Fix = Callable[[ToolError, dict[str, Any]], "Mapping[str, Any] | Awaitable[Mapping[str, Any] | None] | None"]
-Ask = Callable[[Outcome], "Mapping[str, Any] | bool | Awaitable[Mapping[str, Any] | bool | None] | None"]
-Negotiate = Callable[[ToolError, tuple[str, ...]], "bool | Awaitable[bool | None] | None"]
 
 
 class Recovering:
@@ -95,18 +85,13 @@ class Recovering:
         clock: Clock = SYSTEM,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        callbacks = {"fix": fix, "ask": ask, "negotiate": negotiate, "on_decision": on_decision}
-        for name, callback in {**callbacks, "notify_user": notify_user}.items():
-            if callback is not None and not callable(callback):
-                raise TypeError(f"{name} is a function, not {callback!r}.")
+        self._callbacks = Callbacks(fix, ask, negotiate, on_decision, notify_user)
         if isinstance(reads, str) or not all(isinstance(name, str) for name in reads):
             raise TypeError(f"reads is a list of names, such as ['get_*'], not {reads!r}.")
         self.policy = policy or Policy()
         self.reports: deque[Report] = deque(maxlen=_REPORTS_KEPT)
         """What was tried for the latest calls, the last one last; without results, or anything else that is large."""
         self._driver = driver_for(client)
-        self._fix, self._ask, self._negotiate, self._on_decision = fix, ask, negotiate, on_decision
-        self._notify_user = notify_user
         self._clock = clock
         self._engine = Engine(self.policy, clock, jitter)
         self._listing = Listing(self._driver, trusted=self.policy.trust_annotations, reads=tuple(reads))
@@ -268,7 +253,7 @@ class Recovering:
             verdict = run.after(outcome, self._listing.tools)
             outcome = verdict.outcome
             write_down(report.attempts[-1])
-            await self._listen(call, report.attempts[-1])
+            await self._callbacks.hears(report.attempts[-1], self._left(call))
             if not await self._again(call, verdict):
                 # What was only seen in a success is still a success.
                 return result, None if call.observed else outcome
@@ -380,48 +365,20 @@ class Recovering:
         left = run.left
         if left <= 0:
             return False
+        user, report = self._callbacks, call.report
         if isinstance(outcome, NeedsInput) or decision.next is Next.ASK:
-            return await self._asked(call, outcome, left)
-        if decision.next is Next.FIX and self._fix is not None:
-            return await self._fixed(call, outcome, left)
-        if decision.next is Next.NEGOTIATE and self._negotiate is not None and run.may_negotiate():
-            return bool(await self._use(left, self._negotiate, outcome, decision.holders)) and run.negotiated(verdict)
-        return False
-
-    async def _asked(self, call: ClientCall, outcome: Outcome, left: float) -> bool:
-        if self._ask is None or not call.run.asks(outcome):
+            asked = user.ask is not None and run.asks(outcome)
+            better = await user.answers(outcome, report.arguments, left) if asked else None
+        elif decision.next is Next.FIX:
+            better = await user.corrects(outcome, report.arguments, left)
+        elif decision.next is Next.NEGOTIATE and user.negotiate is not None and run.may_negotiate():
+            return await user.settles(outcome, decision.holders, left) and run.negotiated(verdict)
+        else:
             return False
-        answer = await self._use(left, self._ask, outcome)
-        if isinstance(answer, Mapping):
-            call.report.arguments = {**call.report.arguments, **answer}
-            return True
-        return answer is True and isinstance(outcome, ToolError)
-
-    async def _fixed(self, call: ClientCall, error: Outcome, left: float) -> bool:
-        assert self._fix is not None
-        better = await self._use(left, self._fix, error, dict(call.report.arguments))
-        if not isinstance(better, Mapping) or better == call.report.arguments:
+        if better is None:
             return False
-        call.report.arguments = dict(better)
+        report.arguments = better
         return True
-
-    async def _use(self, left: float, callback: Callable[..., Any], *arguments: Any) -> Any:
-        """What a callback answers; None if it raises or takes too long. It never brings the call down."""
-        try:
-            with anyio.move_on_after(left):
-                answer = callback(*arguments)
-                return await answer if inspect.isawaitable(answer) else answer
-        except asyncio.CancelledError:
-            # Ours, or of something that the callback waited for, such as a question that the user closed.
-            if (task := asyncio.current_task()) is None or task.cancelling():
-                raise
-        except Exception:
-            log.exception("A callback of Recovering raised; the call goes on without its answer.")
-        return None
-
-    async def _listen(self, call: ClientCall, attempt: Attempt) -> None:
-        if self._on_decision is not None:
-            await self._use(self._left(call), self._on_decision, attempt)
 
     # What is known of the server
 
@@ -476,8 +433,8 @@ class Recovering:
         if isinstance(outcome, NeedsInput):
             return
         write_ending(call.report, outcome)
-        if outcome.strategy is Strategy.ABORT and self._notify_user is not None:
-            await self._use(self._left(call), self._notify_user, DEFAULT(outcome))
+        if outcome.strategy is Strategy.ABORT and self._callbacks.notify_user is not None:
+            await self._callbacks.notified(DEFAULT(outcome), self._left(call))
 
     def _server_name(self) -> str | None:
         live = self._connection.live if self._connection is not None else None

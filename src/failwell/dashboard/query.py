@@ -15,7 +15,7 @@ from .words import milliseconds
 SPANS: Final = {"1h": "hour", "24h": "day", "7d": "week", "30d": "month"}
 DEFAULT: Final = "7d"
 _FILTERS: Final = ("server", "tool", "code")
-_HOUR: Final = 3_600_000
+HOUR: Final = 3_600_000
 
 
 def now() -> int:
@@ -55,8 +55,8 @@ class Query:
         """As long a time before that one."""
         period = self.period
         # Whole hours, or the hour in the middle would count on both sides.
-        since = period.since // _HOUR * _HOUR
-        length = -(-(period.until - since) // _HOUR) * _HOUR
+        since = period.since // HOUR * HOUR
+        length = -(-(period.until - since) // HOUR) * HOUR
         return Period(max(0, since - length), since, period.server, period.tool, period.code)
 
     def address(self, path: str, **changes: str) -> str:

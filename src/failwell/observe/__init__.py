@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from failwell.old_names import house_name
+
 from .account import event_of as event_of
 from .counters import UNKNOWN as UNKNOWN
-from .counters import Stats, ToolStats
-from .events import CallEvent, emit
+from .events import CallEvent
 from .events import EventKeeper as EventKeeper
 from .events import Events as Events
 from .events import Hook as Hook
@@ -27,7 +28,7 @@ from .identity import keyed_fingerprint as keyed_fingerprint
 from .identity import sent_id as sent_id
 from .identity import session_in as session_in
 from .identity import trace_of as trace_of
-from .log import log_failure, logged
+from .log import logged
 from .otel import TRACE_NAMES as TRACE_NAMES
 from .otel import count_failure as count_failure
 from .otel import current_trace as current_trace
@@ -38,6 +39,10 @@ from .otel import mark_span as mark_span
 from .otel import trace_call as trace_call
 
 if TYPE_CHECKING:
+    from .counters import Stats as Stats
+    from .counters import ToolStats as ToolStats
+    from .events import emit as emit
+    from .log import log_failure as log_failure
     from .prometheus import Collector
     from .stores import BadStore as BadStore
     from .stores import Doubts as Doubts
@@ -45,18 +50,29 @@ if TYPE_CHECKING:
     from .stores import Flow as Flow
     from .stores import Numbers as Numbers
     from .stores import OpenDoubt as OpenDoubt
-    from .stores import Period, Reading, store
+    from .stores import Period as Period
+    from .stores import Reading as Reading
     from .stores import SessionLine as SessionLine
     from .stores import Store as Store
     from .stores import address_of as address_of
+    from .stores import store
 
 # Only whoever keeps events needs a database.
-_LATER: Final = frozenset(
-    "store Store BadStore Reading Period Numbers Doubts Failure Flow OpenDoubt SessionLine address_of".split()
-)
+_LATER: Final = frozenset("store Store BadStore Numbers Doubts Failure Flow OpenDoubt SessionLine address_of".split())
+# What was public once and is still used here: where it is, and what others write instead.
+_OLD: Final = {
+    "Stats": ("failwell.observe.counters.Stats", "failwell.server.stats, or a hook"),
+    "ToolStats": ("failwell.observe.counters.ToolStats", "what failwell.server.stats returns"),
+    "emit": ("failwell.observe.events.emit", "the hook itself, which is a function"),
+    "Reading": ("failwell.observe.stores.Reading", "the command failwell report --json"),
+    "Period": ("failwell.observe.stores.Period", "the command failwell report --json"),
+    "log_failure": ("failwell.observe.log.log_failure", "failwell.observe.logged"),
+}
 
 
 def __getattr__(name: str) -> Any:
+    if name in _OLD:
+        return house_name(__name__, name, *_OLD[name])
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(".stores", __name__), name)
@@ -78,18 +94,11 @@ def prometheus_collector(read: Callable[[], Mapping[str, ToolStats]]) -> Collect
 
 
 __all__ = [
-    # how often, how long, how it failed
-    "Stats",
-    "ToolStats",
     # one call
     "CallEvent",
-    "emit",
     # where events are kept
     "store",
-    "Reading",
-    "Period",
     # where it is told
-    "log_failure",
     "logged",
     "durations",
 ]
@@ -98,7 +107,7 @@ _HOUSE = (
     *("UNKNOWN", "new_id", "mark_failure", "mark_span", "count_failure", "current_trace"),
     *("is_tracing", "trace_call", "TRACE_NAMES"),
     *("hook_of", "event_of", "Names", "CALL_KEY", "SESSION_HEADER", "SESSION_VARIABLE", "inherited_session"),
-    "session_in",
+    *("session_in", "Stats", "ToolStats", "emit", "log_failure", "Reading", "Period"),
     *("keyed_fingerprint", "sent_id", "trace_of", "Doubts", "Failure", "Flow", "OpenDoubt", "SessionLine"),
     *("address_of", "prometheus_collector", "Try", "Hook", "Events", "EventKeeper", "Store", "BadStore", "Numbers"),
 )

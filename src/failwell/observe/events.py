@@ -22,7 +22,7 @@ _MOST_REPORTED: Final = 100
 class Try:
     """A failed attempt at a call that went on after it.
 
-    decision: what was done about it, by the name of a `failwell.Next`.
+    decision: what was done about it, as a `failwell.Decision` names it in `next`.
     asked, waited: the delay that it named, and how long was waited before the next attempt, in seconds.
     made: whether the call was made at all. call_id: the id by which other seats know this attempt.
     """

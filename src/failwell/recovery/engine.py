@@ -39,12 +39,12 @@ from .attempts import effect_of, in_all, is_undone, of_this_call, spread, with_e
 from .breaker import Breakers
 from .clock import Watch
 from .elsewhere import Elsewhere
-from .explanation import own_failure
 from .keys import Key, KeyForgotten
 from .patience import Patience
 from .refusals import sharper, still_in_doubt, times_of, way_out
 from .report import Attempt, Report
 from .tools import Tools
+from .validators import own_failure
 
 # A server that answers every answer with another question is not going to be content.
 _MOST_QUESTIONS: Final = 5

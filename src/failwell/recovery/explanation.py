@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from failwell.guards import shown_arguments
@@ -13,6 +13,7 @@ from failwell.schema import NO_PROBLEMS, Problems, broken_rules, invalid
 
 from .refusals import NEVER_SENT
 from .tools import schema_of
+from .validators import is_refusal_of, own_failure
 
 # What a server proposes itself is not to be bettered.
 _SAID: Final = frozenset({"patch", "suggestion", "actions"})
@@ -56,7 +57,7 @@ def explained(
     if error.fields and not any(each.path for each in found.fields):
         # Which name is strange, the server says itself.
         changes["fields"] = error.fields
-    if broken and error.fields and error.standing == "quoted" and _is_validators(text, tool):
+    if broken and error.fields and error.standing == "quoted" and is_refusal_of(text, tool):
         changes |= {"delivery": "refused", "effect": Effect.NONE}
     return error.replace(**changes)
 
@@ -74,82 +75,6 @@ def _is_about(error: ToolError, found: ToolError, strange: Problems) -> bool:
     )
 
 
-def own_failure(
-    error: ToolError, tool: str, arguments: Mapping[str, Any], listed: Mapping[str, Any], text: str = ""
-) -> ToolError:
-    """The error, or a crash in its place where a validator's words cannot be about this call: the tool met it in its
-    own work."""
-    schema = schema_of(listed.get(tool))
-    if schema is None or error.origin != "peer" or not _is_foreign(error, tool, arguments, listed, schema, text):
-        return error
-    return error.replace(kind=Kind.INTERNAL, code="INTERNAL_ERROR", fields=(), patch=(), sent=None)
-
-
-def _is_foreign(
-    error: ToolError,
-    tool: str,
-    arguments: Mapping[str, Any],
-    listed: Mapping[str, Any],
-    schema: Mapping[str, Any],
-    text: str,
-) -> bool:
-    """Whether a validator's words cannot be about this call: they name another one, an argument that neither the tool
-    has nor was sent, one as missing that was sent, or as wrong that was not; or what could not be converted was not
-    sent."""
-    if error.kind is not Kind.VALIDATION or error.standing != "quoted":
-        return False
-    named = _VALIDATED.search(text)
-    # They name the function, which may be called otherwise than its tool.
-    if named is not None and (named[1] or named[2]) != tool and (named[1] or named[2]) in listed:
-        return True
-    told = [each for each in error.fields if each.path]
-    if not told:
-        converted = _CONVERTED.search(text)
-        return converted is not None and (converted[1] or converted[2] or "\0") not in str(arguments)
-    known = _names_in(schema) | _names_in(arguments)
-    # A server's list may lack what its own validator wants, or all of it.
-    is_listed = named is None and bool(schema.get("properties"))
-    return any(
-        (is_listed and known.isdisjoint(each.path))
-        or (each.rule is not None and (each.rule == "required") is _is_sent(each.path, arguments))
-        for each in told
-    )
-
-
-# Whose arguments the validators of the Python SDKs say they have looked at.
-_VALIDATED: Final = re.compile(r"\d{1,4} validation errors? for (?:(\w{1,200})Arguments|call\[([^\]\n]{1,200})\])\n")
-# Python's own conversions, with what they could not convert: a crash, unless that was sent.
-_CONVERTED: Final = re.compile(
-    r"invalid literal for int\(\) with base \d{1,2}: '([^'\n]{1,200})'"
-    r"|could not convert string to float: '([^'\n]{1,200})'"
-    r"|codec can't (?:de|en)code"
-)
-_MOST_NAMES: Final = 10_000
-
-
-def _names_in(value: object) -> set[object]:
-    """Every name in JSON data, which for a schema are those of all that may be sent, and some more."""
-    names: set[object] = set()
-    left = [value]
-    while left and len(names) < _MOST_NAMES:
-        held = left.pop()
-        if isinstance(held, Mapping):
-            names.update(held)
-            left.extend(held.values())
-        elif isinstance(held, list):
-            left.extend(held)
-    return names
-
-
-def _is_sent(path: Sequence[str | int], arguments: Any) -> bool:
-    for key in path:
-        try:
-            arguments = arguments[key]
-        except (LookupError, TypeError):
-            return False
-    return True
-
-
 def _told(found: ToolError, arguments: Mapping[str, Any], schema: Any) -> dict[str, Any]:
     """What the list tells about a call: what is wrong, what mends it, and what the next one is made of."""
     sent = shown_arguments(arguments, schema)
@@ -165,19 +90,6 @@ def _crashed(error: ToolError, broken: Problems, arguments: Mapping[str, Any], s
     if not any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", error.message) for name in missing if name):
         return error
     return error.replace(kind=Kind.VALIDATION, code=found.code, **_told(found, arguments, schema))
-
-
-# How the validators of the SDKs begin: before any tool runs, and with its name.
-_REFUSALS: Final = (
-    r"(?:Error (?:executing|calling) tool '?{tool}'?: )?\d{{1,4}} validation errors? for {tool}Arguments\n",
-    r"(?:Error (?:executing|calling) tool '?{tool}'?: )?\d{{1,4}} validation errors? for call\[{tool}\]\n",
-    r"(?:MCP error -32602: )*(?:Input validation error: )?Invalid arguments for tool {tool}: ",
-)
-
-
-def _is_validators(text: str, tool: str) -> bool:
-    name = re.escape(tool)
-    return any(re.match(refusal.format(tool=name), text) for refusal in _REFUSALS)
 
 
 def misspelt(tool: str, arguments: Mapping[str, Any], listed: Mapping[str, Any]) -> ToolError | None:

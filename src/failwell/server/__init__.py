@@ -21,11 +21,11 @@ from .envelopes import Envelope
 from .groups.group import Group
 from .once.stores import Kept, KeysInMemory, KeysOnDisk, KeyStore
 from .options import PROTOCOL_NUMBERS as PROTOCOL_NUMBERS
-from .options import Given, untouched
+from .options import Given
 from .options import Options as Options
 from .rules.limits import limit, rate
 from .rules.rule import Rule, deprecated
-from .rules.safety import Safety, Target
+from .rules.safety import Safety
 
 if TYPE_CHECKING:
     from failwell.observe import ToolStats
@@ -84,11 +84,17 @@ _HOUSE: Final = {
     "gate_of": ".served_call",
     "installed_on": ".",
 }
+# What was public once: where it is, and what to write instead.
+_OLD: Final = {
+    "Problem": ("failwell.server.problems.Problem",),
+    "Target": ("failwell.server.rules.safety.Target", "a dict with name, flags, environment and noun"),
+    "untouched": ("failwell.server.options.untouched", 'install(server, skip=["name"])'),
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Problem":
-        return old_name(__name__, name, "failwell.server.problems.Problem")
+    if name in _OLD:
+        return old_name(__name__, name, *_OLD[name])
     home = _LATER.get(name) or _HOUSE.get(name)
     if not home:
         raise AttributeError(f"module 'failwell.server' has no attribute {name!r}")
@@ -180,7 +186,6 @@ __all__ = [
     "install",
     "stats",
     "tool_errors",
-    "untouched",
     # without MCP
     "problems",
     "problem",
@@ -195,7 +200,6 @@ __all__ = [
     "limit",
     "rate",
     "Safety",
-    "Target",
     "deprecated",
     # calls that are made again
     "KeysInMemory",

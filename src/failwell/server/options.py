@@ -36,7 +36,7 @@ MIN_OUTPUT: Final = 200
 class Options:
     """How failures leave a server.
 
-    format: the form of the failure, one of `failwell.FORMATS`, or an `Envelope`, which successes are put in too. A
+    format: the form of the failure, the name of one of the formats, or an `Envelope`, which successes are put in too. A
         client that asks for another one by negotiation gets that.
     client: who is answered, as `name/version`: what it shows its model decides what is sent. `"auto"` is the name the
         client connects by, None is nobody in particular.

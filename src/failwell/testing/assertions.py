@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from failwell.client import Http, read
 from failwell.formats import Outcome
 from failwell.model import NeedsInput, ToolError
+from failwell.readers import Http, read
 from failwell.recovery import Report
 
 from .ledger import Call, RecordedEffect
@@ -31,7 +31,7 @@ def assert_error(
 ) -> ToolError:
     """The error behind any outcome of a call, which must be one, and be as given; what is not given does not matter.
 
-    `outcome` is what `failwell.client.read` takes (a result, a response, an exception) or a `Report`. `says` is a part
+    `outcome` is what `failwell.read` takes (a result, a response, an exception) or a `Report`. `says` is a part
     of the message.
     `names_next_action` asks whether the error tells the model what to do next: a suggestion, a step, another tool, a
     change to the arguments, a delay.

@@ -23,7 +23,11 @@ import raw
 from grading import Tally
 from held_pairs import PAIRS, HeldPair
 
-from failwell.check import CheckOptions, CheckReport, CheckTarget, Waits, check
+from failwell.check import check
+from failwell.check.check_options import CheckOptions
+from failwell.check.conversation import Waits
+from failwell.check.report import CheckReport
+from failwell.check.target import CheckTarget
 
 _AT_A_TIME: Final = 4
 _BAR: Final = 0.95

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from failwell.check import words
+from failwell.check import exposures, words
 from failwell.check.observation import Observation
 from failwell.check.probes import UNKNOWN_TOOLS, WRONG_ARGUMENTS
 
@@ -86,7 +86,7 @@ def near_name(seen: Observation) -> Judged:
 def plain_words(seen: Observation) -> Judged:
     if not seen.is_tool_failure or seen.kind in UNKNOWN_TOOLS:
         return None
-    if words.is_dump(seen.text):
+    if exposures.is_dump(seen.text):
         return f"The failure is a validator's dump, made for programmers: {' '.join(seen.text.split())[:100]!r}"
     return True
 

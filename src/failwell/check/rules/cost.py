@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from failwell.check import words
+from failwell.check import exposures
 from failwell.check.observation import Observation
 
 from .rule import CheckRule, Judged
@@ -38,7 +38,7 @@ def no_flood(seen: Observation) -> Judged:
 def no_page(seen: Observation) -> Judged:
     if not seen.failed:
         return None
-    return "The failure is a page of HTML." if words.is_page(seen.text) else True
+    return "The failure is a page of HTML." if exposures.is_page(seen.text) else True
 
 
 def no_echo(seen: Observation) -> Judged:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from failwell.check import words
+from failwell.check import exposures, words
 from failwell.check.arguments import CANARY
 from failwell.check.observation import Observation
 from failwell.check.probes import INJECTED
@@ -54,7 +54,7 @@ def no_trace(seen: Observation) -> Judged:
         return None
     # A text may be JSON, in which the lines of a trace end otherwise.
     shown = f"{seen.text}\n{_structured(seen)}".replace("\\n", "\n")
-    return "The failure shows a stack trace." if words.has_trace(shown) else True
+    return "The failure shows a stack trace." if exposures.has_trace(shown) else True
 
 
 def no_internals(seen: Observation) -> Judged:
@@ -62,7 +62,7 @@ def no_internals(seen: Observation) -> Judged:
         return None
     shown = f"{words.without_sent(seen.text)}\n{_structured(seen)}"
     sent = json.dumps(dict(seen.probe.arguments))
-    found = words.internals(shown) or words.own_paths(shown, f"{sent} {seen.facts.get('known', '')}")
+    found = exposures.internals(shown) or exposures.own_paths(shown, f"{sent} {seen.facts.get('known', '')}")
     if found is None or found in sent:
         return True
     return f"The failure shows the inside of the program: {found!r}"

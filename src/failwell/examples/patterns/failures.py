@@ -46,7 +46,7 @@ def answered(exc: httpx2.HTTPStatusError) -> fw.ToolError:
 @TABLE.maps(httpx2.TransportError)
 def unanswered(exc: httpx2.TransportError) -> fw.ToolError | None:
     """The service said nothing. What that means, Failwell's own table knows."""
-    trouble = fw.classify.classify(exc).details.get("errorType")
+    trouble = fw.wrap(exc).details.get("errorType")
     if trouble not in TROUBLES:
         return None
     code = "TLS_ERROR" if trouble == "tls_error" else "NETWORK_ERROR"

@@ -16,9 +16,12 @@ def checked(pattern: str) -> str:
         raise fw.Invalid(
             f"{pattern!r} is not a pattern of files in the workspace.",
             fields=[
-                fw.FieldError(
-                    ("pattern",), "Invalid pattern", pattern, "a relative path such as 'src/app.py' or 'src/**/*.py'"
-                )
+                {
+                    "path": "pattern",
+                    "message": "Invalid pattern",
+                    "sent": pattern,
+                    "expected": "a relative path such as 'src/app.py' or 'src/**/*.py'",
+                }
             ],
         )
     return pattern

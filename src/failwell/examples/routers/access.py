@@ -12,7 +12,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp_types import ToolAnnotations
 
 import failwell as fw
-from failwell.server import Rule, Safety, Target, rate
+from failwell.server import Rule, Safety, rate
 
 from .store import Store
 
@@ -65,9 +65,9 @@ class Access:
         look = fw.Action("registry/list", f"List devices with {tier} tier enabled", others)
         return safety.requires(tier=tier, flag=flag, next_steps=NEXT_STEPS, actions=[look])
 
-    def _target(self, arguments: Mapping[str, Any]) -> Target:
+    def _target(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         device = self._store.device(arguments["device_id"])
-        return Target(device.id, flags=device.flags, environment=device.environment)
+        return {"name": device.id, "flags": device.flags, "environment": device.environment}
 
     async def middleware(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Finds out who calls: over HTTP by the bearer's token, on stdio by the one in the environment."""

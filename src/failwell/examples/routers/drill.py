@@ -35,7 +35,7 @@ _LOOK: Final = fw.Action(
 def examples() -> dict[str, fw.ToolError]:
     """The twenty, by name, in the order of the contract."""
     code = JsonRpc
-    address = fw.FieldError(("ip_address",), "", "192.168.1.999", "Valid IPv4 or IPv6 address")
+    address = {"path": "ip_address", "sent": "192.168.1.999", "expected": "Valid IPv4 or IPv6 address"}
     both = [("device_id", "Required field missing"), ("dns_servers", "Must be array of strings")]
     return {
         "error response": fw.ToolError(

@@ -67,8 +67,8 @@ def add_plans(server: MCPServer[Any], store: Store, devices: Devices, access: Ac
             try:
                 await devices.ask(device_id, "POST", "ip/dns/set", {"servers": ",".join(plan.servers)})
             except httpx2.HTTPError as exc:
-                error = fw.classify.classify(exc, table=FAILURES).with_details(plan_id=plan_id, applied_devices=applied)
-                raise error.replace(effect=fw.Effect.PARTIAL if applied else error.effect) from exc
+                error = fw.wrap(exc, table=FAILURES).with_details(plan_id=plan_id, applied_devices=applied)
+                raise error.replace(effect="partial" if applied else error.effect) from exc
             applied.append(device_id)
             store.save(replace(plan, applied=applied))
         await progress("Plan applied", percent=100)

@@ -84,6 +84,6 @@ class Once(Rule):
         try:
             yield
         except Exception as exc:
-            if fw.classify.operation(exc).effect in (fw.Effect.NONE, fw.Effect.PARTIAL):
+            if fw.classify.operation(exc).effect in ("none", "partial"):
                 self._store.forget(key)
             raise

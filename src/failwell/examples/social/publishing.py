@@ -55,6 +55,6 @@ def _stopped(thread: Thread, error: fw.ToolError) -> fw.ToolError:
         about = {"thread_id": thread.id, "posted": thread.posted, "missing": size - count, "cause": error.code}
         stopped = S.thread_partial_failure(text, suggestion=advice, retry_after=wait, actions=[rest], cause=error)
         return stopped.with_details(about)
-    if error.effect is fw.Effect.NONE:
+    if error.effect == "none":
         return error
     return error.replace(verify=fw.Action("list_posts"), actions=[rest])

@@ -7,7 +7,8 @@ from threading import Lock
 from typing import Any
 
 from .address import Address, BadStore, Unreachable, address_of
-from .numbers import Doubts, Failure, Flow, Numbers, OpenDoubt, Period, Reading, SessionLine
+from .numbers import Doubts, Failure, Flow, Numbers, OpenDoubt, Period, SessionLine
+from .reading import Reading
 from .writer import Database, Store
 
 _known: dict[tuple[str, tuple[tuple[str, Any], ...]], Store] = {}

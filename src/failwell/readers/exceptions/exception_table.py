@@ -209,12 +209,12 @@ def is_order(exc: BaseException) -> bool:
 
 
 @overload
-def wrap(exc: None) -> None: ...
+def wrap(exc: None, *, table: Table = ...) -> None: ...
 @overload
-def wrap(exc: BaseException) -> ToolError: ...
-def wrap(exc: BaseException | None) -> ToolError | None:
-    """`exc` as a ToolError: itself if it is one already, nothing for nothing."""
-    return None if exc is None else classify(exc)
+def wrap(exc: BaseException, *, table: Table = ...) -> ToolError: ...
+def wrap(exc: BaseException | None, *, table: Table = DEFAULT) -> ToolError | None:
+    """`exc` as a ToolError: itself, or the one that it was raised from, or what the table says; nothing for nothing."""
+    return None if exc is None else classify(exc, table=table)
 
 
 def from_error(exc: BaseException | None, *, context: bool = True) -> ToolError | None:

@@ -49,10 +49,11 @@ class Safety:
 
     environment: where the service runs. A target of another environment is refused.
     tiers: what the caller may use, or a function of the arguments that knows it; None for everything.
-    target: a function of the arguments that finds what the call is about; None if it is about nothing. If it raises,
-    nothing runs.
+    target: a function of the arguments that finds what the call is about, as a dict: its `name`, the `flags` that are
+    set on it (their names, or a map from name to True or False), its `environment`, and as `noun` what it is, if it is
+    no device. None if the call is about nothing. If it raises, nothing runs.
 
-    >>> devices = {"dev-lab-01": Target("dev-lab-01", environment="lab")}
+    >>> devices = {"dev-lab-01": {"name": "dev-lab-01", "environment": "lab"}}
     >>> safety = Safety(environment="lab", target=lambda arguments: devices[arguments["device_id"]])
     >>> @safety.requires(tier="advanced", flag="allow_advanced_writes")
     ... def reboot(device_id: str) -> str:
@@ -68,7 +69,7 @@ class Safety:
         *,
         environment: str | None = None,
         tiers: Collection[str] | Callable[[Mapping[str, Any]], Collection[str]] | None = None,
-        target: Callable[[Mapping[str, Any]], Target | None] | None = None,
+        target: Callable[[Mapping[str, Any]], Mapping[str, Any] | Target | None] | None = None,
     ) -> None:
         if callable(tiers):
             _check_function("tiers", tiers)
@@ -116,8 +117,10 @@ class Safety:
     def find(self, arguments: Mapping[str, Any]) -> Target | None:
         """What the call is about."""
         found = None if self.target is None else self.target(arguments)
+        if isinstance(found, Mapping):
+            return Target(**found)
         if found is not None and not isinstance(found, Target):
-            raise TypeError(f"target has to return a Target or None, not {type(found).__name__}.")
+            raise TypeError(f"target has to return a dict or None, not {type(found).__name__}.")
         return found
 
 

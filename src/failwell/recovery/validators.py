@@ -1,0 +1,97 @@
+"""What a validator's words are about: a wrong call, refused before the tool ran, or the tool's own work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from failwell.model import Kind, ToolError
+
+from .tools import schema_of
+
+# Whose arguments the validators of the Python SDKs say they have looked at.
+_VALIDATED: Final = re.compile(r"\d{1,4} validation errors? for (?:(\w{1,200})Arguments|call\[([^\]\n]{1,200})\])\n")
+# Python's own conversions, with what they could not convert: a crash, unless that was sent.
+_CONVERTED: Final = re.compile(
+    r"invalid literal for int\(\) with base \d{1,2}: '([^'\n]{1,200})'"
+    r"|could not convert string to float: '([^'\n]{1,200})'"
+    r"|codec can't (?:de|en)code"
+)
+_MOST_NAMES: Final = 10_000
+# How the validators of the SDKs begin: before any tool runs, and with its name.
+_REFUSALS: Final = (
+    r"(?:Error (?:executing|calling) tool '?{tool}'?: )?\d{{1,4}} validation errors? for {tool}Arguments\n",
+    r"(?:Error (?:executing|calling) tool '?{tool}'?: )?\d{{1,4}} validation errors? for call\[{tool}\]\n",
+    r"(?:MCP error -32602: )*(?:Input validation error: )?Invalid arguments for tool {tool}: ",
+)
+
+
+def is_refusal_of(text: str, tool: str) -> bool:
+    name = re.escape(tool)
+    return any(re.match(refusal.format(tool=name), text) for refusal in _REFUSALS)
+
+
+def own_failure(
+    error: ToolError, tool: str, arguments: Mapping[str, Any], listed: Mapping[str, Any], text: str = ""
+) -> ToolError:
+    """The error, or a crash in its place where a validator's words cannot be about this call: the tool met it in its
+    own work."""
+    schema = schema_of(listed.get(tool))
+    if schema is None or error.origin != "peer" or not _is_foreign(error, tool, arguments, listed, schema, text):
+        return error
+    return error.replace(kind=Kind.INTERNAL, code="INTERNAL_ERROR", fields=(), patch=(), sent=None)
+
+
+def _is_foreign(
+    error: ToolError,
+    tool: str,
+    arguments: Mapping[str, Any],
+    listed: Mapping[str, Any],
+    schema: Mapping[str, Any],
+    text: str,
+) -> bool:
+    """Whether a validator's words cannot be about this call: they name another one, an argument that neither the tool
+    has nor was sent, one as missing that was sent, or as wrong that was not; or what could not be converted was not
+    sent."""
+    if error.kind is not Kind.VALIDATION or error.standing != "quoted":
+        return False
+    named = _VALIDATED.search(text)
+    # They name the function, which may be called otherwise than its tool.
+    if named is not None and (named[1] or named[2]) != tool and (named[1] or named[2]) in listed:
+        return True
+    told = [each for each in error.fields if each.path]
+    if not told:
+        converted = _CONVERTED.search(text)
+        return converted is not None and (converted[1] or converted[2] or "\0") not in str(arguments)
+    known = _names_in(schema) | _names_in(arguments)
+    # A server's list may lack what its own validator wants, or all of it.
+    is_listed = named is None and bool(schema.get("properties"))
+    return any(
+        (is_listed and known.isdisjoint(each.path))
+        or (each.rule is not None and (each.rule == "required") is _is_sent(each.path, arguments))
+        for each in told
+    )
+
+
+def _names_in(value: object) -> set[object]:
+    """Every name in JSON data, which for a schema are those of all that may be sent, and some more."""
+    names: set[object] = set()
+    left = [value]
+    while left and len(names) < _MOST_NAMES:
+        held = left.pop()
+        if isinstance(held, Mapping):
+            names.update(held)
+            left.extend(held.values())
+        elif isinstance(held, list):
+            left.extend(held)
+    return names
+
+
+def _is_sent(path: Sequence[str | int], arguments: Any) -> bool:
+    for key in path:
+        try:
+            arguments = arguments[key]
+        except (LookupError, TypeError):
+            return False
+    return True
