@@ -47,6 +47,7 @@ _HEADERS: Final = {
 }
 _COOKIE: Final = "failwell"
 _OPEN: Final = ("/login", "/assets/page.css")
+_ASKING: Final = ("GET", "HEAD")
 _LOOK: Final = 0.5
 _BEAT: Final = 15.0
 _LONGEST_FORM: Final = 4_096
@@ -100,8 +101,8 @@ class Admission:
             text = "This name is not one of this page's; open it by the address that the command printed."
             return PlainTextResponse(text, 421)
         path = request.url.path
-        if request.method != "GET" and (request.method, path) != ("POST", "/login"):
-            return PlainTextResponse("There is nothing here to change.", 405, {"allow": "GET"})
+        if request.method not in _ASKING and (request.method, path) != ("POST", "/login"):
+            return PlainTextResponse("There is nothing here to change.", 405, {"allow": ", ".join(_ASKING)})
         if self._token is None or path in _OPEN or self._is_known(request):
             return None
         if "text/html" in request.headers.get("accept", ""):
@@ -207,7 +208,7 @@ class Pages:
     async def login(self, request: Request) -> Response:
         if self._token is None:
             return RedirectResponse("/", 303)
-        if request.method == "GET":
+        if request.method in _ASKING:
             return HTMLResponse(html.login())
         given = b""
         async for chunk in request.stream():
@@ -225,6 +226,9 @@ class Pages:
         return answer
 
     async def live(self, request: Request) -> Response:
+        if request.method == "HEAD":
+            # There would be no end to what is not sent.
+            return Response(media_type="text/event-stream")
         return StreamingResponse(self._news(request), media_type="text/event-stream")
 
     async def _news(self, request: Request) -> AsyncIterator[str]:

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from failwell.observe import Period
 
-from .words import milliseconds
+from .words import BadTime, milliseconds
 
 SPANS: Final = {"1h": "hour", "24h": "day", "7d": "week", "30d": "month"}
 DEFAULT: Final = "7d"
@@ -46,8 +46,14 @@ class Query:
 
     @property
     def period(self) -> Period:
+        """Of whole hours, as the sums are, so that everything on a page is of the same time."""
         until = milliseconds(self.until, self.now) if self.until else self.now
-        since = min(milliseconds(self.since, self.now), until)
+        since = milliseconds(self.since, self.now)
+        if since > self.now:
+            raise BadTime(f"{self.since[:40]!r} has not come yet, and there is nothing to see after now")
+        if since > until:
+            raise BadTime(f"{self.since[:40]!r} comes after {self.until[:40]!r}: begin with the earlier one")
+        since, until = since // _HOUR * _HOUR, min(-(-until // _HOUR) * _HOUR, self.now)
         return Period(since, max(until, since + 1), self.server or None, self.tool or None, self.code or None)
 
     @property
@@ -55,8 +61,8 @@ class Query:
         """As long a time before that one."""
         period = self.period
         # Whole hours, or the hour in the middle would count on both sides.
-        since = period.since // _HOUR * _HOUR
-        length = -(-(period.until - since) // _HOUR) * _HOUR
+        length = -(-(period.until - period.since) // _HOUR) * _HOUR
+        since = period.since
         return Period(max(0, since - length), since, period.server, period.tool, period.code)
 
     def address(self, path: str, **changes: str) -> str:

@@ -360,9 +360,7 @@ class Reading:
             f"SELECT {columns} FROM event WHERE tool = ? AND code = ? AND ok = 0 ORDER BY id DESC LIMIT ?",
             [tool, code, most],
         )
-        rows = [dict(zip(COLUMNS, row, strict=True)) for row in found]
-        names = self._session_names([row["session"] for row in rows])
-        return [{**row, "session_name": names.get(row["session"], "")} for row in rows]
+        return self._with_sessions(found)
 
     def next_calls(self, examples: Sequence[dict[str, Any]]) -> list[tuple[str, int, int]]:
         """What agents called after these failures, within a day: the tool, how often, and how often it worked."""
@@ -382,7 +380,15 @@ class Reading:
         """The attempts that came in after one."""
         columns = ", ".join(COLUMNS)
         found = self.database.all(f"SELECT {columns} FROM event WHERE id > ? ORDER BY id LIMIT ?", [id, most])
-        return [dict(zip(COLUMNS, row, strict=True)) for row in found]
+        return self._with_sessions(found)
+
+    def before_latest(self, count: int, *, failed: bool = False) -> int:
+        """After which attempt the latest so many came in; failed: so many that failed."""
+        only = " WHERE ok = 0" if failed else ""
+        ((first,),) = self.database.all(
+            f"SELECT min(id) FROM (SELECT id FROM event{only} ORDER BY id DESC LIMIT ?) AS latest", [count]
+        )
+        return self.last() if first is None else int(first) - 1
 
     def last(self) -> int:
         """The number of the latest attempt."""
@@ -400,6 +406,12 @@ class Reading:
             "SELECT coalesce(sum(count), 0) FROM dropped WHERE at >= ? AND at < ?", [period.since, period.until]
         )
         return int(count)
+
+    def _with_sessions(self, found: Sequence[tuple[Any, ...]]) -> list[dict[str, Any]]:
+        """Attempts by their columns, with the names of their sessions."""
+        rows = [dict(zip(COLUMNS, row, strict=True)) for row in found]
+        names = self._session_names([row["session"] for row in rows])
+        return [{**row, "session_name": names.get(row["session"], "")} for row in rows]
 
     def _session_names(self, ids: Sequence[int]) -> dict[int, str]:
         missing = sorted({id for id in ids if id and id not in self._names})

@@ -117,6 +117,8 @@ class Postgres:
             return found
         except psycopg.OperationalError as problem:
             raise _unreachable(self.address, problem) from None
+        except psycopg.Error as problem:
+            raise BadStore(f"{self.address}: {_line(problem)}") from None
 
     def among(self, sql: str, values: Sequence[Any], before: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self.all(sql.replace("IN {values}", "= ANY(?)"), [*before, values])
