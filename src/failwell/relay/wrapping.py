@@ -169,7 +169,7 @@ def log_as_json() -> None:
     """What libraries and our own rooms have to say, which has no other way out of the process, is JSON from now on."""
     import logging
 
-    class Lines(logging.Handler):
+    class LogLines(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             told = {"level": record.levelname.lower(), "message": record.getMessage(), "logger": record.name}
             if record.exc_info is not None:
@@ -177,7 +177,7 @@ def log_as_json() -> None:
             _logged(told)
 
     # Asked only where nobody has said where a line goes.
-    logging.lastResort = Lines(logging.WARNING)
+    logging.lastResort = LogLines(logging.WARNING)
 
 
 def log_call(event: CallEvent) -> None:
