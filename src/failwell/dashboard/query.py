@@ -15,7 +15,7 @@ from .words import BadTime, milliseconds
 SPANS: Final = {"1h": "hour", "24h": "day", "7d": "week", "30d": "month"}
 DEFAULT: Final = "7d"
 _FILTERS: Final = ("server", "tool", "code")
-_HOUR: Final = 3_600_000
+HOUR: Final = 3_600_000
 
 
 def now() -> int:
@@ -53,7 +53,7 @@ class Query:
             raise BadTime(f"{self.since[:40]!r} has not come yet, and there is nothing to see after now")
         if since > until:
             raise BadTime(f"{self.since[:40]!r} comes after {self.until[:40]!r}: begin with the earlier one")
-        since, until = since // _HOUR * _HOUR, min(-(-until // _HOUR) * _HOUR, self.now)
+        since, until = since // HOUR * HOUR, min(-(-until // HOUR) * HOUR, self.now)
         return Period(since, max(until, since + 1), self.server or None, self.tool or None, self.code or None)
 
     @property
@@ -61,8 +61,8 @@ class Query:
         """As long a time before that one."""
         period = self.period
         # Whole hours, or the hour in the middle would count on both sides.
-        length = -(-(period.until - period.since) // _HOUR) * _HOUR
         since = period.since
+        length = -(-(period.until - since) // HOUR) * HOUR
         return Period(max(0, since - length), since, period.server, period.tool, period.code)
 
     def address(self, path: str, **changes: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from failwell.observe import Doubts, Failure, Numbers, Reading
 
 from . import html, views
+from .changes import compare
 from .query import Query
 from .view import Cards, Sheet, View
 from .words import moment, share
@@ -154,7 +155,7 @@ def _line(each: Failure) -> str:
 
 def document(reading: Reading, query: Query) -> str:
     """The report as one HTML file that needs nothing else."""
-    shown = [views.overview, views.failures, views.codes, views.unknown, views.drift, views.compare]
+    shown = [views.overview, views.failures, views.codes, views.unknown, views.drift, compare]
     made = [_plain(make(reading, query)) for make in shown]
     period = query.period
     lead = f"{reading.url}, {moment(period.since)[:16]} to {moment(period.until)[:16]} UTC."
