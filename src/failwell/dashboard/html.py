@@ -44,7 +44,7 @@ def page(view: View, query: Query, store: str) -> str:
         f"<body>{_top(view, query)}"
         f'<main id="main" data-store="{escape(store)}">{body(view, query)}</main>'
         f'<footer><span>{escape(store)}</span><span id="live" class="live" role="status">live</span>'
-        "<span>Times are in UTC. <kbd>1</kbd>–<kbd>8</kbd> views, <kbd>/</kbd> filter, <kbd>t</kbd> theme, "
+        "<span>Times are in UTC.</span><span><kbd>1</kbd>–<kbd>8</kbd> views, <kbd>/</kbd> filter, <kbd>t</kbd> theme, "
         "<kbd>j</kbd> <kbd>k</kbd> rows</span></footer></body></html>\n"
     )
 
@@ -137,6 +137,13 @@ def _filter(view: View, query: Query, own: str) -> str:
         for name in ("server", "code", "until")
         if (value := getattr(query, name))
     )
+    if view.name == "sessions":
+        # A session has calls of many tools.
+        is_failed = bool(query.failed)
+        return (
+            f'<a class="chip" href="{escape(query.address(own, failed="" if is_failed else "1"))}">'
+            f"{'all sessions' if is_failed else 'with failures only'}</a>"
+        )
     at = ""
     if view.name == "compare":
         at = (
@@ -145,7 +152,7 @@ def _filter(view: View, query: Query, own: str) -> str:
         )
     return (
         f'<form class="filter" action="{escape(own)}">{chips}{hidden}'
-        f'<input id="filter" name="tool" value="{escape(query.tool)}" placeholder="tool" aria-label="Tool" '
+        f'<input id="filter" name="tool" value="{escape(query.tool)}" placeholder="name of a tool" aria-label="Tool" '
         f'autocomplete="off">{at}<input type="hidden" name="since" value="{escape(query.since)}">'
         "<button>Show</button></form>"
     )
@@ -171,7 +178,7 @@ def _block_alone(block: Block) -> str:
             else ""
         )
         return (
-            f'<section class="panel"><div class="head"><h2>{escape(block.title)}</h2>'
+            f'<section class="panel{" wide" if block.is_wide else ""}"><div class="head"><h2>{escape(block.title)}</h2>'
             f'<p class="legend">{legend}</p></div>'
             f'{note}<div class="scroll">{block.svg}</div>{ends}</section>'
         )
@@ -184,9 +191,11 @@ def _note(block: Paragraph) -> str:
 
 
 def _card(card: Card) -> str:
+    said, tone = card.moved
+    moved = f'<p class="moved {tone}">{escape(said)}</p>' if said else ""
     inner = (
         f'<h3>{escape(card.title)}</h3><p class="value {card.tone}">{escape(card.value)}</p>'
-        f'<p class="soft">{escape(card.note)}</p>{sparkline(card.series)}'
+        f'{moved}<p class="soft">{escape(card.note)}</p>{sparkline(card.series)}'
     )
     title = f' title="{escape(card.means)}"' if card.means else ""
     if card.href is None:
@@ -224,6 +233,8 @@ def _cells(columns: Sequence[Column], row: Sequence[Cell]) -> Iterator[str]:
             text = f'<code class="{length}">{text.replace("_", "_<wbr>")}</code>'
         if cell.href is not None:
             text = f'<a href="{escape(cell.href)}">{text}</a>'
+        if cell.under:
+            text += f'<span class="under">{escape(cell.under)}</span>'
         if cell.bar is not None:
             # An attribute of a meter is no style, which the policy of the page forbids.
             part = min(1.0, max(0.0, cell.bar))
