@@ -186,14 +186,14 @@ class Pages:
         except BadTime as problem:
             return HTMLResponse(html.message("No such time", str(problem)), 400)
         except BadStore as problem:
-            return HTMLResponse(html.message("The store cannot be read", str(problem)), 503)
+            return HTMLResponse(html.message("The store cannot be read", str(problem), is_waiting=True), 503)
         if view is None:
             return HTMLResponse(html.message("Not here", "It is not in the store, or not any more."), 404)
         wanted = request.query_params.get("csv")
         if wanted is not None:
             return _csv(view, wanted)
         if extent is None:
-            return HTMLResponse(html.message("No events yet", *filling(self._store)))
+            return HTMLResponse(html.message("No events yet", *filling(self._store), is_waiting=True))
         if request.headers.get("x-part") == "main":
             return HTMLResponse(html.body(view, query))
         return HTMLResponse(html.page(view, query, self._store))
@@ -268,7 +268,7 @@ def _csv(view: View, wanted: str) -> Response:
 def filling(store: str) -> tuple[str, str]:
     """How an empty store is filled, in words and as code."""
     return (
-        "Nothing has been written into this store. Any of these fills it:",
+        "Nothing has been written into this store. Any of these fills it, and the page shows it then:",
         f"failwell wrap --events {store} -- CMD…\n\n"
         f'failwell.server.install(server, events="{store}")\n\n'
         f'failwell.client.Recovering(client, events="{store}")',

@@ -97,7 +97,7 @@ def _changed_failures(
         Column("tool"),
         Column("code"),
         Column("server", is_minor=True),
-        Column("before", "How often it failed before, in a thousand calls of any tool.", is_number=True),
+        Column("before", "How often it failed before, in a thousand calls of any tool.", is_number=True, is_minor=True),
         Column("after", "How often it failed after, in a thousand calls of any tool.", is_number=True),
         Column("change", is_number=True),
     )

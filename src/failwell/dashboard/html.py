@@ -23,6 +23,8 @@ NAVIGATION: Final = {
     "compare": "Compare",
 }
 _LONGEST_NAME: Final = 26
+_LONGEST_CODE: Final = 52
+_LONGEST_TEXT: Final = 140
 _CURRENT: Final = ' aria-current="true"'
 _LOGO: Final = (
     '<svg class="logo" viewBox="0 0 24 24" aria-hidden="true"><path d="M4 7a8.5 8.5 0 1 1-.6 8"/><path d="M4 2v5h5"/>'
@@ -75,11 +77,12 @@ def login(problem: str = "") -> str:
     )
 
 
-def message(title: str, text: str, code: str = "") -> str:
-    """A page that says one thing."""
+def message(title: str, text: str, code: str = "", *, is_waiting: bool = False) -> str:
+    """A page that says one thing; is_waiting: and looks again by itself."""
     shown = f"<pre>{escape(code)}</pre>" if code else ""
+    again = '<meta http-equiv="refresh" content="3">' if is_waiting else ""
     return (
-        f'{_head(title)}<link rel="stylesheet" href="/assets/page.css"></head><body class="alone"><main>'
+        f'{_head(title)}{again}<link rel="stylesheet" href="/assets/page.css"></head><body class="alone"><main>'
         f'<h1>{escape(title)}</h1><p>{escape(text)}</p>{shown}<p><a href="/">Overview</a></p></main></body></html>\n'
     )
 
@@ -141,7 +144,7 @@ def _filter(view: View, query: Query, own: str) -> str:
         # A session has calls of many tools.
         is_failed = bool(query.failed)
         return (
-            f'<a class="chip" href="{escape(query.address(own, failed="" if is_failed else "1"))}">'
+            f'<a class="chip" id="filter" href="{escape(query.address(own, failed="" if is_failed else "1"))}">'
             f"{'all sessions' if is_failed else 'with failures only'}</a>"
         )
     at = ""
@@ -226,7 +229,8 @@ def _column(column: Column) -> str:
 
 def _cells(columns: Sequence[Column], row: Sequence[Cell]) -> Iterator[str]:
     for column, cell in zip(columns, row, strict=True):
-        text = escape(cell.text)
+        short = _cut(cell.text, _LONGEST_CODE if cell.is_code else _LONGEST_TEXT)
+        text = escape(short)
         if cell.is_code:
             # A name is broken where its words end, and one that somebody has made up wherever there is room.
             length = "name" if len(cell.text) <= _LONGEST_NAME else "long"
@@ -234,7 +238,7 @@ def _cells(columns: Sequence[Column], row: Sequence[Cell]) -> Iterator[str]:
         if cell.href is not None:
             text = f'<a href="{escape(cell.href)}">{text}</a>'
         if cell.under:
-            text += f'<span class="under">{escape(cell.under)}</span>'
+            text += f'<span class="under">{escape(_cut(cell.under, _LONGEST_NAME))}</span>'
         if cell.bar is not None:
             # An attribute of a meter is no style, which the policy of the page forbids.
             part = min(1.0, max(0.0, cell.bar))
@@ -243,8 +247,14 @@ def _cells(columns: Sequence[Column], row: Sequence[Cell]) -> Iterator[str]:
                 f'<rect width="100" height="4"/><rect class="now" width="{part * 100:.1f}" height="4"/></svg>'
             )
         tone = f" {cell.tone}" if cell.tone else ""
-        whole = f' title="{escape(cell.value)}"' if isinstance(cell.value, str) and cell.value != cell.text else ""
+        plain = cell.plain
+        whole = f' title="{escape(plain)}"' if isinstance(plain, str) and plain != short else ""
         yield f'<td class="{_classes(column)}{tone}"{whole}>{text}</td>'
+
+
+def _cut(text: str, most: int) -> str:
+    """As much of a text as a table has room for; the whole of it is told to who points at it, and in the CSV file."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _classes(column: Column) -> str:

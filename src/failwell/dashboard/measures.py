@@ -76,7 +76,9 @@ def overview_cards(
         Card(
             "Recovered",
             share(whole.recovery_rate),
-            f"{count(whole.recovered)} of {count(whole.failed)} failures, {after_words(whole)}",
+            f"{count(whole.recovered)} of {count(whole.failed)} failures, {after_words(whole)}"
+            if whole.failed
+            else "nothing has failed",
             tone(whole.recovery_rate, 0.7, 0.4),
             query.address("/codes"),
             [part.recovery_rate for part in series],
@@ -139,7 +141,9 @@ def overview_cards(
         Card(
             "Loops",
             count(whole.loops),
-            f"{count(whole.loop_calls)} calls, {duration(whole.loop_seconds)}, about {count(whole.loop_tokens)} tokens",
+            f"{count(whole.loop_calls)} calls, {duration(whole.loop_seconds)}, about {count(whole.loop_tokens)} tokens"
+            if whole.loops
+            else "no call was made in vain again and again",
             "poor" if whole.loops else "good",
             query.address("/failures"),
             [part.loops for part in series],

@@ -172,7 +172,7 @@ def attempts_sheet(
         else:
             outcome = "asked" if row["asked"] else "worked" if row["ok"] else row["code"] or row["kind"]
             tone = "good" if row["ok"] else "poor" if not row["recovered"] else "fair"
-            cells += [Cell(row["tool"], is_code=True), Cell(outcome, tone=tone)]
+            cells += [Cell(row["tool"], is_code=True), Cell(outcome, tone=tone, is_code=not row["ok"])]
         waited = ""
         if row["delay"] is not None:
             asked = duration(row["delay"])
