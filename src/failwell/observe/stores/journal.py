@@ -273,24 +273,29 @@ class _Batch:
         comes to it.
         """
         past = self._journal._pasts[row.session, row.tool]
-        place = len(past)
-        while place and past[place - 1].at > row.at:
-            place -= 1
-        if place < min(len(past), WITHIN) and len(past) >= _REMEMBERED:
+        if not past or past[-1].at <= row.at:
+            past.append(row)
+            self._follow(past, len(past) - 1)
+        else:
+            self._insert(past, row)
+        if len(past) > _REMEMBERED:
+            del past[0]
+        self._look(row)
+
+    def _insert(self, past: list[EventRow], row: EventRow) -> None:
+        """An attempt that comes before others that were told of first."""
+        place = next(index for index, each in enumerate(past) if each.at > row.at)
+        if place < WITHIN and len(past) >= _REMEMBERED:
             # So late that what stood beside it is not remembered: it stands alone.
             self._follow([row], 0)
-        else:
-            self._part(past, place)
-            past.insert(place, row)
-            for index in range(place, len(past)):
-                self._follow(past, index)
-            del past[:-_REMEMBERED]
-        self._look(row)
+            return
+        self._part(past, place)
+        past.insert(place, row)
+        for index in range(place, len(past)):
+            self._follow(past, index)
 
     def _part(self, past: list[EventRow], place: int) -> None:
         """Take back what attempts from this place on say of those before it, since one comes in between."""
-        if place == len(past):
-            return
         for index, each in enumerate(past):
             self._touch(each)
             if index >= place:
@@ -334,9 +339,10 @@ class _Batch:
 
     def _look(self, row: EventRow) -> None:
         """Whether an attempt tells what became of another one."""
-        seen = _Seen(row.at, row.tool, row.print, row.ok, row.made, row.prevented)
-        for doubt in tuple(self._journal._doubts[row.session]):
-            self._tell(seen, doubt, row.session)
+        if doubts := self._journal._doubts[row.session]:
+            seen = _Seen(row.at, row.tool, row.print, row.ok, row.made, row.prevented)
+            for doubt in tuple(doubts):
+                self._tell(seen, doubt, row.session)
         if row.doubtful:
             self._doubt(row)
 
