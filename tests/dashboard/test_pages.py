@@ -90,6 +90,14 @@ def test_nothing_can_be_changed_and_nobody_else_can_ask(page: httpx.Client) -> N
     assert page.get("/failures/999999").status_code == 404
     assert page.get("/sessions/nobody").status_code == 404
     assert page.get("/assets/app.py").status_code == 404
+    assert page.get(f"/failures/{10**30}").status_code == 404
+    assert page.get("/sessions/%00?tool=%00").status_code == 404
+    assert [page.get(f"/compare?at={at}").status_code for at in ("6h", "8d", "2999-01-01", "soon")] == [
+        200,
+        400,
+        400,
+        400,
+    ]
     wrong = page.get("/?since=<b>soon</b>")
     assert wrong.status_code == 400
     assert "&lt;b&gt;soon&lt;/b&gt;" in wrong.text

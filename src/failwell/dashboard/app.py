@@ -27,7 +27,7 @@ except ImportError as problem:
 from failwell.observe import BadStore, Reading
 
 from . import html, views
-from .query import Query
+from .query import Query, without_nul
 from .spreadsheet import comma_separated
 from .view import View
 from .words import BadTime
@@ -51,6 +51,7 @@ _ASKING: Final = ("GET", "HEAD")
 _LOOK: Final = 0.5
 _BEAT: Final = 15.0
 _LONGEST_FORM: Final = 4_096
+_LARGEST_ID: Final = 2**63 - 1
 
 
 class Library:
@@ -172,10 +173,11 @@ class Pages:
         return await self._shown(request, views.VIEWS[name])
 
     async def failure(self, request: Request) -> Response:
-        return await self._shown(request, partial(views.failure, id=request.path_params["id"]))
+        # No database has room for a larger one, so that none has it.
+        return await self._shown(request, partial(views.failure, id=min(request.path_params["id"], _LARGEST_ID)))
 
     async def session(self, request: Request) -> Response:
-        return await self._shown(request, partial(views.session, name=request.path_params["name"]))
+        return await self._shown(request, partial(views.session, name=without_nul(request.path_params["name"])))
 
     async def _shown(self, request: Request, make: Callable[[Reading, Query], View | None]) -> Response:
         try:

@@ -7,7 +7,7 @@ from failwell.observe import Numbers, Period, Reading
 from .measures import moved, per_thousand
 from .query import HOUR, Query
 from .view import Cell, Column, Paragraph, Sheet, View
-from .words import NONE, count, milliseconds, moment, share
+from .words import NONE, BadTime, count, milliseconds, moment, share
 
 
 def compare(reading: Reading, query: Query) -> View:
@@ -16,8 +16,11 @@ def compare(reading: Reading, query: Query) -> View:
     after = query.period
     if query.at:
         at = milliseconds(query.at, query.now) // HOUR * HOUR
-        before = Period(after.since, max(after.since + 1, at), after.server, after.tool, after.code)
-        after = Period(at, max(at + 1, after.until), after.server, after.tool, after.code)
+        if not after.since < at < after.until:
+            told = f"{moment(after.since)[:16]} and {moment(after.until)[:16]} UTC"
+            raise BadTime(f"{query.at[:40]!r} does not lie between {told}; choose a longer time, or another deploy")
+        before = Period(after.since, at, after.server, after.tool, after.code)
+        after = Period(at, after.until, after.server, after.tool, after.code)
     else:
         before = query.before
     view.blocks.append(

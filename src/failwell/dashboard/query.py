@@ -22,6 +22,11 @@ def now() -> int:
     return int(time.time() * 1000)
 
 
+def without_nul(text: str) -> str:
+    """A text that may be asked for: PostgreSQL knows no character of this kind."""
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """The parameters of a page's address."""
@@ -39,7 +44,8 @@ class Query:
     @classmethod
     def of(cls, given: Mapping[str, str]) -> Query:
         """From what an address says; what it does not know it leaves out. It raises `BadTime`."""
-        known = {name: given[name][:200] for name in (*_FILTERS, "since", "until", "at", "failed") if given.get(name)}
+        asked = (*_FILTERS, "since", "until", "at", "failed")
+        known = {name: without_nul(given[name])[:200] for name in asked if given.get(name)}
         query = cls(**known, now=now())
         _ = query.period
         return query
