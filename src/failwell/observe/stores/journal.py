@@ -126,7 +126,8 @@ class Journal:
         """Write a batch, in the order in which it came."""
         if to.is_shared:
             self.forget()
-            self._is_alone = False
+            # At first somebody else has always written last.
+            self._is_alone = None if self._is_alone is None else False
         _Batch(self, rows, to).write()
         self._is_alone = self._is_alone is not False
 
