@@ -11,6 +11,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +21,9 @@ import pytest
 import uvicorn
 from served_page import hostile
 
+import failwell as fw
 from failwell.dashboard import application
-from failwell.observe import Store, store
+from failwell.observe import CallEvent, Store, store
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 from store_world import Truth, events
@@ -44,6 +47,7 @@ pytestmark = [
         CHROMIUM is None or not os.environ.get("FAILWELL_BROWSER"), reason="fifteen starts of chromium: make browser"
     ),
 ]
+ARRIVED = "arrived_while_one_looked"
 # Measured in the page itself, since nothing may frame it.
 MEASURE = """
 addEventListener("load", async () => {
@@ -66,8 +70,10 @@ addEventListener("load", async () => {
   told.filter = document.activeElement.id;
   document.activeElement.blur();
   if (LIVE) { await wait(() => document.getElementById("live").classList.contains("on"));
-    await fetch("/told/more"); await wait(() => document.querySelector("main").dataset.renewed);
-    told.renewed = Number(document.querySelector("main").dataset.renewed ?? 0) > 0 && document.querySelector("main").textContent !== first; }
+    told.early = first.includes(ARRIVED);
+    await fetch("/told/more"); await wait(() => document.querySelector("main").textContent.includes(ARRIVED));
+    told.arrived = document.querySelector("main").textContent.includes(ARRIVED);
+    told.live = document.getElementById("live").textContent; }
   await fetch("/told/" + encodeURIComponent(JSON.stringify(told)));
 });
 """
@@ -81,14 +87,21 @@ class Browsed:
         self.heard = threading.Event()
         self._kept = kept
         self.is_live = False
+        self.asked = threading.Event()
+        """Whether a page was asked for."""
         self._app = application(url, hosts=frozenset({"127.0.0.1"}), store=url)
+
+    def tell(self) -> None:
+        """A failure comes in that nobody has seen before."""
+        error = fw.Transient("It is busy.", code="BUSY")
+        about: dict[str, Any] = {"seat": "server", "session": "now", "seconds": 0.1, "at": datetime.now(UTC)}
+        self._kept(CallEvent(tool=ARRIVED, ok=False, error=error, fingerprint="f", **about))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         path = scope.get("path", "")
         if path.startswith("/told/"):
             if path == "/told/more":
-                for event in hostile():
-                    self._kept(event)
+                self.tell()
             else:
                 self.told.append(json.loads(path.removeprefix("/told/")))
                 self.heard.set()
@@ -102,9 +115,15 @@ class Browsed:
                 message = {**message, "headers": headers}
             elif path == "/assets/page.js" and message["type"] == "http.response.body":
                 live = "true" if self.is_live else "false"
-                message = {**message, "body": message["body"] + MEASURE.replace("LIVE", live).encode()}
+                message = {
+                    **message,
+                    "body": message["body"]
+                    + MEASURE.replace("LIVE", live).replace("ARRIVED", json.dumps(ARRIVED)).encode(),
+                }
             await send(message)
 
+        if path == "/":
+            self.asked.set()
         if scope["type"] == "http":
             scope = {**scope, "headers": [(n, b"127.0.0.1" if n == b"host" else v) for n, v in scope["headers"]]}
         await self._app(scope, receive, sent)
@@ -114,9 +133,15 @@ class Browsed:
 def browsed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Browsed, str]]:
     url = f"sqlite:///{tmp_path_factory.mktemp('store') / 'events.db'}"
     kept: Store = store(url, most=10**7)
-    for event in (*events(int(os.environ.get("FAILWELL_EVENTS_SHOWN", "20000")), Truth(), key=kept.key), *hostile()):
+    for event in (*events(int(os.environ.get("FAILWELL_EVENTS_SHOWN", "100000")), Truth(), key=kept.key), *hostile()):
         kept(event)
-    assert kept.flush(300)
+    assert kept.flush(600)
+    with browsing(url, kept) as found:
+        yield found
+
+
+@contextmanager
+def browsing(url: str, kept: Store) -> Iterator[tuple[Browsed, str]]:
     app = Browsed(url, kept)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", port=0, timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run)
@@ -177,5 +202,15 @@ def test_a_phone_shows_it_and_nothing_is_cut_off(browsed: tuple[Browsed, str], p
     assert path != "/" or told["columns"] == 2
 
 
-def test_it_is_renewed_while_one_looks(browsed: tuple[Browsed, str], tmp_path: Path) -> None:
-    assert shown(browsed, "/", tmp_path, width=1280, live=True)["renewed"] is True
+def test_calls_that_come_in_while_one_looks_are_shown(browsed: tuple[Browsed, str], tmp_path: Path) -> None:
+    told = shown(browsed, "/failures", tmp_path, width=1280, live=True)
+    assert (told["early"], told["arrived"]) == (False, True)
+    assert re.fullmatch(r"live, [1-9]\d* calls", told["live"])
+
+
+def test_an_empty_store_is_shown_as_soon_as_something_is_in_it(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'events.db'}"
+    kept: Store = store(url)
+    with browsing(url, kept) as (app, origin):
+        threading.Thread(target=lambda: app.asked.wait(60) and app.tell()).start()
+        assert shown((app, origin), "/", tmp_path, width=1280)["title"] == "Overview"

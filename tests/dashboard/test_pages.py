@@ -90,9 +90,27 @@ def test_nothing_can_be_changed_and_nobody_else_can_ask(page: httpx.Client) -> N
     assert page.get("/failures/999999").status_code == 404
     assert page.get("/sessions/nobody").status_code == 404
     assert page.get("/assets/app.py").status_code == 404
+    assert page.get(f"/failures/{10**30}").status_code == 404
+    assert page.get("/sessions/%00?tool=%00").status_code == 404
+    assert [page.get(f"/compare?at={at}").status_code for at in ("6h", "8d", "2999-01-01", "soon")] == [
+        200,
+        400,
+        400,
+        400,
+    ]
     wrong = page.get("/?since=<b>soon</b>")
     assert wrong.status_code == 400
     assert "&lt;b&gt;soon&lt;/b&gt;" in wrong.text
+
+
+def test_head_says_what_get_says_without_a_body(page: httpx.Client) -> None:
+    for path in (*links(page), "/failures?csv=failures", "/assets/page.css", "/login", "/nowhere", "/failures/999999"):
+        whole, head = page.get(path), page.head(path)
+        assert (head.status_code, head.content) == (whole.status_code, b""), path
+        same = [name for name in whole.headers if name not in ("date", "content-length")]
+        assert [head.headers.get(name) for name in same] == [whole.headers[name] for name in same], path
+    live = page.head("/live")
+    assert (live.status_code, live.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
 
 
 def test_a_token_is_asked_for_and_never_in_an_address(filled: str) -> None:

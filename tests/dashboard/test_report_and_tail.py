@@ -12,8 +12,10 @@ from pathlib import Path
 import httpx
 import pytest
 from served_page import SECRET
+from test_pages import Elements
 
 from failwell.cli import main
+from failwell.observe import store
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -59,7 +61,8 @@ def test_one_page_that_needs_nothing_else(filled: str, tmp_path: Path, capsys: p
     file = tmp_path / "report.html"
     assert said(capsys, "report", filled, "--html", str(file)) == (0, "", "")
     page = file.read_text("utf-8")
-    assert re.findall(r"<[^>]* (?:src|href|action|on\w+)=", page) == []
+    attributes = {name for name, _ in Elements(page).attributes}
+    assert not [name for name in attributes if name in ("src", "href", "action") or name.startswith("on")]
     assert "<script" not in page
     assert "url(" not in page
     assert "&lt;script&gt;" in page
@@ -79,6 +82,12 @@ WRONG = {
         "joy<1",
     ): "there is no number 'joy'; there are recovery, first-retry, unknown, repeated, obeyed, drift, loops, failure-rate",
     ("--fail-on", "recovery"): "'recovery' is no condition; write it as 'recovery<0.5', 'unknown>0' or 'drift>5%'",
+    ("--fail-on", "recovery<nan"): (
+        "'recovery<nan' is no condition; write it as 'recovery<0.5', 'unknown>0' or 'drift>5%'"
+    ),
+    ("--fail-on", "unknown>5%"): "unknown is a count, and no share; write it as 'unknown>0'",
+    ("--since", "2999-01-01"): "'2999-01-01' has not come yet, and there is nothing to see after now",
+    ("--since", "1h", "--until", "2h"): "'1h' comes after '2h': begin with the earlier one",
     ("--since", "soon"): "'soon' is no time; write 90m, 24h, 7d, or a date such as 2026-11-17T06:30",
     ("--html", "/nowhere/at/all.html"): "cannot write /nowhere/at/all.html: No such file or directory",
 }
@@ -103,15 +112,45 @@ def test_a_store_that_is_not_there_is_told_in_one_line(tmp_path: Path, capsys: p
     )
 
 
+def test_a_store_that_cannot_be_is_told_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "none.db").touch()
+    told = {
+        "postgresql://user:word@[::bad/x": "the host of this postgresql: address cannot be read; ",
+        f"sqlite:///{tmp_path}": f"{tmp_path} is a folder; name a file in it",
+        f"sqlite:///{tmp_path / 'none.db'}": f"there are no events in {tmp_path / 'none.db'} yet; fill it with ",
+    }
+    for url, line in told.items():
+        code, out, err = said(capsys, "report", url)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert err.startswith(f"failwell: {line}")
+        assert "word" not in err
+
+
+def test_an_empty_store_says_how_to_fill_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    url = f"sqlite:///{tmp_path / 'events.db'}"
+    store(url).close()
+    code, out, _ = said(capsys, "report", url)
+    assert code == 0
+    assert out.startswith(f"There are no events in {url} yet; fill it with `failwell wrap --events {url} -- CMD`")
+
+
+@pytest.mark.parametrize("port", ["-1", "70000"])
+def test_a_port_that_is_none_is_told_in_one_line(filled: str, port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    line = f"failwell: there is no port {port}; name one from 0 to 65535\n"
+    assert said(capsys, "dashboard", filled, "--port", port) == (2, "", line)
+
+
 def test_tail_shows_what_is_there(filled: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = said(capsys, "tail", filled, "--no-follow", "--last", "3")
     assert (code, len(out.splitlines())) == (0, 3)
     assert re.search(r"  =HYPERLINK\(1\) effect=unknown  100 ms$", out.splitlines()[0])
     assert SECRET not in out
+    assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ  ", line) for line in out.splitlines())
     _, out, _ = said(capsys, "tail", filled, "--no-follow", "--last", "40", "--failed", "--json")
     rows = [json.loads(line) for line in out.splitlines()]
-    assert rows
-    assert {row["ok"] for row in rows} == {0}
+    assert [row["ok"] for row in rows] == [0] * 40
+    assert all(row["session_name"] for row in rows)
+    assert said(capsys, "tail", filled, "--no-follow", "--last", "0") == (0, "", "")
 
 
 def test_the_command_serves_this_machine_and_ends_when_told(filled: str) -> None:

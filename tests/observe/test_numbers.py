@@ -104,9 +104,12 @@ def test_the_same_failure_is_listed_once(world: tuple[Reading, Truth]) -> None:
     flows = reading.flow(week())
     assert sum(flow.recovered + flow.left for flow in flows) == truth.failed
     assert sum(flow.recovered for flow in flows) == sum(truth.after.values())
+    lost = [each.numbers.failed - each.numbers.recovered for each in reading.failures(week(), is_lost_first=True)]
+    assert lost == sorted(lost, reverse=True)
+    assert sum(lost) == truth.failed - sum(truth.after.values())
     first = failures[0]
-    examples = reading.examples(first.tool, first.code)
-    assert len(examples) == 20
+    examples = reading.examples(first.tool, first.code, server=first.server)
+    assert (len(examples), {each["server"] for each in examples}) == (20, {first.server})
     assert reading.failure(first.id) == (
         first.server,
         first.tool,

@@ -189,6 +189,18 @@ def test_what_comes_through_a_shell_pipe_is_answered(tmp_path: Path) -> None:
     assert run.stdout.startswith(b'{"jsonrpc": "2.0", "id": 1, "result"')
 
 
+def test_what_a_store_of_events_has_to_say_is_json_where_the_log_is(tmp_path: Path) -> None:
+    lines = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{}}}\n'
+    env = {**os.environ, "LEDGER": str(tmp_path / "ledger")}
+    command = [*WRAP, "--log", "json", "--events", "postgresql://127.0.0.1:1/none", "--", *SERVER]
+    run = subprocess.run(command, input=lines, capture_output=True, timeout=60, env=env, check=True)
+    told = [json.loads(line) for line in run.stderr.splitlines()]
+    first = "Events cannot be written yet: cannot reach postgresql://127.0.0.1:1/none: "
+    assert told[0]["message"].startswith(first)
+    assert {(each["level"], each["logger"]) for each in told} == {("warning", "failwell.observe")}
+    assert told[-1]["message"] == "1 events were dropped, and the store does not say so."
+
+
 def test_a_command_is_needed() -> None:
     run = subprocess.run(WRAP, capture_output=True, timeout=60, text=True, check=False)
     assert run.returncode == 2

@@ -41,6 +41,8 @@ def run(options: Namespace) -> int:
     try:
         with interruptible():
             serve(options.store, **given, store=store or DEFAULT_STORE, say=lambda line: print(line, flush=True))
+    except OverflowError:
+        raise Stop(f"there is no port {options.port}; name one from 0 to 65535") from None
     except OSError as problem:
         raise Stop(f"cannot listen on {options.host}:{options.port}: {problem.strerror or problem}") from None
     except KeyboardInterrupt:

@@ -43,6 +43,7 @@ def run(options: Namespace) -> int:
         report_document,
         report_text,
     )
+    from failwell.observe import BadStore
 
     given = {name: getattr(options, name) for name in ("since", "until", "server", "tool")}
     try:
@@ -60,6 +61,8 @@ def run(options: Namespace) -> int:
         elif options.html is None:
             print(report_text(reading, query))
         found = broken(limits, reading.numbers(query.period), reading.doubts(query.period))
+    except BadStore as problem:
+        raise Stop(str(problem)) from None
     finally:
         reading.close()
     for limit, value in found:

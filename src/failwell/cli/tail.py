@@ -32,7 +32,7 @@ def run(options: Namespace) -> int:
     assert reading is not None
     with interruptible():
         try:
-            last = max(0, reading.last() - max(0, options.last))
+            last = reading.before_latest(max(0, options.last), failed=options.failed)
             while True:
                 rows = reading.after(last)
                 for row in rows:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from failwell.relay import Listening, RelayOptions, Wrapping, wrap
+from failwell.relay import Listening, RelayOptions, Wrapping, log_as_json, wrap
 
 from .io import Commands, Stop, check_format, in_line, read_source
 from .store_source import opened
@@ -86,6 +86,8 @@ def run(options: Namespace) -> int:
         return _explain(options.explain, _rules(options.rules), options.tool)
     if options.replay is not None:
         return _replay(options.replay)
+    if options.log == "json":
+        log_as_json()
     wrapping = replace(_wrapping(options), log=options.log)
     try:
         return wrap(wrapping) if options.listen is None else _listen(wrapping, options)

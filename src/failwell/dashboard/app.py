@@ -27,7 +27,7 @@ except ImportError as problem:
 from failwell.observe import BadStore, Reading
 
 from . import html, views
-from .query import Query
+from .query import Query, without_nul
 from .spreadsheet import comma_separated
 from .view import View
 from .words import BadTime
@@ -47,9 +47,11 @@ _HEADERS: Final = {
 }
 _COOKIE: Final = "failwell"
 _OPEN: Final = ("/login", "/assets/page.css")
+_ASKING: Final = ("GET", "HEAD")
 _LOOK: Final = 0.5
 _BEAT: Final = 15.0
 _LONGEST_FORM: Final = 4_096
+_LARGEST_ID: Final = 2**63 - 1
 
 
 class Library:
@@ -100,8 +102,8 @@ class Admission:
             text = "This name is not one of this page's; open it by the address that the command printed."
             return PlainTextResponse(text, 421)
         path = request.url.path
-        if request.method != "GET" and (request.method, path) != ("POST", "/login"):
-            return PlainTextResponse("There is nothing here to change.", 405, {"allow": "GET"})
+        if request.method not in _ASKING and (request.method, path) != ("POST", "/login"):
+            return PlainTextResponse("There is nothing here to change.", 405, {"allow": ", ".join(_ASKING)})
         if self._token is None or path in _OPEN or self._is_known(request):
             return None
         if "text/html" in request.headers.get("accept", ""):
@@ -171,10 +173,11 @@ class Pages:
         return await self._shown(request, views.VIEWS[name])
 
     async def failure(self, request: Request) -> Response:
-        return await self._shown(request, partial(views.failure, id=request.path_params["id"]))
+        # No database has room for a larger one, so that none has it.
+        return await self._shown(request, partial(views.failure, id=min(request.path_params["id"], _LARGEST_ID)))
 
     async def session(self, request: Request) -> Response:
-        return await self._shown(request, partial(views.session, name=request.path_params["name"]))
+        return await self._shown(request, partial(views.session, name=without_nul(request.path_params["name"])))
 
     async def _shown(self, request: Request, make: Callable[[Reading, Query], View | None]) -> Response:
         try:
@@ -185,14 +188,14 @@ class Pages:
         except BadTime as problem:
             return HTMLResponse(html.message("No such time", str(problem)), 400)
         except BadStore as problem:
-            return HTMLResponse(html.message("The store cannot be read", str(problem)), 503)
+            return HTMLResponse(html.message("The store cannot be read", str(problem), is_waiting=True), 503)
         if view is None:
             return HTMLResponse(html.message("Not here", "It is not in the store, or not any more."), 404)
         wanted = request.query_params.get("csv")
         if wanted is not None:
             return _csv(view, wanted)
         if extent is None:
-            return HTMLResponse(html.message("No events yet", *filling(self._store)))
+            return HTMLResponse(html.message("No events yet", *filling(self._store), is_waiting=True))
         if request.headers.get("x-part") == "main":
             return HTMLResponse(html.body(view, query))
         return HTMLResponse(html.page(view, query, self._store))
@@ -207,7 +210,7 @@ class Pages:
     async def login(self, request: Request) -> Response:
         if self._token is None:
             return RedirectResponse("/", 303)
-        if request.method == "GET":
+        if request.method in _ASKING:
             return HTMLResponse(html.login())
         given = b""
         async for chunk in request.stream():
@@ -225,6 +228,9 @@ class Pages:
         return answer
 
     async def live(self, request: Request) -> Response:
+        if request.method == "HEAD":
+            # There would be no end to what is not sent.
+            return Response(media_type="text/event-stream")
         return StreamingResponse(self._news(request), media_type="text/event-stream")
 
     async def _news(self, request: Request) -> AsyncIterator[str]:
@@ -264,7 +270,7 @@ def _csv(view: View, wanted: str) -> Response:
 def filling(store: str) -> tuple[str, str]:
     """How an empty store is filled, in words and as code."""
     return (
-        "Nothing has been written into this store. Any of these fills it:",
+        "Nothing has been written into this store. Any of these fills it, and the page shows it then:",
         f"failwell wrap --events {store} -- CMD…\n\n"
         f'failwell.server.install(server, events="{store}")\n\n'
         f'failwell.client.Recovering(client, events="{store}")',

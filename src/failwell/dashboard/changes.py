@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from failwell.observe import Numbers, Period, Reading
 
+from .measures import moved, per_thousand
 from .query import HOUR, Query
 from .view import Cell, Column, Paragraph, Sheet, View
-from .words import NONE, count, milliseconds, moment, share
+from .words import NONE, BadTime, count, milliseconds, moment, share
 
 
 def compare(reading: Reading, query: Query) -> View:
@@ -15,8 +16,11 @@ def compare(reading: Reading, query: Query) -> View:
     after = query.period
     if query.at:
         at = milliseconds(query.at, query.now) // HOUR * HOUR
-        before = Period(after.since, max(after.since + 1, at), after.server, after.tool, after.code)
-        after = Period(at, max(at + 1, after.until), after.server, after.tool, after.code)
+        if not after.since < at < after.until:
+            told = f"{moment(after.since)[:16]} and {moment(after.until)[:16]} UTC"
+            raise BadTime(f"{query.at[:40]!r} does not lie between {told}; choose a longer time, or another deploy")
+        before = Period(after.since, at, after.server, after.tool, after.code)
+        after = Period(at, after.until, after.server, after.tool, after.code)
     else:
         before = query.before
     view.blocks.append(
@@ -28,22 +32,43 @@ def compare(reading: Reading, query: Query) -> View:
     old, new = reading.numbers(before), reading.numbers(after)
     doubts = reading.doubts(before).open, reading.doubts(after).open
     rows = [
+        (Cell("Calls"), Cell(count(old.calls), old.calls), Cell(count(new.calls), new.calls), Cell("")),
         _change("Failure rate", old.failure_rate, new.failure_rate, better=-1),
         _change("Recovered", old.recovery_rate, new.recovery_rate),
         _change("First retry works", old.first_retry, new.first_retry),
         _change("Delays obeyed", old.obeyed, new.obeyed),
         _change("Drift", old.drift, new.drift, better=-1),
-        _change("Loops per 1 000 calls", _per(old.loops, old), _per(new.loops, new), better=-1, is_share=False),
-        _change("Unknown per 1 000 calls", _per(doubts[0], old), _per(doubts[1], new), better=-1, is_share=False),
+        _change(
+            "Loops per 1 000 calls",
+            per_thousand(old.loops, old),
+            per_thousand(new.loops, new),
+            better=-1,
+            is_share=False,
+        ),
+        _change(
+            "Unknown per 1 000 calls",
+            per_thousand(doubts[0], old),
+            per_thousand(doubts[1], new),
+            better=-1,
+            is_share=False,
+        ),
     ]
-    columns = (Column(""), Column("before", is_number=True), Column("after", is_number=True), Column("change"))
+    columns = (Column("number"), *(Column(name, is_number=True) for name in ("before", "after", "change")))
+    view.blocks.append(Paragraph(_verdict(rows)))
     view.blocks.append(Sheet("compare", "The numbers", columns, rows))
     view.blocks.append(_changed_failures(reading, before, after, query, old, new))
     return view
 
 
-def _per(value: float, numbers: Numbers) -> float | None:
-    return 1000 * value / numbers.calls if numbers.calls else None
+def _verdict(rows: list[tuple[Cell, ...]]) -> str:
+    """What has become better and what worse, in a line."""
+    named = {tone: [row[0].text.lower() for row in rows if row[-1].tone == tone] for tone in ("good", "poor")}
+    said = [
+        f"{word}: {', '.join(named[tone])}" for tone, word in (("good", "Better"), ("poor", "Worse")) if named[tone]
+    ]
+    return (
+        f"{'. '.join(said)}." if said else "Nothing to tell apart: there are no calls on one side, or all is the same."
+    )
 
 
 def _change(
@@ -52,12 +77,7 @@ def _change(
     def said(value: float | None) -> str:
         return share(value) if is_share else NONE if value is None else f"{value:.2f}"
 
-    change, tone = "", "soft"
-    if old is not None and new is not None:
-        moved = new - old
-        size = abs(moved) * (100 if is_share else 1)
-        change = "same" if size < 0.05 else f"{'▲' if moved > 0 else '▼'} {size:.1f}{' points' if is_share else ''}"
-        tone = "soft" if size < 0.05 else "good" if moved * better > 0 else "poor"
+    change, tone = moved(old, new, better=better, is_share=is_share)
     return Cell(name), Cell(said(old), old), Cell(said(new), new), Cell(change, tone=tone)
 
 
@@ -69,30 +89,36 @@ def _changed_failures(
     for each in reading.failures(after):
         was = were.pop((each.server, each.tool, each.kind, each.code), None)
         then, now = 0 if was is None else was.numbers.failed, each.numbers.failed
-        rate = (_per(then, old) or 0.0, _per(now, new) or 0.0)
+        rate = (per_thousand(then, old) or 0.0, per_thousand(now, new) or 0.0)
         tone = "poor" if rate[1] > rate[0] * 1.1 else "good" if rate[1] < rate[0] * 0.9 else "soft"
         rows.append((rate[1] - rate[0], each, then, now, "new" if was is None else "", tone))
     for was in were.values():
         gone = was.numbers.failed
-        rows.append((-(_per(gone, old) or 0.0), was, gone, 0, "gone", "good"))
+        rows.append((-(per_thousand(gone, old) or 0.0), was, gone, 0, "gone", "good"))
     rows.sort(key=lambda row: -abs(row[0]))
     columns = (
         Column("tool"),
         Column("code"),
         Column("server", is_minor=True),
-        Column("before", is_number=True),
-        Column("after", is_number=True),
-        Column("per 1 000 calls"),
+        Column("before", "How often it failed before, in a thousand calls of any tool.", is_number=True, is_minor=True),
+        Column("after", "How often it failed after, in a thousand calls of any tool.", is_number=True),
+        Column("change", is_number=True),
     )
     cells = [
         (
-            Cell(each.tool, href=query.address(f"/failures/{each.id}"), is_code=True),
+            Cell(each.tool, href=query.address(f"/failures/{each.id}"), is_code=True, under=each.server),
             Cell(each.code or NONE, each.code, is_code=True),
             Cell(each.server or NONE, each.server, tone="soft"),
-            Cell(count(then), then),
-            Cell(count(now), now),
-            Cell(f"{'▲' if moved > 0 else '▼'} {abs(moved):.2f} {said}".strip(), round(moved, 4), tone=tone),
+            _rate(then, old),
+            _rate(now, new),
+            Cell(f"{said} {'▲' if change > 0 else '▼'} {abs(change):.2f}".strip(), round(change, 4), tone=tone),
         )
-        for moved, each, then, now, said, tone in rows[:100]
+        for change, each, then, now, said, tone in rows[:100]
     ]
-    return Sheet("changed", "Failures that changed most", columns, cells, "Nothing has failed.")
+    note = "Failures in a thousand calls of any tool, since there may have been more calls on one side."
+    return Sheet("changed", "Failures that changed most", columns, cells, "Nothing has failed.", note)
+
+
+def _rate(failed: int, numbers: Numbers) -> Cell:
+    rate = per_thousand(failed, numbers)
+    return Cell(NONE if rate is None else f"{rate:.2f}", rate)

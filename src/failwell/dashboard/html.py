@@ -23,6 +23,8 @@ NAVIGATION: Final = {
     "compare": "Compare",
 }
 _LONGEST_NAME: Final = 26
+_LONGEST_CODE: Final = 52
+_LONGEST_TEXT: Final = 140
 _CURRENT: Final = ' aria-current="true"'
 _LOGO: Final = (
     '<svg class="logo" viewBox="0 0 24 24" aria-hidden="true"><path d="M4 7a8.5 8.5 0 1 1-.6 8"/><path d="M4 2v5h5"/>'
@@ -44,7 +46,7 @@ def page(view: View, query: Query, store: str) -> str:
         f"<body>{_top(view, query)}"
         f'<main id="main" data-store="{escape(store)}">{body(view, query)}</main>'
         f'<footer><span>{escape(store)}</span><span id="live" class="live" role="status">live</span>'
-        "<span>Times are in UTC. <kbd>1</kbd>–<kbd>8</kbd> views, <kbd>/</kbd> filter, <kbd>t</kbd> theme, "
+        "<span>Times are in UTC.</span><span><kbd>1</kbd>–<kbd>8</kbd> views, <kbd>/</kbd> filter, <kbd>t</kbd> theme, "
         "<kbd>j</kbd> <kbd>k</kbd> rows</span></footer></body></html>\n"
     )
 
@@ -75,11 +77,12 @@ def login(problem: str = "") -> str:
     )
 
 
-def message(title: str, text: str, code: str = "") -> str:
-    """A page that says one thing."""
+def message(title: str, text: str, code: str = "", *, is_waiting: bool = False) -> str:
+    """A page that says one thing; is_waiting: and looks again by itself."""
     shown = f"<pre>{escape(code)}</pre>" if code else ""
+    again = '<meta http-equiv="refresh" content="3">' if is_waiting else ""
     return (
-        f'{_head(title)}<link rel="stylesheet" href="/assets/page.css"></head><body class="alone"><main>'
+        f'{_head(title)}{again}<link rel="stylesheet" href="/assets/page.css"></head><body class="alone"><main>'
         f'<h1>{escape(title)}</h1><p>{escape(text)}</p>{shown}<p><a href="/">Overview</a></p></main></body></html>\n'
     )
 
@@ -137,6 +140,13 @@ def _filter(view: View, query: Query, own: str) -> str:
         for name in ("server", "code", "until")
         if (value := getattr(query, name))
     )
+    if view.name == "sessions":
+        # A session has calls of many tools.
+        is_failed = bool(query.failed)
+        return (
+            f'<a class="chip" id="filter" href="{escape(query.address(own, failed="" if is_failed else "1"))}">'
+            f"{'all sessions' if is_failed else 'with failures only'}</a>"
+        )
     at = ""
     if view.name == "compare":
         at = (
@@ -145,7 +155,7 @@ def _filter(view: View, query: Query, own: str) -> str:
         )
     return (
         f'<form class="filter" action="{escape(own)}">{chips}{hidden}'
-        f'<input id="filter" name="tool" value="{escape(query.tool)}" placeholder="tool" aria-label="Tool" '
+        f'<input id="filter" name="tool" value="{escape(query.tool)}" placeholder="name of a tool" aria-label="Tool" '
         f'autocomplete="off">{at}<input type="hidden" name="since" value="{escape(query.since)}">'
         "<button>Show</button></form>"
     )
@@ -171,7 +181,7 @@ def _block_alone(block: Block) -> str:
             else ""
         )
         return (
-            f'<section class="panel"><div class="head"><h2>{escape(block.title)}</h2>'
+            f'<section class="panel{" wide" if block.is_wide else ""}"><div class="head"><h2>{escape(block.title)}</h2>'
             f'<p class="legend">{legend}</p></div>'
             f'{note}<div class="scroll">{block.svg}</div>{ends}</section>'
         )
@@ -184,9 +194,11 @@ def _note(block: Paragraph) -> str:
 
 
 def _card(card: Card) -> str:
+    said, tone = card.moved
+    moved = f'<p class="moved {tone}">{escape(said)}</p>' if said else ""
     inner = (
         f'<h3>{escape(card.title)}</h3><p class="value {card.tone}">{escape(card.value)}</p>'
-        f'<p class="soft">{escape(card.note)}</p>{sparkline(card.series)}'
+        f'{moved}<p class="soft">{escape(card.note)}</p>{sparkline(card.series)}'
     )
     title = f' title="{escape(card.means)}"' if card.means else ""
     if card.href is None:
@@ -217,13 +229,16 @@ def _column(column: Column) -> str:
 
 def _cells(columns: Sequence[Column], row: Sequence[Cell]) -> Iterator[str]:
     for column, cell in zip(columns, row, strict=True):
-        text = escape(cell.text)
+        short = _cut(cell.text, _LONGEST_CODE if cell.is_code else _LONGEST_TEXT)
+        text = escape(short)
         if cell.is_code:
             # A name is broken where its words end, and one that somebody has made up wherever there is room.
             length = "name" if len(cell.text) <= _LONGEST_NAME else "long"
             text = f'<code class="{length}">{text.replace("_", "_<wbr>")}</code>'
         if cell.href is not None:
             text = f'<a href="{escape(cell.href)}">{text}</a>'
+        if cell.under:
+            text += f'<span class="under">{escape(_cut(cell.under, _LONGEST_NAME))}</span>'
         if cell.bar is not None:
             # An attribute of a meter is no style, which the policy of the page forbids.
             part = min(1.0, max(0.0, cell.bar))
@@ -232,8 +247,14 @@ def _cells(columns: Sequence[Column], row: Sequence[Cell]) -> Iterator[str]:
                 f'<rect width="100" height="4"/><rect class="now" width="{part * 100:.1f}" height="4"/></svg>'
             )
         tone = f" {cell.tone}" if cell.tone else ""
-        whole = f' title="{escape(cell.value)}"' if isinstance(cell.value, str) and cell.value != cell.text else ""
+        plain = cell.plain
+        whole = f' title="{escape(plain)}"' if isinstance(plain, str) and plain != short else ""
         yield f'<td class="{_classes(column)}{tone}"{whole}>{text}</td>'
+
+
+def _cut(text: str, most: int) -> str:
+    """As much of a text as a table has room for; the whole of it is told to who points at it, and in the CSV file."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _classes(column: Column) -> str:

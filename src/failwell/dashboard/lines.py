@@ -6,7 +6,7 @@ from typing import Any
 
 from failwell.guards import visible
 
-from .words import duration, moment
+from .words import duration, stamp
 
 
 def line_of(row: dict[str, Any]) -> str:
@@ -23,5 +23,5 @@ def line_of(row: dict[str, Any]) -> str:
             outcome += " (not made)"
     again = f" #{row['attempt']}" if row["attempt"] > 1 else ""
     server = f"{row['server']}/" if row["server"] else ""
-    told = f"{moment(row['at'])[11:]}  {server}{row['tool']}{again}  {outcome}  {duration(row['seconds'])}"
+    told = f"{stamp(row['at'])}  {server}{row['tool']}{again}  {outcome}  {duration(row['seconds'])}"
     return visible(told)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from failwell.observe import Numbers
 
 from .query import Query
-from .view import Card
+from .view import Card, Cell, Column, Sheet
 from .words import count, duration, share
 
 MEANS: Final = {
@@ -23,8 +23,50 @@ MEANS: Final = {
 """The numbers, each in one sentence: the documentation has the same."""
 
 
-def overview_cards(whole: Numbers, doubts: Any, parts: list[tuple[int, Numbers]], query: Query) -> list[Card]:
+NAMES: Final = {
+    "recovery": "Recovered",
+    "first_retry": "First retry works",
+    "unknown": "Outcome unknown",
+    "prevented": "Double effects prevented",
+    "obeyed": "Delays obeyed",
+    "drift": "Drift",
+    "loops": "Loops",
+    "failure_rate": "Failure rate",
+}
+
+
+def moved(old: float | None, new: float | None, *, better: int = 1, is_share: bool = True) -> tuple[str, str]:
+    """How a number has changed, in words, and whether that is good."""
+    if old is None or new is None:
+        return "", "soft"
+    change = new - old
+    size = abs(change) * (100 if is_share else 1)
+    if size < 0.05:
+        return "same", "soft"
+    said = f"{'▲' if change > 0 else '▼'} {size:.1f}{' points' if is_share else ''}"
+    return said, "good" if change * better > 0 else "poor"
+
+
+def per_thousand(value: float, numbers: Numbers) -> float | None:
+    """How many in a thousand calls."""
+    return 1000 * value / numbers.calls if numbers.calls else None
+
+
+def meanings_sheet() -> Sheet:
+    """What each number means, for those who cannot point at it."""
+    rows = [(Cell(NAMES[name]), Cell(sentence)) for name, sentence in MEANS.items()]
+    return Sheet("meanings", "What the numbers mean", (Column("number"), Column("meaning")), rows)
+
+
+def overview_cards(
+    whole: Numbers, doubts: Any, parts: list[tuple[int, Numbers]], query: Query, old: Numbers, old_doubts: Any
+) -> list[Card]:
+    """The numbers, and how they have changed."""
     series = [part for _, part in parts]
+
+    def rarer(new: float, before: float) -> tuple[str, str]:
+        said, tone = moved(per_thousand(before, old), per_thousand(new, whole), better=-1, is_share=False)
+        return said if said in ("", "same") else f"{said} per 1 000 calls", tone
 
     def tone(value: float | None, good: float, fair: float) -> str:
         return "" if value is None else "good" if value >= good else "fair" if value >= fair else "poor"
@@ -34,11 +76,14 @@ def overview_cards(whole: Numbers, doubts: Any, parts: list[tuple[int, Numbers]]
         Card(
             "Recovered",
             share(whole.recovery_rate),
-            f"{count(whole.recovered)} of {count(whole.failed)} failures, {_after(whole)}",
+            f"{count(whole.recovered)} of {count(whole.failed)} failures, {after_words(whole)}"
+            if whole.failed
+            else "nothing has failed",
             tone(whole.recovery_rate, 0.7, 0.4),
             query.address("/codes"),
             [part.recovery_rate for part in series],
             MEANS["recovery"],
+            moved(old.recovery_rate, whole.recovery_rate),
         ),
         Card(
             "First retry works",
@@ -48,6 +93,7 @@ def overview_cards(whole: Numbers, doubts: Any, parts: list[tuple[int, Numbers]]
             query.address("/codes"),
             [part.first_retry for part in series],
             MEANS["first_retry"],
+            moved(old.first_retry, whole.first_retry),
         ),
         Card(
             "Outcome unknown",
@@ -56,6 +102,7 @@ def overview_cards(whole: Numbers, doubts: Any, parts: list[tuple[int, Numbers]]
             "poor" if doubts.open else "good",
             query.address("/unknown"),
             means=MEANS["unknown"],
+            moved=rarer(doubts.open, old_doubts.open),
         ),
         Card(
             "Double effects prevented",
@@ -77,6 +124,7 @@ def overview_cards(whole: Numbers, doubts: Any, parts: list[tuple[int, Numbers]]
             None,
             [part.obeyed for part in series],
             MEANS["obeyed"],
+            moved(old.obeyed, whole.obeyed),
         ),
         Card(
             "Drift",
@@ -88,29 +136,34 @@ def overview_cards(whole: Numbers, doubts: Any, parts: list[tuple[int, Numbers]]
             query.address("/drift"),
             [part.drift for part in series],
             MEANS["drift"],
+            moved(old.drift, whole.drift, better=-1),
         ),
         Card(
             "Loops",
             count(whole.loops),
-            f"{count(whole.loop_calls)} calls, {duration(whole.loop_seconds)}, about {count(whole.loop_tokens)} tokens",
+            f"{count(whole.loop_calls)} calls, {duration(whole.loop_seconds)}, about {count(whole.loop_tokens)} tokens"
+            if whole.loops
+            else "no call was made in vain again and again",
             "poor" if whole.loops else "good",
             query.address("/failures"),
             [part.loops for part in series],
             MEANS["loops"],
+            rarer(whole.loops, old.loops),
         ),
         Card(
-            "Calls",
-            count(whole.calls),
-            f"{share(whole.failure_rate)} failed",
+            "Failure rate",
+            share(whole.failure_rate),
+            f"{count(whole.failed)} of {count(whole.calls)} calls",
             "",
-            query.address("/sessions"),
-            [part.calls for part in series],
+            query.address("/tools"),
+            [part.failure_rate for part in series],
             MEANS["failure_rate"],
+            moved(old.failure_rate, whole.failure_rate, better=-1),
         ),
     ]
 
 
-def _after(numbers: Numbers) -> str:
+def after_words(numbers: Numbers) -> str:
     if not numbers.recovered:
-        return "none at once"
+        return "never"
     return f"{share(numbers.after[0] / numbers.recovered)} of these by the next call"

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from failwell.observe import Period
 
-from .words import milliseconds
+from .words import BadTime, milliseconds
 
 SPANS: Final = {"1h": "hour", "24h": "day", "7d": "week", "30d": "month"}
 DEFAULT: Final = "7d"
@@ -20,6 +20,11 @@ HOUR: Final = 3_600_000
 
 def now() -> int:
     return int(time.time() * 1000)
+
+
+def without_nul(text: str) -> str:
+    """A text that may be asked for: PostgreSQL knows no character of this kind."""
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +44,22 @@ class Query:
     @classmethod
     def of(cls, given: Mapping[str, str]) -> Query:
         """From what an address says; what it does not know it leaves out. It raises `BadTime`."""
-        known = {name: given[name][:200] for name in (*_FILTERS, "since", "until", "at", "failed") if given.get(name)}
+        asked = (*_FILTERS, "since", "until", "at", "failed")
+        known = {name: without_nul(given[name])[:200] for name in asked if given.get(name)}
         query = cls(**known, now=now())
         _ = query.period
         return query
 
     @property
     def period(self) -> Period:
+        """Of whole hours, as the sums are, so that everything on a page is of the same time."""
         until = milliseconds(self.until, self.now) if self.until else self.now
-        since = min(milliseconds(self.since, self.now), until)
+        since = milliseconds(self.since, self.now)
+        if since > self.now:
+            raise BadTime(f"{self.since[:40]!r} has not come yet, and there is nothing to see after now")
+        if since > until:
+            raise BadTime(f"{self.since[:40]!r} comes after {self.until[:40]!r}: begin with the earlier one")
+        since, until = since // HOUR * HOUR, min(-(-until // HOUR) * HOUR, self.now)
         return Period(since, max(until, since + 1), self.server or None, self.tool or None, self.code or None)
 
     @property
@@ -55,7 +67,7 @@ class Query:
         """As long a time before that one."""
         period = self.period
         # Whole hours, or the hour in the middle would count on both sides.
-        since = period.since // HOUR * HOUR
+        since = period.since
         length = -(-(period.until - since) // HOUR) * HOUR
         return Period(max(0, since - length), since, period.server, period.tool, period.code)
 

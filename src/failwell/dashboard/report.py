@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import isfinite
 from typing import Any, Final, NamedTuple
 
-from failwell.observe import Doubts, Numbers, Reading
+from failwell.observe import Doubts, Failure, Numbers, Reading
 
 from . import html, views
 from .changes import compare
@@ -33,6 +34,7 @@ class BadLimit(ValueError):
     """A condition that cannot be read, in one line."""
 
 
+_COUNTS: Final = ("unknown", "repeated", "loops")
 _MEASURES: Final[dict[str, Callable[[Numbers, Doubts], float | None]]] = {
     "recovery": lambda numbers, doubts: numbers.recovery_rate,
     "first-retry": lambda numbers, doubts: numbers.first_retry,
@@ -57,10 +59,16 @@ def limit_of(text: str) -> Limit:
             continue
         if name not in _MEASURES:
             raise BadLimit(f"there is no number {name!r}; there are {', '.join(_MEASURES)}")
+        is_percent = bound.endswith("%")
+        if is_percent and name in _COUNTS:
+            raise BadLimit(f"{name} is a count, and no share; write it as '{name}>0'")
         try:
-            return Limit(name, mark == "<", float(bound.removesuffix("%")) / (100 if bound.endswith("%") else 1))
+            number = float(bound.removesuffix("%"))
         except ValueError:
             break
+        if isfinite(number):
+            return Limit(name, mark == "<", number / 100 if is_percent else number)
+        break
     raise BadLimit(f"{text!r} is no condition; write it as 'recovery<0.5', 'unknown>0' or 'drift>5%'")
 
 
@@ -115,6 +123,9 @@ def data(reading: Reading, query: Query) -> dict[str, Any]:
 def text(reading: Reading, query: Query) -> str:
     """The report in a few lines."""
     period = query.period
+    if reading.extent() is None:
+        filled = f"`failwell wrap --events {reading.url} -- CMD`, install(events=…) or Recovering(events=…)"
+        return f"There are no events in {reading.url} yet; fill it with {filled}."
     numbers, doubts = reading.numbers(period), reading.doubts(period)
     lines = [
         f"{moment(period.since)[:16]} to {moment(period.until)[:16]} UTC: {numbers.calls} calls, "
@@ -132,12 +143,14 @@ def text(reading: Reading, query: Query) -> str:
     worst = reading.failures(period, 5)
     if worst:
         lines.append("what fails most:")
-        lines += [
-            f"  {each.numbers.failed:>6}  {each.tool} {each.code or each.kind}, recovered "
-            f"{share(each.numbers.recovery_rate)}{', new' if each.is_new else ''}"
-            for each in worst
-        ]
+        lines += [_line(each) for each in worst]
     return "\n".join(lines)
+
+
+def _line(each: Failure) -> str:
+    server = f"{each.server}/" if each.server else ""
+    told = f"  {each.numbers.failed:>6}  {server}{each.tool} {each.code or each.kind}"
+    return f"{told}, recovered {share(each.numbers.recovery_rate)}{', new' if each.is_new else ''}"
 
 
 def document(reading: Reading, query: Query) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 from urllib.parse import quote
 
-from failwell.observe import Numbers, Reading
+from failwell.observe import Numbers, Period, Reading
 
 from .measures import MEANS
 from .query import Query
 from .view import Cell, Column, Sheet
-from .words import NONE, ago, count, duration, moment, share
+from .words import NONE, ago, count, duration, moment, share, stamp
 
 _NUMBERS: Final = (
     Column("calls", is_number=True),
@@ -24,6 +24,7 @@ _NUMBERS: Final = (
 
 
 def failures_sheet(reading: Reading, query: Query, most: int = 200, title: str = "Failures") -> Sheet:
+    """The failures, the most frequent first."""
     columns = (
         Column("tool"),
         Column("code"),
@@ -31,6 +32,7 @@ def failures_sheet(reading: Reading, query: Query, most: int = 200, title: str =
         Column("kind", is_minor=True),
         Column("failed", is_number=True),
         Column("recovered", MEANS["recovery"], is_number=True),
+        Column("time spent", "How long the calls that failed took together.", is_number=True, is_minor=True),
         Column("first seen", is_minor=True),
         Column("last seen", is_minor=True),
     )
@@ -41,47 +43,114 @@ def failures_sheet(reading: Reading, query: Query, most: int = 200, title: str =
         href = query.address(f"/failures/{each.id}")
         rows.append(
             (
-                Cell(each.tool, href=href, is_code=True),
+                Cell(each.tool, href=href, is_code=True, under=each.server),
                 Cell(each.code or NONE, each.code, href=href, is_code=True),
                 Cell(each.server or NONE, each.server, tone="soft"),
                 Cell(each.kind.replace("_", " "), each.kind),
                 Cell(count(each.numbers.failed), each.numbers.failed, bar=each.numbers.failed / top),
                 recovered_cell(each.numbers),
+                Cell(duration(each.numbers.seconds), round(each.numbers.seconds, 3)),
                 Cell(
                     f"{ago(each.first_at, query.now)} · new" if each.is_new else ago(each.first_at, query.now),
-                    moment(each.first_at),
+                    stamp(each.first_at),
                     tone="fair" if each.is_new else "soft",
                 ),
-                Cell(ago(each.last_at, query.now), moment(each.last_at), tone="soft"),
+                Cell(ago(each.last_at, query.now), stamp(each.last_at), tone="soft"),
             )
         )
-    return Sheet("failures", title, columns, rows, "Nothing has failed.")
+    return Sheet("failures", title, columns, rows, "Nothing has failed.", cut_note(len(rows), most, "most frequent"))
+
+
+def lost_sheet(reading: Reading, query: Query, most: int) -> Sheet:
+    """The failures after which agents did not get through, the most frequent first."""
+    columns = (
+        Column("tool"),
+        Column("code"),
+        Column("server", is_minor=True),
+        Column("not recovered", "Failures after which none of the next five calls of the tool worked.", is_number=True),
+        Column("failed", is_number=True, is_minor=True),
+        Column("recovered", MEANS["recovery"], is_number=True),
+    )
+    found = [
+        (each, each.numbers.failed - each.numbers.recovered)
+        for each in reading.failures(query.period, most, is_lost_first=True)
+    ]
+    top = max((lost for _, lost in found), default=1)
+    rows = []
+    for each, lost in found:
+        if not lost:
+            break
+        href = query.address(f"/failures/{each.id}")
+        rows.append(
+            (
+                Cell(each.tool, href=href, is_code=True, under=each.server),
+                Cell(each.code or NONE, each.code, href=href, is_code=True),
+                Cell(each.server or NONE, each.server, tone="soft"),
+                Cell(count(lost), lost, bar=lost / top),
+                Cell(count(each.numbers.failed), each.numbers.failed),
+                recovered_cell(each.numbers),
+            )
+        )
+    return Sheet("lost", "What agents do not recover from", columns, rows, "Nothing. They got through every time.")
+
+
+def flow_sheet(reading: Reading, period: Period) -> Sheet:
+    """What was decided about failures, and what came of it."""
+    columns = (
+        Column("kind"),
+        Column("decided", "What Failwell decided; where only a server tells of a call, the agent decides."),
+        Column("failed", is_number=True),
+        Column("recovered", MEANS["recovery"], is_number=True),
+    )
+    rows = []
+    for each in reading.flow(period):
+        failed = each.recovered + each.left
+        rate = each.recovered / failed if failed else None
+        rows.append(
+            (
+                Cell(each.kind.replace("_", " "), each.kind),
+                Cell(each.decision.replace("_", " ") or "left to the agent", each.decision),
+                Cell(count(failed), failed),
+                rate_cell(rate),
+            )
+        )
+    return Sheet("flow", "What was decided", columns, rows, "Nothing has failed.")
+
+
+def cut_note(shown: int, most: int, which: str, all: int | None = None) -> str:
+    """What to say of a table that may not hold everything."""
+    if shown < most or shown == all:
+        return ""
+    return f"The {which} {shown}{f' of {count(all)}' if all is not None else ''}."
 
 
 def numbers_sheet(reading: Reading, column: str, query: Query, most: int = 200, title: str = "") -> Sheet:
+    """The numbers of each tool, or of each code, which only failures have."""
     rows = []
+    skipped = ("calls", "failure rate") if column == "code" else ()
+    kept = [index for index, each in enumerate(_NUMBERS) if each.name not in skipped]
     for name, numbers in reading.by(column, query.period, most):
         href = query.address("/failures", **{column: name})
-        rows.append(
-            (
-                Cell(name or NONE, name, href=href, is_code=True),
-                Cell(count(numbers.calls), numbers.calls),
-                Cell(count(numbers.failed), numbers.failed),
-                Cell(share(numbers.failure_rate), numbers.failure_rate, bar=numbers.failure_rate),
-                recovered_cell(numbers) if numbers.failed else Cell(NONE, ""),
-                Cell(share(numbers.first_retry), numbers.first_retry),
-                Cell(count(numbers.prevented) if numbers.prevented else NONE, numbers.prevented),
-                Cell(count(numbers.loops) if numbers.loops else NONE, numbers.loops),
-            )
+        cells = (
+            Cell(count(numbers.calls), numbers.calls),
+            Cell(count(numbers.failed), numbers.failed),
+            Cell(share(numbers.failure_rate), numbers.failure_rate, bar=numbers.failure_rate),
+            recovered_cell(numbers) if numbers.failed else Cell(NONE, ""),
+            Cell(share(numbers.first_retry), numbers.first_retry),
+            Cell(count(numbers.prevented) if numbers.prevented else NONE, numbers.prevented),
+            Cell(count(numbers.loops) if numbers.loops else NONE, numbers.loops),
         )
-    return Sheet(f"{column}s", title or f"{column.title()}s", (Column(column), *_NUMBERS), rows, "No calls.")
+        rows.append((Cell(name or NONE, name, href=href, is_code=True), *(cells[index] for index in kept)))
+    columns = (Column(column), *(_NUMBERS[index] for index in kept))
+    empty = "No calls." if column == "tool" else "Nothing has failed."
+    return Sheet(f"{column}s", title or f"{column.title()}s", columns, rows, empty, cut_note(len(rows), most, "first"))
 
 
 def attempts_sheet(
     id: str, title: str, rows: list[dict[str, Any]], query: Query, *, of_session: bool = False, note: str = ""
 ) -> Sheet:
     columns = [
-        Column("time"),
+        Column("time (UTC)"),
         *((Column("session"),) if of_session else (Column("tool"), Column("outcome"))),
         Column("attempt", "How often the same call was made.", is_number=True, is_minor=True),
         Column("decided", "What Failwell decided to do next.", is_minor=not of_session),
@@ -94,7 +163,7 @@ def attempts_sheet(
         columns.append(Column("message", is_minor=True))
     made = []
     for row in rows:
-        cells = [Cell(moment(row["at"])[5:], moment(row["at"]), tone="soft")]
+        cells = [Cell(moment(row["at"])[5:], stamp(row["at"]), tone="soft")]
         if of_session:
             name = row["session_name"]
             cells.append(
@@ -103,7 +172,7 @@ def attempts_sheet(
         else:
             outcome = "asked" if row["asked"] else "worked" if row["ok"] else row["code"] or row["kind"]
             tone = "good" if row["ok"] else "poor" if not row["recovered"] else "fair"
-            cells += [Cell(row["tool"], is_code=True), Cell(outcome, tone=tone)]
+            cells += [Cell(row["tool"], is_code=True), Cell(outcome, tone=tone, is_code=not row["ok"])]
         waited = ""
         if row["delay"] is not None:
             asked = duration(row["delay"])
@@ -113,7 +182,7 @@ def attempts_sheet(
             decided = f"{decided or 'answered'}, not repeated"
         cells += [
             Cell(str(row["attempt"]), row["attempt"]),
-            Cell(decided, row["decision"]),
+            Cell(decided or ("" if row["ok"] else "by the agent"), row["decision"], tone="" if decided else "soft"),
             Cell(row["effect"] or "", tone="poor" if row["effect"] in ("unknown", "partial") else "soft"),
             Cell(waited, row["waited"], tone="poor" if row["obeyed"] == 0 else "good" if row["obeyed"] else ""),
             Cell(duration(row["seconds"]), row["seconds"]),
@@ -126,6 +195,10 @@ def attempts_sheet(
 
 
 def recovered_cell(numbers: Numbers) -> Cell:
-    rate = numbers.recovery_rate
+    return rate_cell(numbers.recovery_rate)
+
+
+def rate_cell(rate: float | None) -> Cell:
+    """A share of which more is better."""
     tone = "" if rate is None else "good" if rate >= 0.7 else "fair" if rate >= 0.4 else "poor"
     return Cell(share(rate), None if rate is None else round(rate, 4), tone=tone)

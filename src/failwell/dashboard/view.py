@@ -21,6 +21,8 @@ class Cell:
     bar: float | None = None
     """A share, drawn behind it."""
     is_code: bool = False
+    under: str = ""
+    """What stands below it where the column that has it is left out."""
 
     @property
     def plain(self) -> Any:
@@ -62,6 +64,8 @@ class Card:
     href: str | None = None
     series: Sequence[float | None] = ()
     means: str = ""
+    moved: tuple[str, str] = ("", "")
+    """How it has changed, and the tone of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,8 @@ class Drawing:
     note: str = ""
     ends: Sequence[str] = ()
     """What stands below it, from left to right."""
+    is_wide: bool = False
+    """Whether a phone has no room for it, and a table says the same."""
 
 
 @dataclass(frozen=True, slots=True)

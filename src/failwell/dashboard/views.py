@@ -10,29 +10,44 @@ from failwell.observe import Numbers, Period, Reading
 
 from . import drawings
 from .changes import compare
-from .measures import MEANS, overview_cards
+from .measures import MEANS, after_words, meanings_sheet, overview_cards
 from .query import HOUR, Query
-from .sheets import attempts_sheet, failures_sheet, numbers_sheet, recovered_cell
+from .sheets import (
+    attempts_sheet,
+    cut_note,
+    failures_sheet,
+    flow_sheet,
+    lost_sheet,
+    numbers_sheet,
+    recovered_cell,
+)
 from .view import Block, Card, Cards, Cell, Column, Drawing, Paragraph, Sheet, View
-from .words import NONE, ago, count, duration, moment, share
+from .words import NONE, ago, count, duration, moment, share, stamp
 
 
 def overview(reading: Reading, query: Query) -> View:
     period = query.period
     whole, doubts = reading.numbers(period), reading.doubts(period)
     parts = reading.over_time(period)
-    view = View("", "Overview", "How agents fare with your tools: not only what failed, but whether they got through.")
+    lead = "How agents fare with your tools: not only what failed, but whether they got through."
+    old, old_doubts = reading.numbers(query.before), reading.doubts(query.before)
+    if old.calls:
+        lead += " Arrows compare with as long a time before."
+    view = View("", "Overview", lead)
     view.blocks += _lost(reading, period)
-    view.blocks.append(Cards(overview_cards(whole, doubts, parts, query)))
+    view.blocks.append(Cards(overview_cards(whole, doubts, parts, query, old, old_doubts)))
     view.blocks += _over_time("Failures over time", parts)
     view.blocks.append(failures_sheet(reading, query, most=8, title="What fails most"))
+    view.blocks.append(lost_sheet(reading, query, most=8))
     if flow := drawings.flow(reading.flow(period)):
         note = (
             "From the kind of failure, over what Failwell decided, to whether the agent got through. "
             "Where only a server tells of a call, the agent decides."
         )
-        view.blocks.append(Drawing("What became of failures", flow, note=note))
+        view.blocks.append(Drawing("What became of failures", flow, note=note, is_wide=True))
+    view.blocks.append(flow_sheet(reading, period))
     view.blocks.append(numbers_sheet(reading, "tool", query, most=8, title="Tools"))
+    view.blocks.append(meanings_sheet())
     return view
 
 
@@ -52,7 +67,8 @@ def _over_time(title: str, parts: list[tuple[int, Numbers]]) -> list[Block]:
         else f"{hours // 24} days"
     )
     top = count(max(part.failed for _, part in parts))
-    ends = (moment(parts[0][0])[5:16], f"a bar is {wide}, the highest {top}", moment(parts[-1][0])[5:16])
+    first, last = (f"{moment(parts[place][0])[5:16]} UTC" for place in (0, -1))
+    ends = (first, f"a bar is {wide}, the highest {top} failures", last)
     return [Drawing(title, svg, legend, ends=ends)]
 
 
@@ -74,13 +90,12 @@ def failure(reading: Reading, query: Query, id: int) -> View | None:
     view = View(
         f"failures/{id}", f"{tool}: {code or kind}", f"{kind.replace('_', ' ')}{f', of {server}' if server else ''}."
     )
-    after = ", ".join(f"{count(number)} after {calls}" for calls, number in enumerate(numbers.after, 1) if number)
     cards = [
         Card("Failed", count(numbers.failed), f"last {ago(last, query.now)}", series=[p.failed for _, p in parts]),
         Card(
             "Recovered",
             share(numbers.recovery_rate),
-            after or "never",
+            after_words(numbers),
             recovered_cell(numbers).tone,
             means=MEANS["recovery"],
         ),
@@ -97,8 +112,9 @@ def failure(reading: Reading, query: Query, id: int) -> View | None:
     view.blocks.append(Cards(cards))
     view.blocks += _over_time("Over time", parts)
     if svg := drawings.flow(reading.flow(own)):
-        view.blocks.append(Drawing("What became of it", svg))
-    examples = reading.examples(tool, code, 30)
+        view.blocks.append(Drawing("What became of it", svg, is_wide=True))
+    view.blocks.append(flow_sheet(reading, own))
+    examples = reading.examples(tool, code, 30, server=server)
     nexts = [
         (
             Cell(name, is_code=True),
@@ -109,9 +125,11 @@ def failure(reading: Reading, query: Query, id: int) -> View | None:
     ]
     columns = (Column("tool"), Column("calls", is_number=True), Column("worked", is_number=True))
     view.blocks.append(
-        Sheet("next", "What agents called next", columns, nexts, "Nothing.", "After the examples below.")
+        Sheet(
+            "next", "What agents called next", columns, nexts, "Nothing.", "In the session, after each example below."
+        )
     )
-    view.blocks.append(attempts_sheet("examples", "Examples", examples, query, of_session=True))
+    view.blocks.append(attempts_sheet("examples", "The latest examples", examples, query, of_session=True))
     return view
 
 
@@ -125,7 +143,8 @@ def codes(reading: Reading, query: Query) -> View:
     view = View("codes", "Codes", "Each code, and whether agents got through after it.")
     view.blocks.append(numbers_sheet(reading, "code", query))
     whole = reading.numbers(query.period)
-    columns = (Column("after"), Column("failures", is_number=True), Column("share", is_number=True))
+    columns = (Column("after"), Column("failures", is_number=True), Column("share of failures", is_number=True))
+    note = "Failures that were recovered from: after how many further calls of the tool one worked."
     rows = [
         (
             Cell("the next call" if calls == 1 else f"{calls} calls", calls),
@@ -134,13 +153,13 @@ def codes(reading: Reading, query: Query) -> View:
         )
         for calls, number in enumerate(whole.after, 1)
     ]
-    view.blocks.append(Sheet("after", "After how many calls", columns, rows, note=MEANS["recovery"]))
+    view.blocks.append(Sheet("after", "After how many calls", columns, rows, note=note))
     return view
 
 
 def sessions(reading: Reading, query: Query) -> View:
     view = View("sessions", "Sessions", "The latest first. A session is one client's time with a server.")
-    found = reading.sessions(query.period, failed=bool(query.failed))
+    found = reading.sessions(query.period, 100, failed=bool(query.failed))
     columns = (
         Column("session"),
         Column("client"),
@@ -156,11 +175,13 @@ def sessions(reading: Reading, query: Query) -> View:
             Cell(count(each.calls), each.calls),
             Cell(count(each.failed), each.failed, tone="poor" if each.failed else "soft"),
             Cell(duration((each.last_at - each.first_at) / 1000), (each.last_at - each.first_at) / 1000),
-            Cell(ago(each.last_at, query.now), moment(each.last_at), tone="soft"),
+            Cell(ago(each.last_at, query.now), stamp(each.last_at), tone="soft"),
         )
         for each in found
     ]
-    view.blocks.append(Sheet("sessions", "Sessions", columns, rows, "None in this time."))
+    view.blocks.append(
+        Sheet("sessions", "Sessions", columns, rows, "None in this time.", cut_note(len(rows), 100, "latest"))
+    )
     return view
 
 
@@ -209,7 +230,7 @@ def unknown(reading: Reading, query: Query) -> View:
     )
     rows = [
         (
-            Cell(ago(each.at, query.now), moment(each.at), tone="soft"),
+            Cell(ago(each.at, query.now), stamp(each.at), tone="soft"),
             Cell(each.tool, is_code=True),
             Cell(each.code or NONE, each.code, is_code=True),
             Cell(each.verify or "ask the user", each.verify, is_code=bool(each.verify)),
@@ -221,23 +242,33 @@ def unknown(reading: Reading, query: Query) -> View:
                 is_code=True,
             ),
         )
-        for each in reading.open_doubts(query.period)
+        for each in reading.open_doubts(query.period, 200)
     ]
-    view.blocks.append(Sheet("unknown", "Open", columns, rows, "None. Every outcome is known."))
+    note = cut_note(len(rows), 200, "latest", doubts.open)
+    view.blocks.append(Sheet("unknown", "Nobody has looked", columns, rows, "None. Every outcome is known.", note))
     return view
 
 
 def drift(reading: Reading, query: Query) -> View:
     view = View("drift", "Drift", "What tools declare with raises(…), against what they send.")
+    whole = reading.numbers(query.period)
+    told = f"{count(whole.undeclared)} of {count(whole.declared + whole.undeclared)} failures of tools that declare any"
+    card = Card("Drift", share(whole.drift), told, means=MEANS["drift"], series=())
+    view.blocks.append(Cards([card]))
     rows = [
-        (Cell(server or NONE, server), Cell(tool, is_code=True), Cell(code, is_code=True), Cell(count(times), times))
+        (
+            Cell(server or NONE, server),
+            Cell(tool, is_code=True, under=server),
+            Cell(code, is_code=True),
+            Cell(count(times), times),
+        )
         for server, tool, code, times in reading.undeclared(query.period)
     ]
     columns = (Column("server", is_minor=True), Column("tool"), Column("code"), Column("failures", is_number=True))
     empty = "None. Either all are declared, or no tool declares any."
     view.blocks.append(Sheet("drift", "Sent, and not declared", columns, rows, empty, MEANS["drift"]))
     unseen = [
-        (Cell(server or NONE, server), Cell(tool, is_code=True), Cell(code, is_code=True))
+        (Cell(server or NONE, server), Cell(tool, is_code=True, under=server), Cell(code, is_code=True))
         for server, tool, code in reading.unseen(query.period)
     ]
     note = (

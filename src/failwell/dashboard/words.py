@@ -65,6 +65,11 @@ def moment(at: int) -> str:
     return f"{_date(at):%Y-%m-%d %H:%M:%S}"
 
 
+def stamp(at: int) -> str:
+    """When, for whoever copies it elsewhere, where nobody says which zone it is."""
+    return f"{moment(at)}Z"
+
+
 def ago(at: int, now: int) -> str:
     """How long ago."""
     seconds = max(0, now - at) / 1000

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .actions import Action, Death, Note, Prepare, Quit, RelayOptions, Start, StopServer, ToClient, ToServer
 from .frames import Lines, TooLong
 from .wrapping import Listening, Wrapping, log_call, replay, wrap
+from .wrapping import log_as_json as log_as_json
 
 if TYPE_CHECKING:
     from . import adoption as adoption
@@ -36,7 +37,19 @@ _LATER = {
     **dict.fromkeys(("adoption", "config", "processes", "record", "rules", "state", "watching"), ""),
 }
 # What the command line uses, and nobody else may count on.
-_HOUSE = ("adoption", "config", "processes", "record", "rules", "state", "watching", "Rules", "KINDS", "Injected")
+_HOUSE = (
+    "adoption",
+    "config",
+    "processes",
+    "record",
+    "rules",
+    "state",
+    "watching",
+    "Rules",
+    "KINDS",
+    "Injected",
+    "log_as_json",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -45,6 +45,10 @@ def address_of(url: str) -> Address:
         # A password may be in it, wherever a user has put it.
         raise BadStore(f"this is no address of a store: {scheme[:20]!r}…; {_HINT}" if colon else _plain(url))
     if known != "sqlite":
+        try:
+            _ = urlsplit(url).netloc
+        except ValueError:
+            raise BadStore(f"the host of this {known}: address cannot be read; {_HINT}") from None
         return Address(known, url)
     path = unquote(rest.removeprefix("///")) if rest.startswith("///") else ""
     if not path or "?" in path or "\0" in path:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from .rows import COLUMNS, COUNTERS, HOUR, KEY, WITHIN, EventRow, contribution
 from .tables import ROLLUPS, type_of
@@ -18,8 +18,8 @@ _EARLY: Final = 0.05
 _APART: Final = 3_600_000
 # The columns by which an earlier row can change.
 _CHANGED: Final = (
-    *("seats", "server", "client", "ok", "kind", "code", "effect", "decision", "prevented", "declared", "waited"),
-    *("waiter", "obeyed", "recovered", "same", "retry", "streak", "correlation", "trace"),
+    *("seats", "server", "client", "attempt", "ok", "kind", "code", "effect", "decision", "prevented", "declared"),
+    *("waited", "waiter", "obeyed", "recovered", "same", "retry", "streak", "correlation", "trace"),
 )
 _ROLLUP: Final = (
     f"INSERT INTO {{name}} ({', '.join((*KEY, *(f'n_{name}' for name in COUNTERS)))}) "
@@ -49,11 +49,20 @@ _UPDATE: Final = f"UPDATE event SET {', '.join(f'{name} = ?' for name in _CHANGE
 _NAMED: Final = "INSERT INTO session (name) VALUES (?) ON CONFLICT (name) DO NOTHING"
 _FOUND: Final = "SELECT name, id FROM session WHERE name IN {values}"
 _OPEN: Final = (
-    "SELECT session, event, print, verify, verify_print FROM doubt "
+    "SELECT session, event, at, print, verify, verify_print FROM doubt "
     "WHERE resolved_at IS NULL AND session IN {values} ORDER BY event"
 )
 _SAME: Final = f"SELECT {', '.join(COLUMNS)} FROM event WHERE at >= ? AND call_id IN {{values}}"
-_PAST: Final = f"SELECT {', '.join(COLUMNS)} FROM event WHERE session = ? AND tool = ? ORDER BY id DESC LIMIT {WITHIN}"
+_REMEMBERED: Final = 2 * WITHIN
+"""Of each tool of a session: those that a new one says something of, and as many that may turn out to be later."""
+_PAST: Final = (
+    f"SELECT {', '.join(COLUMNS)} FROM event WHERE session = ? AND tool = ? ORDER BY id DESC LIMIT {_REMEMBERED}"
+)
+_AFTER: Final = (
+    "SELECT at, tool, print, ok, made, prevented FROM event WHERE session = ? AND id > ? AND at > ? ORDER BY at, id"
+)
+_BACK: Final = 10_000
+"""How many rows may have been written before one that tells of an earlier time."""
 
 
 class Transaction(Protocol):
@@ -78,10 +87,21 @@ class Transaction(Protocol):
 
 
 class _Doubt:
-    __slots__ = ("event", "print", "verify", "verify_print")
+    __slots__ = ("at", "event", "print", "verify", "verify_print")
 
-    def __init__(self, event: int, printed: str | None, verify: str | None, verify_print: str | None) -> None:
-        self.event, self.print, self.verify, self.verify_print = event, printed, verify, verify_print
+    def __init__(self, event: int, at: int, printed: str | None, verify: str | None, verify_print: str | None) -> None:
+        self.event, self.at, self.print, self.verify, self.verify_print = event, at, printed, verify, verify_print
+
+
+class _Seen(NamedTuple):
+    """Of an attempt, what tells whether another one was done."""
+
+    at: int
+    tool: str
+    print: str | None
+    ok: int
+    made: int
+    prevented: int
 
 
 class Journal:
@@ -92,6 +112,8 @@ class Journal:
         self._pasts: OrderedDict[tuple[int, str], list[EventRow]] = OrderedDict()
         self._doubts: OrderedDict[int, list[_Doubt]] = OrderedDict()
         self._declared: OrderedDict[tuple[str, str, tuple[str, ...], int], None] = OrderedDict()
+        self._is_alone: bool | None = None
+        """Whether nobody else has written since this one began."""
 
     def forget(self) -> None:
         """What was remembered may not hold any more."""
@@ -104,7 +126,10 @@ class Journal:
         """Write a batch, in the order in which it came."""
         if to.is_shared:
             self.forget()
+            # At first somebody else has always written last.
+            self._is_alone = None if self._is_alone is None else False
         _Batch(self, rows, to).write()
+        self._is_alone = self._is_alone is not False
 
     def _kept(self, cache: OrderedDict[Any, Any]) -> None:
         while len(cache) > _MOST_PASTS:
@@ -185,7 +210,8 @@ class _Batch:
             else:
                 unsure.add(row.session)
         for pair in missing:
-            pasts[pair] = [EventRow.read(values) for values in reversed(to.all(_PAST, pair))]
+            found = [EventRow.read(values) for values in reversed(to.all(_PAST, pair))]
+            pasts[pair] = sorted(found, key=lambda row: row.at)
         for session in unsure:
             doubts[session] = []
         for session, *rest in to.among(_OPEN, sorted(unsure)) if unsure else ():
@@ -242,9 +268,51 @@ class _Batch:
                 self._doubt(row)
 
     def _place(self, row: EventRow) -> None:
-        """What a new attempt says of those before it, and they of it."""
+        """What a new attempt says of those before it, and they of it.
+
+        The order is that of time, and not the one in which they are told: several processes may write, each when it
+        comes to it.
+        """
         past = self._journal._pasts[row.session, row.tool]
-        before = next((each for each in reversed(past) if each.print == row.print and row.print is not None), None)
+        if not past or past[-1].at <= row.at:
+            past.append(row)
+            self._follow(past, len(past) - 1)
+        else:
+            self._insert(past, row)
+        if len(past) > _REMEMBERED:
+            del past[0]
+        self._look(row)
+
+    def _insert(self, past: list[EventRow], row: EventRow) -> None:
+        """An attempt that comes before others that were told of first."""
+        place = next(index for index, each in enumerate(past) if each.at > row.at)
+        if place < WITHIN and len(past) >= _REMEMBERED:
+            # So late that what stood beside it is not remembered: it stands alone.
+            self._follow([row], 0)
+            return
+        self._part(past, place)
+        past.insert(place, row)
+        for index in range(place, len(past)):
+            self._follow(past, index)
+
+    def _part(self, past: list[EventRow], place: int) -> None:
+        """Take back what attempts from this place on say of those before it, since one comes in between."""
+        for index, each in enumerate(past):
+            self._touch(each)
+            if index >= place:
+                each.retry = None
+                continue
+            if each.recovered and index + each.recovered >= place:
+                each.recovered = each.same = None
+            if all(other.print != each.print for other in past[index + 1 : place]):
+                each.retry = None
+                if each.waiter == "client":
+                    each.waited = each.waiter = each.obeyed = None
+
+    def _follow(self, past: list[EventRow], index: int) -> None:
+        """What an attempt says of those before it, and they of it."""
+        row, earlier = past[index], past[max(0, index - WITHIN) : index]
+        before = next((each for each in reversed(earlier) if each.print == row.print and row.print is not None), None)
         row.attempt = before.attempt + 1 if before is not None and not before.ok else 1
         if not row.ok:
             is_same = before is not None and not before.ok and (before.kind, before.code) == (row.kind, row.code)
@@ -254,14 +322,11 @@ class _Batch:
         if before is not None and not before.ok:
             self._repeats(row, before)
         if row.ok and row.made:
-            for distance, each in enumerate(reversed(past), 1):
+            for distance, each in enumerate(reversed(earlier), 1):
                 if each.ok:
                     break
                 self._touch(each)
                 each.recovered, each.same = distance, int(each.print == row.print)
-        self._look(row)
-        past.append(row)
-        del past[:-WITHIN]
 
     def _repeats(self, row: EventRow, before: EventRow) -> None:
         """A call that failed is made again."""
@@ -275,26 +340,41 @@ class _Batch:
 
     def _look(self, row: EventRow) -> None:
         """Whether an attempt tells what became of another one."""
-        doubts = self._journal._doubts[row.session]
-        for doubt in tuple(doubts):
-            is_check = doubt.verify is not None and row.tool == doubt.verify
-            if row.ok and is_check and doubt.verify_print in (None, row.print):
-                self._resolved.append((row.at, "looked", doubt.event))
-                doubts.remove(doubt)
-            elif row.print is not None and row.print == doubt.print and row.made:
-                if not row.prevented:
-                    self._repeated.append((doubt.event,))
-                if row.ok:
-                    self._resolved.append((row.at, "worked", doubt.event))
-                    doubts.remove(doubt)
+        if doubts := self._journal._doubts[row.session]:
+            seen = _Seen(row.at, row.tool, row.print, row.ok, row.made, row.prevented)
+            for doubt in tuple(doubts):
+                self._tell(seen, doubt, row.session)
         if row.doubtful:
             self._doubt(row)
 
+    def _tell(self, seen: _Seen, doubt: _Doubt, session: int) -> bool:
+        """Whether it is known after this attempt what became of that one."""
+        how = None
+        if seen.at < doubt.at:
+            # It was made before there was a doubt, and only told of later.
+            return False
+        if seen.ok and seen.tool == doubt.verify and doubt.verify_print in (None, seen.print):
+            how = "looked"
+        elif seen.print is not None and seen.print == doubt.print and seen.made:
+            if not seen.prevented:
+                self._repeated.append((doubt.event,))
+            how = "worked" if seen.ok else None
+        if how is None:
+            return False
+        self._resolved.append((seen.at, how, doubt.event))
+        self._journal._doubts[session].remove(doubt)
+        return True
+
     def _doubt(self, row: EventRow) -> None:
-        doubts = self._journal._doubts.setdefault(row.session, [])
-        doubts.append(_Doubt(row.id, row.print, row.verify, row.verify_print))
+        doubt = _Doubt(row.id, row.at, row.print, row.verify, row.verify_print)
+        self._journal._doubts.setdefault(row.session, []).append(doubt)
         about = (row.id, row.at, row.session, row.server, row.tool, row.code, row.print, row.verify, row.verify_print)
         self._asked.append(about)
+        if row.session and not self._journal._is_alone:
+            # Somebody else may have looked already, and have told of it first.
+            for values in self._to.all(_AFTER, (row.session, row.id - _BACK, row.at)):
+                if self._tell(_Seen(*values), doubt, row.session):
+                    break
 
     def _touch(self, row: EventRow) -> None:
         if row.id not in self._before:

@@ -117,9 +117,12 @@ class Postgres:
             return found
         except psycopg.OperationalError as problem:
             raise _unreachable(self.address, problem) from None
+        except psycopg.Error as problem:
+            raise BadStore(f"{self.address}: {_line(problem)}") from None
 
     def among(self, sql: str, values: Sequence[Any], before: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        return self.all(sql.replace("IN {values}", "= ANY(?)"), [*before, values])
+        letter = "i" if values and isinstance(values[0], int) else "t"
+        return self.all(sql.replace("IN {values}", f"= ANY(?::{TYPES[letter]}[])"), [*before, _listed(letter, values)])
 
     def many(self, sql: str, rows: Sequence[Sequence[Any]], types: str = "") -> None:
         if types:

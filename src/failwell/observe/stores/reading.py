@@ -14,7 +14,9 @@ from .rows import COLUMNS, COUNTERS, HOUR, WITHIN, tokens
 from .writer import Database
 
 _SUMS: Final = ", ".join(f"coalesce(sum(n_{name}), 0)" for name in COUNTERS)
+_RECOVERED: Final = " + ".join(f"sum(n_r{number})" for number in range(1, WITHIN + 1))
 _MOST: Final = 200
+_LOOKED_THROUGH: Final = 20_000
 _HALF_A_DAY: Final = 12
 _DAY: Final = 24 * HOUR
 
@@ -71,12 +73,15 @@ class Reading:
         first, last = period.since // HOUR // hours, max(period.since, period.until - 1) // HOUR // hours
         return [(part * hours * HOUR, known.get(part, Numbers())) for part in range(first, last + 1)]
 
-    def failures(self, period: Period, most: int = _MOST) -> list[Failure]:
-        """The failures of the period, each once, the most frequent first."""
+    def failures(self, period: Period, most: int = _MOST, *, is_lost_first: bool = False) -> list[Failure]:
+        """The failures of the period, each once, the most frequent first.
+
+        is_lost_first: those first that most often were not recovered from."""
         sums, values = period.sums()
+        order = f"sum(n_failed) - ({_RECOVERED})" if is_lost_first else "sum(n_failed)"
         rows = self.database.all(
             f"SELECT server, tool, kind, code, {_SUMS} FROM {sums} WHERE n_failed > 0 "
-            "GROUP BY server, tool, kind, code ORDER BY sum(n_failed) DESC LIMIT ?",
+            f"GROUP BY server, tool, kind, code ORDER BY {order} DESC, server, tool, kind, code LIMIT ?",
             [*values, most],
         )
         known = {
@@ -102,9 +107,8 @@ class Reading:
     def flow(self, period: Period) -> list[Flow]:
         """What was decided about failures, and what came of it."""
         sums, values = period.sums()
-        recovered = " + ".join(f"sum(n_r{number})" for number in range(1, WITHIN + 1))
         found = self.database.all(
-            f"SELECT kind, decision, {recovered}, sum(n_failed) FROM {sums} WHERE n_failed > 0 "
+            f"SELECT kind, decision, {_RECOVERED}, sum(n_failed) FROM {sums} WHERE n_failed > 0 "
             "GROUP BY kind, decision ORDER BY sum(n_failed) DESC",
             values,
         )
@@ -185,16 +189,18 @@ class Reading:
         )
         return sorted((dict(zip(COLUMNS, row, strict=True)) for row in found), key=lambda row: (row["at"], row["id"]))
 
-    def examples(self, tool: str, code: str, most: int = 20) -> list[dict[str, Any]]:
-        """The latest attempts that failed so, and the names of their sessions."""
+    def examples(self, tool: str, code: str, most: int = 20, *, server: str | None = None) -> list[dict[str, Any]]:
+        """The latest attempts that failed so, and the names of their sessions.
+
+        Those of one server are looked for among the latest of all, since the index does not tell them apart."""
         columns = ", ".join(COLUMNS)
+        only, values = ("", []) if server is None else ("WHERE server = ? ", [server])
         found = self.database.all(
-            f"SELECT {columns} FROM event WHERE tool = ? AND code = ? AND ok = 0 ORDER BY id DESC LIMIT ?",
-            [tool, code, most],
+            f"SELECT {columns} FROM (SELECT {columns} FROM event WHERE tool = ? AND code = ? AND ok = 0 "
+            f"ORDER BY id DESC LIMIT ?) AS latest {only}ORDER BY id DESC LIMIT ?",
+            [tool, code, max(most, _LOOKED_THROUGH), *values, most],
         )
-        rows = [dict(zip(COLUMNS, row, strict=True)) for row in found]
-        names = self._session_names([row["session"] for row in rows])
-        return [{**row, "session_name": names.get(row["session"], "")} for row in rows]
+        return self._with_sessions(found)
 
     def next_calls(self, examples: Sequence[dict[str, Any]]) -> list[tuple[str, int, int]]:
         """What agents called after these failures, within a day: the tool, how often, and how often it worked."""
@@ -214,7 +220,15 @@ class Reading:
         """The attempts that came in after one."""
         columns = ", ".join(COLUMNS)
         found = self.database.all(f"SELECT {columns} FROM event WHERE id > ? ORDER BY id LIMIT ?", [id, most])
-        return [dict(zip(COLUMNS, row, strict=True)) for row in found]
+        return self._with_sessions(found)
+
+    def before_latest(self, count: int, *, failed: bool = False) -> int:
+        """After which attempt the latest so many came in; failed: so many that failed."""
+        only = " WHERE ok = 0" if failed else ""
+        ((first,),) = self.database.all(
+            f"SELECT min(id) FROM (SELECT id FROM event{only} ORDER BY id DESC LIMIT ?) AS latest", [count]
+        )
+        return self.last() if first is None else int(first) - 1
 
     def last(self) -> int:
         """The number of the latest attempt."""
@@ -232,6 +246,12 @@ class Reading:
             "SELECT coalesce(sum(count), 0) FROM dropped WHERE at >= ? AND at < ?", [period.since, period.until]
         )
         return int(count)
+
+    def _with_sessions(self, found: Sequence[tuple[Any, ...]]) -> list[dict[str, Any]]:
+        """Attempts by their columns, with the names of their sessions."""
+        rows = [dict(zip(COLUMNS, row, strict=True)) for row in found]
+        names = self._session_names([row["session"] for row in rows])
+        return [{**row, "session_name": names.get(row["session"], "")} for row in rows]
 
     def _session_names(self, ids: Sequence[int]) -> dict[int, str]:
         missing = sorted({id for id in ids if id and id not in self._names})

@@ -34,16 +34,13 @@ class Sqlite:
             self._connection = self._opened()
             self._place = _place(address.path)
         except sqlite3.Error as problem:
-            raise _told(address, problem) from None
+            raise _told(address, problem, is_reading=is_reading) from None
 
     def _opened(self) -> sqlite3.Connection:
         path = self.address.path
         if not os.path.exists(path):
             if self._is_reading:
-                raise BadStore(
-                    f"there is no store at {path}; fill it with `failwell wrap --events {self.address} -- CMD`, "
-                    "install(events=…) or Recovering(events=…)"
-                )
+                raise BadStore(f"there is no store at {path}; {self._filling}")
             try:
                 # Nobody else's business, from the first byte on.
                 os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
@@ -74,7 +71,11 @@ class Sqlite:
                 "name another file, or use the failwell that wrote it"
             )
         if not tables and self._is_reading:
-            raise BadStore(f"{path} holds no events yet")
+            raise BadStore(f"there are no events in {path} yet; {self._filling}")
+
+    @property
+    def _filling(self) -> str:
+        return f"fill it with `failwell wrap --events {self.address} -- CMD`, install(events=…) or Recovering(events=…)"
 
     def _make(self, connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -122,7 +123,7 @@ class Sqlite:
         try:
             return self._connection.execute(sql, values).fetchall()
         except sqlite3.Error as problem:
-            raise _told(self.address, problem) from None
+            raise _told(self.address, problem, is_reading=self._is_reading) from None
 
     def among(self, sql: str, values: Sequence[Any], before: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         found = []
@@ -166,12 +167,15 @@ def _place(path: str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _told(address: Address, problem: sqlite3.Error) -> BadStore:
+def _told(address: Address, problem: sqlite3.Error, *, is_reading: bool = False) -> BadStore:
     said = str(problem)
     if "not a database" in said:
         return BadStore(f"{address.path} is no SQLite database; name another file")
+    if os.path.isdir(address.path):
+        return BadStore(f"{address.path} is a folder; name a file in it")
     if "unable to open" in said or "readonly" in said:
-        return BadStore(f"cannot write {address.path}: no rights to the file or to its folder")
+        wanted = "read" if is_reading else "write"
+        return BadStore(f"cannot {wanted} {address.path}: no rights to the file or to its folder")
     if any(word in said.lower() for word in _TEMPORARY):
         return Unreachable(f"{address.path}: {said}")
     return BadStore(f"{address.path}: {said}")
