@@ -159,3 +159,19 @@ def test_a_secret_in_a_list_leaves_by_no_door_of_a_server(
     told = [record for record in caplog.records if record.name.startswith("failwell")]
     assert told
     assert "violet harbour" not in caplog.text
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n\t", "\t ", "\r\n"], ids=ascii)
+def test_a_secret_is_found_in_json_whatever_stands_before_it(blank: str) -> None:
+    arguments = {"body": f'{blank}{{"token": "k3y-8fj2-qq"}}', "count": 3, "flag": True, "none": None}
+    assert Secrets().values(arguments) == ("k3y-8fj2-qq",)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"text": "abc", "count": 3, "none": None}, {"text": ""}, {1: "abc"}, {"deep": {"list": ["abc", {"more": "def"}]}}],
+    ids=["flat", "empty", "number", "deep"],
+)
+def test_arguments_of_no_secret_name_hold_no_secret(arguments: dict[Any, Any]) -> None:
+    assert Secrets().values(arguments) == ()
+    assert Secrets().values({**arguments, "password": "k3y-8fj2-qq"}) == ("k3y-8fj2-qq",)

@@ -109,6 +109,23 @@ def test_what_passes_may_be_tried_again_when_its_time_has_come() -> None:
     assert loops.refuses("get", {}, 7) is None
 
 
+def test_a_look_counts_for_each_call_that_names_it() -> None:
+    loops = guard()
+    lost = fw.Internal("m", effect="unknown", verify=fw.Action("find", None, {"id": 1}))
+    for name in "ab":
+        for _ in range(2):
+            loops.failed("put", {"a": name}, lost, 0)
+    loops.worked("put", {"a": "a"})
+    loops.worked("find", {"id": 2})
+    assert loops.refuses("put", {"a": "b"}, 0) == (lost, 2)
+    loops.worked("find", {"id": 1})
+    assert loops.refuses("put", {"a": "b"}, 0) is None
+    assert loops.failed("put", {"a": "b"}, MISSING, 0) == 1
+    assert loops.failed("put", {"a": "c"}, lost, 0) == 1
+    loops.worked("find", {"id": 1})
+    assert loops.doubt("put", {"a": "c"}) is None
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -7,7 +7,7 @@ from .canonical import load
 from .citation import cited_field, passed_on
 from .clients import CLIENTS, UNKNOWN, Client, find_client
 from .crosswalk import default_code, number_of
-from .detection import META_KEY, is_prose, parse
+from .detection import META_KEY, is_prose, is_words, parse
 from .doubt import effect_in, next_step, reason_of
 from .envelope import MODES, build_meta, success
 from .json_schema import SCHEMAS, schema
@@ -26,7 +26,7 @@ from .results import (
 )
 from .table import FORMATS
 from .text import next_action, usual_action
-from .wire import Format, Outcome, is_number, pretty, read_json, whole
+from .wire import OBJECT, Format, Outcome, is_number, pretty, read_json, whole
 
 __all__ = [
     "CLIENTS",
@@ -37,6 +37,7 @@ __all__ = [
     "META_KEY",
     "MODERN_ERA",
     "MODES",
+    "OBJECT",
     "Outcome",
     "SCHEMAS",
     "UNKNOWN",
@@ -52,6 +53,7 @@ __all__ = [
     "is_number",
     "is_prose",
     "is_structured",
+    "is_words",
     "jsonrpc",
     "keys",
     "load",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal
 
 
@@ -62,6 +63,15 @@ def find_client(named: str | Client | None) -> Client | None:
     """The row for `name/version`, as a client gives it when it connects; what is not in the table counts as unknown."""
     if named is None or isinstance(named, Client):
         return named
+    # It is asked of each failure, and a connection has one; a name of any length is not kept.
+    return _found(named) if len(named) <= _LONGEST_KEPT else _found.__wrapped__(named)
+
+
+_LONGEST_KEPT: Final = 200
+
+
+@lru_cache(maxsize=256)
+def _found(named: str) -> Client:
     name, _, version = named.partition("/")
     wanted = re.sub(r"[\s_]+", "-", name.strip().lower())
     number = tuple(int(part) for part in re.findall(r"\d{1,6}", version)[:3])

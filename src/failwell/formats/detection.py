@@ -51,7 +51,7 @@ def _read(source: object, format: str | None) -> Outcome | None:
         return source
     if isinstance(source, (bytes, bytearray, memoryview)):
         return _text(bytes(source).decode("utf-8", "replace"), format)
-    if not isinstance(source, (Mapping, list)):
+    if not isinstance(source, (dict, list, Mapping)):
         from failwell.model import Err
 
         if isinstance(source, Err):
@@ -61,6 +61,24 @@ def _read(source: object, format: str | None) -> Outcome | None:
     if outcome is None and isinstance(source, Mapping):
         return next((found for spec in _BARE if format in (None, spec.name) and (found := _bare(spec, source))), None)
     return outcome
+
+
+def is_words(source: object) -> bool:
+    """Whether it is the result of a call that failed, or a response around one, with words in it and no format."""
+    if type(source) is not dict:
+        return False
+    result = source.get("result") if "jsonrpc" in source else source
+    if type(result) is not dict or result.get("isError") is not True or not _BESIDE.isdisjoint(result):
+        return False
+    blocks = result.get("content")
+    if type(blocks) is not list:
+        return False
+    texts = list(_texts(blocks))
+    return any(texts) and all(_text(each) is None for each in texts)
+
+
+# Where a result may say in a form what its blocks do not.
+_BESIDE: Final = frozenset({"structuredContent", "structured_content", "_meta", "meta"})
 
 
 def _bare(spec: Format, source: Mapping[str, Any]) -> Outcome | None:
@@ -139,7 +157,7 @@ def _attached(outcome: Outcome) -> Outcome | None:
 
 
 def _is_result(data: object) -> bool:
-    return isinstance(data, Mapping) and isinstance(data.get("content"), list)
+    return isinstance(data, OBJECT) and isinstance(data.get("content"), list)
 
 
 def _result(result: Mapping[str, Any], format: str | None = None) -> Outcome | None:
@@ -147,7 +165,7 @@ def _result(result: Mapping[str, Any], format: str | None = None) -> Outcome | N
     is_error = result.get("isError", result.get("is_error"))
     structured = result.get("structuredContent", result.get("structured_content"))
     meta = result.get("_meta", result.get("meta"))
-    meta = meta if isinstance(meta, Mapping) else {}
+    meta = meta if meta is not None and isinstance(meta, OBJECT) else {}
     content = result["content"]
     texts = list(_texts(content))
     found: list[_Found] = []
@@ -211,7 +229,7 @@ def _if_any(outcome: Outcome | None, *, is_whole: bool = False) -> list[_Found]:
 def _visible(texts: list[str], structured: object, format: str | None, *, alone: bool) -> list[_Found]:
     """The outcomes in what a model may be shown: the text blocks, else the structured content. The first one counts."""
     every = [(outcome, block) for block in texts if (outcome := _text(block, format)) is not None]
-    fallback = _object(structured, format) if isinstance(structured, Mapping) else None
+    fallback = _object(structured, format) if structured is not None and isinstance(structured, OBJECT) else None
     # A block in another format than the structured content is a message that looks like an error; what it says of the
     # call still counts where it is the more careful one.
     blocks = [each for each in every if fallback is None or each[0].format == fallback.format]
@@ -317,7 +335,7 @@ def _note(outcome: Outcome, note: str) -> None:
 
 def _texts(blocks: list[Any]) -> Iterator[str]:
     for block in blocks:
-        value = block.get("text") if isinstance(block, Mapping) else getattr(block, "text", None)
+        value = block.get("text") if isinstance(block, OBJECT) else getattr(block, "text", None)
         if isinstance(value, str):
             yield value
 

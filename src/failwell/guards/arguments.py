@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
-from failwell.model import Json, Path, pattern, plain
+from failwell.model import UNSET, Json, Path, pattern, plain
 from failwell.schema import ANY, Schema, cut, decoded, places, step_into, step_of
 
 from .secrets.redactor import MASK
@@ -24,6 +24,10 @@ _SHORTEST: Final = 4
 # A piece of a secret that is long enough to know it by.
 _TELLTALE: Final = 16
 _KEYS: Final = pattern(r'"([^"]{1,100})"\s*:')
+
+# How a text begins that may be JSON, and what holds nothing.
+_OPENING: Final = frozenset("{[ \t\r\n")
+_SINGLE: Final = frozenset({int, float, bool, type(None)})
 
 _Paths = Collection[Path]
 
@@ -67,7 +71,15 @@ class Secrets:
 
     def values(self, arguments: object) -> tuple[str, ...]:
         """What was sent as a secret, which is one wherever it turns up."""
+        if not self.paths and type(arguments) is dict and all(map(self._is_plain, arguments, arguments.values())):
+            return ()
         return tuple(dict.fromkeys(text[:_LONGEST_SECRET] for text in self._sent(arguments)))
+
+    def _is_plain(self, name: object, value: object) -> bool:
+        """Whether there is nothing secret under a name, nor below it: the quick answer about most arguments."""
+        if type(name) is not str or self._is_named(name):
+            return False
+        return value[:1] not in _OPENING if type(value) is str else type(value) in _SINGLE
 
     def _sent(self, arguments: object) -> Iterator[str]:
         waiting: deque[tuple[object, _Paths, str]] = deque([(arguments, self.paths, "")])
@@ -75,11 +87,14 @@ class Secrets:
             if not waiting:
                 return
             value, paths, name = waiting.popleft()
-            if () in paths or name:
+            if name or () in paths:
                 yield from _texts(value, () in paths or masks_numbers(name))
             # Servers read a JSON text where an object is wanted.
-            for step, below in _items(decoded(value) if isinstance(value, str) else value):
-                waiting.append((below, _below(paths, step), name or (str(step) if self._is_named(step) else "")))
+            if isinstance(value, str) and (value := decoded(value)) is UNSET:
+                continue
+            for step, below in _items(value):
+                left = _below(paths, step) if paths else paths
+                waiting.append((below, left, name or (str(step) if self._is_named(step) else "")))
 
     def sample(self, value: object, path: Path, depth: int = 0) -> Json:
         """`value` small enough to be kept, and without what is secret in it."""
@@ -146,7 +161,10 @@ def _parted(path: Path) -> Iterator[str | int]:
 
 
 def _items(value: object) -> Iterator[tuple[str | int, Any]]:
-    if isinstance(value, Mapping):
+    if type(value) is dict:
+        # Nearly always, and asking an abstract class would take longer than the rest.
+        yield from ((step_of(key), below) for key, below in islice(value.items(), _MOST_VALUES))
+    elif isinstance(value, Mapping):
         yield from ((step_of(key), step_into(value, key)) for key in islice(value, _MOST_VALUES))
     elif isinstance(value, (list, tuple)):
         yield from enumerate(value[:_MOST_VALUES])

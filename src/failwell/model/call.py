@@ -12,6 +12,7 @@ from .json_values import Json, plain, room_after, text
 # Of an argument that is shown, and how many are.
 _LONGEST: Final = 160
 _MOST: Final = 30
+_WRITE: Final = json.JSONEncoder(sort_keys=True, default=repr, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def fingerprint(tool: str, arguments: Mapping[str, Any]) -> str:
     from hashlib import blake2b
 
     try:
-        written = json.dumps([tool, arguments], sort_keys=True, default=repr, separators=(",", ":"))
+        written = _WRITE([tool, arguments])
     except (TypeError, ValueError, RecursionError):
         written = f"{tool} {arguments!r}"
     return blake2b(written.encode("utf-8", "surrogatepass"), digest_size=32).hexdigest()

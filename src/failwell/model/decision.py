@@ -8,7 +8,7 @@ be repeated.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from math import inf
@@ -197,7 +197,10 @@ def decide(
     # A corrected call is another call, yet it does the same thing a second time if the first one did it.
     if wanted is Next.RETRY or delivery == "unanswered" or error.effect is Effect.UNKNOWN:
         return _verify(error, doubt)
-    return replace(_TAKE[wanted](error, history, rules, now), unproven=True)
+    decision = _TAKE[wanted](error, history, rules, now)
+    # Nobody has seen it yet, and a copy would take longer than the decision.
+    object.__setattr__(decision, "unproven", True)
+    return decision
 
 
 def _harmless(error: ToolError) -> ToolError:

@@ -44,6 +44,7 @@ from .parts import Action, Conflicting, FieldError, Patch, all_of, apply_patch
 T = TypeVar("T")
 # Looking a member up in its class takes as long as a call.
 _TRANSIENT: Final = Kind.TRANSIENT
+_NO_EFFECT: Final = Effect.NONE
 _EMPTY: Final[Mapping[str, Json]] = MappingProxyType({})
 
 _AGAIN: Final = frozenset({Strategy.RETRY, Strategy.FIX})
@@ -72,13 +73,14 @@ def _default_strategy(error: ToolError) -> Strategy:
 
 
 def _default_effect(error: ToolError) -> Effect | None:
-    info, kind = error._info, error.kind
-    known = info.effect if info and info.kind is kind else EFFECT_OF_KIND.get(kind)
-    if known is Effect.NONE and error._given.get("standing") == "quoted":
+    # Of one failure this is asked thirty times.
+    info, kind, given = error._info, error._kind or error.kind, error._given
+    known = info.effect if info is not None and info.kind is kind else EFFECT_OF_KIND.get(kind)
+    if known is _NO_EFFECT and given.get("standing") == "quoted":
         # That a kind is a refusal counts where somebody refused. What is only quoted proves nothing.
         known = None
     # Whoever names a call that tells whether something happened does not know it.
-    return Effect.UNKNOWN if known is None and "verify" in error._given else known
+    return Effect.UNKNOWN if known is None and "verify" in given else known
 
 
 class _RecoverableField(Derived[bool]):
@@ -343,8 +345,11 @@ class ToolError(Exception):
         same = kind is self._kind
         new = (type(self) if same else KIND_CLASSES[cast(Kind, kind)])._blank(_own(self._given))
         new.__dict__.update({key: value for key, value in self.__dict__.items() if key != "_given"})
-        for name, value in changes.items():
-            new._give(name, value)
+        for name in changes:
+            new._given.pop(name, None)
+        new._given.update(self._normalise(changes))
+        if "code" in changes:
+            new._info = find(new.code)
         new.args = (new.message,)
         new.__cause__ = cause if isinstance(cause, BaseException) else None
         return new

@@ -179,8 +179,11 @@ def is_named_read(name: str) -> bool:
     >>> [is_named_read(name) for name in ("get_invoice", "invoices.list", "get_or_create_invoice", "get_next_invoice")]
     [True, True, False, False]
     """
-    if not isinstance(name, str) or not _PLAIN.fullmatch(name):
-        return False
+    return isinstance(name, str) and _PLAIN.fullmatch(name) is not None and _is_read(name)
+
+
+@lru_cache(4096)
+def _is_read(name: str) -> bool:
     known = parsed(name)
     if not known.own or known.own[0] not in READS or acts(known):
         return False

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from failwell.formats import FORMATS, META_KEY, Outcome, is_prose, is_structured, parse
+from failwell.formats import FORMATS, META_KEY, OBJECT, Outcome, is_prose, is_structured, is_words, parse
 from failwell.model import Delivery, Effect, Kind, NeedsInput, Standing, ToolError, form_of, pattern
 
-from .contents import Web, contents, is_answer, object_in, opened, web, written
+from .contents import Web, contents, is_answer, object_in, opened, says_failed, web, written
 from .exceptions.chain import chain, leaves, said
 from .exceptions.exception_table import is_order, operation
 from .http import from_http
@@ -105,6 +105,10 @@ def read(
     if (answer := web(outcome)) is not None:
         return _of_web(answer, observe=observe, envelopes=envelopes, format=format)
     told = outcome if isinstance(outcome, str) and is_prose(format) else opened(outcome)
+    if format is None and is_words(told):
+        # Most failures: nothing but words could be found in it.
+        prose = _prose(told, None)
+        return None if prose is None else _patient(prose, told)
     found = parse(told, format)
     if not observe and _worked(told) and not _counts(found, told, envelopes):
         return None
@@ -179,8 +183,8 @@ def _of_web(answer: Web, **how: Any) -> Outcome | None:
 
 def _worked(told: object) -> bool:
     """Whether it is the result of a tool that says that it worked, or does not say that it failed."""
-    data = told.get("result") if isinstance(told, Mapping) and "jsonrpc" in told else told
-    return isinstance(data, Mapping) and isinstance(data.get("content"), list) and not contents(told).is_error
+    data = told.get("result") if isinstance(told, OBJECT) and "jsonrpc" in told else told
+    return isinstance(data, OBJECT) and isinstance(data.get("content"), list) and not says_failed(data)
 
 
 def _counts(found: Outcome | None, told: object, envelopes: bool) -> bool:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from failwell.formats import read_json
+from failwell.formats import OBJECT, read_json
 
 from .exceptions.chain import attribute
 from .http import loaded
@@ -25,20 +25,25 @@ def contents(told: object) -> Contents:
     """The text of a result, its structured content, and whether it says that it is an error."""
     if isinstance(told, str):
         return Contents(told)
-    data = told if isinstance(told, Mapping) else {}
-    result = data.get("result") if "jsonrpc" in data and isinstance(data.get("result"), Mapping) else data
+    data = told if isinstance(told, OBJECT) else {}
+    result = data.get("result") if "jsonrpc" in data and isinstance(data.get("result"), OBJECT) else data
     assert isinstance(result, Mapping)
     content = result.get("content")
     blocks = content if isinstance(content, list) else []
-    texts = [block["text"] for block in blocks if isinstance(block, Mapping) and isinstance(block.get("text"), str)]
+    texts = [block["text"] for block in blocks if isinstance(block, OBJECT) and isinstance(block.get("text"), str)]
     structured = result.get("structuredContent", result.get("structured_content"))
-    is_error = result.get("isError", result.get("is_error")) is True
-    return Contents("\n".join(texts), structured if isinstance(structured, Mapping) else None, is_error, tuple(texts))
+    structured = structured if structured is not None and isinstance(structured, OBJECT) else None
+    return Contents("\n".join(texts), structured, says_failed(result), tuple(texts))
+
+
+def says_failed(result: Mapping[str, Any]) -> bool:
+    """Whether the result of a tool says that it is an error."""
+    return result.get("isError", result.get("is_error")) is True
 
 
 def is_answer(told: object) -> bool:
     """Whether it is what came back from a call: the result of a tool, its blocks, or a JSON-RPC response."""
-    if isinstance(told, Mapping):
+    if isinstance(told, OBJECT):
         return "jsonrpc" in told or isinstance(told.get("content"), list)
     return isinstance(told, list)
 
@@ -48,6 +53,8 @@ def opened(outcome: object) -> object:
 
     A result is taken apart by hand, since most of them are successes, and short.
     """
+    if isinstance(outcome, dict):
+        return outcome
     if isinstance(outcome, (bytes, bytearray, memoryview)):
         outcome = bytes(outcome).decode("utf-8", "replace")
     if isinstance(outcome, str):
@@ -113,7 +120,7 @@ def web(outcome: object) -> Web | None:
 
     The body is used only if it has been loaded: reading it here could block.
     """
-    if isinstance(outcome, (str, bytes, Mapping, list, type(None))):
+    if isinstance(outcome, (dict, str, bytes, Mapping, list, type(None))):
         return None
     headers = attribute(outcome, "headers")
     for name in ("status_code", "status"):

@@ -319,14 +319,15 @@ class Run:
         if not isinstance(outcome, ToolError):
             return Ending(outcome, self._last_decision(outcome, tools), outcome)
         error = self._in_all(outcome, tools, is_answer=is_answer)
-        before = self.engine.patience.doubt(self.report.tool, self.report.arguments)
-        if before is not None and error.effect is Effect.NONE and not tools.traits(self.report.tool).repeatable:
-            error = still_in_doubt(before, error)
+        if error.effect is Effect.NONE and not tools.traits(self.report.tool).repeatable:
+            before = self.engine.patience.doubt(self.report.tool, self.report.arguments)
+            error = error if before is None else still_in_doubt(before, error)
         decision, notes = self._last_decision(error, tools), self._notes(error)
         about: dict[str, Any] = {"notes": notes, "heard": self._heard or error, "sent": self.report.arguments}
         about["secrets"] = tools.secrets_in(self.report.tool, self.report.arguments)
-        # Of a call that may have been done, one step is told, and nothing about trying.
-        if error.effect in IN_DOUBT:
+        # Of a call that may have been done, one step is told, and nothing about trying; and how long is waited differs
+        # only where anybody waits.
+        if error.effect in IN_DOUBT or not (notes or error.retryable):
             return Ending(error, decision, error, **about)
         usual, mine = usual_action(error, self.engine.policy) or ("", "")
         if not notes and usual == mine:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -22,6 +22,8 @@ class _Repeated:
     until: float
     changes: int
     looks: int = 0
+    check: str | None = None
+    """The tool of the call that would tell how it stands."""
 
 
 class LoopGuard:
@@ -30,6 +32,8 @@ class LoopGuard:
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
         self._calls: OrderedDict[str, _Repeated] = OrderedDict()
+        self._checks: Counter[str] = Counter()
+        """How many of them name a call that would tell, by its tool: most name none, and need no looking through."""
         self._changes = 0
 
     def __bool__(self) -> bool:
@@ -41,7 +45,9 @@ class LoopGuard:
 
     def worked(self, tool: str, arguments: Mapping[str, Any]) -> None:
         key = fingerprint(tool, arguments)
-        self._calls.pop(key, None)
+        self._forget(key)
+        if not self._checks[tool]:
+            return
         for known in self._calls.values():
             if known.times and known.looks < _MOST_LOOKS and _is_checked_by(known.error, tool, key):
                 # Whoever looked, as told, knows how things stand: what the call says next is new.
@@ -54,11 +60,21 @@ class LoopGuard:
         before = self._known(key, now)
         is_same = before is not None and _same(before.error, error)
         times, looks = (before.times + 1, before.looks) if before is not None and is_same else (1, 0)
-        self._calls[key] = _Repeated(error, times, now + self.window(error), self._changes, looks)
-        self._calls.move_to_end(key)
+        self._forget(key)
+        check = None if error.verify is None else error.verify.tool
+        self._calls[key] = _Repeated(error, times, now + self.window(error), self._changes, looks, check)
+        if check is not None:
+            self._checks[check] += 1
         while len(self._calls) > _MOST_CALLS:
-            self._calls.popitem(last=False)
+            self._forget(next(iter(self._calls)))
         return times
+
+    def _forget(self, key: str) -> None:
+        known = self._calls.pop(key, None)
+        if known is not None and known.check is not None:
+            self._checks[known.check] -= 1
+            if not self._checks[known.check]:
+                del self._checks[known.check]
 
     def last(self, tool: str, arguments: Mapping[str, Any]) -> ToolError | None:
         """How this call failed when it was last made, however long ago."""

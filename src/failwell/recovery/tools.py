@@ -24,6 +24,7 @@ class Tools:
     """Names of tools that only read, by the word of whoever runs this, with `*` for anything."""
 
     _traits: dict[str, tuple[object, Traits]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _secrets: dict[str, tuple[object, Secrets]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def traits(self, tool: str) -> Traits:
         """What is known of a tool, be it only its name."""
@@ -43,7 +44,17 @@ class Tools:
 
     def secrets_in(self, tool: str, arguments: Mapping[str, Any]) -> tuple[str, ...]:
         """What a call was sent for its secret arguments: a server that quotes it must not spread it further."""
-        return Secrets.of(_schema_of(self.listed.get(tool))).values(arguments) if arguments else ()
+        return self._secrets_of(tool).values(arguments) if arguments else ()
+
+    def _secrets_of(self, tool: str) -> Secrets:
+        """Which arguments of a tool are secret: its schema is walked once."""
+        listed = self.listed.get(tool)
+        known = self._secrets.get(tool)
+        if known is None or known[0] is not listed:
+            if len(self._secrets) >= _MOST_KNOWN:
+                self._secrets.clear()
+            known = self._secrets[tool] = listed, Secrets.of(_schema_of(listed))
+        return known[1]
 
     def check_of(self, tool: str, arguments: Mapping[str, Any]) -> Action | None:
         """The call that would tell whether this one was done."""

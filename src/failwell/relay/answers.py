@@ -51,9 +51,9 @@ def failed(
     """The result that tells of a failure; `original` is the server's own answer, if it gave one, `said` its JSON."""
     told = ending.cited
     if isinstance(told, ToolError):
-        told = told.replace(message=without_paths(told.message, sent or {}))
-        if note:
-            told = told.replace(message=f"{_sentence(told.message)} {note}")
+        message = without_paths(told.message, sent or {})
+        message = f"{_sentence(message)} {note}" if note else message
+        told = told if message == told.message else told.replace(message=message)
     result: Result = to_result(told, format, era=era, client=client, output_schema=output_schema)
     if isinstance(told, ToolError) and told.delivery == "unanswered" and FORMATS[format].prose:
         # That the answer was lost is said by whoever does not know why.

@@ -19,6 +19,7 @@ _SOME_ID: Final = re.compile(rb'"id"\s*:\s*' + _ID)
 _METHOD: Final = re.compile(rb'"method"\s*:\s*"([\w/.-]{1,100})"')
 
 _LENIENT: Final = json.JSONDecoder(strict=False)
+_WRITE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 Message = dict[str, Any]
 
@@ -87,7 +88,7 @@ _ANY_HEAD: Final = re.compile(rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s
 
 def written(message: Mapping[str, Any]) -> bytes:
     """A message as a frame of its own."""
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace") + b"\n"
+    return _WRITE(message).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def params_of(message: Mapping[str, Any]) -> Mapping[str, Any]:

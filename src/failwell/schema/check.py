@@ -87,10 +87,18 @@ def _mistakes(call: CheckedCall, own: bool) -> Iterator[Any]:
     from referencing import Registry
 
     kind = validators.validator_for(call.schema, default=validators.Draft202012Validator)
-    extended: Any = validators.extend(kind, {"pattern": _pattern if own else _any_text})  # type: ignore[no-untyped-call]
+    extended = _extended(kind, own)
     # With a registry of its own, nothing is fetched that a schema points to.
     errors: Iterator[Any] = extended(call.schema, registry=Registry()).iter_errors(dict(call.arguments))
     return errors
+
+
+@lru_cache(maxsize=32)
+def _extended(kind: Any, own: bool) -> Any:
+    """The validator of a draft with another way with patterns: making the class takes longer than all that it does."""
+    from jsonschema import validators
+
+    return validators.extend(kind, {"pattern": _pattern if own else _any_text})  # type: ignore[no-untyped-call]
 
 
 def _any_text(*_: object) -> tuple[()]:

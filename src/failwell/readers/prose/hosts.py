@@ -13,6 +13,7 @@ from failwell.model import pattern
 
 from . import statuses, words
 from .findings import STATED, Finding
+from .stems import WordRules
 
 _GAP: Final = r"[^.\n]{0,60}?"
 _REFUSED: Final = r"(?:denied|blocked|rejected|refused|declined|forbidden|disallowed|prohibited|vetoed)"
@@ -145,7 +146,7 @@ _ROWS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ),
     ("UPSTREAM_ERROR", (rf"\binvalid response{_GAP}\bupstream\b|upstream_reset_before|returning an unknown error",)),
 )
-_RULES: Final = tuple((code, pattern("|".join(said))) for code, said in _ROWS)
+_RULES: Final = WordRules(_ROWS)
 # Who stands between says it at once.
 _LONGEST: Final = 600
 
@@ -163,16 +164,12 @@ def read(text: str) -> Finding | None:
     """
     whole = words.masked(text[:_LONGEST])
     first = words.first_sentence(whole)
-    code = _code_of(first.lower())
+    code = _RULES.code_of(first.lower())
     if code is None and first != whole and words.code_of(first) is None:
-        code = _code_of(whole.lower())
+        code = _RULES.code_of(whole.lower())
     if code is None:
         return None
     status = statuses.status_in(text)
     if (status in _FIRM and code not in _REFUSALS) or (code == "UNAVAILABLE" and _OWN.search(whole.lower())):
         return None
     return Finding(code, STATED, http_status=status, suggestion=_LESS if code == "INTERNAL_ERROR" else None)
-
-
-def _code_of(said: str) -> str | None:
-    return next((code for code, pattern in _RULES if pattern.search(said)), None)

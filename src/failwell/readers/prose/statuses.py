@@ -38,6 +38,7 @@ _STATUS: Final = pattern(
     rf"|\bfailed (?:to )?\w[^\n:]{{0,80}}: {_CODE}(?=[\s.,;({{]|$)",
     IGNORECASE,
 )
+_NUMBER: Final = pattern(r"[45]\d\d")
 _URL: Final = pattern(r"https?://[^\s'\"<>)]{1,500}", IGNORECASE)
 
 
@@ -47,7 +48,9 @@ def status_in(text: str) -> int | None:
     >>> status_in("API request failed: 401"), status_in("Client error '404 Not Found' for url"), status_in("room 404")
     (401, 404, None)
     """
-    found = _STATUS.search(_URL.sub("URL", text[:4_000]))
+    text = text[:4_000]
+    # Nearly all texts speak of none, and are told by that.
+    found = _STATUS.search(_URL.sub("URL", text)) if _NUMBER.search(text) else None
     return int(next(filter(None, found.groups()))) if found else None
 
 

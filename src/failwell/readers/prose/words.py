@@ -14,6 +14,7 @@ from failwell.model import pattern
 
 from .crashes import PHRASES
 from .findings import WORDED, Finding
+from .stems import WordRules
 
 # What may stand between two words that belong together: never more than a sentence.
 _GAP: Final = r"[^.\n]{0,60}?"
@@ -332,7 +333,7 @@ _ROWS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ),
 )
 # Small letters are searched for in small letters: that takes a third of the time that not minding them does.
-_RULES: Final = tuple((code, pattern("|".join(words))) for code, words in _ROWS)
+_RULES: Final = WordRules(_ROWS)
 # What says only that something failed. Whatever else the text says counts more.
 _VAGUE: Final = pattern(
     r"unexpected (?:error|exception|response|failure)|internal error|something went wrong|unhandled"
@@ -363,8 +364,7 @@ def code_of(text: str) -> str | None:
     >>> code_of("Project was not found"), code_of("Done")
     ('NOT_FOUND', None)
     """
-    text = text.lower()
-    return next((code for code, words in _RULES if words.search(text)), None)
+    return _RULES.code_of(text.lower())
 
 
 def read(text: str) -> Finding | None:
