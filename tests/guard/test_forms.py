@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -68,6 +69,7 @@ LEARNT = {
     "learnt": {"r002", "r049", "t132"},
     "later": {"x004"},
     "printed": {"y221", "y375", "y478", "y496", "y501", "y543"},
+    "tools": set[str](),
 }
 # What is touched without need: a word with a number where a password would stand.
 TOUCHED = {"printed": ["z340", "z382"]}
@@ -89,6 +91,30 @@ def test_the_held_out_ordinary_texts_stay(set_of: str) -> None:
     assert [row["id"] for row in rows if DEFAULT.plain(row["text"]) != COLOURS.sub("", row["text"])] == TOUCHED.get(
         set_of, []
     )
+
+
+# What is measured without being learnt from: nobody looks at which of them come out.
+UNSEEN = {
+    "secrets": "9d178fc2972b2fcf643b3aa15af18074e982ad06f6dcab3af01d429b457004f9",
+    "ordinary": "d5a3a59827bb72fdaa5f7c0ed3e28ecbf3bdc64dbebedab3822faaf210c06123",
+}
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_the_unseen_set_is_as_it_was_written(name: str) -> None:
+    assert hashlib.sha256((HERE / f"reports_{name}.jsonl").read_bytes()).hexdigest() == UNSEEN[name]
+
+
+def test_of_the_unseen_set_no_less_is_kept_back_than_the_page_says() -> None:
+    # Compared as numbers, so that a failure shows none of the texts.
+    said = [(row["secret"], out(row["text"])) for row in rows_of("reports", "secrets")]
+    kept = sum(
+        not any(secret in shown for secret in ([secrets] if isinstance(secrets, str) else secrets))
+        for secrets, shown in said
+    )
+    touched = sum(DEFAULT.plain(row["text"]) != row["text"] for row in rows_of("reports", "ordinary"))
+    enough = (kept >= 176, touched <= 3)
+    assert enough == (True, True), (kept, touched)
 
 
 BEFORE_NAMES = ("\x1b ", "\x1b[", "\x1b", "\x1b(", "\x9b", "\x1b[31m", "\x1b]0;t\x07", "\x1bc", "\x1b#", "\x1b%")

@@ -531,6 +531,23 @@ HOSTILE = [
         "password for key 'a",
         "passphrase for ",
     ),
+    *(
+        "login('a', '",
+        "connect('a', 'b', '",
+        "Credentials('a', ",
+        "('password', 'a",
+        "-u a -p ",
+        "log in with password ",
+    ),
+    *(
+        "nonce=a ",
+        "?u=a&p=",
+        "password for a: ",
+        "password 'a ",
+        "user a, password ",
+        "password: (string) ",
+        "/services/T",
+    ),
     *("invalid login: a", "invalid login: a/", "bearer token ", "fs.azure.account.key.", "fs.azure.account.key.a.b "),
 ]
 

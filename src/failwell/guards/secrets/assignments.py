@@ -35,7 +35,7 @@ NAMED: Final = pattern(
 )
 # The same on a command line, in a list of arguments, and in a Dockerfile.
 FLAG: Final = pattern(
-    r"(?P<lead>)(?:(?<![\w-])--?|(?<!\w)(?:ENV|ARG|SETX?|setx?|setenv)[ ]{1,3})(?P<name>[A-Za-z][\w-]{1,60})"
+    r"(?P<lead>)(?:(?<![\w-])--?|(?<!\w)(?:ENV|ARG|SETX?|setx?|setenv)[ ]{1,3})(?P<name>[A-Za-z][\w.-]{1,60})"
     r"(?P<op>[ ]{1,3}|\ufffd|[\"']?,\s{0,3}|[\"']\s{1,3}(?=[\"']))(?!\s|[\"']?-(?![\w-]{15}))"
 )
 _OPEN_TAG: Final = r"(?:<|&lt;|\\u003[cC]|%3[cC])"
@@ -46,7 +46,7 @@ ELEMENT: Final = pattern(
 END_OF_ELEMENT: Final = pattern(_OPEN_TAG)
 # A name and its value side by side, as in `define('DB_PASSWORD', '…')` and in lists of headers.
 PAIR: Final = pattern(
-    r"(?P<lead>)(?<=[\"'{(])(?P<name>[A-Za-z][\w.-]{1,80})(?P<op>[\"']?(?:>>)?,\s{0,3}(?:<<)?)(?=[bru]?[\"'])"
+    r"(?P<lead>)(?<=[\"'{(:])(?P<name>[A-Za-z][\w.-]{1,80})(?P<op>[\"']?(?:>>)?,\s{0,3}(?:<<)?)(?=[bru]?[\"'])"
 )
 # A line that begins with the name and holds nothing but the value after it.
 DIRECTIVE: Final = pattern(
@@ -93,7 +93,7 @@ PROSE: Final = pattern(
     r"after|until|unless|because|since|while|where|each|every|either|neither|all|any|some|same|were|isn't|wasn't|"
     r"varchar|char|text|character|done|fail|failure|success|found|default|unchanged|changed|weak|strong|valid|"
     r"obbligatori[oa]|obligatori[oa]|obrigatóri[oa]|requerid[oa]|obligatoire|requise?|erforderlich|pflichtfeld|vereist"
-    r"|krävs|pakollinen|обязательн\w{0,3}|wymagane|zorunlu|campo|ungültig|ongeldig|ogiltigt)(?![\w-])"
+    r"|krävs|pakollinen|обязательн\w{0,3}|wymagane|zorunlu|campo|retry|again|try|réessayez|essayez|intente|bitte|ungültig|ongeldig|ogiltigt)(?![\w-]|[=@#$%^&!+~*]\w)"
     r"|\[redacted|[*•x.]{3,80}(?!\w)|<|\$[{(A-Z]|\$\d{1,2}(?![\w$])|=|\{\{|%[s(]|\?(?!\w)|[:@]\w{1,30}$)",
     re.IGNORECASE,
 )

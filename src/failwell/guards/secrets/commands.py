@@ -83,7 +83,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "argument": Row(
         tuple(f"{quote}-{flag}{quote}" for quote in "\"'" for flag in ("p", "a", "w", "pw")),
         r"(?P<keep>[\"'](?-i:-u|-U|--user(?:name)?|-D|-h|--host)[\"'],[^\r\n\[\]()]{0,200}?[\"'](?-i:-[pPaw]|-pw)[\"'],\s{0,3}[\"'])"
-        r"(?P<plausible>[^\"'\r\n/:\s]{6,200})(?=[\"'])",
+        r"(?![0-9]{1,5}[\"'])(?P<likely>[^\"'\r\n/:\s]{3,200})(?=[\"'])",
     ),
     # Whatever the program: who it is for, and then a flag that is the password's after that one.
     "flags": Row(
@@ -91,7 +91,7 @@ COMMANDS: Final[dict[str, Row]] = {
         r"(?P<keep>(?<!\S)(?:(?-i:-[uUlDn]|--?user(?:name)?|--?login|/u(?:ser)?|/ru)[ =:]{1,3}|user\s{1,3})"
         r"[\"']?[A-Za-z][^\s|;]{0,100}"
         r"(?:\s{1,3}(?!(?-i:-[pPwa]|/r?p)[\s:])[^\s|;]{1,100}){0,8}?\s{1,3}(?-i:-[pPwa]|-pw|/r?p)(?:\s{1,3}|:)[\"']?)"
-        rf"{_NUMBERED}(?P<plausible>(?!/|\w{{1,12}}://)[^\s|\"']{{6,200}})",
+        r"(?![0-9]{1,5}(?:[\s:]|$))(?P<login>(?!/|\w{1,12}://)[^\s|\"']{3,200})",
     ),
     # Where a login has failed, what stands after such a flag, and what a call is given after a place and a name.
     "flag_of_login": Row(
@@ -108,12 +108,12 @@ COMMANDS: Final[dict[str, Row]] = {
     ),
     "driver": Row(
         ("driver(", "ftp("),
-        r"(?P<keep>\b(?:\w{0,20}driver|FTP(?:_TLS)?)\((?:[\"'][^\"'\r\n]{1,60}[\"'],\s?){2}[\"'])(?P<plausible>[^\s\"']{4,200})",
+        r"(?P<keep>\b(?:\w{0,20}driver|FTP(?:_TLS)?)\((?:[\"'][^\"'\r\n]{1,60}[\"'],\s?){2}[\"'])(?P<likely>[^\s\"']{3,200})",
     ),
     # What was typed after a prompt for it.
     "typed": Row(
         ("password:",),
-        r"(?P<keep>\bsen[dt]:?\s{1,2}(?:--\s)?b?[\"'])(?P<plausible>[^\"'\\\r\n]{4,200})(?=\\[rn]|[\"'])",
+        r"(?P<keep>\bsen[dt]:?\s{1,2}(?:--\s)?b?[\"'])(?P<likely>[^\"'\\\r\n]{3,200})(?=\\[rn]|[\"'])",
     ),
     "shared_key": Row((": psk ", ": eap ", ": xauth "), r"(?P<keep>:\s(?-i:PSK|EAP|XAUTH)\s[\"'])[^\"'\r\n]{1,200}"),
     "given_last": Row(
@@ -123,7 +123,7 @@ COMMANDS: Final[dict[str, Row]] = {
     ),
     "flag_glued": Row(
         ("sqlcmd", "bcp ", "isql", "osql"),
-        r"(?P<keep>\b(?:sqlcmd|bcp|[io]sql|tsql)\b[^\r\n|;]{0,200}?\s(?-i:-P))(?P<plausible>[^\s\"'-][^\s\"']{5,200})",
+        r"(?P<keep>\b(?:sqlcmd|bcp|[io]sql|tsql)\b[^\r\n|;]{0,200}?\s(?-i:-P))(?P<likely>[^\s\"'-][^\s\"']{2,200})",
     ),
     "ftp": Row(("ftp",), r"(?P<keep>\bs?ftp>\s{0,3}user\s{1,3}\S{1,60}\s{1,3})[^\s\"']{1,200}"),
     # A long random word after a flag of one letter is a token or a key.
@@ -141,7 +141,7 @@ COMMANDS: Final[dict[str, Row]] = {
         ("http-basic", "bundle config", "setuser", "service install", "http -a ", "https -a ", "xh -a "),
         r"(?P<keep>\bhttp-basic\.\S{1,100}\s{1,3}\S{1,60}\s{1,3}|\bbundle\s{1,3}config\s[^\r\n|;:]{1,200}\s[\w.-]{1,60}:"
         r"|\bACL\s{1,3}SETUSER\s[^\r\n>]{0,200}?\s[>#]|\bcloudflared\s{1,3}service\s{1,3}install\s{1,3}"
-        r"|\b(?:https?|xh)\s{1,3}-a\s{1,3}[\w.@-]{1,60}:)(?P<plausible>[^\s\"']{4,4000})",
+        r"|\b(?:https?|xh)\s{1,3}-a\s{1,3}[\w.@-]{1,60}:)(?P<likely>[^\s\"']{3,4000})",
     ),
     "transfer": Row(("lftp",), r"(?P<keep>\blftp\b[^\r\n|;]{0,100}?\s-u\s{1,3}[^\s,\"']{1,60},)[^\s\"']{1,200}"),
     "secure_string": Row(
@@ -176,16 +176,16 @@ COMMANDS: Final[dict[str, Row]] = {
     "positional": Row(
         ("chap-secrets", "pap-secrets", "sqlconnectinfo", " using ", "auth-user-pass", "password-command", "identify "),
         r"(?P<keep>\b[cp]h?ap-secrets\b[^\r\n]{0,20}?[\s:]\s{0,3}[^\s:]{1,60}\s{1,8}[^\s:]{1,60}\s{1,8}"
-        r"|\bIDENTIFY\s{1,3}(?:[A-Za-z][\w-]{0,30}\s{1,3}(?=\S{6,60}(?:\s|$)))?"
+        r"|(?-i:\bIDENTIFY)\s{1,3}(?:[A-Za-z][\w-]{0,30}\s{1,3}(?=\S{6,60}(?:\s|$)))?"
         r"|\bconnect\sto\s\S{1,60}\suser\s\S{1,60}\susing\s{1,3}|\bdblogin\b[^\r\n]{0,60}?\bpassword\s{1,3}"
         r"|\bSQLConnectInfo\s{1,3}\S{1,100}\s{1,3}\S{1,60}\s{1,3}|(?-i:\bUSER\s{1,3}\S{1,60}\s{1,3}USING\s{1,3})[\"']?"
         r"|\bauth-user-pass\b[^\r\n]{0,40}?\s[^\s]{1,60}\r?\n|password-command[ =]{1,3}[\"']?echo\s{1,3})"
-        r"(?P<plausible>[^\s\"']{1,200})",
+        r"(?P<likely>[^\s\"']{3,200})",
     ),
     "procedure": Row(
         ("login ", "password "),
         r"(?P<keep>\b(?:exec(?:ute)?|call)\s{1,3}[\w.]{0,60}(?:login|password)\s{0,3}\(?\s{0,3}N?'[^'\r\n]{0,100}',\s{0,3}N?')"
-        r"(?P<plausible>[^'\r\n]{6,200})",
+        r"(?P<likely>[^'\r\n]{3,200})",
     ),
     "wallet": Row(
         ("createcredential", "modifycredential"),
@@ -203,7 +203,7 @@ COMMANDS: Final[dict[str, Row]] = {
     "network": Row(
         ("-server ", "isakmp key ", "-psk ", "password 0 "),
         r"(?P<keep>\b(?:snmp-server\s{1,3}community|(?:tacacs|radius)-server\s(?:host\s\S{1,60}\s)?key|isakmp\skey|wpa-psk\sascii"
-        r"|password\s0)\s{1,3}(?:[07]\s)?)(?P<plausible>[^\s\"']{4,200})",
+        r"|password\s0)\s{1,3}(?:[07]\s)?)(?P<likely>[^\s\"']{3,200})",
     ),
     "redis_args": Row(
         ("name: 'auth'", 'name: "auth"'),
@@ -230,13 +230,14 @@ COMMANDS: Final[dict[str, Row]] = {
     ),
     "mail_login": Row(
         (" login ",),
-        r"(?P<keep>(?:(?-i:\b(?:[A-Za-z]{1,6}[0-9]{1,6} )?LOGIN )|(?:^|[\r\n])[\w.]{1,8} login )\S{1,100} \"?)"
-        r"(?P<plausible>[^\s\"]{1,200})",
+        r"(?P<keep>(?:(?-i:\b(?:[A-Za-z]{1,6}[0-9]{1,6} )?LOGIN )|(?:^|[\r\n])[\w.]{1,8} login )\S{1,100} "
+        r"(?P<mark>\")?)"
+        r"(?(mark)(?P<likely>[^\"\r\n]{3,200})|(?P<plausible>[^\s\"]{1,200}))",
     ),
     "pass_command": Row(
         ("pass ",),
-        r"(?P<keep>(?-i:(?:^|[\r\n'\">])[ ]{0,2}PASS ))(?P<drawn>[^\s'\"]{1,4000})(?=['\"]|\\r|\s{0,3}(?:"
-        r"[\r\n]|$))",
+        r"(?P<keep>(?-i:(?:^|[\r\n'\">]|\bsen[td]:?)[ ]{0,2}PASS ))"
+        r"(?:(?P<plausible>[^\s'\"/]{3,4000})|(?P<drawn>[^\s'\"]{3,4000}))(?=['\"]|\\r|\s{0,3}(?:[\r\n]|$))",
     ),
     "login_token": Row(
         ("login ",),

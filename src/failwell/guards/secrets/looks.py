@@ -7,7 +7,8 @@ from typing import Final
 
 from failwell.model import pattern
 
-from .assignments import PLACEHOLDER
+from .assignments import PLACEHOLDER, PROSE
+from .secret_names import is_secret_name
 
 _PLAIN_PART: Final = pattern(r"[A-Za-z]*[0-9]*|[0-9]{1,4}[a-z]{1,2}")
 _PARTS: Final = pattern(r"[-/_.:@+=~()\[\]<>]")
@@ -140,6 +141,51 @@ def plausible(value: str) -> bool:
     if len(value) < 6 or value[0] in "<{$(-[/@:%" or _ALGORITHM.match(value) or not any(map(str.isalpha, value)):
         return False
     return any(map(str.isdigit, value)) or _INNER_MARK.search(value) is not None or jumbled(value)
+
+
+# Other names, kinds of values and of logins, and what is said of a password rather than told.
+_ABOUT: Final = pattern(
+    r"(?:user(?:name)?|e?-?mail|name|login|logon|id|roles?|host(?:name)?|port|address|phone|database|types?|kind|bytes|binary|uuid"
+    r"|date|file|path|url|uri|json|hash(?:es|ed)?|salt|confirm(?:ation)?|repeat|reset|change|errors?|status|state|message|current"
+    r"|new|old|returned|exited|gave|expects?|arguments?|options?|flags?|prompt|stdin|env|environment|ask|plain|callback"
+    r"|authentication|authorization|verification|mismatch|policy|protected|protection|encrypted|clear|visible|toggle|submit|grant"
+    r"|flow|manager|entry|complexity|strength|history|attempts?|provider|provided|entered|supplied|given|request|parameters?"
+    r"|publickey|public[-_]key|keyboard-interactive|gssapi\S{0,20}|hostbased|ldap|oauth2?|saml|oidc|jwt|kerberos|ntlm|local"
+    r"|admin(?:istrator)?|root|guest|owner|viewer|editor|member"
+    r"|secure|data|click(?:ed)?|on|off|case-(?:in)?sensitive|read-only|write-only|plain-?text|base64-\w{1,10}|auto-\w{1,12}|non-\w{1,12})",
+    re.IGNORECASE,
+)
+_PLACE: Final = pattern(
+    r"\w{1,20}://|[a-z0-9-]{1,60}(?:\.[a-z0-9-]{1,60}){2,6}$|[\w.-]{1,60}\.(?:com|org|net|io|local|internal)$"
+)
+_OPENS: Final = "<{$(-[/@:%*=?.^\\"
+
+
+def likely(value: str) -> bool:
+    """Whether it may be a password where its place says that one stands: any word that is not about one."""
+    bare = value.strip("\"'.,;:!?")
+    if value[:1] in _OPENS and not plausible(value[1:]):
+        return False
+    if len(bare) < 3 or not any(map(str.isalnum, bare)) or is_stand_in(value):
+        return False
+    word = PROSE.match(bare)
+    if (word and word.end() == len(bare)) or _PLACE.match(bare) or _ALGORITHM.match(bare):
+        return False
+    if " " in bare:
+        words = bare.split()
+        return len(words) <= 8 and not any(map(PROSE.match, words)) and not says_whats_wrong(bare)
+    return not (_ABOUT.fullmatch(bare) or is_secret_name(bare) or is_elsewhere(bare) or says_whats_wrong(bare))
+
+
+_INFLECTED: Final = pattern(
+    r"[a-z]{2,30}(?:ed|ing|able|ible|ory|ive|al|less|ful|ly|ent|ant|ous|random|weak|unique)", re.IGNORECASE
+)
+
+
+def thought_up(value: str) -> bool:
+    """The same in a sentence, which goes on with words about it: not `disabled`, not `mandatory`."""
+    bare = value.strip("\"'.,;:!?")
+    return len(bare) > 4 and likely(value) and _INFLECTED.fullmatch(bare) is None
 
 
 _SWITCH: Final = pattern(r"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])")

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 from failwell.model import pattern
 
 from .assignments import PROSE
-from .looks import drawn, is_elsewhere, is_stand_in, plausible, random
-from .secret_names import masks_numbers
+from .looks import drawn, is_elsewhere, is_stand_in, likely, plausible, random
+from .secret_names import PASSWORDS, masks_numbers
 from .values import Span, spans
 
 IsSecret = Callable[[str], bool]
@@ -65,12 +65,16 @@ def tables(text: str, is_secret: IsSecret) -> Iterator[Span]:
         cells = list(_cells(line, start, used)) if used and line.count(used) < _MOST_CELLS else []
         if used and used == head.delimiter and (len(cells) == len(head.names) or head.secret):
             yield from _row(text, cells, head, is_secret)
+            if len(cells) == 2 and not head.secret and used not in (";", ",") and is_secret(_of(text, cells[0])):
+                yield from _beside(text, cells, 0)
             continue
         secret = {n for n, cell in enumerate(cells) if cell.end - cell.start <= 60 and is_secret(_of(text, cell))}
         # The cell beside a name, in any row.
         beside = [cells[n + 1] for n in secret if n + 1 < len(cells) and _is_value(_of(text, cells[n + 1]))]
         further = cells[min(secret) + 2 :] if secret else []
         far = [cell for cell in further if random(shown := _of(text, cell)) and _is_value(shown)]
+        if not beside and len(secret) == 1 and used not in (";", ","):
+            beside = _beside(text, cells, min(secret))
         if used not in (";", ","):
             yield from (*beside, *far)
         below = lines[number + 1 : number + 3]
@@ -79,6 +83,15 @@ def tables(text: str, is_secret: IsSecret) -> Iterator[Span]:
         head = (
             _Head(used, names, frozenset(secret if headed else ()), _is_sure(used, names, below)) if used else _NO_HEAD
         )
+
+
+def _beside(text: str, cells: list[Span], name: int) -> list[Span]:
+    """The only other cell of a row that begins with the name of a password."""
+    full = [cell for cell in cells if cell.end > cell.start]
+    spoken = _of(text, cells[name]).lower().endswith(PASSWORDS)
+    if len(full) != 2 or full[0] is not cells[name] or not spoken:
+        return []
+    return full[1:] if " " not in (shown := _of(text, full[1])) and likely(shown) else []
 
 
 def _row(text: str, cells: list[Span], head: _Head, is_secret: IsSecret) -> Iterator[Span]:
@@ -167,7 +180,12 @@ def _of(text: str, span: Span) -> str:
 def may_be(text: str, span: Span, is_secret: IsSecret) -> bool:
     """Whether what stands where a secret would is no word about one, no stand-in, and no name of one."""
     shown = _of(text, span).strip()
-    if not shown or is_stand_in(shown) or is_secret(shown) or (shown.isdigit() and len(shown) < 3):
+    if (
+        not any(map(str.isalnum, shown))
+        or is_stand_in(shown)
+        or is_secret(shown)
+        or (shown.isdigit() and len(shown) < 3)
+    ):
         return False
     word = PROSE.match(shown)
     return word is None or (word.end() < len(shown) and " " not in shown)

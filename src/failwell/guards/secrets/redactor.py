@@ -16,7 +16,7 @@ from failwell.model import pattern
 
 from .argv import argument_at, command_lines
 from .assignments import ASSIGNED, END_OF_ELEMENT, PROSE
-from .looks import drawn, is_stand_in, plain_cookies, plausible, random
+from .looks import drawn, is_stand_in, likely, plain_cookies, plausible, random, thought_up
 from .neighbours import READERS as NEIGHBOURS
 from .neighbours import masked
 from .places import READERS
@@ -272,16 +272,35 @@ class Redactor:
 def _looks(match: re.Match[str]) -> bool:
     """Whether it looks as the row asks for."""
     groups = match.re.groupindex
-    if "drawn" in groups:
+    if "drawn" in groups and match["drawn"] is not None:
         return drawn(match["drawn"])
     if "random" in groups:
         return random(match["random"])
     if "phrase" in groups:
         # Words that were drawn make no sentence.
         return not any(PROSE.match(word) or word.endswith(_INFLECTED) for word in match["phrase"].split())
+    for group in ("likely", "set_to"):
+        if group in groups and match[group] is not None:
+            return likely(match[group])
+    if "thought" in groups:
+        return plausible(match["thought"]) or thought_up(match["thought"])
+    if "login" in groups:
+        return plausible(match["login"]) or (likely(match["login"]) and _near_login(match))
     if "cookies" in groups:
         return not plain_cookies(match["cookies"])
     return "plausible" not in groups or match["plausible"] is None or plausible(match["plausible"])
+
+
+_NEAR: Final = 300
+_OF_LOGIN: Final = pattern(
+    r"authenticat|log[ -]?[io]n\b|denied|authori[sz]ed|password|passphrase|credential|establish session|refused",
+    re.IGNORECASE,
+)
+
+
+def _near_login(match: re.Match[str]) -> bool:
+    """Whether a login is spoken of before or after it."""
+    return _OF_LOGIN.search(match.string, max(0, match.start() - _NEAR), match.end() + _NEAR) is not None
 
 
 # A flag in a list of arguments.

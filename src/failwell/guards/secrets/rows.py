@@ -3,7 +3,8 @@
 A row is tried only where one of its words stands, in lower case: asking for a word is far cheaper than a pattern.
 Every repetition is bounded. The group `keep` is what stays in front of the secret; a group `drawn` must look drawn at
 random, a group `random` even where nothing but a word before it speaks for a secret, a group `plausible` like something
-that somebody thought of, and not all of `cookies` may be settings.
+that somebody thought of, a group `likely` like any word but those about secrets, a group `login` the same where a login
+is spoken of, a group `thought` the same in a sentence, and not all of `cookies` may be settings.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from failwell.model import pattern
 
 from .commands import COMMANDS
 from .row import Row
-from .secret_names import FOREIGN
+from .secret_names import FOREIGN, PASSWORDS
 
 _SCHEME_LEFT: Final = r"(?:(?<![A-Za-z0-9+.-])|(?<=%[0-9A-F][0-9A-F])|(?<=%25[0-9A-F][0-9A-F]))"
 _KEYS_OF: Final = (
     "api", "access", "secret", "auth", "license", "subscription", "encryption", "signing", "master", "fernet",
     "integration", "hmac", "instrumentation", "product", "stream",
 )  # fmt: skip
+_OPENING: Final = "「«„『“"
 ROWS: Final[dict[str, Row]] = {
     "private_key": Row(
         ("private key",),
@@ -61,9 +63,33 @@ ROWS: Final[dict[str, Row]] = {
     # A name and a password side by side, after a word that says that they are.
     "pair": Row(
         ("auth", "credential", "creds", "login"),
-        r"(?P<keep>\b\w{0,20}(?:auth(?:entication|orization)?|credentials?|creds|login)\b[^\r\n\"'()<>\[\]{}]{0,20}[(\[,]\s?(?:<<)?"
-        r"(?P<quote>[\"'])[^\"'\s]{1,60}(?P=quote)(?:>>)?,\s{0,3}(?:<<)?(?P=quote))(?P<plausible>[^\"'\r\n\s]{4,200})"
+        r"(?P<keep>\b\w{0,20}(?:auth(?:entication|orization)?|credentials?|creds|login)\b[\"']?[^\r\n\"'()<>\[\]{}]{0,20}"
+        r"(?:(?P<round>\()|[\[,])\s?(?:<<)?"
+        r"(?P<quote>[\"'])[^\"'\s]{1,60}(?P=quote)(?:>>)?,\s{0,3}(?:<<)?(?P=quote))(?:(?(round)(?P<likely>[^\"'\r\n\s]{3,200})|(?P<plausible>[^\"'\r\n\s]{4,200})))"
         r"(?=(?P=quote)(?:>>)?\s?[)\]},])",
+    ),
+    # What a call by such a name is given after who it is for; a place may stand before that.
+    "login_given": Row(
+        (
+            "login",
+            "logon",
+            "sign_in",
+            "signin",
+            "authenticate",
+            "auth(",
+            "bind",
+            "credential",
+            "connect",
+            "__construct(",
+            "password(",
+        ),
+        r"(?P<keep>\b(?:\w{0,20}(?:log_?[io]n|sign_?in|authenticate|basic_?auth|(?<![A-Za-z])auth|simple_bind(?:_s)?|ldap_bind)\("
+        r"(?:[\"'][^\"'\r\n]{1,100}[\"']|[A-Za-z_][\w.]{0,40}),\s?"
+        r"|(?:\w{0,30}connect(?:ion)?|__construct)\([\"'][^\"'\r\n]{0,200}[\"'],\s?(?:[\"']?[0-9]{1,5}[\"']?,\s?)?"
+        r"[\"'][^\"'\r\n]{1,100}[\"'],\s?"
+        r"|\w{0,20}credentials?\((?:[\"'][^\"'\r\n]{1,100}[\"'],\s?){1,3}(?=[\"'][^\"'\r\n]{1,200}[\"']\s?\))"
+        r"|\w{0,40}password\((?:[A-Za-z_][\w.]{0,40},\s?)?[\"'][^\"'\r\n]{1,100}[\"'],\s?)"
+        r"b?(?P<quote>[\"']))(?P<likely>[^\s\"']{3,200})(?=(?P=quote)(?:\.{3})?\s?[),])",
     ),
     # A call in a stack trace, by what it is called: of what it was given, the first is a name or a place.
     "frame": Row(
@@ -77,15 +103,15 @@ ROWS: Final[dict[str, Row]] = {
         (":5432:", ":*:", ":5433:", ":6432:"),
         r"(?P<keep>(?<![\w.:/*-])(?=[\w.-]{0,60}[A-Za-z*])[\w.*-]{1,100}:(?:[0-9]{2,5}|\*):[\w.*-]{1,60}:"
         r"[\w.*-]{1,60}:)"
-        r"(?P<plausible>[^\s:\"']{6,4000})(?=[\s\"']|$)",
+        r"(?P<likely>[^\s:\"']{3,4000})(?=[\s\"']|$)",
     ),
     "host_password": Row(
         ("@1", "@2", "@3", "@4", "@5", "@6", "@7", "@8", "@9"),
-        r"(?P<keep>(?<![\w:/.-])[A-Za-z][\w./\\-]{0,60}:)(?P<plausible>[^\s\"'@/:]{6,200})(?=@[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?![\w.]))",
+        r"(?P<keep>(?<![\w:/.-])[A-Za-z][\w./\\-]{0,60}:)(?P<likely>[^\s\"'@/:]{3,200})(?=@[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?![\w.]))",
     ),
     "login_setting": Row(
         ("login=", "auth=", "userpwd=", "credentials=", "creds=", "userinfo="),
-        r"(?P<keep>\b(?:login|auth|userpwd|credentials|creds|userinfo)=[\"']?[\w.@\\-]{1,60}:)(?P<plausible>[^\s\"'/:]{6,200})",
+        r"(?P<keep>\b(?:login|auth|userpwd|credentials|creds|userinfo)=[\"']?[\w.@\\-]{1,60}:)(?P<likely>[^\s\"'/:]{3,200})",
     ),
     "login_by_token": Row(("login=",), r"(?P<keep>\blogin=[\"']?)[0-9a-f]{32,64}(?![\w-])"),
     "routing_key": Row(
@@ -129,7 +155,7 @@ ROWS: Final[dict[str, Row]] = {
             "credenciales",
             "inloggegevens",
         ),
-        r"(?P<keep>\b(?:user(?:name)?|zugangsdaten|anmeldedaten|identifiants|credenciales|credenziali|inloggegevens|credentials(?:\s(?:are|is|were))?):?\s[\"']?"
+        r"(?P<keep>\b(?:user(?:name)?|zugangsdaten|anmeldedaten|identifiants|credenciales|credenziali|inloggegevens|credentials(?:\s(?:are|is|were))?|(?:log|sign)\s?in\s(?:with|as|using)):?\s[\"']?"
         r"[A-Za-z][\w.@+\\-]{1,60}[\"']?\s/\s[\"']?|(?:^|(?<=[\s\"'(]))[A-Za-z][\w.@+\\-]{1,60}:"
         r"(?=[^\s\"']{6,200}[\"')]?\s(?:is|are|was|were)\s(?:not\s)?(?:an?\s|the\s)?(?:\w{1,12}\s)?(?:login|credentials)\b))"
         r"(?P<plausible>[^\s\"'/:][^\s\"'/]{5,200})",
@@ -142,7 +168,7 @@ ROWS: Final[dict[str, Row]] = {
     "failed_with": Row(
         ("failed for ", "rejected for ", "denied for "),
         r"(?P<keep>\b(?:login|authentication|auth|password)\)?\s(?:failed|rejected|denied)\sfor\s(?:user\s)?[\"']?[\w.@+\\-]{1,60}"
-        r"[\"']?\s(?:using|with)\s(?:password\s)?[\"'(])(?P<plausible>[^\s\"'()]{4,200})",
+        r"[\"']?\s(?:using|with)\s(?:password\s)?[\"'(])(?P<likely>[^\s\"'()]{3,200})",
     ),
     # A name of which only the end is left, as pydantic shows a long object.
     "cut_name": Row(
@@ -152,7 +178,7 @@ ROWS: Final[dict[str, Row]] = {
     ),
     "filled": Row(
         ("....",),
-        r"(?P<keep>\b[\w-]{0,40}(?:password|passwd|secret|token|api_?key)\.{4,80}\s?)(?P<plausible>[^\s.\"'][^\s\"']{3,400})",
+        r"(?P<keep>\b[\w-]{0,40}(?:password|passwd|secret|token|api_?key)\.{4,80}\s?)(?P<likely>[^\s.\"'][^\s\"']{2,400})",
     ),
     "cloud_pair": Row(
         ("akia", "asia"),
@@ -180,8 +206,9 @@ ROWS: Final[dict[str, Row]] = {
     # In other scripts the words of a sentence stand close together.
     "foreign": Row(
         FOREIGN,
-        rf"(?P<keep>(?:{'|'.join(FOREIGN)})[^\x00-\x7f\s]{{0,6}}\s{{0,2}}(?:[:：=—–-]|[^\x00-\x7f\s]{{1,4}})?\s{{0,2}}"
-        r"[“\"'「«„『]?)(?P<plausible>[!-&(-~]{5,200})",
+        rf"(?P<keep>(?:{'|'.join(FOREIGN)})[^\x00-\x7f\s{_OPENING}：]{{0,6}}\s{{0,2}}(?:(?P<set>[:：=])|[—–-]|[^\x00-\x7f\s{_OPENING}：]{{1,4}})?\s{{0,2}}"
+        r"(?:(?P<quote>[「«„『“])|[\"']?))(?(quote)(?P<likely>[!-&(-~]{3,200})(?=[」»“”』])|(?(set)(?P<set_to>[!-&(-~]{3,200})"
+        r"|(?P<plausible>[!-&(-~]{5,200})))",
     ),
     "told_key": Row(
         ("token", "key"),
@@ -304,7 +331,7 @@ ROWS: Final[dict[str, Row]] = {
             "tns:",
             "userid=",
         ),
-        r"(?P<keep>(?<![\w./@:-])[A-Za-z][\w$#.-]{0,60}/)(?:[^\s@\"'/]{1,200}(?=@//)|(?P<plausible>[^\s@\"'/()]{4,200})"
+        r"(?P<keep>(?<![\w./@:-])[A-Za-z][\w$#.-]{0,60}/)(?:[^\s@\"'/]{1,200}(?=@//)|(?P<likely>[^\s@\"'/()]{5,200})"
         r"(?=@(?!sha256)(?:\(|[A-Za-z][\w.-]{0,100}(?:[:/\s,;\"').]|$))))",
     ),
     # What a vendor calls its key, where it looks like one.
@@ -357,7 +384,34 @@ ROWS: Final[dict[str, Row]] = {
         r"(?P<keep>\bfs\.azure\.account\.key(?:\.[\w-]{1,60}){0,8}[\"']?\s{0,3}[=:,\s]\s{0,3}[\"']?)"
         r"[A-Za-z0-9+/]{16,200}={0,2}",
     ),
-    "netrc": Row(("password",), r"(?P<keep>\b(?:login|user)\s{1,3}[^\s|,;]{1,100}\s{1,3}password\s{1,3})[^\s|]{1,400}"),
+    "netrc": Row(
+        ("password", "passphrase", " pass ", " psk "),
+        r"(?P<keep>\b(?:login|user|connect|modify)\s{1,3}[^\s|,;]{1,100}\s{1,3}(?:[\w-]{1,30}-)?(?:password|passphrase|pass|psk)"
+        r"\s{1,3}[\"']?)(?P<likely>[^\s|\"']{3,400})",
+    ),
+    # Who it is for, and then what is said to be the password.
+    "told_after_user": Row(
+        PASSWORDS,
+        r"(?P<keep>\b(?:(?:log(?:ged|ging)?|sign(?:ed|ing)?)[ -]?in\b[^\r\n\"'.;:]{0,60}?"
+        r"\s(?:with|using)\s(?:the\s)?(?:password|passphrase)\s"
+        rf"|(?:user(?:name)?|benutzer|login|utilisateur|usuario|utente)[:=]?\s[\"']?[\w.@+\\-]{{1,60}}[\"']?,\s(?:{'|'.join(PASSWORDS)})\s))"
+        r"(?P<thought>[^\s\"'()]{4,200})",
+    ),
+    "first_password": Row(
+        ("password", "passwort", "kennwort"),
+        r"(?P<keep>\b(?:temporary|initial|first|one-time|generated|temporäres|vorläufiges)\s(?:password|passcode|passwort|kennwort)"
+        r"(?:\sfor\s(?:\w{1,20}\s){0,2}[\w.@+-]{1,60})?\s(?:is|was|ist|lautet):?\s"
+        r"|\b(?:password|passphrase)\sfor\s(?:user\s)?[\w.@\\/+-]{1,60}:[ ](?=\S{1,200}(?:[\r\n]|$)))"
+        r"(?P<thought>[^\s\"'()]{4,200})(?=[.,;!]?(?:\s|$))",
+    ),
+    "influx": Row(("&p=", "&pw="), r"(?P<keep>[?&]u(?:ser)?=[^&\s\"']{1,60}&pw?=)(?P<likely>[^&\s\"'<>]{3,400})"),
+    "digest": Row(
+        ("response=",), r"(?P<keep>\bnonce=[^\r\n]{1,400}?\bresponse=\\{0,2}[\"']?)[0-9a-fA-F]{32,64}(?![0-9a-zA-Z])"
+    ),
+    "webhook_path": Row(
+        ("/services/t",),
+        r"(?P<keep>(?-i:/services/)(?=T[A-Z0-9]{6,14}/B[A-Z0-9]{6,14}/(?!X{8})))(?-i:[A-Za-z0-9/]{30,100})",
+    ),
     "path_token": Row(
         tuple(
             "token/ reset/ reset- /magic magic/ /invit /verif /activat /confirm "
@@ -369,17 +423,19 @@ ROWS: Final[dict[str, Row]] = {
     ),
     "sql": Row(
         ("password", "identified", "encryption key", "_decrypt(", "_encrypt(", "crypt("),
-        r"(?P<keep>\b(?:(?:password|(?:encryption|master|symmetric)\s{1,3}key|identified(?:\s{1,3}with\s{1,3}\S{1,60})?\s{1,3}by)"
+        r"(?P<keep>\b(?:(?:password|(?:encryption|master|symmetric)\s{1,3}key"
+        r"|(?:(?-i:IDENTIFIED)|(?<=[\"'`]\s)identified|user\s{1,3}\S{1,60}\s{1,3}identified)"
+        r"(?:\s{1,3}with\s{1,3}\S{1,60})?\s{1,3}by)"
         r"\s{1,3}|(?-i:PASSWORD)\(|set\s{1,3}password\s{1,3}for\s{1,3}[^=\r\n]{1,100}=\s{0,3}|(?:pgp_sym|aes)_(?:en|de)crypt"
         r"\([^'\r\n]{1,100},\s{0,3}|\bcrypt\()"
-        r"[\"'])[^\"'\r\n]{1,400}",
+        r"[\"'])(?P<likely>[^\"'\r\n]{1,400})",
     ),
     "sql_key": Row(
         ("pragma ",), r"(?P<keep>\bpragma\s{1,3}(?:hex)?(?:re)?key\s{0,3}=\s{0,3}(?:[\"'](?:x')?))[^\"'\r\n]{1,400}"
     ),
     "sql_bare": Row(
         ("identified",),
-        r"(?P<keep>\bidentified\s{1,3}by\s{1,3})(?P<drawn>[^\s\"';]{4,200})(?=[\s;]|$)",
+        r"(?P<keep>(?-i:\bIDENTIFIED)\s{1,3}by\s{1,3})(?P<likely>[^\s\"';]{4,200})(?=[\s;]|$)",
     ),
     # Of digits alone: so many that it is no count.
     "told_number": Row(

@@ -161,6 +161,9 @@ def _is_secret(name: str, query: bool) -> bool:
         return False
     if last == "tokens" and before in _KEY_OF | {"refresh", "session", "bearer"}:
         return True
+    if "".join(words[-3:]).endswith("publickeytoken"):
+        # The short name of a key, in the names of assemblies.
+        return False
     if last == "token":
         return before not in _HARMLESS_TOKEN
     if last == "pass":

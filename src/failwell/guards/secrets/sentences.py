@@ -8,8 +8,7 @@ from typing import Final
 
 from failwell.model import pattern
 
-from .assignments import PROSE
-from .looks import is_elsewhere, names_a_secret, plausible, random
+from .looks import is_elsewhere, likely, names_a_secret, plausible, random, thought_up
 from .neighbours import IsSecret, may_be
 from .secret_names import FOREIGN_FOLDED, PASSWORDS, folded
 from .values import Span, full_name
@@ -31,8 +30,12 @@ _TELLS_IT: Final = pattern(
     r"|valid|invalid|found|rejected|expired|unknown|value|contains|holds|equals"
     r"|lautete?|ist|war|es|est|était|era|fue|foi|é|är|var|jest|"
     r"incorrect[ao]?|incorreta|wrong|falsch|inv[aá]lid[ao]|de acceso)){0,4}"
-    r":?\s{1,2}(?P<quote>[(\"'`“«„\[]{0,2})(?:(?<=«)[\s\u202f])?(?P<value>[^\s\"'`()“”«»]{6,400})",
+    r"(?:\s?:)?\s{1,2}(?P<quote>[(\"'`“«„\[]{0,2})(?:(?<=«)[\s\u202f])?(?P<value>[^\s\"'`()“”«»]{3,400})",
     re.IGNORECASE,
+)
+# Several words in quotes, right behind the name.
+_TELLS_PHRASE: Final = pattern(
+    r"(?:\s(?:is|was|of|tried|used|set|to)){0,2}:?\s(?P<quote>[\"'`])(?P<value>[^\s\"'`]{2,40}(?:\s[^\s\"'`]{2,40}){1,7})(?P=quote)"
 )
 # And before the name.
 _QUOTED_BEFORE: Final = pattern(
@@ -79,6 +82,30 @@ _SPOKEN: Final = (
     "fi key",
     "psk",
 )
+_PAIRED: Final[dict[str, str | tuple[str, ...]]] = {**_CLOSERS, "„": ("“", "”"), "(": ")"}
+_WRITTEN: Final = (*PASSWORDS, "pass", "pw", "secret")
+# Of these nobody sends a word, unless it is the name of a kind.
+_NO_WORDS: Final = ("bearer", "token", "auth", "authorization", "jwt")
+_HUMP: Final = pattern(r"[a-z][A-Z]")
+_BLAMES: Final = pattern(
+    r"\s{1,2}(?:was|is|has\sbeen|ist|är|jest|est|es|é|è|war|wurde)\s(?:not\s|no\s|non\s|nicht\s|niet\s|inte\s)?"
+    r"(?:accepted|valid|correct|right|rejected|refused|invalid|incorrect|wrong|denied|onjuist|ongeldig|fel|felaktigt|nieprawid|falsch"
+    r"|ungültig|abgelehnt|erron|sbagliat|errat|válid|inválid)",
+    re.IGNORECASE,
+)
+# What was wrong, a colon, the value, and the end of that.
+_WRONGLY: Final = pattern(r"[^:]{0,40}\b(?:in)?(?:correct|wrong|falsch|v[aá]lid|errat|fel)[aeo]?\s?:\s", re.IGNORECASE)
+_ENDS: Final = pattern(r"[.,;!]?(?:\s?\(|\s{0,2}$|\s{0,2}[\r\n])")
+_WITH: Final = ("with ", "using ", "with the ", "using the ", "tried ", ", ")
+_SAYS: Final = pattern(r"[\"'`)]{0,2}:?\s(?:is|was|lautete?|ist|war|changed|set|reset)\b", re.IGNORECASE)
+_COMPOSED: Final = pattern(
+    r"(?!(?:non|auto|pre|re|un|self|no|not|too|one|multi|single|read|write|plain|case|base64|hex|user|system|server|client|long|short|well"
+    r"|out|up|in|left|time|per|pass|sub|cross|hard|clear|role|rate|two)[-_])"
+    r"(?![a-z]{2,20}[-_](?:only|sensitive|insensitive|encoded|protected|generated|based|less|length|time|out|in|up|free|empty|required"
+    r"|set|type|level|supplied|provided|defined|specific|related|change|reset|hash|policy|file|stdin|command|store|manager|field|code"
+    r"|expired|locked|text|string)$)[a-z]{2,20}(?:[-_][a-z0-9]{1,20}){1,6}",
+    re.IGNORECASE,
+)
 _BLAMED: Final = ("wrong ", "incorrect ", "bad ", "invalid ", "old ", "rejected ")
 _A_SENTENCE: Final = pattern(r"\s(?:characters?|chars|letters|digits|bytes|bits)\b")
 _SETTING: Final = pattern(r"[A-Za-z_.-]{2,40}[=(]")
@@ -100,13 +127,18 @@ def sentences(text: str, is_secret: IsSecret) -> Iterator[Span]:
                 span = Span(quoted.start("bare"), quoted.start("bare") + len(shown), plausible(shown))
             else:
                 span = Span(quoted.end(), _closing(text, quoted.end(), _CLOSERS[quoted["quote"]]), True)
-            if span.quoted and span.end > span.start and may_be(text, span, is_secret):
+            held = text[span.start : span.end]
+            kind = name.lower().endswith(_NO_WORDS) and held.isalpha() and len(held) < 12
+            if span.quoted and span.end > span.start and not kind and may_be(text, span, is_secret):
                 yield span
         before = text[max(0, found.start() - 12) : found.start()].lower()
         told = _TELLS_IT.match(text, end)
-        if told and not before.endswith(_SPOKEN_OF):
-            blamed = told["quote"] != "" and before.endswith(_BLAMED)
-            yield from _told(told, name, _is_spoken(name) and not told["aside"], blamed)
+        phrase = _TELLS_PHRASE.match(text, end) if _is_spoken(name) else None
+        if phrase and likely(phrase["value"]):
+            yield Span(*phrase.span("value"), True)
+        elif told and not before.endswith(_SPOKEN_OF):
+            spoken = (_is_spoken(name) or _is_written(name)) and not told["aside"]
+            yield from _told(told, name, spoken, _is_quoted(told, name) or _is_blamed(told, before, name))
         later = _TELLS_LATER.match(text, end)
         if later and (later["is"] or later["yours"] or later["then"]):
             yield from _told(later, name, (later["is"] or later["then"]) is not None and _is_spoken(name))
@@ -125,19 +157,54 @@ def sentences(text: str, is_secret: IsSecret) -> Iterator[Span]:
                 yield Span(begin + asked.start("value"), begin + asked.start("value") + len(value), True)
 
 
-def _told(told: re.Match[str], name: str, spoken: bool, blamed: bool = False) -> Iterator[Span]:
-    """The value that a sentence tells, and others in a row with it."""
+def _told(told: re.Match[str], name: str, spoken: bool, sure: bool = False) -> Iterator[Span]:
+    """The value that a sentence tells, and others in a row with it; any word is one where the sentence is `sure`."""
     following: re.Match[str] | None = told
     for _ in range(20):
         if following is None:
             return
         value = following["value"].rstrip(".,;:!?]")
-        looks = (spoken and (plausible(value) or (blamed and not PROSE.match(value)))) or random(value.lstrip("$@:%"))
+        looks = (spoken and (plausible(value) or (sure and likely(value)))) or random(value.lstrip("$@:%"))
         if not looks or _is_other(value, name) or _A_SENTENCE.match(told.string, following.end()):
             return
         start = following.start("value")
         yield Span(start, start + len(value), True)
         following = _ANOTHER.match(told.string, start + len(value))
+
+
+def _is_quoted(told: re.Match[str], name: str) -> bool:
+    """Whether the value is all that stands in the quotes; in brackets a word may be about it."""
+    mark, end = told["quote"], told.start("value") + len(told["value"].rstrip("]"))
+    closed = mark in _PAIRED and told.string[end : end + 2].lstrip().startswith(_PAIRED[mark])
+    # A backslash makes the mark part of the value.
+    if not closed or told["value"][-1] == "\\":
+        return False
+    return (
+        mark not in "[(" or _is_composed(told["value"].rstrip("]")) or (_is_written(name) and thought_up(told["value"]))
+    )
+
+
+def _is_composed(value: str) -> bool:
+    """Whether it is put together from words as nobody does in a sentence: `ruby-tuesday`, but not `case-sensitive`."""
+    return _COMPOSED.fullmatch(value.rstrip(".,;:!?")) is not None
+
+
+def _is_blamed(told: re.Match[str], before: str, told_of: str) -> bool:
+    """Whether the sentence says that it was the wrong one: `wrong password (x)`, `the password x was rejected`."""
+    if told["quote"]:
+        return before.endswith(_BLAMED)
+    if _is_written(told_of) and _SAYS.match(told[0]):
+        return thought_up(told["value"])
+    if _WRONGLY.match(told[0]) and _ENDS.match(told.string, told.end()):
+        return thought_up(told["value"])
+    if _is_composed(told["value"]) and (before.endswith(_WITH) or _SAYS.match(told[0])):
+        return True
+    return told.end("value") - told.start("value") > 5 and _BLAMES.match(told.string, told.end()) is not None
+
+
+def _is_written(name: str) -> bool:
+    """Whether it is a name that nobody says: `vault_db_pass`, `dbPassword`."""
+    return ("_" in name.strip("_") or _HUMP.search(name) is not None) and name.lower().endswith(_WRITTEN)
 
 
 def _is_spoken(name: str) -> bool:

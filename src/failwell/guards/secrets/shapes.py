@@ -160,6 +160,7 @@ MARKED: Final[dict[str, str]] = {
     "statsig": r"secret-(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{40,60}",
     "product_key": r"(?=[A-Z-]{0,29}[0-9])[A-Z0-9]{5}(?:-[A-Z0-9]{5}){4}(?![A-Za-z0-9-])",
     "calendar": r"private-[0-9a-f]{32}/basic",
+    "twitch_chat": r"oauth:[a-z0-9]{30}(?![A-Za-z0-9])",
     "twitch": r"live_[0-9]{6,12}_[A-Za-z0-9]{24,40}",
     "razorpay": r"rzp_(?:live|test)_[A-Za-z0-9]{14,24}",
     "lob": r"(?:live|test)_(?:pub_)?[0-9a-f]{31,35}(?![0-9a-f])",

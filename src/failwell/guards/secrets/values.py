@@ -14,6 +14,7 @@ from .looks import (
     drawn,
     is_elsewhere,
     is_stand_in,
+    likely,
     names_a_secret,
     plain_cookies,
     plausible,
@@ -34,7 +35,9 @@ class Span(NamedTuple):
 # What may stand between operator and value: a dash, a type, a wrapper, the letters before quotes.
 _BEFORE: Final = (
     r"-\s{1,4}|string\(\d{1,6}\)\s{1,3}|\[\]\w{1,20}(?=\{)"
-    r"|(?:[A-Z][\w.:<>]{0,60}|str|bytes|secret)\((?=[\w.:]{0,60}[(\"'])|[bruBRUNfF]{1,2}(?=[\"'])"
+    # A cast, a type, or an address, as debuggers and dumps put it before a text.
+    r"|\([\w *.=]{1,30}\)\s{1,3}(?=[(\"'])|(?:chr|string|0x[0-9a-f]{4,16})\s(?=[\"'])"
+    r"|(?:[A-Z][\w.:<>]{0,60}|str|bytes|secret)\((?=\s{0,40}[\w.:]{0,60}[(\"'])|[bruBRUNfF]{1,2}(?=[\"'])"
     r"|[*&]{1,2}(?=[\"'])|<<(?=\")"
 )
 _PREFIX: Final = pattern(rf"(?:{_BEFORE}){{0,4}}")
@@ -286,6 +289,9 @@ def harmless(match: re.Match[str], span: Span) -> bool:
     if ("==" in op and _VERSION.fullmatch(value)) or ("(" in op and value.isalpha() and value.isupper()):
         # What a package is pinned to, and what a parser calls a token.
         return True
+    if not span.quoted and "\n" in op and shown[-1] == ":":
+        # The first name in a block of its own.
+        return True
     lower = name.lower()
     if (span.quoted and (says_whats_wrong(value) or _is_prompt(match, span))) or is_elsewhere(value):
         return True
@@ -298,9 +304,12 @@ def harmless(match: re.Match[str], span: Span) -> bool:
     if lower.endswith("cookie") and (COOKIE_ATTRIBUTE.match(value) or plain_cookies(value)):
         return True
     if lower.lstrip("- ") == "pass" and (
-        _COUNT.fullmatch(value) or (":" in op and not span.quoted and value.isalpha())
+        _COUNT.fullmatch(value) or (":" in op and not span.quoted and value.isalpha() and not _beside_user(match))
     ):
         return True
+    if op == ":" and text[match.start() - 1 : match.start()] == "/" and lower.endswith(_SPOKEN_FLAGS):
+        # A flag of Windows.
+        return not likely(value)
     if len(value) < 6 and value.rstrip(":.").isdigit() and len(value.rstrip(":.")) < 5 and not masks_numbers(name):
         return True
     if lower.endswith("pin") and len(value) < 5 and value.rstrip(".:").isdigit() and len(value.rstrip(".:")) < 4:
@@ -332,16 +341,25 @@ def harmless(match: re.Match[str], span: Span) -> bool:
     if text[span.start - 2 : span.start - 1] == "(" and value.isupper() and is_secret_name(value):
         # The name of a variable that is asked for it.
         return True
+    if lower == "token" and before.replace("_", " ").endswith("public key ") and len(value) == 16:
+        # The short name of an assembly's key.
+        return True
     if (value[0] == "?" and before.endswith("${")) or lower.endswith(("pullsecret", "pullsecrets")):
         return True
     if (lower.endswith("auth") and _MECHANISM.fullmatch(value)) or (name in ("PWD", "OLDPWD") and _PATH.match(value)):
         return True
-    if "," in op:
+    if "," in op and "input" not in op:
         if match.start() > 0 and text[match.start()] == "-":
             # A flag in a list of arguments: what follows is its value.
             return (
                 (value[0] == "-" and not drawn(value)) or (not span.quoted and not plausible(value)) or _is_prose(value)
             )
+        if (
+            span.quoted
+            and _ENDS_PAIR.match(text, span.end)
+            and _BEGINS_PAIR.search(text[max(0, match.start() - 3) : match.start()])
+        ):
+            return not likely(value)
         # Beside a name in a list stands another name more often than its value.
         return not (plausible(value) or (value.isdigit() and masks_numbers(name)))
     if not span.quoted and _is_code(match, span, value):
@@ -356,15 +374,20 @@ def harmless(match: re.Match[str], span: Span) -> bool:
         return " " in value and PROSE.match(value) is not None
     if ":" not in op:
         # After a flag: what follows may be its value, the next flag, or the rest of a sentence about it.
+        if span.quoted and text[match.start()] == "-":
+            return False
         return _is_prose(value) or (value[0] == "-" and not drawn(value))
     # Between colons it is part of a longer name; before another word it belongs to a sentence.
-    if match.start() > 0 and text[match.start() - 1] == ":":
+    if match.start() > 0 and text[match.start() - 1] == ":" and text[match.start() - 2 : match.start()] != "::":
         return True
     if span.quoted:
         return " " in value and PROSE.match(value) is not None
     return _is_prose(value) or _SETTING.match(value) is not None or _is_about(lower, before) or _reads_on(text, span)
 
 
+# Two in brackets that are no list.
+_BEGINS_PAIR: Final = pattern(r"[({]\s?[:\"']?$")
+_ENDS_PAIR: Final = pattern(r"[\"']\s?[)}]")
 _NUMBERED: Final = pattern(r"[a-z]{1,20}[-_]?[0-9]{1,3}")
 _QUOTED_WORD: Final = pattern(
     r"(?P<quote>\\?[\"'`])(?P<value>[^\s\"'`\\]{6,400})(?P=quote)|(?<=: )(?P<last>\S{6,400}?)[.!]?$"
@@ -384,6 +407,15 @@ def quoted_in(text: str, span: Span) -> list[Span]:
         ):
             found.append(Span(*word.span(group), True))
     return found
+
+
+_SPOKEN_FLAGS: Final = ("password", "passwd", "pass", "pwd", "pw")
+_OF_USER: Final = pattern(r"\b(?:user|username|login|uid)\b[\"']?\s?[:=]|-pass(?:in|out) $", re.IGNORECASE)
+
+
+def _beside_user(match: re.Match[str]) -> bool:
+    """Whether somebody is named right before it: `{user: ann, pass: …}`."""
+    return _OF_USER.search(match.string[max(0, match.start() - 80) : match.start()]) is not None
 
 
 _AFTER_TEXT: Final = pattern(r"\s{0,2}[)\],;}+%]")
@@ -438,7 +470,7 @@ def _is_code(match: re.Match[str], span: Span, value: str) -> bool:
     return value.lower() == last.lower() or compared or (len(value) > 1 and is_secret_name(value) and "_" in value)
 
 
-_SET_NEXT: Final = pattern(r" [A-Za-z_][\w-]{0,40}[:=][^\s]")
+_SET_NEXT: Final = pattern(r" [A-Za-z_][\w-]{0,40}(?:[:=][^\s]|: )")
 # The last words of names that are said of other things, too.
 COMMON_LASTS: Final = ("key", "keys", "id", "code", "codes", "string", "seed", "api", "signature", "phrase")
 
