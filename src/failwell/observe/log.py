@@ -64,6 +64,7 @@ def log_failure(
             logger = logger.bind()
         if not _listens(logger, level):
             return
+        told = guard(error) if told is None else told
         names = {
             "request_id": request_id,
             "tool_name": tool,
@@ -76,8 +77,8 @@ def log_failure(
             "error_code": number_of(error) if number is None else number,
             "kind": error.kind.value,
             "strategy": error.strategy.value,
-            "context": _context(error, context, guard),
-            "error": (guard(error) if told is None else told).to_dict(),
+            "context": _context(error, context, guard) if context else dict(told.details),
+            "error": told.to_dict(),
         }
         led = guard.plain(way(exc)) if crash and exc is not None else None
         if standard:
@@ -138,8 +139,11 @@ def _told(error: ToolError) -> str:
 
 def _guarded(names: dict[str, Any], details: str, error: ToolError, guard: Guard) -> dict[str, Json]:
     """What is printed of a failure: the names on one line each, and no secret in any of it."""
-    lines = {name: guard.label(text(value)) for name, value in names.items() if isinstance(value, str)}
     # One look first; most often there is nothing to mask.
+    lines = {name: text(value) for name, value in names.items() if isinstance(value, str)}
+    whole = " ".join(lines.values())
+    if " ".join(whole.split()) != whole or len(whole) > _LONGEST_NAME or not guard.hides_nothing(whole):
+        lines = {name: guard.label(line) for name, line in lines.items()}
     return {**names, **lines, "details": details if guard.passes(error, details) else guard.text(details)}
 
 
@@ -151,7 +155,7 @@ def _line(told: str) -> str:
 def _context(error: ToolError, more: Mapping[str, Any] | None, guard: Guard) -> dict[str, Json]:
     said = {**error.details, **plain_map(more)}
     # As the details of an error, which the guard reads name by name, and cuts where they have no end.
-    return dict(guard(ToolError(details=said)).details) if said else {}
+    return dict(guard(ToolError(details=said)).details)
 
 
 def _write(
