@@ -42,14 +42,14 @@ def crash(a: int) -> str:
 def reject(a: int) -> str:
     raise ValueError("a must be even")
 
-if guarded in ("failwell", "unlogged"):
+if guarded.startswith("failwell"):
     from failwell.server import install
     install(server)
 elif guarded == "middleware":
     from fastmcp.server.middleware.error_handling import ErrorHandlingMiddleware
     server.add_middleware(ErrorHandlingMiddleware())
-if guarded == "unlogged":
-    logging.getLogger("failwell.server").setLevel(logging.CRITICAL + 1)
+if guarded.endswith("silent"):
+    logging.disable(logging.CRITICAL)
 server.run(**({"show_banner": False} if kind == "fastmcp" else {}))
 """
 
@@ -57,9 +57,9 @@ server.run(**({"show_banner": False} if kind == "fastmcp" else {}))
 class Server:
     """One server on stdio, spoken to in bare JSON-RPC."""
 
-    def __init__(self, kind: str, guarded: str, python: str = sys.executable) -> None:
+    def __init__(self, kind: str, guarded: str, python: str = sys.executable, app: str = APP) -> None:
         self._process = subprocess.Popen(
-            [python, "-c", APP, kind, guarded],
+            [python, "-c", app, kind, guarded],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

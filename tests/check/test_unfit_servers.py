@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -100,6 +101,21 @@ def test_what_a_server_leaves_behind_is_ended_wherever_it_went(tmp_path: Path) -
     subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
     with pytest.raises(ProcessLookupError):
         os.kill(int(place.read_text()), 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="there a process cannot be held")
+def test_a_check_in_the_tests_of_a_server_leaves_nothing_behind_either(tmp_path: Path) -> None:
+    # Whoever calls `check` from Python does not become the parent of what is left.
+    place = tmp_path / "pid"
+    target = CheckTarget([sys.executable, str(NASTY), "detaches"], env={"NASTY_CHILD": str(place)})
+    check(target, CheckOptions(era=ERA, rules=("protocol.starts",)))
+    # The system's first process may take a moment to see that it has ended.
+    assert any(_is_gone(int(place.read_text())) for _ in range(100))
+
+
+def _is_gone(pid: int) -> bool:
+    time.sleep(0.1)
+    return not Path(f"/proc/{pid}").exists()
 
 
 class Front(BaseHTTPRequestHandler):

@@ -46,6 +46,21 @@ def test_a_failure_is_one_line_where_no_terminal_is(printed: io.StringIO) -> Non
     assert re.fullmatch(rf"\[[^]]+\] WARNING  tool_error paint: VALIDATION_ERROR: ValueError: {re.escape(LONG)}", line)
 
 
+def test_a_line_of_the_sdk_is_one_line_too_and_its_tracebacks_are_left_alone(printed: io.StringIO) -> None:
+    install(MCPServer("house", log_level="CRITICAL"))
+    sdk = logging.getLogger("mcp.server.lowlevel.server")
+    sdk.warning("%s", LONG)
+    [line] = printed.getvalue().splitlines()
+    assert re.fullmatch(rf"\[[^]]+\] WARNING  {re.escape(LONG)} test_log_lines\.py:\d+", line)
+    printed.truncate(0)
+    printed.seek(0)
+    try:
+        raise RuntimeError("no house")
+    except RuntimeError:
+        logging.getLogger("mcp.shared.other").exception("It failed")
+    assert "╭" in printed.getvalue()
+
+
 def test_the_lines_of_others_and_a_terminal_are_left_alone(
     printed: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:

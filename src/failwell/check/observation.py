@@ -165,7 +165,7 @@ class Observation:
         """Whether the call failed, and the answer says by its form that it worked."""
         if self.is_marked or self.result is None or self.asks:
             return False
-        if self.names_nothing and words.says_not_there(self.text):
+        if self.names_nothing and (words.says_not_there(self.text) or words.is_called_error(self.text)):
             return True
         if self._says_no or words.flags_failure(self.text):
             return True

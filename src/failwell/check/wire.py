@@ -14,6 +14,8 @@ from typing import Any, Final, Literal, Protocol
 
 from failwell.relay import Lines, TooLong, processes
 
+from .offspring import Offspring
+
 LONGEST_FRAME: Final = 8_000_000
 """More of one answer is not kept: its size is all that is graded of it."""
 _KEPT: Final = 200_000
@@ -131,9 +133,11 @@ class StdioTransport:
 
     def close(self) -> None:
         if self._child is not None:
+            started = Offspring(self._child.pid)
             self._child.end(politely=False)
             self._child = None
             processes.sweep(self._mark)
+            started.end()
             if self._warden is not None:
                 processes.end_orphans(self._others)
 

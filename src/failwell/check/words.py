@@ -234,6 +234,20 @@ def says_not_there(text: str) -> bool:
     return _NOT_THERE.search(bare(text)[:300]) is not None
 
 
+def is_called_error(text: str) -> bool:
+    """Whether a text begins by calling itself an error; one that was asked for, as a line of a log, may do so, too.
+
+    >>> is_called_error("error: nothing"), is_called_error("**Error** - bk_9"), is_called_error("Errors are logged.")
+    (True, True, False)
+    """
+    return _CALLED.match(text[:300]) is not None
+
+
+_CALLED: Final = pattern(
+    r"\W{0,4}(?:an? )?(?:error|failure|failed|exception)\W{0,2}\s{0,2}(?:[:!]|-\s|$)", re.IGNORECASE
+)
+
+
 def denies(text: str, sent: str) -> bool:
     """Whether a sentence of a text quotes what was sent and says no to it.
 

@@ -116,9 +116,11 @@ def is_same_tool(called: str, named: str) -> bool:
 
 
 def _get(source: object, *names: str) -> object:
+    # To ask for a Mapping takes longer than all the rest, and it is asked for every tool of a server.
+    is_map = type(source) is dict or isinstance(source, Mapping)
     for name in names:
         try:
-            value = source.get(name) if isinstance(source, Mapping) else getattr(source, name, None)
+            value = source.get(name) if is_map else getattr(source, name, None)  # type: ignore[attr-defined]
         except Exception:
             continue
         if value is not None:

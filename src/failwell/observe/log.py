@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import traceback
+from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
+from types import TracebackType
 from typing import Any, Final
 
 from failwell.formats import default_code, number_of
@@ -64,6 +66,7 @@ def log_failure(
             logger = logger.bind()
         if not _listens(logger, level):
             return
+        told = guard(error) if told is None else told
         names = {
             "request_id": request_id,
             "tool_name": tool,
@@ -72,12 +75,13 @@ def log_failure(
             "correlation_id": correlation_id or error.correlation_id,
         }
         fields: dict[str, Json] = {
-            **_guarded(names, said or _told(error), error, guard),
+            # What the guard has left as it was needs no second look.
+            **_guarded(names, said or _told(error), error, guard, looked=told is error and not said),
             "error_code": number_of(error) if number is None else number,
             "kind": error.kind.value,
             "strategy": error.strategy.value,
-            "context": _context(error, context, guard),
-            "error": (guard(error) if told is None else told).to_dict(),
+            "context": _context(error, context, guard) if context else dict(told.details),
+            "error": told.to_dict(),
         }
         led = guard.plain(way(exc)) if crash and exc is not None else None
         if standard:
@@ -116,9 +120,14 @@ def _method(logger: Any, level: int) -> Any:
 
 def way(exc: BaseException) -> str:
     """The frames that led to it, from the tool on: how a framework calls a tool is no news. May quote secrets."""
-    frames = traceback.extract_tb(exc.__traceback__, limit=-_DEEPEST_TRACEBACK)
-    own = next((index for index, frame in enumerate(frames) if not _FRAMEWORK.search(frame.filename)), 0)
-    return "".join(traceback.format_list(frames[own:])).rstrip()
+    last: deque[TracebackType] = deque(maxlen=_DEEPEST_TRACEBACK)
+    step = exc.__traceback__
+    while step is not None:
+        last.append(step)
+        step = step.tb_next
+    # Looked for before anything is read: the lines of the frames before it are in files that nobody needs.
+    own = next((each for each in last if not _FRAMEWORK.search(each.tb_frame.f_code.co_filename)), None)
+    return "".join(traceback.format_tb(own or (last[0] if last else None))).rstrip()
 
 
 def _listens(logger: Any, level: int) -> bool:
@@ -136,11 +145,14 @@ def _told(error: ToolError) -> str:
     return ", ".join(problem.name for problem in error.fields[:_MOST_FIELDS]) or text(error.debug) or error.message
 
 
-def _guarded(names: dict[str, Any], details: str, error: ToolError, guard: Guard) -> dict[str, Json]:
+def _guarded(names: dict[str, Any], details: str, error: ToolError, guard: Guard, *, looked: bool) -> dict[str, Json]:
     """What is printed of a failure: the names on one line each, and no secret in any of it."""
-    lines = {name: guard.label(text(value)) for name, value in names.items() if isinstance(value, str)}
     # One look first; most often there is nothing to mask.
-    return {**names, **lines, "details": details if guard.passes(error, details) else guard.text(details)}
+    lines = {name: text(value) for name, value in names.items() if isinstance(value, str)}
+    whole = " ".join(lines.values())
+    if " ".join(whole.split()) != whole or len(whole) > _LONGEST_NAME or not guard.hides_nothing(whole):
+        lines = {name: guard.label(line) for name, line in lines.items()}
+    return {**names, **lines, "details": details if looked or guard.passes(error, details) else guard.text(details)}
 
 
 def _line(told: str) -> str:
@@ -151,7 +163,7 @@ def _line(told: str) -> str:
 def _context(error: ToolError, more: Mapping[str, Any] | None, guard: Guard) -> dict[str, Json]:
     said = {**error.details, **plain_map(more)}
     # As the details of an error, which the guard reads name by name, and cuts where they have no end.
-    return dict(guard(ToolError(details=said)).details) if said else {}
+    return dict(guard(ToolError(details=said)).details)
 
 
 def _write(

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from operator import is_
 from typing import Any, TypeVar
 
 # Needed when arguments are checked: who lacks it should hear so at once, and not in the middle of a call.
@@ -75,6 +76,7 @@ class Boundary(Answering):
         self.wrong = WrongRequests(options)
         self.listed: Callable[[], list[Facts] | Awaitable[list[Facts]]] | None = None
         """How to list the tools of the server; set by its adapter."""
+        self._listing: tuple[list[Facts], list[dict[str, Any]]] = ([], [])
         self.watchers = Watchers(options)
         self._has_told = False
         self._dresses = self._envelope is not None or options.max_output is not None
@@ -187,8 +189,7 @@ class Boundary(Answering):
             failed = failed._replace(outcome=outcome)
         if not isinstance(outcome, ToolError) or outcome.effect not in IN_DOUBT or outcome.verify is not None:
             return failed
-        listed = [as_listed(each) for each in await self._tools()]
-        check = find_check(call.tool, call.arguments, listed, reads=tuple(self.options.reads))
+        check = find_check(call.tool, call.arguments, await self._as_listed(), reads=tuple(self.options.reads))
         return failed if check is None else failed._replace(outcome=outcome.replace(verify=check))
 
     async def _tools(self) -> list[Facts]:
@@ -197,6 +198,15 @@ class Boundary(Answering):
             return [] if self.listed is None else await _now(self.listed())
         except Exception:
             return []
+
+    async def _as_listed(self) -> list[dict[str, Any]]:
+        """The tools of the server as MCP lists them; the same list as long as they stay the same."""
+        tools = await self._tools()
+        known, listed = self._listing
+        if len(known) != len(tools) or not all(map(is_, known, tools)):
+            listed = [as_listed(each) for each in tools]
+            self._listing = (tools, listed)
+        return listed
 
     async def _ruled(self, call: ServedCall, framework: FrameworkCall) -> Any:
         rules = self.options.rules

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from operator import is_
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from failwell.formats import Outcome
@@ -68,8 +69,16 @@ class Facts:
         function = getattr(tool, "fn", None)
         if (group := group_of(function)) is not None:
             return group.facts(arguments)
-        output = getattr(tool, "output_schema", None)
-        return cls.of(name, tool.parameters, output, tool.annotations, None, function, tool.description)
+        annotations, output = tool.annotations, getattr(tool, "output_schema", None)
+        parts = (function, tool.parameters, output, annotations, tool.description)
+        known = _known.get((name, id(function)))
+        if known is not None and all(map(is_, known.parts, parts)) and known.hints == _hints(annotations):
+            return known.facts
+        facts = cls.of(name, tool.parameters, output, annotations, None, function, tool.description)
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[name, id(function)] = _Known(parts, dict(_hints(annotations)), facts)
+        return facts
 
     @property
     def structured(self) -> bool:
@@ -85,6 +94,24 @@ class Facts:
     @property
     def label(self) -> str:
         return self.name if self.action is None else f"{self.name}/{self.action}"
+
+
+class _Known(NamedTuple):
+    """What was found out about a tool, and what it was found out from."""
+
+    parts: tuple[Any, ...]
+    hints: dict[str, Any]
+    """Apart, since annotations may be changed in their place."""
+    facts: Facts
+
+
+# A server asks for every tool of its own at each failure that leaves something open.
+_known: dict[tuple[str, int], _Known] = {}
+_MOST_KNOWN: Final = 1000
+
+
+def _hints(annotations: Any) -> Mapping[str, Any]:
+    return annotations if isinstance(annotations, dict) else getattr(annotations, "__dict__", {})
 
 
 def group_of(function: object) -> Group | None:

@@ -87,10 +87,15 @@ def mask(guard: Guard) -> None:
         root.addFilter(MaskingOfSdk(guard))
 
 
-class PlainLines(logging.Filter):
-    """Of a handler that draws its lines in columns: writes Failwell's as they are where no terminal is.
+# Whose lines are written plainly: the beginnings of their loggers' names.
+_PLAIN: Final = frozenset({"failwell", "mcp"})
 
-    A line that is drawn costs as much as a call, and is broken wherever eighty columns end.
+
+class PlainLines(logging.Filter):
+    """Of a handler that draws its lines in columns: writes Failwell's and the SDK's as they are where no terminal is.
+
+    A line that is drawn costs as much as a call, and is broken wherever eighty columns end; 1.x draws one for every
+    request. Tracebacks of the SDK's are left to the handler, which has its own way with them.
     """
 
     def __init__(self, handler: Any) -> None:
@@ -98,10 +103,14 @@ class PlainLines(logging.Filter):
         self._handler = handler
 
     def filter(self, record: logging.LogRecord) -> bool:
-        console = self._handler.console
-        if record.name.partition(".")[0] != "failwell" or console.is_terminal or console.record:
+        console, whose = self._handler.console, record.name.partition(".")[0]
+        if whose not in _PLAIN or console.is_terminal or console.record:
             return True
-        line = f"{time.strftime('[%x %X]')} {record.levelname:<8} {self._handler.format(record)}\n"
+        if whose != "failwell" and (record.exc_info or record.exc_text):
+            return True
+        # The last column of the handler's; Failwell's lines name no file.
+        place = f" {record.filename}:{record.lineno}" if record.filename else ""
+        line = f"{time.strftime('[%x %X]')} {record.levelname:<8} {self._handler.format(record)}{place}\n"
         self._handler.acquire()
         try:
             console.file.write(line)
@@ -114,7 +123,7 @@ class PlainLines(logging.Filter):
 
 
 def write_plainly() -> None:
-    """Have Failwell's lines written as they are by the handler that the SDK gives to everybody; by no other."""
+    """Have these lines written as they are by the handler that the SDK gives to everybody; by no other."""
     for handler in logging.root.handlers:
         if _is_the_sdks(handler) and not any(isinstance(each, PlainLines) for each in handler.filters):
             handler.addFilter(PlainLines(handler))

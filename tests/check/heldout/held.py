@@ -53,7 +53,8 @@ def looked_at(pair: HeldPair, bad: bool, era: str = "auto") -> CheckReport:
         faults=bool(pair.faults),
         base_urls=("METERS_URL",) if pair.faults else (),
         era=era,
-        waits=Waits(start=20, call=5),
+        # As patient as the command is, and more: what a busy machine takes to start is no finding.
+        waits=Waits(start=90, call=10),
     )
     return check(CheckTarget(pair.command(bad)), options)
 
