@@ -54,7 +54,7 @@ def http_client() -> httpx2.AsyncClient:
 
 async def sent(
     client: httpx2.AsyncClient,
-    url: str,
+    url: str | httpx2.URL,
     method: str,
     headers: Mapping[str, str],
     content: bytes | None = None,

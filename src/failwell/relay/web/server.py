@@ -54,6 +54,11 @@ class HttpBackend:
         self._attendant, self._address, self._client = attendant, address, client
         # What the operator says goes before what the client in front says.
         self._given = {**(headers or {}), **{name.lower(): value for name, value in address.headers.items()}}
+        try:
+            # It is read once, not with each request; one that cannot be read is told when something is sent to it.
+            self._url: str | httpx2.URL = httpx2.URL(address.url)
+        except httpx2.InvalidURL:
+            self._url = address.url
         self._session: str | None = None
         self._version: str | None = None
         self._posts: dict[bytes, asyncio.Task[None]] = {}
@@ -174,7 +179,7 @@ class HttpBackend:
                 del self._posts[key]
 
     async def _send(self, method: str, headers: Mapping[str, str], content: bytes | None = None) -> httpx2.Response:
-        return await sent(self._client, self._address.url, method, headers, content, self._cookies)
+        return await sent(self._client, self._url, method, headers, content, self._cookies)
 
     def _headers(self, message: Message, session: str | None) -> dict[str, str]:
         headers = {
