@@ -58,7 +58,12 @@ def by_h11(data: bytes) -> tuple[int, list[tuple[bytes, bytes]], bytes, bool]:
             peer.receive_data(b"")
     [head] = [event for event in events if isinstance(event, h11.Response)]
     body = b"".join(bytes(event.data) for event in events if isinstance(event, h11.Data))
-    return head.status_code, head.headers.raw_items(), body, peer.their_state is h11.DONE and h11.NEED_DATA not in events
+    return (
+        head.status_code,
+        head.headers.raw_items(),
+        body,
+        peer.their_state is h11.DONE and h11.NEED_DATA not in events,
+    )
 
 
 def by_us(data: bytes, size: int) -> tuple[int, list[tuple[bytes, bytes]], bytes, bool]:

@@ -6,17 +6,19 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 from databases import Redis, running_redis
 
+from failwell.formats import keys
 from failwell.relay import RelayOptions, app
 from failwell.relay.state import KeptAnswer, keys_at
 
 sys.path.append(str(Path(__file__).parents[1] / "relay"))
 from served import serving
-from wrapped import SERVER
+from wrapped import SERVER, Wrapped
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +41,31 @@ def test_a_key_from_before_the_store_was_emptied_is_not_made_again(redis: Redis)
         assert one.begin("old", "call") == KeptAnswer("call", "lost")
 
 
+def test_while_the_store_is_away_nobody_says_of_a_key_that_nothing_was_done(redis: Redis, tmp_path: Path) -> None:
+    """Another relay may have made the call; only a client that says that it is the first knows better."""
+    options = ("--state", redis.url)
+    params = {"name": "pay_invoice", "arguments": {"id": "i1"}, "_meta": {keys.IDEMPOTENCY_KEY: "k1"}}
+    new = {**params, "_meta": {keys.IDEMPOTENCY_KEY: "k2", keys.IDEMPOTENCY_FIRST: True}}
+    with Wrapped(tmp_path / "ledger", *options) as one, Wrapped(tmp_path / "ledger", *options) as other:
+        first = one.ask(1, "tools/call", params)
+        redis.kill()
+        try:
+            told = [other.ask(number, "tools/call", each)["result"] for number, each in ((1, params), (2, new))]
+            assert [(each["isError"], _effect(each)) for each in told] == [(True, "unknown"), (True, "none")]
+            # Whoever made it knows it.
+            assert one.ask(1, "tools/call", params) == first
+        finally:
+            redis.start()
+        assert other.ask(3, "tools/call", params)["result"] == first["result"]
+        assert one.done() == ["i1"]
+
+
+def _effect(result: dict[str, Any]) -> str:
+    return str(result["_meta"][keys.TOOL_ERROR]["effect"])
+
+
 def test_health_tells_whether_the_store_is_there(redis: Redis) -> None:
-    with closing(keys_at(redis.url)) as keys, serving(app(SERVER, options=RelayOptions(keys=keys))) as url:
+    with closing(keys_at(redis.url)) as kept, serving(app(SERVER, options=RelayOptions(keys=kept))) as url:
         health = url.replace("/mcp", "/healthz")
         found = httpx2.get(health)
         assert (found.status_code, found.json()["status"], found.json()["store"]) == (200, "ok", "up")

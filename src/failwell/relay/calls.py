@@ -132,12 +132,17 @@ class Calls:
             caller = f"{caller} {self._traffic.options.caller}"
         claim = state.named(key, caller, self._traffic.options.command)
         call = state.call_of(request.tool, request.arguments)
+        is_first = request.meta.get(keys.IDEMPOTENCY_FIRST) is not None
         try:
-            kept = kept_keys.begin(claim, call, is_first=request.meta.get(keys.IDEMPOTENCY_FIRST) is not None)
+            kept = kept_keys.begin(claim, call, is_first=is_first)
         except state.BadState as problem:
             # Without its key the call might be made twice.
             self._traffic.once("state", str(problem), loud=True)
-            self._refuse(request, failures.no_place_for_keys(request.tool))
+            if is_first:
+                self._refuse(request, failures.no_place_for_keys(request.tool))
+            else:
+                # It may have been made behind another relay.
+                self.end(request, failures.no_look_at_keys(request.tool), None)
             return True
         if kept is None:
             request.claim = claim

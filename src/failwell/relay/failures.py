@@ -167,6 +167,14 @@ no_key = _row(
 no_place_for_keys = _row(
     "The idempotency key of this call cannot be kept at present.", code="UNAVAILABLE", retry_after=5, **NEVER_SENT
 )
+# The same of a key that may have been used before, behind another relay: what became of that call cannot be looked up.
+no_look_at_keys = _row(
+    "whether a call with this idempotency key was made before cannot be looked up at present",
+    code="UNAVAILABLE",
+    retry_after=5,
+    origin="local",
+    effect=Effect.UNKNOWN,
+)
 key_reused = _row(
     "The idempotency key was used for another call: another tool, or other arguments.",
     code="IDEMPOTENCY_CONFLICT",
