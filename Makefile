@@ -75,13 +75,14 @@ bench: setup  ## ratios against peers, measured in one run; how time grows; how 
 conformance: setup  ## the official suite on one server: alone, with install, and behind failwell wrap --listen; on a client inside Recovering
 	$(BIN)/python tools/suite.py
 
-soak: setup  ## a hundred calls at a time for a minute: no lost answer, no wrong one, no growth; fifty agents that reserve; the two ledgers; the relay's; replicas that share their keys
+soak: setup  ## a hundred calls at a time for a minute: no lost answer, no wrong one, no growth; fifty agents that reserve; the two ledgers; the relay's; replicas and relays that share their keys
 	$(BIN)/python tools/soak.py
 	$(BIN)/python tools/soak_reservations.py
 	$(BIN)/python tools/soak_ledger.py
 	$(BIN)/python tools/soak_real.py
 	$(BIN)/python tools/soak_relay.py
 	$(BIN)/python tools/soak_shared.py
+	$(BIN)/python tools/soak_shared.py --relays
 	$(BIN)/python tools/soak_shared.py --store postgresql
 
 field: setup  ## the recovering client and the relay on published servers of other people, installed into .field

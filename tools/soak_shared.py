@@ -1,7 +1,9 @@
 """Replicas of one server that share their keys, killed at random, with their store killed and brought back under them.
 
 Agents make keyed payments, each attempt at any replica, until one gives a definite answer. What was said is held
-against the ledger of what was done. The exit code is 1 if a payment was made twice, or an answer is untrue.
+against the ledger of what was done. With `--relays` the server knows no keys, stands behind a gateway that answers in
+its place, loses sessions and is killed, too; the replicas are relays in front of it, `failwell wrap --listen`. The exit
+code is 1 if a payment was made twice, an answer is untrue, or none was given.
 """
 
 from __future__ import annotations
@@ -28,6 +30,11 @@ sys.path.append(str(Path(__file__).parents[1] / "tests" / "shared"))
 from databases import Redis, running_postgres
 
 KEY: Final = "io.github.failwell/idempotency-key"
+FIRST: Final = "io.github.failwell/idempotency-first"
+SAID: Final = {"IDEMPOTENCY_UNFINISHED": "unfinished"}
+BARE: Final = "bare"
+# How often a gateway answers a call.
+GATES: Final = 0.06
 LEASE: Final = 1.0
 PATIENCE: Final = 4.0
 ATTEMPTS: Final = 40
@@ -41,13 +48,13 @@ def main() -> int:
     parser.add_argument("--calls", type=int, default=1_000)
     parser.add_argument("--store", choices=["redis", "postgresql"], default="redis")
     parser.add_argument("--replicas", type=int, default=2)
+    parser.add_argument("--relays", action="store_true", help="relays in front of a server that knows no keys")
     parser.add_argument("--agents", type=int, default=8)
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
-    parser.add_argument("--serve", nargs=2, metavar=("FOLDER", "URL"), help=argparse.SUPPRESS)
-    parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--serve", nargs=3, metavar=("FOLDER", "PORT", "URL"), help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.serve:
-        _serve(Path(asked.serve[0]), asked.serve[1], asked.port)
+        _serve(Path(asked.serve[0]), int(asked.serve[1]), asked.serve[2])
         return 0
     print(f"seed {asked.seed}", flush=True)
     began = time.monotonic()
@@ -56,8 +63,16 @@ def main() -> int:
         folder.chmod(0o755)
         (folder / "ledger").touch()
         store = running.enter_context(_store(asked.store, folder))
-        replicas = [running.enter_context(_replica(folder, store.url)) for _ in range(asked.replicas)]
-        said, faults = asyncio.run(_calls(asked, store, replicas))
+        serve = [sys.executable, __file__, "--serve", str(folder), "{port}"]
+        wrap = [sys.executable, "-m", "failwell", "wrap", "--listen", "127.0.0.1:{port}", "--state", store.url]
+        mortal: list[_Replica] = []
+        if asked.relays:
+            mortal = [running.enter_context(_replica([*serve, BARE]))]
+            serve = [*wrap, mortal[0].url]
+        else:
+            serve += [store.url]
+        replicas = [running.enter_context(_replica(serve)) for _ in range(asked.replicas)]
+        said, faults = asyncio.run(_calls(asked, store, replicas, mortal, folder / "ledger"))
         lines = Counter((folder / "ledger").read_text().split())
     wrong = [f"{id}: {problem}" for id, told in said.items() for problem in _held_against(told, lines[id])]
     kinds = Counter(told["said"] for told in said.values())
@@ -65,12 +80,19 @@ def main() -> int:
         f"{len(said)} calls in {time.monotonic() - began:.0f} s: "
         + ", ".join(f"{n} {kind}" for kind, n in kinds.most_common())
     )
+    for words, n in Counter(
+        str(told["error"].get("message")) for told in said.values() if "error" in told
+    ).most_common():
+        print(f"  {n} {words}")
     print("faults: " + ", ".join(f"{n} {kind}" for kind, n in faults.most_common()))
     print("\n".join(wrong[:SHOWN]) or "nothing made twice, every answer true")
     return bool(wrong)
 
 
 def _held_against(told: dict[str, Any], done: int) -> Iterator[str]:
+    if told["said"] == "nothing":
+        yield "no answer at all"
+    yield from told.get("untrue", ())
     if done > 1:
         yield f"made {done} times"
     if (told["said"] == "paid") and done != 1:
@@ -80,14 +102,14 @@ def _held_against(told: dict[str, Any], done: int) -> Iterator[str]:
 
 
 class _Replica:
-    """One of the servers; started again by whoever killed it."""
+    """A server, or a relay in front of one; started again by whoever killed it."""
 
-    def __init__(self, folder: Path, url: str) -> None:
+    def __init__(self, command: list[str]) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/mcp"
-        self._command = [sys.executable, __file__, "--serve", str(folder), url, "--port", str(self.port)]
+        self._command = [part.format(port=self.port) for part in command]
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
 
@@ -108,8 +130,8 @@ class _Replica:
 
 
 @contextmanager
-def _replica(folder: Path, url: str) -> Iterator[_Replica]:
-    replica = _Replica(folder, url)
+def _replica(command: list[str]) -> Iterator[_Replica]:
+    replica = _Replica(command)
     try:
         yield replica
     finally:
@@ -141,7 +163,9 @@ def _store(kind: str, folder: Path) -> Iterator[Redis | _Steady]:
         server.kill()
 
 
-async def _calls(asked: Any, store: Any, replicas: list[_Replica]) -> tuple[dict[str, Any], Counter[str]]:
+async def _calls(
+    asked: Any, store: Any, replicas: list[_Replica], mortal: list[_Replica], ledger: Path
+) -> tuple[dict[str, Any], Counter[str]]:
     chance = random.Random(asked.seed)
     waiting = [f"p{number}" for number in reversed(range(asked.calls))]
     said: dict[str, dict[str, Any]] = {}
@@ -150,20 +174,25 @@ async def _calls(asked: Any, store: Any, replicas: list[_Replica]) -> tuple[dict
     async def agent() -> None:
         while waiting:
             id = waiting.pop()
-            said[id] = await _paid(id, replicas, chance)
+            said[id] = await _paid(id, replicas, chance, ledger)
+
+    # A relay takes as long to start as several calls.
+    pace = 4 if asked.relays else 1
 
     async def trouble() -> None:
         while True:
-            await asyncio.sleep(chance.uniform(0.1, 1.0))
-            faults["replicas died in a payment"] += sum(replica.revive() for replica in replicas)
+            await asyncio.sleep(chance.uniform(0.1, 1.0) * pace)
+            for name, those in (("replicas", replicas), ("servers", mortal)):
+                if died := sum(each.revive() for each in those):
+                    faults[f"{name} died by themselves"] += died
             what = chance.random()
             if what < 0.5:
                 continue
             if what < 0.75 or isinstance(store, _Steady):
-                replica = chance.choice(replicas)
+                replica = chance.choice([*replicas, *mortal])
                 replica.kill()
                 replica.start()
-                faults["replicas killed"] += 1
+                faults["servers killed" if replica in mortal else "replicas killed"] += 1
             else:
                 store.kill()
                 await asyncio.sleep(chance.uniform(0.1, 1.0))
@@ -176,45 +205,84 @@ async def _calls(asked: Any, store: Any, replicas: list[_Replica]) -> tuple[dict
     return said, faults
 
 
-async def _paid(id: str, replicas: list[_Replica], chance: random.Random) -> dict[str, Any]:
+async def _paid(id: str, replicas: list[_Replica], chance: random.Random, ledger: Path) -> dict[str, Any]:
     """What is said in the end, by whichever replica knows."""
     from mcp import Client
 
     told: dict[str, Any] = {"said": "nothing"}
+    untrue: list[str] = []
+    meta = {KEY: id, FIRST: True}
     for _ in range(ATTEMPTS):
         try:
             async with asyncio.timeout(PATIENCE), Client(chance.choice(replicas).url) as client:
-                result = await client.call_tool("pay", {"id": id}, meta={KEY: id})
+                given, meta = meta, {KEY: id}
+                result = await client.call_tool("pay", {"id": id}, meta=given)
         except BaseException as exc:
             if isinstance(exc, (KeyboardInterrupt, SystemExit)):
                 raise
             await asyncio.sleep(0.2)
             continue
         if not result.is_error:
-            return {"said": "paid"}
+            return {"said": "paid", "untrue": untrue}
         error = (result.meta or {}).get("io.github.failwell/tool-error", {})
-        told = {"said": "unfinished" if error.get("code") == "IDEMPOTENCY_UNFINISHED" else "refused", "error": error}
-        if told["said"] == "unfinished":
+        said = SAID.get(error.get("code", ""), "refused" if error.get("effect") == "none" else "unknown")
+        if said == "refused" and id in ledger.read_text().split():
+            # Not in the end alone: whoever stops here takes it for the truth.
+            untrue.append(f"said not to be made when it was made: {error.get('message')}")
+        told = {"said": said, "error": error, "untrue": untrue}
+        if said == "unfinished":
             return told
-        if error.get("effect") != "none":
-            return {"said": "unknown", "error": error}
         await asyncio.sleep(0.2)
     return told
 
 
-def _serve(folder: Path, url: str, port: int) -> None:
-    import uvicorn
-    from mcp.server import MCPServer
+class _Gateway:
+    """Before a server: it answers in its place, before a call or after it, and says of sessions that they are gone."""
 
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        first = await receive()
+        waiting = [first]
+
+        async def again() -> Any:
+            return waiting.pop() if waiting else await receive()
+
+        async def nobody(message: Any) -> None: ...
+
+        status = 404 if random.random() < 0.3 and b"mcp-session-id" in dict(scope["headers"]) else 502
+        if b"tools/call" not in first["body"] or random.random() > GATES:
+            await self._app(scope, again, send)
+            return
+        if random.random() < 0.5:
+            await self._app(scope, again, nobody)
+        body = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Session not found"}}'
+        body = body if status == 404 else b"Bad Gateway"
+        await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", b"text/plain")]})
+        await send({"type": "http.response.body", "body": body})
+
+
+def _keys(url: str) -> Any:
     import failwell.server
 
     kind = failwell.server.KeysInRedis if url.startswith("redis") else failwell.server.KeysInPostgres
     while True:
         # The store may be away at the moment.
         with suppress(RuntimeError):
-            store = kind(url, lease=LEASE)
-            break
+            return kind(url, lease=LEASE)
         time.sleep(0.1)
+
+
+def _serve(folder: Path, port: int, url: str) -> None:
+    import uvicorn
+    from mcp.server import MCPServer
+
+    import failwell.server
+
     server = MCPServer("bank", log_level="CRITICAL")
     ledger = os.open(folder / "ledger", os.O_WRONLY | os.O_APPEND)
 
@@ -230,8 +298,9 @@ def _serve(folder: Path, url: str, port: int) -> None:
         await asyncio.sleep(random.uniform(0, 0.02))
         return json.dumps({"paid": id})
 
-    failwell.server.install(server, idempotency=store)
-    app = server.streamable_http_app()
+    if url != BARE:
+        failwell.server.install(server, idempotency=_keys(url))
+    app = server.streamable_http_app() if url != BARE else _Gateway(server.streamable_http_app())
     uvicorn.run(app, host="127.0.0.1", port=port, log_level="critical", access_log=False)
 
 

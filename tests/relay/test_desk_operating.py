@@ -337,9 +337,13 @@ def test_a_state_file_that_is_held_by_somebody_is_told_and_a_call_is_not_made_wi
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         table = Table(keys=store)
-        table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+        table.call(1, "pay", {"invoice_id": "i"}, meta={**KEY, keys.IDEMPOTENCY_FIRST: True})
         error = table.told()[0]["result"]["_meta"][META_KEY]
         assert (error["effect"], error["retry_after"], table.heard()) == ("none", 5, [])
+        # It may have been made by another one who uses the file, or before.
+        table.call(2, "pay", {"invoice_id": "i"}, meta=KEY)
+        error = table.told()[-1]["result"]["_meta"][META_KEY]
+        assert (error["effect"], error["code"], table.heard()) == ("unknown", "UNAVAILABLE", [])
         assert main(["wrap", "--state", str(file), "--", "true"]) == 2
         assert "cannot be used (database is locked); end what holds it" in capsys.readouterr().err
         other.execute("COMMIT")
