@@ -88,6 +88,7 @@ soak: setup  ## a hundred calls at a time for a minute: no lost answer, no wrong
 field: setup  ## the recovering client and the relay on published servers of other people, installed into .field
 	$(BIN)/python tools/field_client.py --at-a-time 4
 	$(BIN)/python tools/field_relay.py
+	$(BIN)/python tools/field_http.py
 	$(BIN)/python tools/field_install.py
 	$(BIN)/python tools/field_check.py
 
@@ -108,8 +109,9 @@ fuzz: setup  ## the laws, on many more examples than make test tries
 	FAILWELL_EXAMPLES=4000 $(BIN)/pytest -n auto -m hypothesis tests/laws
 	$(UV) run --quiet --frozen --all-extras --group fuzz python tools/fuzz.py
 
-newcomer: setup  ## the README word for word, in bare virtual environments: every way to install, every seat
+newcomer: setup  ## the README word for word, in bare virtual environments: every way to install, every seat; the steps of the container file
 	$(BIN)/python tools/newcomer.py
+	$(BIN)/python tools/container.py
 
 checklist: setup  ## docs/contracts.md: each line of the contracts' checklist with the tests that prove it
 	$(BIN)/python tools/checklist.py

@@ -151,6 +151,11 @@ def compared(server: Server) -> tuple[int, list[str]]:
     """How many messages there were, and which of them differ."""
     # Alone twice: what differs there, such as a time, is the server's own doing.
     direct, again, through = (_asked(server, relay) for relay in ([], [], [*WRAP, "--validate", "off", "--"]))
+    return len(direct), differing(direct, again, through)
+
+
+def differing(direct: dict[str, bytes], again: dict[str, bytes], through: dict[str, bytes]) -> list[str]:
+    """The messages of a server that are others behind a relay, and should not be."""
     found = []
     for question, one in direct.items():
         other = through.get(question, b"")
@@ -161,19 +166,25 @@ def compared(server: Server) -> tuple[int, list[str]]:
         is_failed = is_call and ("error" in message or message["result"].get("isError"))
         if not is_failed and one != other and not (is_call and CANONICAL.encode() in other):
             found.append(f"{question}: {one[:150]!r} became {other[:150]!r}")
-    return len(direct), found
+    return found
 
 
 def _asked(server: Server, relay: list[str]) -> dict[str, bytes]:
     with Conversation(server, relay) as talk:
-        tools = talk.ask("tools/list").get("result", {}).get("tools", [])
-        for method in ("resources/list", "prompts/list", "ping", "vendor/nothing"):
-            talk.ask(method)
-        names = [each["name"] for each in tools if each.get("inputSchema", {}).get("required")]
-        names += [each["name"] for each in tools if each["name"] not in names and is_named_read(each["name"])]
-        for name in [*names[:8], "no_such_tool_at_all"]:
-            talk.ask("tools/call", {"name": name, "arguments": {}}, label=f"tools/call {name}")
-    return talk.answers
+        return asked_of(talk)
+
+
+def asked_of(talk: Any) -> dict[str, bytes]:
+    """What a server says to a handshake, all lists, a method that nobody knows, and calls."""
+    tools = talk.ask("tools/list").get("result", {}).get("tools", [])
+    for method in ("resources/list", "prompts/list", "ping", "vendor/nothing"):
+        talk.ask(method)
+    names = [each["name"] for each in tools if each.get("inputSchema", {}).get("required")]
+    names += [each["name"] for each in tools if each["name"] not in names and is_named_read(each["name"])]
+    for name in [*names[:8], "no_such_tool_at_all"]:
+        talk.ask("tools/call", {"name": name, "arguments": {}}, label=f"tools/call {name}")
+    answers: dict[str, bytes] = talk.answers
+    return answers
 
 
 # Recovery

@@ -230,7 +230,8 @@ async def _paid(id: str, replicas: list[_Replica], chance: random.Random, ledger
             # Not in the end alone: whoever stops here takes it for the truth.
             untrue.append(f"said not to be made when it was made: {error.get('message')}")
         told = {"said": said, "error": error, "untrue": untrue}
-        if said == "unfinished":
+        if said == "unfinished" or (said == "unknown" and error.get("code") != "UNAVAILABLE"):
+            # Every relay would say that again.
             return told
         await asyncio.sleep(0.2)
     return told

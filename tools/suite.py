@@ -27,7 +27,7 @@ INDEX = PLACE / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist
 ERAS = ("2025-11-25", "2026-07-28")
 SERVER = [sys.executable, str(ROOT / "tools" / "suite_server.py")]
 WRAP = [sys.executable, "-m", "failwell", "wrap", "--listen"]
-PATIENCE = 30.0
+PATIENCE = 120.0
 # How the suite words what it could not look at, or would only like to see.
 FAILED = frozenset({"FAILURE"})
 

@@ -329,6 +329,18 @@ def test_health_tells_whether_the_server_is_there(relay: str) -> None:
         assert (answer.status_code, answer.json()["upstream"]) == (503, "down")
 
 
+def test_whoever_looks_without_reading_is_told_the_same_status(relay: str) -> None:
+    health = relay.replace("/mcp", "/healthz")
+    whole, head = httpx2.get(health), httpx2.head(health)
+    assert (head.status_code, head.headers["content-length"], head.content) == (
+        200,
+        whole.headers["content-length"],
+        b"",
+    )
+    assert httpx2.head(relay.replace("/mcp", "/metrics")).status_code == 200
+    assert httpx2.head(relay).status_code == 405
+
+
 def test_health_tells_of_a_command_that_does_not_start() -> None:
     with serving(app([sys.executable, "-c", ""])) as url, closing(Caller(url)) as caller:
         health = url.replace("/mcp", "/healthz")

@@ -109,7 +109,7 @@ class Front:
         self.gatekeeper.check(headers, scope["headers"])
         path, method = str(scope["path"]), scope["method"]
         page = self._pages.get(path)
-        if page is not None and method == "GET":
+        if page is not None and method in ("GET", "HEAD"):
             if path != "/healthz":
                 self.gatekeeper.admit(headers)
             status, kind, body = await page()
