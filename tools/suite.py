@@ -28,6 +28,7 @@ ERAS = ("2025-11-25", "2026-07-28")
 SERVER = [sys.executable, str(ROOT / "tools" / "suite_server.py")]
 WRAP = [sys.executable, "-m", "failwell", "wrap", "--listen"]
 PATIENCE = 120.0
+LONGEST = 900.0
 # How the suite words what it could not look at, or would only like to see.
 FAILED = frozenset({"FAILURE"})
 
@@ -109,7 +110,7 @@ def checked_client(more: str, era: str, env: dict[str, str]) -> Checks:
 def asked(*command: str, env: dict[str, str]) -> Checks:
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(
-            ["node", str(INDEX), *command, "-o", folder], env=env, capture_output=True, timeout=300, check=False
+            ["node", str(INDEX), *command, "-o", folder], env=env, capture_output=True, timeout=LONGEST, check=False
         )
         found: Checks = {}
         for file in sorted(Path(folder).glob("**/checks.json")):
