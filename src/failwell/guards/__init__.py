@@ -7,7 +7,7 @@ from .fence import CITATION, cited, ends_in_lines, in_one_line, is_cited, poses,
 from .length import shorten
 from .outlet import DEFAULT, UNCHANGED, Guard, guard, masked, shown_arguments
 from .secrets.redactor import MASK
-from .visible import visible
+from .visibility import visible
 
 __all__ = [
     "CITATION",

@@ -23,7 +23,7 @@ from .secrets.looks import drawn
 from .secrets.redactor import MASK, Redactor, redactor
 from .secrets.secret_names import is_secret_name, masks_numbers
 from .secrets.sieve import suspicious
-from .visible import needs_cleaning, visible
+from .visibility import needs_cleaning, visible
 
 Outcome = TypeVar("Outcome", bound=ToolError | NeedsInput)
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from .boundary import Boundary
     from .once.shared_keys import KeysInPostgres, KeysInRedis
-    from .problems import problem, problems
+    from .problem_answers import problem, problems
     from .replies import reply, tool_result
     from .streams import progress
 
@@ -74,7 +74,7 @@ _LATER: Final = {
     "tool_result": ".replies",
     "KeysInRedis": ".once.shared_keys",
     "KeysInPostgres": ".once.shared_keys",
-    **dict.fromkeys(("problems", "problem"), ".problems"),
+    **dict.fromkeys(("problems", "problem"), ".problem_answers"),
 }
 # What other rooms of this house use, and nobody else may count on.
 _HOUSE: Final = {
@@ -86,7 +86,7 @@ _HOUSE: Final = {
 }
 # What was public once: where it is, and what to write instead.
 _OLD: Final = {
-    "Problem": ("failwell.server.problems.Problem",),
+    "Problem": ("failwell.server.problem_answers.Problem",),
     "Target": ("failwell.server.rules.safety.Target", "a dict with name, flags, environment and noun"),
     "untouched": ("failwell.server.options.untouched", 'install(server, skip=["name"])'),
 }

