@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 import fastmcp
 import mcp
+import mcp_types
 import pytest
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -14,7 +15,10 @@ from mcp_types import ToolAnnotations
 
 import failwell as fw
 from failwell.client import Recovering
+from failwell.client.drivers import driver_for
+from failwell.client.tool_list import Listing
 from failwell.model import Effect
+from failwell.testing import FakeClock
 
 
 @pytest.mark.parametrize("make", [mcp.Client, fastmcp.Client])
@@ -40,3 +44,39 @@ def test_a_tool_that_is_no_longer_marked_as_a_read_is_not_called_twice(make: Any
     report = anyio.run(main)
     assert (report.calls, paid) == (1, ["paid"])
     assert report.failure.effect is Effect.UNKNOWN
+
+
+def test_a_tool_that_became_a_write_unseen_is_not_called_twice() -> None:
+    """Behind an address another version of the server may stand by now, and without a session nobody tells."""
+    server: Any = MCPServer("shop", log_level="CRITICAL")
+    paid: list[str] = []
+    clock = FakeClock()
+
+    def sync() -> str:
+        paid.append("paid")
+        raise ToolError("503 Service Unavailable: try again in 1 second.")
+
+    server.tool(annotations=ToolAnnotations(read_only_hint=True))(sync)
+
+    async def main() -> Any:
+        async with Recovering(mcp.Client(server), clock=clock) as agent:
+            await agent.list_tools()
+            server.remove_tool("sync")
+            server.tool(annotations=ToolAnnotations(read_only_hint=False))(sync)
+            clock.advance(60)
+            return await agent.call("sync", {})
+
+    report = anyio.run(main)
+    assert (report.calls, paid) == (1, ["paid"])
+    assert report.failure.effect is Effect.UNKNOWN
+
+
+def test_of_two_tools_by_one_name_the_one_that_may_not_be_called_twice_counts() -> None:
+    listing = Listing(driver_for(mcp.Client(MCPServer("shop"))), FakeClock())
+    read, write = (
+        mcp_types.Tool(name="sync", input_schema={}, annotations=ToolAnnotations(read_only_hint=is_read))
+        for is_read in (True, False)
+    )
+    for listed in ([read, write], [write, read]):
+        listing.learn(mcp_types.ListToolsResult(tools=listed))
+        assert not listing.tools.traits("sync").repeatable

@@ -519,7 +519,8 @@ def test_middleware_of_the_sdk_that_fails_after_the_tool_has_run_says_that_it_wa
 
     error = asyncio.run(call("pay"))
     assert (len(paid), error.effect.value, error.retryable) == (1, "done", False)
-    assert asyncio.run(call("look")).effect in (None, fw.Effect.NONE)
+    # What only looks has done nothing, whoever failed around it.
+    assert asyncio.run(call("look")).effect in (None, "none")
 
 
 def rated() -> str:
@@ -575,3 +576,19 @@ def test_a_mark_in_a_decorator_is_no_word_about_the_function_in_it() -> None:
     result = asyncio.run(answered(server))
     assert result.meta is not None
     assert result.meta[META_KEY]["effect"] == "unknown"
+
+
+def test_a_question_that_the_framework_cannot_ask_says_that_the_tool_was_at_work() -> None:
+    server: Any = fastmcp.FastMCP("shop")
+
+    @server.tool
+    async def pay(ctx: fastmcp.Context) -> str:
+        await ctx.elicit("Where to?", response_type=str)
+        return "paid"
+
+    failwell.server.install(server)
+
+    result = asyncio.run(answered(server))
+    assert result.meta is not None
+    error = result.meta[META_KEY]
+    assert (error["effect"], error["retryable"]) == ("unknown", False)

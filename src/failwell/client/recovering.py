@@ -94,7 +94,7 @@ class Recovering:
         self._driver = driver_for(client)
         self._clock = clock
         self._engine = Engine(self.policy, clock, jitter)
-        self._listing = Listing(self._driver, trusted=self.policy.trust_annotations, reads=tuple(reads))
+        self._listing = Listing(self._driver, clock, trusted=self.policy.trust_annotations, reads=tuple(reads))
         self._seat = Seat.at(events)
         self._envelopes = False
         self._store: tuple[Live | None, str | None] = (None, None)
@@ -390,7 +390,14 @@ class Recovering:
             call.looked = True
             await self._listing.try_to_fetch(self._open, None, min(self._timeout(call), LISTING_TIMEOUT))
         live = call.connected
-        if live is not None and live.asked is None and not live.ended and was_sent:
+        if live is None or live.ended or not was_sent:
+            return
+        if not call.asked and self._listing.tools.traits(call.report.tool).repeatable:
+            # Behind an address another server may stand by now, without a session that would end with the first one.
+            call.asked = True
+            if self._listing.is_old:
+                live.asked = None
+        if live.asked is None:
             # They have changed meanwhile, and with them perhaps what may be called twice.
             await self._listing.ask(self._open, live, self._timeout(call))
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import anyio
 
-from failwell.model import ToolError
+from failwell.model import ToolError, Traits
 from failwell.readers import read
 from failwell.recovery import Tools
 from failwell.schema import properties_of
@@ -17,20 +17,23 @@ from failwell.sdk import field
 
 from .connection import Connection, Live
 from .drivers import Driver
+from .system_clock import Clock
 from .witness import Seen, watching
 
 log = logging.getLogger("failwell.client")
 
 LISTING_TIMEOUT: Final = 10.0
 _HEARING_TIMEOUT: Final = 2.0
+_OLD: Final = 1.0
 _NONE: Final[frozenset[str]] = frozenset()
 
 
 class Listing:
     """What a server lists."""
 
-    def __init__(self, driver: Driver, *, trusted: bool = True, reads: Sequence[str] = ()) -> None:
-        self._driver = driver
+    def __init__(self, driver: Driver, clock: Clock, *, trusted: bool = True, reads: Sequence[str] = ()) -> None:
+        self._driver, self._clock = driver, clock
+        self._kept_at = clock.monotonic()
         self.tools = Tools(trusted=trusted, reads=reads)
         """What is known of them; nothing until they were listed."""
         self.is_missing = True
@@ -42,6 +45,11 @@ class Listing:
     @property
     def known(self) -> Mapping[str, Any]:
         return self.tools.listed
+
+    @property
+    def is_old(self) -> bool:
+        """Whether another server may stand behind the address by now, in whose list a tool is something else."""
+        return self._clock.monotonic() - self._kept_at > _OLD
 
     def knows(self, tool: str, arguments: Mapping[str, Any]) -> bool:
         """Whether a tool lists all of these arguments."""
@@ -57,7 +65,13 @@ class Listing:
             self._keep(getattr(listed, "tools", listed))
 
     def _keep(self, listed: Iterable[Any]) -> None:
-        self.tools, self.is_missing = replace(self.tools, listed={tool.name: tool for tool in listed}), False
+        self._kept_at = self._clock.monotonic()
+        found: dict[str, Any] = {}
+        for tool in listed:
+            # Which of two by one name would be called, nobody knows: the one that may not be called twice counts.
+            if tool.name not in found or not Traits.of(tool).repeatable:
+                found[tool.name] = tool
+        self.tools, self.is_missing = replace(self.tools, listed=found), False
         self._names = {name: _names_in(tool) for name, tool in self.known.items()}
 
     async def try_to_fetch(self, connection: Connection, live: Live | None, timeout: float) -> None:

@@ -176,13 +176,19 @@ def _step(part: str) -> str | int:
     return part.replace("~1", "/").replace("~0", "~")
 
 
+def _is_ours(data: Mapping[str, Any]) -> bool:
+    """Whether it states the failure of a tool. Any other is what web services answer, perhaps about something that the
+    tool did last."""
+    return str(data.get("type", "")).startswith(TYPE_PREFIX)
+
+
 FORMAT: Final = Format(
     "problem",
     "RFC 9457, problem details",
     dump,
     load,
     compact,
-    signs=(Sign(90, "title", load), Sign(91, "detail", load)),
+    signs=(Sign(90, "title", load, is_whole=_is_ours), Sign(91, "detail", load, is_whole=_is_ours)),
     gate="markdown",
     whole=True,
     again=Form(flagged=True),

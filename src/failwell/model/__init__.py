@@ -30,7 +30,7 @@ from .json_values import (
     text,
 )
 from .kinds import IN_DOUBT, Effect, Kind, Severity, Strategy
-from .marks import Marks, effects, frames, marked_effect, marking, marks, marks_effects
+from .marks import Marks, effects, frames, is_frameworks_module, marked_effect, marking, marks, marks_effects
 from .needs import NeedsInput
 from .parts import (
     CLEAN_PARTS,
@@ -145,6 +145,7 @@ __all__ = [
     "form_of",
     "forms",
     "frames",
+    "is_frameworks_module",
     "instant",
     "is_done_to",
     "is_named_read",

@@ -159,7 +159,7 @@ def is_before_marks(exc: BaseException) -> bool:
     What stands after it may be another branch, with effects that nobody marked. And where somebody's function without
     marks called the one that has them, nobody says what that one did before.
     """
-    own = [trace for trace in frames(exc) if not _is_frameworks(trace.tb_frame.f_globals.get("__name__"))]
+    own = [trace for trace in frames(exc) if not is_frameworks_module(trace.tb_frame.f_globals.get("__name__"))]
     marked = [trace for trace in own if marks_effects(trace.tb_frame.f_code, trace.tb_frame.f_globals)]
     if not marked or own[0] is not marked[0]:
         return False
@@ -192,7 +192,8 @@ _FRAMEWORKS: Final = frozenset(
 )
 
 
-def _is_frameworks(module: object) -> bool:
+def is_frameworks_module(module: object) -> bool:
+    """Whether a module, by its name, is of a framework or of Python, and so of nobody who wrote a tool."""
     package = module.partition(".")[0] if isinstance(module, str) else ""
     return package in _FRAMEWORKS or (package in sys.stdlib_module_names and package != "__main__")
 

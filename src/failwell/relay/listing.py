@@ -7,6 +7,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from failwell.model import Traits
+
 from .messages import read_frame, with_id
 from .request import RelayedRequest
 
@@ -74,7 +76,10 @@ class RememberedTools:
             self._found = {}
         listed = result.get("tools")
         for tool in listed if isinstance(listed, list) else ():
-            if isinstance(tool, dict) and isinstance(tool.get("name"), str) and len(self._found) < _MOST_TOOLS:
+            if not isinstance(tool, dict) or not isinstance(tool.get("name"), str) or len(self._found) >= _MOST_TOOLS:
+                continue
+            # Which of two by one name would be called, nobody knows: the one that may not be called twice counts.
+            if tool["name"] not in self._found or not Traits.of(tool).repeatable:
                 self._found[tool["name"]] = tool
         following = result.get("nextCursor")
         return following if isinstance(following, str) and following else None

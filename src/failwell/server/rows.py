@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from failwell.formats import parse
 from failwell.guards import cited
-from failwell.model import ToolError, frames, seconds
+from failwell.model import ToolError, frames, is_frameworks_module, seconds
 from failwell.readers import SHIPPED, broken, classify, from_text, said, timed_out
 
 from .facts import URL_ELICITATION, Abandoned, BrokenResult
@@ -33,6 +33,8 @@ def deliberate(exc: Exception) -> ToolError | None:
         # Another server's word about a call that the tool made of it, which is not this one.
         told = ToolError(code="UPSTREAM_ERROR") if read is None else read
         return _passed_on(told, message).replace(legacy=None)
+    if _is_said_inside(exc):
+        return ToolError(message, code="INTERNAL_ERROR" if read is None or read.code is None else read.code)
     if read is None or read.code is None:
         return _authors(ToolError(message or "The tool failed."))
     known: Any = {name: getattr(read, name) for name in _WORDED if getattr(read, name)}
@@ -49,6 +51,13 @@ def _is_clients(exc: BaseException) -> bool:
     """Whether a client of the framework raised it, and not whoever wrote the tool."""
     raised = [trace.tb_frame.f_globals.get("__name__") for trace in frames(exc)][-1:]
     return any(str(name).startswith(("fastmcp.client.", "mcp.client.")) for name in raised)
+
+
+def _is_said_inside(exc: BaseException) -> bool:
+    """Whether the framework itself raised it, to a tool that was at work: a question that cannot be asked, say."""
+    names = [str(trace.tb_frame.f_globals.get("__name__")) for trace in frames(exc)]
+    is_frameworks = names[-1:] and names[-1].startswith(("fastmcp.", "mcp."))
+    return bool(is_frameworks) and not all(map(is_frameworks_module, names))
 
 
 # What words can tell besides a code.
