@@ -19,6 +19,8 @@ URL_ELICITATION: Final = -32042
 GROUP: Final = "__failwell_group__"
 """Where a framework's tool has its group: on its function."""
 
+_READING_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_MOST_TRANSFORMS: Final = 20
 
 NOTHING_KNOWN: Final = Traits()
 
@@ -69,7 +71,10 @@ class Facts:
         if (group := group_of(function)) is not None:
             return group.facts(arguments)
         output = getattr(tool, "output_schema", None)
-        return cls.of(name, tool.parameters, output, tool.annotations, None, function, tool.description)
+        facts = cls.of(name, tool.parameters, output, tool.annotations, None, function, tool.description)
+        if facts.traits.read_only is None and _posts(tool):
+            facts = replace(facts, traits=replace(facts.traits, read_only=False))
+        return facts
 
     @property
     def structured(self) -> bool:
@@ -85,6 +90,17 @@ class Facts:
     @property
     def label(self) -> str:
         return self.name if self.action is None else f"{self.name}/{self.action}"
+
+
+def _posts(tool: object) -> bool:
+    """Whether a tool that FastMCP made from an OpenAPI document sends what is no read, whatever it is called there."""
+    for _ in range(_MOST_TRANSFORMS):
+        if (method := getattr(getattr(tool, "_route", None), "method", None)) is not None:
+            return str(method).upper() not in _READING_METHODS
+        # A tool that was renamed holds the one that it was.
+        if (tool := getattr(tool, "parent_tool", None)) is None:
+            break
+    return False
 
 
 def group_of(function: object) -> Group | None:
