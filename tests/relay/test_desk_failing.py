@@ -259,6 +259,46 @@ def test_a_write_that_failed_in_words_may_have_been_done() -> None:
     assert [each["method"] for each in table.heard()] == ["tools/call"]
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "Nothing was done.",
+            'pay failed part-way (It said: "Nothing was done."), so it may have been done already. Next: ',
+        ),
+        (
+            "No changes were made: locked",
+            'pay failed part-way (It said: "No changes were made: locked"), so it may have been done already. Next: ',
+        ),
+        (
+            "Validation failed for response: paid=true but receipt is missing",
+            'pay failed part-way (It said: "Validation failed for response: paid=true but receipt is missing"), so it may',
+        ),
+        (
+            "invalid JSON in upstream answer",
+            'pay failed part-way (It said: "invalid JSON in upstream answer"), so it may have been done already. Next: ',
+        ),
+        (
+            "java.lang.IllegalStateException: ledger is closed",
+            'pay failed part-way (It said: "java.lang.IllegalStateException: ledger is closed"), so it may have been',
+        ),
+    ],
+)
+def test_what_a_server_says_of_its_own_failure_is_read_and_no_word_of_ours(text: str, words: str) -> None:
+    _, answer = failing(text, tool="pay")
+    assert answer["content"][0]["text"].startswith(words)
+    error = answer["_meta"][META_KEY]
+    # Whatever it says, nobody is told that nothing was done, nor to correct the call.
+    assert error.get("effect") in ("unknown", None)
+    assert "orrect" not in answer["content"][0]["text"]
+
+
+@pytest.mark.parametrize("text", ["invalid value for answer", "Invalid JSON in the argument", "illegal argument x"])
+def test_an_argument_may_be_called_like_an_answer(text: str) -> None:
+    _, answer = failing(text)
+    assert answer["_meta"][META_KEY]["kind"] == "validation"
+
+
 def test_the_output_of_what_failed_part_way_is_kept() -> None:
     output = "Command failed with exit code 1\n" + "line of output\n" * 60
     _, answer = failing(output, tool="pay")
