@@ -199,6 +199,13 @@ def test_of_a_trace_of_any_language_nothing_but_its_words_leaves_in_any_part_of_
     assert told["_meta"][keys.ORIGINAL]["redacted"] is True
 
 
+@pytest.mark.parametrize("language", ["go", "rust", "rust before 1.73"])
+def test_a_panic_is_no_refusal_whatever_its_words(language: str) -> None:
+    _, answer = failing(TRACES[language].replace("no ledger", "index out of bounds"), tool="pay")
+    assert answer["_meta"][META_KEY]["effect"] == "unknown"
+    assert "may have been done already" in answer["content"][0]["text"]
+
+
 @pytest.mark.parametrize(
     "path",
     [

@@ -13,6 +13,8 @@ _LAST: Final = pattern(r"(?:^|\n)((?:[a-zA-Z_]\w{0,60}\.){0,8}[A-Z]\w{1,60}(?:: 
 _PYTHON_FRAMES: Final = pattern(r"(?:^|\n)Traceback \(most recent call last\):(?:\n[ \t][^\n]{0,2000}){1,400}\n")
 # A control character: the guard lets none through, so that no text holds it.
 _FRAME: Final = "\x00"
+_PANICKED: Final = "panicked at"
+_PANIC: Final = "panicked: "
 _NOTHING_LEFT: Final = "The tool crashed."
 
 
@@ -148,4 +150,7 @@ def _without(trace: _Trace, text: str) -> str:
         after = trace.frames.sub("", text[first.start() :]).splitlines()
         kept = [line for line in after if _SENTENCE.fullmatch(line) or (trace.around and trace.around.match(line))]
         text = "\n".join([text[: first.start()].strip(), *kept])
-    return text if trace.around is None else trace.around.sub("", text)
+    # That it was a panic is what tells it from a refusal in the same words.
+    return (
+        text if trace.around is None else trace.around.sub(lambda found: _PANIC if _PANICKED in found[0] else "", text)
+    )
