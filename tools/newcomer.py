@@ -155,7 +155,15 @@ def run(command: list[str | Path], folder: Path, **environment: str) -> subproce
         for name, value in os.environ.items()
         if name not in ("VIRTUAL_ENV", "PYTHONPATH", "UV_PROJECT_ENVIRONMENT")
     }
-    done = subprocess.run(command, cwd=folder, env={**bare, **environment}, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**bare, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
         raise Stumble(f"{shown(command)}\nended with {done.returncode}:\n{done.stdout}{done.stderr}")
     return done

@@ -36,6 +36,13 @@ class Trace(Desk):
         raise LookupError(f"{book_id} at postgresql://library:{password}@db.internal:5432/books")
 
 
+class PhpTrace(Desk):
+    def no_book(self, tool: str, book_id: str) -> Json:
+        told = super().no_book(tool, book_id)["content"][0]["text"]
+        frames = "Stack trace:\n#0 src/App.php(77): Books->find()\n#1 {main}"
+        return failed(f"Uncaught RuntimeException: no book\n{frames}\n{told}")
+
+
 class AsSuccess(Desk):
     def no_book(self, tool: str, book_id: str) -> Json:
         return {**super().no_book(tool, book_id), "isError": False}

@@ -103,6 +103,7 @@ def _copies(value: Any) -> tuple[str, Json]:
 
 TWINS: Final = (
     Twin("trace", "mcpserver", "safety", "a stack trace with a password", of.Trace, _NO_BOOK, lambda s: "Traceback" in s.text),
+    Twin("php-trace", "lowlevel", "safety", "a stack trace of PHP", of.PhpTrace, _NO_BOOK, lambda s: "{main}" in s.text),
     Twin("as-success", "mcpserver", "structure", "a failure without isError", of.AsSuccess, _NO_BOOK, lambda s: not s.is_error),
     Twin("refused-as-success", "lowlevel", "structure", "wrong arguments answered without isError", of.RefusedAsSuccess, ("get_book", {}), lambda s: not s.is_error),
     Twin("null-success", "fastmcp", "structure", "what does not exist answered as null", of.NullSuccess, _NO_BOOK, lambda s: s.text == "null" and not s.is_error),

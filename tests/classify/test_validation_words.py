@@ -33,7 +33,7 @@ from pydantic import Json as JsonText
 
 import failwell as fw
 from failwell.model import UNSET
-from failwell.readers.validation import from_jsonschema, from_pydantic
+from failwell.readers.validation import from_jsonschema, from_pydantic, from_schema
 from recorded import cases
 
 FORMATS = FormatChecker()
@@ -429,3 +429,37 @@ def test_rules_that_mean_the_same_are_the_same() -> None:
     called = from_pydantic(caught.value, schema=schema, arguments=arguments)
     assert json.loads(fw.render(called, "canonical")) == json.loads(fw.render(by_model(Model, arguments), "canonical"))
     assert said(called) == said(by_schema(schema, arguments))
+
+
+@pytest.mark.parametrize(
+    ("schema", "sent", "words"),
+    [
+        # A flag beside the limit, as draft 4 has it.
+        (
+            {"type": "integer", "minimum": 0, "exclusiveMinimum": True},
+            0,
+            'x must be more than 0. Next: call t with x = "<more than 0>", and the rest unchanged.',
+        ),
+        ({"const": "yes"}, "no", 'x must be "yes". Next: call t with x = "yes", and the rest unchanged.'),
+        ({"const": 5}, "no", "x must be 5. Next: call t with x = 5, and the rest unchanged."),
+    ],
+)
+def test_what_belongs_there_is_said_as_the_schema_has_it(schema: Any, sent: Any, words: str) -> None:
+    draft = "http://json-schema.org/draft-04/schema#" if "exclusiveMinimum" in schema else None
+    whole = {**({"$schema": draft} if draft else {}), "type": "object", "properties": {"x": schema}}
+    error = from_schema(whole, {"x": sent}, tool="t")
+    assert error is not None
+    assert fw.render(error, "text") == words
+
+
+def test_what_a_validator_found_is_not_what_it_wants() -> None:
+    dump = (
+        "1 validation error for fetchArguments\nurl\n  Input should be a valid URL, relative URL without a base "
+        "[type=url_parsing, input_value='x', input_type=str]"
+    )
+    error = fw.read({"isError": True, "content": [{"type": "text", "text": f"Error executing tool fetch: {dump}"}]})
+    assert isinstance(error, fw.ToolError)
+    assert fw.render(error, "text") == (
+        "url must be a valid URL (found: relative URL without a base). "
+        'Next: call fetch with url = "<valid URL>", and the rest unchanged.'
+    )

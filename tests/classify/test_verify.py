@@ -53,6 +53,8 @@ conversations:list get_channel_history get_thread_replies get_chat list_chats ge
 get_email list_folders search_emails list_containers inspect_container list_images list_networks fetch_container_stats
 get_order get_order_status list_order_items get_refund get_transfer get_booking get_template get_settings get_address
 github__get_issue mcp__linear__list_issues invoices.get invoices/list getInvoice GetInvoice GET_INVOICE get-invoice
+get_loan_status list_loans get_cash_balance get_taxi_status get_approval_status list_approvals get_card list_cards
+show_order get_code get_time show_config read_resource
 """.split()
 
 # All of these begin (or seem to begin) with a verb that reads, and write, hand out or make something, or may do so.
@@ -71,6 +73,8 @@ get_nextjob get_taskclaim fetch_cleanupjob get_autocreate fetch_remote fetch_bra
 check_out check_in check_out_cart_now check_item check_inbox query read_query_exec export_chat_invite download_media
 getinvoice ge_t_invoice invoice_get jira_get_issue kubectl_get get&delete get_счёт
 get_paid getPaid fetch fetch_payment count_me_in get_invoice_paid get_order_shipped get_report_built list.frobnicate update.get delete/get_user create__list
+get_money getCash get_loan fetch_cash get_taxi find_taxi get_approval get_manager_approval get_one_time_code
+getOneTimePassword read_card read_card_number show_ad showAds show_video_ad show_survey
 """.split(),
     *("get invoice", "get\u00a0invoice", "get_invoice\n", "", " ", "get_" + "a" * 200, "_", "..."),
 ]
@@ -175,6 +179,20 @@ def test_reads_of_real_servers_are_found(write: str, arguments: Any, read: Any, 
         # The channel does not tell whether the message is in it, nor the issue whether the comment is.
         ("send_message_to_channel", {"channel_id": 1}, tool("get_channel", "channel_id", **READ)),
         ("delete_issue_comment", {"id": 1}, tool("get_issue", "id", **READ)),
+        # The role is there without the user, and says nothing of whom it was given to.
+        ("assign_role", {"user_id": 7, "role": "x"}, tool("get_role", "role", **READ)),
+        ("unassign_role", {"user": "u", "role": "x"}, tool("get_role", "role", **READ)),
+        # Nobody knows what it was before, or how often it was sent.
+        ("increment_counter", {"id": 1}, tool("get_counter", "id", **READ)),
+        ("bump_version", {"id": 1}, tool("get_version", "id", **READ)),
+        ("resend_email", {"id": 1}, tool("get_email", "id", **READ)),
+        ("retry_job", {"id": 1}, tool("get_job", "id", **READ)),
+        ("ping_user", {"id": 1}, tool("get_user", "id", **READ)),
+        # An account has many payments, and is there without this one.
+        ("pay", {"account": "a", "amount": 5}, tool("get_account", "account", **READ)),
+        ("pay", {"account_id": "a", "amount": 5}, tool("get_account", "account_id", **READ)),
+        ("transfer", {"wallet_id": "a", "amount": 5}, tool("get_wallet", "wallet_id", **READ)),
+        ("charge", {"card": "a", "amount": 5}, tool("get_card", "card", **READ)),
         # The item is there without the cart, too, and the user without the team.
         ("add_item", {"cart_id": 1, "item_id": 2}, tool("get_item", "item_id", **READ)),
         ("remove_user_from_team", {"user_id": 1, "team_id": 2}, tool("get_user", "user_id", **READ)),

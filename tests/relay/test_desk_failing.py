@@ -158,6 +158,103 @@ def test_stack_traces_and_paths_go_and_what_was_sent_stays() -> None:
     assert "x.js" not in words
 
 
+# What each language prints, with the name of a file or of an argument in every frame.
+TRACES = {
+    "java": "java.lang.IllegalStateException: no ledger\n"
+    + "\tat com.acme.hidden.Ledger.append(Hidden.java:112)\n" * 40
+    + "Caused by: java.sql.SQLException: hidden\n\tat org.hidden.Driver.connect(Driver.java:264)\n\t... 4 more",
+    "dotnet": "System.InvalidOperationException: no ledger\r\n   at Hidden.Pay.Run(String id) in C:\\src\\Hidden.cs:line 12",
+    "go": "panic: no ledger\n\ngoroutine 18 [running]:\nmain.hidden(0xc0000b4000)\n\t/home/ann/hidden.go:41 +0x1d9\nexit status 2",
+    "rust": "thread 'main' panicked at src/hidden.rs:42:9:\nno ledger\nstack backtrace:\n   0: hidden_unwind\n"
+    "             at /rustc/hidden/panicking.rs:1\nnote: run with `RUST_BACKTRACE=full` hidden",
+    "rust before 1.73": "thread 'main' panicked at 'no ledger', src/hidden.rs:42:9",
+    "php": "PHP Fatal error:  Uncaught RuntimeException: no ledger in /var/www/Hidden.php:31\nStack trace:\n"
+    "#0 /var/www/App.php(77): Pay->run('hidden')\n#1 {main}\n  thrown in /var/www/Hidden.php on line 31",
+    "ruby": "app/hidden.rb:12:in `pay': no ledger (RuntimeError)\n\tfrom app/hidden.rb:3:in `block in run'",
+    "ruby, outermost first": "Traceback (most recent call last):\n\t1: from hidden.rb:5:in `<main>'\nhidden.rb:2:in `pay': no ledger",
+    "perl": "no ledger at /home/ann/Hidden.pm line 12.\n\tShop::pay('hidden') called at /home/ann/hidden.pl line 3",
+    "elixir": "** (RuntimeError) no ledger\n    (shop 0.1.0) lib/hidden.ex:12: Shop.Pay.run/1\n    (stdlib 3.17) hidden.erl:6: :x/6",
+    "r": 'Error in pay("hidden") : no ledger\nCalls: hidden -> pay\nExecution halted',
+    "dart": "no ledger\n#0      pay (file:///home/ann/hidden.dart:3:5)\n#1      main (package:hidden/main.dart:9)",
+    "lua": "no ledger\nstack traceback:\n\t[C]: in function 'hidden'\n\thidden.lua:3: in function 'pay'",
+}
+
+
+@pytest.mark.parametrize("structured", [False, True])
+@pytest.mark.parametrize("language", TRACES)
+def test_of_a_trace_of_any_language_nothing_but_its_words_leaves_in_any_part_of_the_answer(
+    language: str, structured: bool
+) -> None:
+    text = f"{TRACES[language]}\nCall list_ledgers first."
+    sent = result(9, text, is_error=True)
+    if structured:
+        sent["result"]["structuredContent"] = {"error": {"code": "NOT_FOUND", "message": text}}
+    table = Table()
+    table.call(9, "pay", {"invoice_id": "inv_1"})
+    table.server(sent)
+    told = table.told()[0]["result"]
+    assert "hidden" not in json.dumps(told).lower()
+    assert "no ledger" in told["content"][0]["text"]
+    assert ("Call list_ledgers first" in told["content"][0]["text"]) or language == "dotnet"
+    assert told["_meta"][keys.ORIGINAL]["redacted"] is True
+
+
+@pytest.mark.parametrize("language", ["go", "rust", "rust before 1.73"])
+def test_a_panic_is_no_refusal_whatever_its_words(language: str) -> None:
+    _, answer = failing(TRACES[language].replace("no ledger", "index out of bounds"), tool="pay")
+    assert answer["_meta"][META_KEY]["effect"] == "unknown"
+    assert "may have been done already" in answer["content"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/home/zoe/a.db", "/data/zoe/a.db", "/nfs/zoe/a.db", "file:///home/zoe/a.db", "file:///C:/zoe/a.db",
+        "D:/files/zoe/a.db", r"D:\Program Files\zoe\a.db", r"\\server\share\zoe\a.db", r"D:\\files\\zoe\\a.db",
+    ],
+)  # fmt: skip
+def test_no_absolute_path_is_in_any_part_of_the_answer(path: str) -> None:
+    sent = result(9, f"cannot open {path}", is_error=True)
+    sent["result"]["content"].append({"type": "text", "text": f"It lies at {path}."})
+    sent["result"]["structuredContent"] = {"code": "GONE", "message": f"cannot open {path}", "details": {"cwd": path}}
+    sent["result"]["_meta"] = {"com.example/where": path}
+    table = Table()
+    table.call(9, "pay", {"invoice_id": "inv_1"})
+    table.server(sent)
+    told = table.told()[0]["result"]
+    assert "zoe" not in json.dumps(told)
+    assert "cannot open …/a.db" in told["content"][0]["text"]
+    assert told["_meta"]["com.example/where"] == "…/a.db"
+    assert told["_meta"][keys.ORIGINAL]["redacted"] is True
+
+
+@pytest.mark.parametrize(
+    "text", ["POST /data/v1/users gave 404", "https://x.org/data/a is gone", r"A:\d+ does not match"]
+)
+def test_what_only_looks_like_a_path_stays(text: str) -> None:
+    _, answer = failing(text)
+    assert text in answer["content"][0]["text"]
+    assert "redacted" not in answer["_meta"][keys.ORIGINAL]
+
+
+def test_of_a_long_output_only_the_frames_go() -> None:
+    output = "building a\n" * 60 + "Error: gone\n    at read (/srv/hidden.js:1:2)\n3 of 4 failed"
+    _, answer = failing(output, tool="pay")
+    words = answer["content"][0]["text"]
+    assert "building a\nError: gone\n3 of 4 failed" in words
+    assert "hidden" not in json.dumps(answer)
+
+
+def test_a_picture_beside_a_failure_is_no_text() -> None:
+    sent = result(9, "gone", is_error=True)
+    picture = {"type": "image", "mimeType": "image/png", "data": "AA+/home/AAAA"}
+    sent["result"]["content"].append(picture)
+    table = Table()
+    table.call(9, "pay", {"invoice_id": "inv_1"})
+    table.server(sent)
+    assert picture in table.told()[0]["result"]["content"]
+
+
 def test_a_write_that_failed_in_words_may_have_been_done() -> None:
     table, answer = failing("Error: 503 Service Unavailable", tool="pay")
     assert answer["content"][0]["text"] == (
@@ -167,6 +264,46 @@ def test_a_write_that_failed_in_words_may_have_been_done() -> None:
     assert answer["_meta"][META_KEY]["effect"] == "unknown"
     table.passes(1000)
     assert [each["method"] for each in table.heard()] == ["tools/call"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "Nothing was done.",
+            'pay failed part-way (It said: "Nothing was done."), so it may have been done already. Next: ',
+        ),
+        (
+            "No changes were made: locked",
+            'pay failed part-way (It said: "No changes were made: locked"), so it may have been done already. Next: ',
+        ),
+        (
+            "Validation failed for response: paid=true but receipt is missing",
+            'pay failed part-way (It said: "Validation failed for response: paid=true but receipt is missing"), so it may',
+        ),
+        (
+            "invalid JSON in upstream answer",
+            'pay failed part-way (It said: "invalid JSON in upstream answer"), so it may have been done already. Next: ',
+        ),
+        (
+            "java.lang.IllegalStateException: ledger is closed",
+            'pay failed part-way (It said: "java.lang.IllegalStateException: ledger is closed"), so it may have been',
+        ),
+    ],
+)
+def test_what_a_server_says_of_its_own_failure_is_read_and_no_word_of_ours(text: str, words: str) -> None:
+    _, answer = failing(text, tool="pay")
+    assert answer["content"][0]["text"].startswith(words)
+    error = answer["_meta"][META_KEY]
+    # Whatever it says, nobody is told that nothing was done, nor to correct the call.
+    assert error.get("effect") in ("unknown", None)
+    assert "orrect" not in answer["content"][0]["text"]
+
+
+@pytest.mark.parametrize("text", ["invalid value for answer", "Invalid JSON in the argument", "illegal argument x"])
+def test_an_argument_may_be_called_like_an_answer(text: str) -> None:
+    _, answer = failing(text)
+    assert answer["_meta"][META_KEY]["kind"] == "validation"
 
 
 def test_the_output_of_what_failed_part_way_is_kept() -> None:

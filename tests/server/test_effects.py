@@ -386,3 +386,25 @@ def test_a_mark_that_nobody_kept_is_found_by_where_the_exception_came_from() -> 
 
     assert told(1) == "busy. Wait 1 second, then make the same call again."
     assert told(2) == "pay failed part-way (mail busy), so it may have been done already. Next: ask the user."
+
+
+@pytest.mark.parametrize(("method", "effect"), [("post", "unknown"), ("get", None)])
+def test_a_tool_made_from_a_route_that_posts_is_no_read_whatever_it_is_called(method: str, effect: str | None) -> None:
+    fastmcp, httpx = pytest.importorskip("fastmcp"), pytest.importorskip("httpx2")
+    route = {"operationId": "get_report", "responses": {"200": {"description": "ok"}}}
+    document = {"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": {"/report": {method: route}}}
+
+    def dies(request: Any) -> Any:
+        raise httpx.ReadTimeout("gone", request=request)
+
+    behind = httpx.AsyncClient(transport=httpx.MockTransport(dies), base_url="http://x")
+    server = fastmcp.FastMCP.from_openapi(document, behind)
+    failwell.server.install(server)
+
+    async def main() -> Any:
+        async with Recovering(fastmcp.Client(server), policy=fw.Policy(base_delay=0.01)) as agent:
+            return await agent.call("get_report", {})
+
+    report = asyncio.run(main())
+    assert fw.read(report.result).effect == effect  # type: ignore[union-attr]
+    assert ("may have been done already" in report.result.content[0].text) is (effect == "unknown")

@@ -34,9 +34,15 @@ _TRACE: Final = either(
     r"\n\s{2,8}at (?:async )?[\w$.<>\[\] ]{0,120}\(?[^\s()]{1,200}:\d+(?::\d+)?\)?",
     r"\n\s*at [\w$.]+\([\w$]+\.java:\d+\)",
     r"\n\s*at [\w.]+\([^)\n]{0,200}\) in [^\n]{1,200}:line \d+",
+    r"\n\tat [\w$.]+[^\n]{0,200}\(",
     r"goroutine \d+ \[",
     r"panicked at",
-    r"stack backtrace:",
+    r"stack (?:backtrace|traceback):",
+    # PHP, Ruby, Perl, Elixir
+    r"\n#\d{1,4} (?:\{main\}|\S{1,300}\(\d{1,7}\): )",
+    r"\S:\d{1,7}:in [`'][^'\n]{1,200}'",
+    r"\n\s{1,8}[^\n]{1,300} called at \S{1,300} line \d",
+    r"\n\s{2,8}(?:\([^()\n]{1,80}\) )?[^\s:]{1,300}\.(?:exs?|erl):\d{1,7}: ",
 )
 _INTERNALS: Final = either(
     r"site-packages",

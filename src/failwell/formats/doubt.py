@@ -50,7 +50,10 @@ def reason_of(message: str) -> str:
     message = in_one_line(message)
     # What is cited stays so, however much is left of it.
     for cite in CITATION.finditer(message):
-        kept += [_reason(message[end : cite.start()]), cited(_reason(cite["said"] or cite["quoting"] or ""))]
+        kept += [
+            _reason(message[end : cite.start()]),
+            cited(_reason(cite["said"] or cite["quoting"] or "", is_cited=True)),
+        ]
         end = cite.end()
     if not kept:
         return _reason(message)
@@ -58,15 +61,18 @@ def reason_of(message: str) -> str:
     return " ".join(filter(None, parts)).replace(" ;", ";")
 
 
-def _reason(message: str) -> str:
+def _reason(message: str, *, is_cited: bool = False) -> str:
     sentences = _SENTENCE.split(" ".join(message.split()))
-    kept = [told for sentence in sentences if (told := _told(sentence))]
+    kept = [told for sentence in sentences if (told := _told(sentence, is_cited=is_cited))]
     return message if kept == sentences else " ".join(kept)
 
 
-def _told(sentence: str) -> str:
-    """What a sentence says happened: all of it, or what stands before the advice, as in "Too many calls, try again"."""
-    if _DENIES.search(sentence):
+def _told(sentence: str, *, is_cited: bool) -> str:
+    """What a sentence says happened: all of it, or what stands before the advice, as in "Too many calls, try again".
+
+    That nothing was done is no word of ours while that is in doubt; that somebody said so is so.
+    """
+    if not is_cited and _DENIES.search(sentence):
         return ""
     if not _AGAIN.search(sentence):
         return sentence

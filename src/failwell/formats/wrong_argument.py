@@ -6,6 +6,7 @@ must be, and not again what was sent, which a small model would only repeat.
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Final
 
@@ -58,12 +59,14 @@ _SAID: Final = tuple(
         (r"ensure this value (.+)", "{}"),
     )
 )
-# A yes or a no that is the only one: a text in its place would be sent as a text.
-_EXACTLY: Final = re.compile(r"Expected exactly: (true|false)\.")
+# The only thing that may stand there: a text about it in its place would be sent as a text.
+_EXACTLY: Final = re.compile(r"Expected exactly: (true|false|-?\d{1,15}|\"[^\"\\]{1,100}\")\.")
 _TYPE: Final = re.compile(r"Expected type: (.+)\.|Expected ([^,]+), received .*", re.DOTALL)
 _ALTERNATIVES: Final = re.compile(r"Invalid \w+ value\. Expected (.+?)(?:, received .*)?", re.DOTALL)
 _BARE: Final = re.compile(r"[\w./:@+-]{1,60}")
 _QUOTED: Final = re.compile(r"'([^'\n]{1,100})'|\"([^\"\n]{1,100})\"")
+# What Pydantic says after this is what it found instead, not what it wants.
+_FOUND: Final = re.compile(r"^(be a valid URL), (.+)$")
 _ARTICLE: Final = re.compile(r"^(?:a|an|the) ")
 
 
@@ -116,7 +119,8 @@ def placeholder(problem: FieldError) -> Json:
     if options := _likeliest_first(problem):
         return f"<one of {_listed(options, _LONGEST_LIST)}>"
     if exactly := _EXACTLY.fullmatch(problem.expected or ""):
-        return exactly[1] == "true"
+        only: Json = json.loads(exactly[1])
+        return only
     need = _need(problem, options)
     name = next((step for step in reversed(problem.path) if isinstance(step, str)), "argument")
     unknown = f"<{name}>" if is_missing(problem) else f"<corrected {name}>"
@@ -157,7 +161,8 @@ def _need(problem: FieldError, options: list[Json]) -> str | None:
     expected, said = problem.expected or "", problem.message
     if options:
         return f"be {_written(options[0])}" if len(options) == 1 else f"be one of {_listed(options)}"
-    return _worded(_EXPECTED, expected, said) or _of_type(expected, said) or _worded(_SAID, said, said)
+    need = _worded(_EXPECTED, expected, said) or _of_type(expected, said) or _worded(_SAID, said, said)
+    return need and _FOUND.sub(r"\1 (found: \2)", need)
 
 
 def _worded(forms: tuple[tuple[re.Pattern[str], str], ...], words: str, said: str) -> str | None:

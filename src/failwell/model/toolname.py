@@ -82,13 +82,23 @@ _DOUBTFUL_WITH: Final[Mapping[str, frozenset[str]]] = {
     "fetch": _FEED | set("topic topics git remote remotes origin upstream branch branches payment payments".split()),
     # To read a message marks it as read.
     "read": _FEED
-    | set("topic topics message messages email emails mail mails notification notifications inbox".split()),
+    | set("topic topics message messages email emails mail mails notification notifications inbox".split())
+    # A card is read by charging it, or by a machine that waits for one.
+    | set("card cards badge nfc rfid barcode fingerprint".split()),
     # To show something to the user is to do something.
     "show": frozenset(
         """notification notifications alert alerts message messages dialog popup toast banner modal window prompt form
-        menu overlay tooltip image picture slide screen page tab ui widget keyboard""".split()
+        menu overlay tooltip image picture slide screen page tab ui widget keyboard ad ads advert advertisement
+        advertisements video movie
+        splash hint offer survey""".split()
     ),
 }
+
+# What nobody reads: who gets it is given it, by somebody who pays, drives, signs or sends it.
+_GIVEN: Final = frozenset(
+    """money cash loan taxi cab ride pizza food approval consent clearance signature passcode voucher haircut
+    groceries""".split()
+)
 
 # What a verb of a container may be followed by; anything else that is one and not many is offered for sale: `list_nft`.
 _LISTED_SINGLY: Final = frozenset(
@@ -193,6 +203,9 @@ def _is_read(name: str) -> bool:
         or _PARTICLES.intersection(rest[:1] + rest[-1:])
         or _DOUBTFUL_WITH.get(verb, frozenset()).intersection(known.words)
         or any(map(_hides_a_verb, known.words))
+        # `get_loan_status` and `list_loans` are about what is there already.
+        or (verb in _RECEIVES and rest and rest[-1] in _GIVEN)
+        or _ONE_TIME.issubset(rest)
         # `get_invoice_paid` gets it paid; `get_paid_invoices` says which.
         or (verb == "get" and rest and is_done_to(rest[-1]))
         # Of nothing: whatever is asked for, in whichever way, a request that posts, too.
@@ -211,6 +224,9 @@ def is_done_to(word: str) -> bool:
 
 
 _INTO: Final = frozenset({"into", "onto"})
+_RECEIVES: Final = frozenset({"get", "fetch", "retrieve", "find"})
+# A code that is good once is made when it is asked for.
+_ONE_TIME: Final = frozenset({"one", "time"})
 _DONE_TO: Final = frozenset("paid sent built bought sold drawn written undone rewritten done spent".split())
 
 

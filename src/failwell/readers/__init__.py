@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .exceptions.refusal import code_of, plain_function, refusal
     from .extra_arguments import fate, strictly, unexpected, unknown_names
     from .hints.verify import find_check
-    from .prose.traces import trace_line
+    from .prose.traces import trace_line, without_frames
     from .validation import call_of, check_names, from_pydantic, from_schema, unknown_arguments, unknown_tool
 
 _LATER: Final = {
@@ -67,6 +67,7 @@ _LATER: Final = {
     **dict.fromkeys(("fate", "strictly", "unexpected", "unknown_names"), ".extra_arguments"),
     "find_check": ".hints.verify",
     "trace_line": ".prose.traces",
+    "without_frames": ".prose.traces",
     **dict.fromkeys(
         ("call_of", "check_names", "from_pydantic", "from_schema", "unknown_arguments", "unknown_tool"), ".validation"
     ),
@@ -121,6 +122,7 @@ __all__ = [
     # words
     "from_text",
     "trace_line",
+    "without_frames",
     # arguments, and tools that do not exist
     "call_of",
     "check_names",

@@ -8,12 +8,12 @@ from typing import Any, Final
 from failwell.formats import FORMATS, META_KEY, keys, parse, render, to_result
 from failwell.guards import DEFAULT, masked
 from failwell.model import ToolError, compact
-from failwell.readers import trace_line
+from failwell.readers import without_frames
 from failwell.recovery import Ending
 
 from . import jsonc
 from .messages import written
-from .paths import without_paths
+from .paths import placeless, without_paths, without_places
 
 ORIGINAL: Final = keys.ORIGINAL
 _LONGEST_ORIGINAL: Final = 64_000
@@ -51,18 +51,18 @@ def failed(
     """The result that tells of a failure; `original` is the server's own answer, if it gave one, `said` its JSON."""
     told = ending.cited
     if isinstance(told, ToolError):
-        message = without_paths(told.message, sent or {})
-        message = f"{_sentence(message)} {note}" if note else message
-        told = told if message == told.message else told.replace(message=message)
+        told = placeless(told, sent or {})
+        if note:
+            told = told.replace(message=f"{_sentence(told.message)} {note}")
     result: Result = to_result(told, format, era=era, client=client, output_schema=output_schema)
     if isinstance(told, ToolError) and told.delivery == "unanswered" and FORMATS[format].prose:
         # That the answer was lost is said by whoever does not know why.
         result["content"] = to_result(told.replace(delivery=None), format, era=era, client=client)["content"]
     theirs = said.get("result") if isinstance(said, dict) else None
     if isinstance(theirs, Mapping):
-        _beside(result, theirs, told, in_doubt=ending.in_doubt)
+        _beside(result, theirs, told, sent or {}, in_doubt=ending.in_doubt)
     if original is not None and keep_original:
-        result.setdefault("_meta", {})[ORIGINAL] = kept(original, said)
+        result.setdefault("_meta", {})[ORIGINAL] = kept(original, said, sent or {})
     return result
 
 
@@ -70,36 +70,28 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _beside(result: Result, theirs: Mapping[str, Any], told: Any, *, in_doubt: bool) -> None:
+def _beside(result: Result, theirs: Mapping[str, Any], told: Any, sent: Mapping[str, Any], *, in_doubt: bool) -> None:
     """What the server's result had beside its words stays: pictures, other blocks, its own `_meta` and data."""
     blocks = theirs.get("content")
     blocks = [block for block in blocks if isinstance(block, Mapping)] if isinstance(blocks, list) else []
     first = next((place for place, block in enumerate(blocks) if block.get("type") == "text"), None)
     words = " ".join(str(block.get("text", "")) for block in result["content"])
-    rest = [masked(block) for place, block in enumerate(blocks) if place != first and not _is_told(block, words)]
+    others = [block for place, block in enumerate(blocks) if place != first and not _is_told(block, words)]
+    rest = [without_places(masked(block), sent) for block in others]
     output = str(blocks[first].get("text", "")) if first is not None else ""
     if in_doubt and len(output) > _LONGEST_REASON:
         # A build that failed is of no use without what it said.
-        result["content"][0]["text"] += f"\n\nIts output:\n{_output(output)}"
+        result["content"][0]["text"] += f"\n\nIts output:\n{_output(without_paths(without_frames(output), sent))}"
     result["content"] = [*result["content"], *rest]
     structured = theirs.get("structuredContent")
     if structured is not None and "structuredContent" not in result:
-        result["structuredContent"] = _without_frames(masked(structured))
+        result["structuredContent"] = without_places(masked(structured), sent)
     for name, value in theirs.items():
         if name not in ("content", "structuredContent", "isError", "_meta"):
-            result[name] = value
+            result[name] = without_places(masked(value), sent)
     meta = theirs.get("_meta")
     if isinstance(meta, Mapping):
-        result["_meta"] = {**meta, **result.get("_meta", {})}
-
-
-def _without_frames(value: Any) -> Any:
-    """A JSON value in whose texts nobody reads where in its files a server broke: some clients show it to the model."""
-    if isinstance(value, str):
-        return trace_line(value) or value
-    if isinstance(value, Mapping):
-        return {name: _without_frames(part) for name, part in value.items()}
-    return [_without_frames(part) for part in value] if isinstance(value, list) else value
+        result["_meta"] = {**without_places(masked(dict(meta)), sent), **result.get("_meta", {})}
 
 
 def _is_told(block: Mapping[str, Any], words: str) -> bool:
@@ -118,14 +110,16 @@ def _output(text: str) -> str:
     return f"{text[:half]}\n…({len(text) - 2 * half} characters cut)…\n{text[-half:]}"
 
 
-def kept(frame: bytes, message: Any) -> dict[str, Any]:
+def kept(frame: bytes, message: Any, sent: Mapping[str, Any]) -> dict[str, Any]:
     """What the server sent: byte for byte where there is nothing to hide in it."""
     if len(frame) > _LONGEST_ORIGINAL:
         return {"cut": len(frame)}
     text = frame.rstrip(b"\r\n").decode("utf-8", "replace")
-    if DEFAULT.hides_nothing(text):
+    # A trace has line ends, which are written with a backslash.
+    placed = without_places(message, sent) if "/" in text or "\\" in text else message
+    if placed == message and DEFAULT.hides_nothing(text):
         return {"frame": text}
-    hidden = masked(message)
+    hidden = masked(placed)
     if hidden == message and DEFAULT.redact(text) == text:
         return {"frame": text}
     return {"frame": DEFAULT.redact(compact(hidden)), "redacted": True}

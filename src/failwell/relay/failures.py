@@ -13,7 +13,7 @@ from failwell.model import Effect, Fields, ToolError
 from failwell.recovery import NEVER_SENT
 
 from .actions import Death
-from .paths import without_paths
+from .paths import without_paths, without_places
 
 _LONGEST_WORDS: Final = 300
 _ENDED: Final = "what it had open, such as a login or a browser, is gone"
@@ -57,8 +57,9 @@ def reason(death: Death) -> str:
 
 def stopped(death: Death, tool: str, *, written: bool) -> ToolError:
     """A call that was with the server when it ended, or on the way to it."""
-    said = [line.strip() for line in death.errors.splitlines() if line.strip()][-_LAST:]
-    details = {"exit": how(death), **({"stderr": without_paths("\n".join(said), {})} if said else {})}
+    errors = str(without_places(death.errors, {}))
+    said = [line.strip() for line in errors.splitlines() if line.strip()][-_LAST:]
+    details = {"exit": how(death), **({"stderr": "\n".join(said)} if said else {})}
     if not written:
         message = f"The server stopped ({reason(death)}) before it was sent this call; {_ENDED}."
         return ToolError(message, code="UNAVAILABLE", tool=tool, details=details, **NEVER_SENT)

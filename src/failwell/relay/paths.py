@@ -1,4 +1,4 @@
-"""Where things lie on the machine of whoever runs a server is not for the answer."""
+"""Where things lie on the machine of whoever runs a server, and the way through its files, are not for the answer."""
 
 from __future__ import annotations
 
@@ -6,31 +6,85 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from failwell.model import compact
+from failwell.model import ToolError, compact
+from failwell.readers import trace_line
 
 # Roots of file systems: a path of an address, such as /v1/users, begins with something else.
-_PATH: Final = re.compile(
-    r"(?<![\w./:\\])(?:/(?:home|Users|root|usr|opt|srv|var|tmp|etc|app|private|mnt|nix|Library|workspace|build)"
-    r"(?:/[^\s'\"`,;:(){}\[\]<>|]+)+|[A-Za-z]:\\(?:[^\s'\"`,;:(){}\[\]<>|\\]+\\)+[^\s'\"`,;:(){}\[\]<>|]+)"
+_ROOTS: Final = (
+    "home|Users|root|usr|opt|srv|var|tmp|etc|app|private|mnt|nix|Library|workspace|build|data|nfs|media|Volumes|export"
+    "|run|proc|lib|lib64|snap|scratch|efs|work|code|System|Applications|cygdrive"
 )
+_PART: Final = r"[^\s'\"`,;:(){}\[\]<>|\\/]+"
+# Of a name with a space in it only what goes on as a path is one.
+_FOLDER: Final = rf"(?:{_PART}(?: {_PART}){{0,3}}[\\/]{{1,2}})"
+_PATH: Final = re.compile(
+    r"(?<![\w./:\\])(?<!GET )(?<!PUT )(?<!POST )(?<!HEAD )(?<!PATCH )(?<!DELETE )(?:"
+    rf"(?:file:(?://[\w.-]*)?(?=/))?/(?:{_ROOTS})(?:/+{_PART})+"
+    rf"|file://[\w.-]*(?:/+[A-Za-z]:)?(?:/+{_PART})+"
+    rf"|[A-Za-z]:[\\/]{{1,2}}{_FOLDER}+{_PART}"
+    rf"|\\{{2,4}}[\w.$-]+\\{{1,2}}{_FOLDER}*{_PART})"
+)
+_SEPARATOR: Final = re.compile(r"[\\/]+")
+# What is to be sent is left as it is, or it is something else: `actions`, `patch` and `verify`.
+_TOLD: Final = (
+    "message",
+    "suggestion",
+    "next_steps",
+    "notes",
+    "details",
+    "meta",
+    "policy_decision",
+    "fields",
+    "conflicts",
+)
+_SENT: Final = frozenset({"sent", "options"})
+_OPAQUE: Final = frozenset({"data", "blob"})
 
 
 def without_paths(text: str, sent: Mapping[str, Any]) -> str:
     """The text with the last part of each absolute path only, but for what the caller sent itself."""
-    if "/" not in text and ":\\" not in text:
+    if "/" not in text and "\\" not in text:
         return text
-    asked = compact(dict(sent)) if sent else ""
+    asked = _SEPARATOR.sub("/", compact(dict(sent))) if sent else ""
 
     def short(found: re.Match[str]) -> str:
         path = found[0].rstrip(".")
-        if path in asked or any(part in asked for part in _parents(path)):
+        parts = _SEPARATOR.split(path.removeprefix("file://").removeprefix("file:"))
+        if asked and any(beginning in asked for beginning in _beginnings(parts)):
             return found[0]
-        return "…/" + re.split(r"[\\/]", path)[-1] + found[0][len(path) :]
+        return f"…/{parts[-1]}{found[0][len(path) :]}"
 
     return _PATH.sub(short, text)
 
 
-def _parents(path: str) -> list[str]:
-    """The longer beginnings of a path: who names a folder knows what lies in it."""
-    parts = path.split("/")
-    return ["/".join(parts[:count]) for count in range(3, len(parts))]
+def _beginnings(parts: list[str]) -> list[str]:
+    """The path and its longer beginnings: who names a folder knows what lies in it."""
+    return ["/".join(parts[:count]) for count in range(min(3, len(parts)), len(parts) + 1)]
+
+
+def without_places(value: Any, sent: Mapping[str, Any]) -> Any:
+    """A JSON value in whose texts nobody reads where in its files a server broke, nor where these lie: some clients
+    show it to the model."""
+    if isinstance(value, str):
+        return without_paths(trace_line(value) or value, sent)
+    if isinstance(value, Mapping):
+        kept = _SENT | _OPAQUE if isinstance(value.get("mimeType"), str) else _SENT
+        return {name: part if name in kept else without_places(part, sent) for name, part in value.items()}
+    return [without_places(part, sent) for part in value] if isinstance(value, (list, tuple)) else value
+
+
+def placeless(error: ToolError, sent: Mapping[str, Any]) -> ToolError:
+    """The error as it may be told."""
+    given = {name: value for name in _TOLD if (value := getattr(error, name))}
+    plain = {name: _plain(value) for name, value in given.items()}
+    told = {name: without_places(value, sent) for name, value in plain.items()}
+    changed = {name: value for name, value in told.items() if value != plain[name]}
+    return error.replace(**changed) if changed else error
+
+
+def _plain(value: Any) -> Any:
+    return (
+        [part if isinstance(part, str) else part.to_dict() for part in value]
+        if isinstance(value, (list, tuple))
+        else value
+    )

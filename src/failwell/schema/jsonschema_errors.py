@@ -15,6 +15,8 @@ from .problems import MOST_READ, BrokenRule, CheckedCall, Problems, step_of, tol
 from .refs import Schema, resolve
 from .rule_table import FORMATS, KEYWORDS, RULES
 
+_EXCLUDES: Final = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
+
 
 def jsonschema_problems(errors: object, call: CheckedCall) -> Problems:
     """What jsonschema's errors say about the arguments, for an adapter that has more to add."""
@@ -33,6 +35,9 @@ def _of_jsonschema(error: Any, call: CheckedCall) -> Iterator[BrokenRule]:
     path = tuple(getattr(error, "absolute_path", ()))
     word = getattr(error, "validator", None)
     rule = KEYWORDS.get(word, word) if isinstance(word, str) else "not"
+    if rule in _EXCLUDES and node.get(_EXCLUDES[rule]) is True:
+        # In draft 4 a flag beside the limit says that it is not to be reached.
+        rule = _EXCLUDES[rule]
     read = _READERS.get(rule)
     where = list(getattr(error, "absolute_schema_path", ()))
     if where[-2:-1] == ["propertyNames"] and where[-3:-2] != ["properties"]:

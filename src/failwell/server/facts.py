@@ -20,6 +20,8 @@ URL_ELICITATION: Final = -32042
 GROUP: Final = "__failwell_group__"
 """Where a framework's tool has its group: on its function."""
 
+_READING_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_MOST_TRANSFORMS: Final = 20
 
 NOTHING_KNOWN: Final = Traits()
 
@@ -75,6 +77,8 @@ class Facts:
         if known is not None and all(map(is_, known.parts, parts)) and known.hints == _hints(annotations):
             return known.facts
         facts = cls.of(name, tool.parameters, output, annotations, None, function, tool.description)
+        if facts.traits.read_only is None and _posts(tool):
+            facts = replace(facts, traits=replace(facts.traits, read_only=False))
         if len(_known) >= _MOST_KNOWN:
             _known.clear()
         _known[name, id(function)] = _Known(parts, dict(_hints(annotations)), facts)
@@ -112,6 +116,17 @@ _MOST_KNOWN: Final = 1000
 
 def _hints(annotations: Any) -> Mapping[str, Any]:
     return annotations if isinstance(annotations, dict) else getattr(annotations, "__dict__", {})
+
+
+def _posts(tool: object) -> bool:
+    """Whether a tool that FastMCP made from an OpenAPI document sends what is no read, whatever it is called there."""
+    for _ in range(_MOST_TRANSFORMS):
+        if (method := getattr(getattr(tool, "_route", None), "method", None)) is not None:
+            return str(method).upper() not in _READING_METHODS
+        # A tool that was renamed holds the one that it was.
+        if (tool := getattr(tool, "parent_tool", None)) is None:
+            break
+    return False
 
 
 def group_of(function: object) -> Group | None:

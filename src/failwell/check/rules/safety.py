@@ -132,7 +132,7 @@ RULES: Final = (
         "critical",
         8,
         "No stack trace leaves",
-        "Traces of Python, Node, Java, Go and Rust in any part of a failure.",
+        "Traces of Python, Node, Java, Go, Rust, PHP, Ruby, Perl and Elixir in any part of a failure.",
         "A trace shows paths, versions and code to whoever can call the tool, and tells a model nothing to do.",
         _INSTALL,
         "Log the trace, and answer with a sentence.",

@@ -91,6 +91,23 @@ _PUTS: Final = frozenset("add append prepend insert put push attach detach invit
 """Verbs that put one thing to another, or take it away: it is there before and after, whatever came of the call. What
 is assigned or moved says itself to whom."""
 
+_ASSIGNS: Final = frozenset({"assign", "unassign"})
+_HAD_BY_MANY: Final = frozenset(
+    "role permission policy license licence label tag group plan badge scope privilege entitlement shift seat".split()
+)
+"""What many have at once, and does not say who: to assign a role puts it to a user, while an issue says whose it is."""
+
+_UNSEEN: Final = frozenset(
+    """increment incr decrement decr bump increase decrease resend retry rerun replay reprocess redeliver ping poke
+    nudge remind notify""".split()
+)
+"""Verbs whose effect nobody sees in the thing: a counter of 6 may have been 5 or 6 before, and an email that was sent
+once looks like one that was sent twice."""
+
+_HOLDERS: Final = frozenset("account customer user wallet card client member person payer payee recipient bank".split())
+"""Who has many of what a bare verb makes: an account looks the same before and after a payment, but for a number that
+nobody remembers."""
+
 _BELONGS: Final = frozenset("by of for from in per".split())
 _HANDED_ON: Final = frozenset("to into onto as with at on off out up down via through over".split())
 
@@ -274,7 +291,7 @@ def _is_near(read: ToolName, write: ToolName) -> bool:
 def _is_about(read: ToolName, call: _FailedCall) -> bool:
     """Whether what the one is about first of all is what the other is about first of all."""
     write = call.name
-    if read.head is None or write.head is None:
+    if read.head is None or write.head is None or not _UNSEEN.isdisjoint({write.verb, *write.own[:1]}):
         return False
     if not forms(read.head).isdisjoint(forms(write.head)):
         return True
@@ -284,7 +301,9 @@ def _is_about(read: ToolName, call: _FailedCall) -> bool:
     if _is_nominal(read.head, call):
         return True
     # A bare verb is about what it is given: `pay` with an `invoice`, or an `invoice_id`.
-    return any(words[0] in forms(read.head) and len(words) <= 2 for words in map(words_of, call.arguments) if words)
+    return forms(read.head).isdisjoint(_HOLDERS) and any(
+        words[0] in forms(read.head) and len(words) <= 2 for words in map(words_of, call.arguments) if words
+    )
 
 
 def _rank(read: ToolName, write: ToolName, sent: Mapping[str, Any], name: str) -> tuple[Any, ...]:
@@ -320,9 +339,12 @@ def _arguments(read: ToolName, schema: Any, call: _FailedCall) -> dict[str, str 
 
 def _is_one_sided(read: ToolName, call: _FailedCall, sources: set[str]) -> bool:
     """Whether it looks at one of two things that the call puts together: the item is there without the cart, too."""
-    if call.name.verb not in _PUTS or read.is_of_many:
-        return False
     own = forms(read.head or "")
+    if read.is_of_many or call.name.verb not in _PUTS | _ASSIGNS:
+        return False
+    if call.name.verb in _ASSIGNS:
+        others = map(words_of, call.arguments.keys() - sources)
+        return not own.isdisjoint(_HAD_BY_MANY) and any(own.isdisjoint(words) for words in others)
     return any(
         words[-1] in _UNIQUE and words[-2] not in own
         for words in map(words_of, call.arguments.keys() - sources)

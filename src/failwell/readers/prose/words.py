@@ -114,7 +114,9 @@ _ROWS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
             r"(?:propert(?:y|ies)|values?|characters?|arguments?|param(?:eter)?s?|keys?|fields?|null|empty|strings?"
             r"|type"
             r"|numbers?) (?:is|are) not (?:allowed|permitted)|additional properties",
-            r"(?:error parsing|failed to parse|invalid) (?:the )?json(?! (?:response|reply|answer|output|result))\b",
+            r"(?:error parsing|failed to parse|invalid) (?:the )?json"
+            r"(?! (?:response|reply|answer|output|result)| (?:in|from|of) (?:the |an? )?(?:\w{1,20} )?"
+            r"(?:response|reply|answer|upstream))\b",
         ),
     ),
     (
@@ -147,6 +149,8 @@ _ROWS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         "INTERNAL_ERROR",
         (
             r"unexpected (?:response|reply|answer|status|content)",
+            r"(?:validation (?:failed|error) (?:for|of|in)|(?:invalid|malformed) (?:json|xml|data|body) (?:in|from))"
+            r" (?:the |an? )?(?:\w{1,20} )?(?:response|reply|answer)\b",
             r"(?:response|reply|answer|output|result)\b[^.\n]{0,40}(?:not (?:valid )?json|validation (?:failed|error))",
             rf"{_NOT} (?:be )?(?:parsed?|decoded?|encoded?|marshal|(?:de)?serializ\w{{1,2}})[^.\n]{{0,40}}"
             rf"(?:response|reply|answer|output"
@@ -167,7 +171,8 @@ _ROWS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
             r"|unique constraint",
             r"\bduplicate (?:key|entry|name|id|value)|\bconflict(?:s|ing|ed)?\b|version mismatch|has been modified"
             r"|held by",
-            r"(?:directory|folder|bucket|database) (?:is )?not empty|(?:is|currently) (?:locked|checked out)",
+            r"(?:directory|folder|bucket|database) (?:is )?not empty|(?:is|currently) (?:locked|checked out)"
+            r"|: locked\W{0,2}$",
             r"(?:being|is|in) used? by|by another (?:process|user|session|transaction|client)|be overwritten",
             r"concurrent(?:ly)? (?:modif|updat)|not a fast-forward|not mergeable",
         ),
@@ -295,7 +300,7 @@ _ROWS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
             r"|unprocessable",
             r"too (?:long|short|large|small|big|many|few)\b"
             r"|cannot (?:be|contain|include|start|end|begin|exceed) \w|\bmust \w|(?:may|should) (?:not )?be\b"
-            r"|not (?:a )?valid|illegal",
+            r"|not (?:a )?valid|illegal(?! ?state)",
             rf"{_NOT} (?:be )?(?:parse|convert|decode|interpret)"
             rf"|is not an? \w",
             r"is a directory|not a directory|not allowed|exceeds?\b|division by zero|\bexpect(?:s|ed|ing)?\b|incorrect"
@@ -309,7 +314,7 @@ _ROWS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         ),
     ),
     # Something is not there, and nothing else is said about it.
-    ("NOT_FOUND", (r"^no (?!space\b)\w{2,40} (?:\S{1,40} ){0,8}\S",)),
+    ("NOT_FOUND", (r"^no (?!space\b|changes? (?:was|were|have been) )\w{2,40} (?:\S{1,40} ){0,8}\S",)),
     # Whoever tells the caller what to send instead can be helped by it.
     (
         "VALIDATION_ERROR",
