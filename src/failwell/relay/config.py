@@ -29,6 +29,8 @@ class Entry:
 
     name: str
     node: Node
+    place: tuple[str, ...] = ()
+    """Under which names of the file it stands: two projects may have servers of one name."""
 
     @property
     def is_stdio(self) -> bool:
@@ -71,20 +73,25 @@ def parsed(path: str | Path) -> tuple[str, Node]:
 
 def entries(node: Node) -> list[Entry]:
     """All servers of a file, in its order."""
-    return [Entry(name, each) for place in _places(node) for name, each in place.members.items() if _is_server(each)]
+    return [
+        Entry(name, each, (*place, name))
+        for place, servers in _places(node)
+        for name, each in servers.members.items()
+        if _is_server(each)
+    ]
 
 
-def _places(node: Node) -> Iterator[Node]:
+def _places(node: Node) -> Iterator[tuple[tuple[str, ...], Node]]:
     """Where servers stand: `mcpServers` at the top or of a project, `servers` of VS Code, or under its `mcp`."""
     if (servers := node.get("mcpServers")) is not None:
-        yield servers
-    for holder in (node, node.get("mcp")):
+        yield ("mcpServers",), servers
+    for above, holder in (((), node), (("mcp",), node.get("mcp"))):
         if holder is not None and (servers := holder.get("servers")) is not None:
-            yield servers
+            yield (*above, "servers"), servers
     projects = node.get("projects")
-    for project in projects.members.values() if projects is not None else ():
+    for name, project in projects.members.items() if projects is not None else ():
         if (servers := project.get("mcpServers")) is not None:
-            yield servers
+            yield ("projects", name, "mcpServers"), servers
 
 
 def _is_server(node: Node) -> bool:
