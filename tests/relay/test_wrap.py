@@ -189,6 +189,16 @@ def test_what_comes_through_a_shell_pipe_is_answered(tmp_path: Path) -> None:
     assert run.stdout.startswith(b'{"jsonrpc": "2.0", "id": 1, "result"')
 
 
+@pytest.mark.parametrize("threads", ["0", "1"])
+def test_a_last_line_without_an_end_counts_on_both_sides(tmp_path: Path, threads: str) -> None:
+    line = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{"last":1}}}'
+    env = {**os.environ, "LEDGER": str(tmp_path / "ledger"), "FAILWELL_WRAP_THREADS": threads}
+    run = subprocess.run([*WRAP, "--", *SERVER], input=line, capture_output=True, timeout=60, env=env, check=True)
+    answer = json.loads(run.stdout)
+    assert (answer["id"], answer["result"]["content"][0]["text"]) == (1, "the last word")
+    assert run.stdout.endswith(b"\n")
+
+
 def test_a_command_is_needed() -> None:
     run = subprocess.run(WRAP, capture_output=True, timeout=60, text=True, check=False)
     assert run.returncode == 2
