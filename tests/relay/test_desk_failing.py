@@ -328,6 +328,11 @@ def test_an_answer_that_speaks_of_errors_passes_as_it_came(text: str) -> None:
         ("translate", {"text": "Fehler"}, "Error: connection refused", False),
         ("sentry", {}, "Error: connect ETIMEDOUT 10.0.0.1:443 (seen 34 times in production since Monday)", False),
         ("send_mail", {}, "Error: connect ECONNREFUSED 127.0.0.1:25\n" * 8, False),
+        # What the caller sent says nothing about what became of it.
+        ("create_ticket", {"title": "Error: connect ECONNREFUSED"}, "Error: connect ECONNREFUSED", False),
+        ("save_note", {"note": {"text": 'a "b" failed'}}, '{"saved": {"text": "a \\"b\\" failed"}}', False),
+        ("post_message", {"text": '{"success": false, "error": "x"}'}, '{"success": false, "error": "x"}', False),
+        ("post_message", {"text": "connect ECONNREFUSED"}, "Error: connect ECONNREFUSED", True),
     ],
 )
 def test_only_a_failure_of_the_tool_itself_is_marked(

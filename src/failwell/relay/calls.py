@@ -17,7 +17,7 @@ from failwell.recovery import Breakers, Engine, Report, Run, explained, remember
 from . import answers, failures, state
 from .actions import Note, RelayOptions, StopServer, ToClient, ToServer
 from .advice import advised
-from .evidence import is_own_failure
+from .evidence import SUSPECT, is_own_failure
 from .gate import Gate
 from .lists import Lists
 from .messages import Message, params_of, read_frame, with_id
@@ -31,13 +31,9 @@ KEY: Final = keys.IDEMPOTENCY_KEY
 _ASKING_NUMBERS: Final = frozenset({-32020, -32021, -32022, -32042})
 _PROTOCOL_NUMBERS: Final = _ASKING_NUMBERS | {-32601, -32700}
 _REFUSING_NUMBERS: Final = frozenset({-32600, -32602})
-# Without one of these words, no success is a failure.
-_SUSPECT: Final = re.compile(
-    rb'(?<!"is)error|fail|denied|exception|not found|forbidden|unauthor|timed out|timeout|refused|unavailable|invalid'
-    rb'|status|"success"',
-    re.IGNORECASE,
-)
+_SUSPECT: Final = re.compile(SUSPECT.encode(), re.IGNORECASE)
 _LOOK_AGAIN: Final = 0.25
+_DISCOVERY: Final = 5.0
 # How long a call that was cancelled may still be answered, before nobody knows how it ended.
 _LAST_WORD: Final = 2.0
 _LARGE: Final = 100_000
@@ -60,6 +56,8 @@ class Calls:
         self._gate = Gate(traffic.options.validate)
         self._joined: dict[str, list[RelayedRequest]] = {}
         """Calls that wait for the answer to the first one with their key."""
+        self._is_discovering = False
+        """Whether a server of the newer era is asked what it can do."""
         self._knocked: object = None
         """Which server was asked whether it is still there."""
 
@@ -71,10 +69,28 @@ class Calls:
             request.run = self.begin(request)
             self._refuse(request, failures.ending(request.tool))
         elif self._traffic.listing.is_fresh or self._traffic.listing.is_hopeless or self._traffic.state != "up":
-            self.admit(request)
+            self.listed(request)
         else:
             self._traffic.unlisted.append(request)
             self._lists.list()
+
+    def listed(self, request: RelayedRequest) -> None:
+        """The tools are known, so that a call can be made; one with a key, once it is known who keeps keys."""
+        traffic, session = self._traffic, self._traffic.session
+        is_known = session.announced is not None or not session.is_modern or traffic.state != "up"
+        if is_known or KEY not in request.meta or traffic.options.keys is None:
+            self.admit(request)
+            return
+        traffic.unlisted.append(request)
+        if not self._is_discovering:
+            self._is_discovering = True
+            asked = traffic.ask("server/discover", None, self._discovered)
+            traffic.after(_DISCOVERY, lambda: traffic.own.pop(asked, _nobody)({}))
+
+    def _discovered(self, message: Message) -> None:
+        self._is_discovering = False
+        self._traffic.session.discovered(message)
+        self._lists.listed()
 
     @property
     def joined(self) -> list[RelayedRequest]:
@@ -96,6 +112,7 @@ class Calls:
 
     def renewed(self) -> None:
         """The server was started anew: that its tools failed in a row says nothing about this one."""
+        self._is_discovering = False
         self._engine.patience.renewed()
 
     def admit(self, request: RelayedRequest) -> None:
@@ -466,6 +483,10 @@ class Calls:
         request.cancelled = True
         if request.run is not None:
             request.run.let_go()
+
+
+def _nobody(message: Message) -> None:
+    """The answer has come."""
 
 
 def _is_ours(frame: bytes) -> bool:

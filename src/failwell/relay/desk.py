@@ -42,7 +42,7 @@ class Desk:
         self._glued: dict[bytes, bytes] = {}
         """Answers that stood behind something else in their lines, by their ids."""
         self.options, self.session, self.listing = options, traffic.session, traffic.listing
-        self._lists.admit = lambda request: self._calls.admit(request)
+        self._lists.admit = lambda request: self._calls.listed(request)
         traffic.wake, traffic.sent = self._life.wake, lambda request: self._calls.limit(request)
 
     @cached_property
@@ -367,6 +367,8 @@ class Desk:
         if request.method == "initialize":
             self.session.welcomed(frame, message)
         elif request.method in LISTS and message is not None and "result" in message:
+            if request.method == "server/discover":
+                self.session.discovered(message)
             if request.method == "tools/list":
                 frame, message = self._lists.mended(frame, message)
             self.listing.learn(request.method, request.params, frame, message)

@@ -44,6 +44,9 @@ def recall(place: Path, session: Session, listing: RememberedTools) -> bool:
     if welcome is not None:
         session.welcomed(welcome, read_frame(welcome))
     listing.recall(pages)
+    for page, frame in pages.items():
+        if page.startswith("server/discover"):
+            session.discovered(read_frame(frame))
     return bool(listing.known)
 
 
