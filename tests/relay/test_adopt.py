@@ -170,6 +170,7 @@ def test_a_server_is_taken_from_the_file(tmp_path: Path) -> None:
     found = config.server(str(file), "files", {"HOME": "/me", "PASS": "p"})
     assert found.command == ["npx", "-y", "@modelcontextprotocol/server-filesystem", "/me/x", "y"]
     assert found.env == {"HOME": "/me", "PASS": "p", "TOKEN": "p"}
+    assert found.own == {"TOKEN": "p"}
     file.write_text(adoption.adopted(text, RELAY).text, "utf-8")
     assert config.server(str(file), "plain", {}).command == ["uvx"]
 

@@ -57,15 +57,14 @@ def test_a_record_follows_no_link_and_a_broken_one_is_named(
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_a_record_masks_by_names_and_overwrites_only_records(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_record_masks_by_names_and_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, other = tmp_path / "log.jsonl", tmp_path / "letter.txt"
-    for _ in range(2):
+    for name in ("log.jsonl", "log-2.jsonl", "log-3.jsonl"):
         kept = record.Record(str(file), lambda: 1.0)
+        assert kept.path.name == name
         kept("client", frame({"method": "tools/call", "params": {"arguments": {"password": "hunter2secret"}}}))
         kept.close()
-        (row,) = file.read_text("utf-8").splitlines()[1:]
+        (row,) = (tmp_path / name).read_text("utf-8").splitlines()[1:]
         assert json.loads(row)["frame"]["params"] == {"arguments": {"password": "[redacted]"}}
     other.write_text("Dear Ann\n", "utf-8")
     other.chmod(0o644)

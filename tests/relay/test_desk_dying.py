@@ -261,6 +261,40 @@ def test_calls_wait_for_the_server_and_are_told_why_it_does_not_come() -> None:
     assert error_of(told)["effect"] == "none"
 
 
+def test_a_call_waits_for_a_restart_no_longer_than_it_may_take() -> None:
+    table = Table(timeout=3.0)
+    for _ in range(7):
+        table.died()
+        table.passes(30)
+    table.died()
+    table.heard()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.passes(2)
+    assert table.told() == []
+    table.passes(1)
+    (told,) = table.told()
+    assert told["result"]["content"][0]["text"] == (
+        "The server has stopped, and was not there again after 3 seconds; this call was not sent to it. Wait 27 seconds, "
+        "then make the same call again."
+    )
+    assert (error_of(told)["effect"], error_of(told)["delivery"]) == ("none", "never_sent")
+    table.passes(60)
+    table.revive()
+    assert [each for each in table.heard() if each["method"] == "tools/call"] == []
+
+
+def test_a_call_that_was_sent_in_time_has_waited_for_nothing() -> None:
+    table = Table(timeout=3.0)
+    table.died()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.passes(0)
+    table.revive()
+    table.passes(2)
+    table.server(result(1, "paid"))
+    table.passes(60)
+    assert [each["id"] for each in table.told()] == [1]
+
+
 def test_a_server_that_falls_again_and_again_is_started_less_and_less_often() -> None:
     table = Table()
     starts = []

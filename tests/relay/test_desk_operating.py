@@ -454,8 +454,14 @@ def test_what_is_remembered_is_neither_another_version_nor_another_environment(t
     other.call(1, "pay2", {"invoice": "i"})
     assert (other.told(), other.starts) == ([], 1)
     here = {"XDG_CACHE_HOME": str(tmp_path)}
-    places = [memory.place_of(["x"], None, here, env) for env in ({"DB": "1"}, {"DB": "2"}, {"DB": "1", "PWD": "/"})]
-    assert (places[0] == places[1], places[0] == places[2]) == (False, True)
+    one, another = (memory.place_of(["x"], None, here, {"DB": db}) for db in "12")
+    # What everybody's environment holds changes with each start, and says nothing about this server.
+    same = memory.place_of(["x"], None, {**here, "UNRELATED_PID": "7"}, {"DB": "1"})
+    assert (one == another, one == same) == (False, True)
+    assert one not in (
+        memory.place_of(["x", "y"], None, here, {"DB": "1"}),
+        memory.place_of(["x"], "/", here, {"DB": "1"}),
+    )
 
 
 def test_a_lazy_server_is_started_by_the_first_call(tmp_path: Path) -> None:

@@ -205,3 +205,15 @@ def test_a_command_is_needed() -> None:
     assert run.stderr == (
         "failwell: name the command of a server after --, or its URL, as in: failwell wrap -- npx -y some-server\n"
     )
+
+
+def test_a_lazy_server_is_known_again_in_another_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for unrelated in "12":
+        monkeypatch.setenv("UNRELATED_PID", unrelated)
+        with Wrapped(tmp_path / "ledger", "--lazy") as server:
+            server.ask(1, "tools/list")
+            server.process.stdin.close()  # type: ignore[union-attr]
+            server.process.stdin = None
+            server.close()
+    assert len(list((tmp_path / "failwell" / "wrap").glob("*.json"))) == 1

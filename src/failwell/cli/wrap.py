@@ -122,7 +122,8 @@ def _wrapping(options: Namespace) -> Wrapping:
             found = config.server(options.config, options.name, os.environ)
         except config.NoServer as problem:
             raise Stop(str(problem)) from None
-        return _with_tools(Wrapping(found.command, found.env, found.cwd, wrapped, options.verbose), options)
+        wrapping = Wrapping(found.command, found.env, found.cwd, wrapped, options.verbose, own_env=found.own)
+        return _with_tools(wrapping, options)
     if options.name is not None and options.after:
         raise Stop("name either a command after -- or a URL, not both")
     if is_url:
@@ -218,9 +219,12 @@ def _with_tools(wrapping: Wrapping, options: Namespace) -> Wrapping:
     from failwell.relay import record
 
     try:
-        return replace(wrapping, inject=faults, record=record.Record(options.record, time.time))
+        kept = record.Record(options.record, time.time)
     except record.BadRecord as problem:
         raise Stop(str(problem)) from None
+    if str(kept.path) != options.record:
+        print(f"failwell: {options.record} is there already, so this is written to {kept.path}", file=sys.stderr)
+    return replace(wrapping, inject=faults, record=kept)
 
 
 def _replay(path: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import ceil
 from typing import Any, Final
 
 from failwell.formats import META_KEY, keys
@@ -235,6 +236,24 @@ class Calls:
             return
         request.deadline = self._traffic.clock.monotonic() + seconds
         self._traffic.timers.at(request.deadline, lambda: self._late(request))
+
+    def limit_wait(self, request: RelayedRequest) -> None:
+        """A call waits for a server to be started again: not longer than it may take. A first start takes its time."""
+        seconds = self._timeout_of(request) if request.tool and self._traffic.life is not None else None
+        if seconds is not None:
+            self._traffic.after(seconds, lambda: self._waited(request, seconds))
+
+    def _waited(self, request: RelayedRequest, seconds: float) -> None:
+        """A call may have waited too long for a server to be there."""
+        if request not in self._traffic.held or request.cancelled:
+            return
+        self._traffic.held.remove(request)
+        request.run = request.run or self.begin(request)
+        error = failures.not_there(request.tool, seconds=seconds)
+        starts_in = (self._traffic.starts_at or 0.0) - self._traffic.clock.monotonic()
+        if starts_in > 0:
+            error = error.replace(retry_after=float(ceil(starts_in)))
+        self.end(request, request.run.refused(error) if request.last is None else request.last, None)
 
     def _timeout_of(self, request: RelayedRequest) -> float | None:
         rules = self._traffic.options.rules

@@ -50,6 +50,8 @@ class Server:
     command: Sequence[str]
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str | None = None
+    own: Mapping[str, str] = field(default_factory=dict)
+    """The variables that stand in the file."""
 
 
 def parsed(path: str | Path) -> tuple[str, Node]:
@@ -144,10 +146,12 @@ def _startable(entry: Entry, environment: Mapping[str, str]) -> Server:
 
     command = unwrapped_command(entry.command)
     cwd = given.get("cwd")
+    own = {key: filled(value, environment, entry.name) for key, value in mine.items()}
     return Server(
         [filled(part, known, entry.name) for part in command],
-        {**environment, **{key: filled(value, environment, entry.name) for key, value in mine.items()}},
+        {**environment, **own},
         filled(cwd, known, entry.name) if isinstance(cwd, str) else None,
+        own,
     )
 
 

@@ -44,6 +44,7 @@ class Desk:
         self.options, self.session, self.listing = options, traffic.session, traffic.listing
         self._lists.admit = lambda request: self._calls.listed(request)
         traffic.wake, traffic.sent = self._life.wake, lambda request: self._calls.limit(request)
+        traffic.waiting = lambda request: self._calls.limit_wait(request)
 
     @cached_property
     def _calls(self) -> Calls:

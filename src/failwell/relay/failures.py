@@ -129,7 +129,8 @@ class _Said:
     fields: Mapping[str, Any]
 
     def __call__(self, tool: str, **about: float) -> ToolError:
-        return ToolError(self.message.format(**about), tool=tool, **self.fields)
+        seconds = f"{about['seconds']:g} second{'' if about['seconds'] == 1 else 's'}" if "seconds" in about else ""
+        return ToolError(self.message.format(**{**about, "seconds": seconds}), tool=tool, **self.fields)
 
 
 def _row(message: str, **fields: Unpack[Fields]) -> _Said:
@@ -138,9 +139,7 @@ def _row(message: str, **fields: Unpack[Fields]) -> _Said:
 
 _UNANSWERED: Final[dict[str, Any]] = {"origin": "local", "delivery": "unanswered", "effect": Effect.UNKNOWN}
 
-timed_out = _row(
-    "The server said nothing for {seconds:g} seconds, and the call was cancelled.", code="TIMEOUT", **_UNANSWERED
-)
+timed_out = _row("The server said nothing for {seconds}, and the call was cancelled.", code="TIMEOUT", **_UNANSWERED)
 too_large = _row(
     "the answer has {size:.0f} MB, more than the {limit:.0f} MB that are let through",
     code="RESPONSE_TOO_LARGE",
@@ -154,6 +153,11 @@ unreadable = _row(
     origin="local",
     delivery="answered",
     effect=Effect.UNKNOWN,
+)
+not_there = _row(
+    "The server has stopped, and was not there again after {seconds}; this call was not sent to it.",
+    code="UNAVAILABLE",
+    **NEVER_SENT,
 )
 ending = _row("The relay is about to end, and the call was not made.", code="UNAVAILABLE", **NEVER_SENT)
 

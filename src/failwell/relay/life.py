@@ -151,6 +151,8 @@ class Life:
         if was == "up":
             # They were not sent yet, and will be.
             self._traffic.held = [*held, *unlisted]
+            for request in unlisted:
+                self._traffic.waiting(request)
         for request in lost:
             self._lost(request, death)
         if was != "up":
@@ -291,6 +293,7 @@ class Life:
         elif self._traffic.state == "down":
             self._traffic.state = "pausing"
             pause = 0.0 if self._falls <= 1 else min(_LONGEST_PAUSE, 0.25 * 2.0**self._falls)
+            self._traffic.starts_at = self._traffic.clock.monotonic() + pause
             self._traffic.after(pause, self.start)
 
     def start(self) -> None:

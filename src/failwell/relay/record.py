@@ -7,6 +7,8 @@ import os
 import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import count
+from pathlib import Path
 from typing import Any, Final, TextIO
 
 from failwell.guards import masked
@@ -35,20 +37,8 @@ class Record:
     def __init__(self, path: str, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._left = _MOST_BYTES
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
         try:
-            handle = os.open(path, flags, 0o600)
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                # A device would be everybody's, and must not be made ours.
-                os.close(handle)
-                raise BadRecord(f"{path} is no file: name one with --record")
-            begun = os.read(handle, len(_BEGINNING))
-            if begun and begun != _BEGINNING:
-                os.close(handle)
-                raise BadRecord(f"{path} is there, and no record of ours: name another file with --record")
-            os.ftruncate(handle, 0)
-            os.lseek(handle, 0, os.SEEK_SET)
-            os.fchmod(handle, 0o600)
+            handle, self.path = _opened(Path(path))
         except OSError as problem:
             raise BadRecord(f"cannot write {path}: {problem.strerror or problem}") from None
         self._file: TextIO = os.fdopen(handle, "w", encoding="utf-8")
@@ -72,6 +62,27 @@ class Record:
 
     def close(self) -> None:
         self._file.close()
+
+
+def _opened(path: Path) -> tuple[int, Path]:
+    """A file with nothing in it, and where it is: what was written down before stays, and the next one has a number."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    place = path
+    for number in count(2):
+        handle = os.open(place, flags, 0o600)
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            # A device would be everybody's, and must not be made ours.
+            os.close(handle)
+            raise BadRecord(f"{place} is no file: name one with --record")
+        begun = os.read(handle, len(_BEGINNING))
+        if not begun:
+            os.fchmod(handle, 0o600)
+            return handle, place
+        os.close(handle)
+        if begun != _BEGINNING:
+            raise BadRecord(f"{place} is there, and no record of ours: name another file with --record")
+        place = path.with_stem(f"{path.stem}-{number}")
+    raise AssertionError
 
 
 class Replay:

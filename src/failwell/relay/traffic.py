@@ -69,6 +69,10 @@ class Traffic:
         self.called_at = 0.0
         self.wake: Callable[[], None] = _nothing
         """See to it that there is a server."""
+        self.waiting: Callable[[RelayedRequest], None] = _nothing
+        """A request waits for the server to be there."""
+        self.starts_at: float | None = None
+        """When a server that ends again and again is started once more."""
         self.sent: Callable[[RelayedRequest], None] = _nothing
         """A call is with the server."""
         self._nonce = os.urandom(4).hex()
@@ -138,6 +142,7 @@ class Traffic:
         if self.state != "up":
             if len(self.held) < _MOST_HELD:
                 self.held.append(request)
+                self.waiting(request)
             self.wake()
             return
         frame = request.frame

@@ -58,6 +58,8 @@ class Wrapping:
     """What a server behind an address is sent with each request."""
     log: str = "text"
     """How the log is written: as `text`, or as `json`, with a line for each call that failed."""
+    own_env: Mapping[str, str] = field(default_factory=dict)
+    """The variables that were configured for this server."""
     listening: Listening | None = None
     """Where clients come in, if not by standard input and output."""
 
@@ -105,7 +107,7 @@ def wrap(wrapping: Wrapping) -> int:
     if options.lazy:
         from .memory import keep, place_of, recall
 
-        memory = place_of(wrapping.command, wrapping.cwd, os.environ, wrapping.env)
+        memory = place_of(wrapping.command, wrapping.cwd, os.environ, wrapping.own_env)
         recall(memory, desk.session, desk.listing)
 
     say = partial(_said, wrapping.loud, wrapping.log)
