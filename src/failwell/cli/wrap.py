@@ -10,7 +10,7 @@ import time
 from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from failwell.relay import Listening, RelayOptions, Wrapping, wrap
@@ -86,6 +86,7 @@ def run(options: Namespace) -> int:
         return _explain(options.explain, _rules(options.rules), options.tool)
     if options.replay is not None:
         return _replay(options.replay)
+    _check_use(options)
     wrapping = replace(_wrapping(options), log=options.log)
     try:
         return wrap(wrapping) if options.listen is None else _listen(wrapping, options)
@@ -95,6 +96,20 @@ def run(options: Namespace) -> int:
             getattr(table, "draw", int)()
         if wrapping.options.events is not None:
             wrapping.options.events.close()
+
+
+_OF_LISTENING: Final = ("token", "allow_host", "allow_origin", "cert", "key", "max_sessions", "max_calls", "max_body")
+
+
+def _check_use(options: Namespace) -> None:
+    """Refuse what would be of no effect: whoever gave it believes in one."""
+    for name in _OF_LISTENING if options.listen is None else ():
+        if getattr(options, name):
+            raise Stop(f"--{name.replace('_', '-')} is for --listen HOST:PORT, which is not there")
+    if options.header and options.after:
+        raise Stop("--header is for a server behind an address, and not for a command")
+    if not all(name for names in options.reads for name in names.split(",")):
+        raise Stop("--reads names no tool: write --reads 'get_*'")
 
 
 def _listen(wrapping: Wrapping, options: Namespace) -> int:
@@ -119,6 +134,8 @@ def _wrapping(options: Namespace) -> Wrapping:
             entry = config.chosen(options.config, options.name)
             if not entry.is_stdio:
                 return _remote(*config.address(entry, os.environ), options)
+            if options.header:
+                raise Stop(f"--header is for a server behind an address, and {entry.name} is a command")
             found = config.server(options.config, options.name, os.environ)
         except config.NoServer as problem:
             raise Stop(str(problem)) from None

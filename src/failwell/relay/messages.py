@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from itertools import islice
+from math import isfinite
 from typing import Any, Final
 
 # Reading a message of this size costs nothing that anybody would notice; longer ones are looked at first.
@@ -106,7 +107,20 @@ _ANY_HEAD: Final = re.compile(rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s
 
 def written(message: Mapping[str, Any]) -> bytes:
     """A message as a frame of its own."""
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace") + b"\n"
+    try:
+        text = json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        text = json.dumps(finite(message), ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def finite(value: Any) -> Any:
+    """A value without what JSON cannot say: a number that is too large for anybody is none."""
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: finite(part) for name, part in value.items()}
+    return [finite(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
 def params_of(message: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -11,11 +11,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from failwell.guards import masked
+from failwell.guards import DEFAULT, masked
 from failwell.model import compact
 
 from .actions import Note, RelayOptions, ToClient
-from .messages import read_frame, written
+from .messages import finite, read_frame, with_id, written
 
 _MOST_BYTES: Final = 50_000_000
 _LONGEST: Final = 1_000_000
@@ -50,7 +50,11 @@ class Record:
             return
         message = read_frame(frame) if len(frame) <= _LONGEST else None
         told = masked(message) if message is not None else f"({len(frame)} bytes)"
-        self._write({"at": round(self._clock(), 6), "side": side, "frame": told})
+        row = {"at": round(self._clock(), 6), "side": side, "frame": finite(told)}
+        if side == "to client" and told == message and (text := _text(frame)) is not None:
+            # With nothing to hide in it, it is played again as the bytes that it was.
+            row["line"] = text
+        self._write(row)
         if self._left <= 0:
             self._write({"note": "The rest was not written down: the file is large enough."})
 
@@ -89,9 +93,9 @@ class Replay:
     """A server that answers as one did: the same request gets what it got then, the last answer again and again."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        self._answers: dict[str, deque[list[Any]]] = {}
+        self._answers: dict[str, deque[list[bytes]]] = {}
         asked: dict[str, str] = {}
-        between: list[Any] = []
+        between: list[bytes] = []
         for line in lines:
             row = _row(line)
             message = row.get("frame") if row is not None else None
@@ -101,9 +105,9 @@ class Replay:
             if row.get("side") == "client" and "method" in message and "id" in message:
                 asked[id] = _question(message)
             elif row.get("side") == "to client" and "method" in message:
-                between.append(message)
+                between.append(_frame(row, message))
             elif row.get("side") == "to client" and id in asked:
-                self._answers.setdefault(asked.pop(id), deque()).append([*between, message])
+                self._answers.setdefault(asked.pop(id), deque()).append([*between, _frame(row, message)])
                 between = []
         if not self._answers:
             raise BadRecord("there is no answer in it; write one with failwell wrap --record FILE -- CMD")
@@ -114,11 +118,13 @@ class Replay:
         if not isinstance(message, dict) or "id" not in message or "method" not in message:
             return []
         known = self._answers.get(_question(message))
+        if known is None and message["method"] == "ping":
+            return [written({"jsonrpc": "2.0", "id": message["id"], "result": {}})]
         if known is None:
             error = {"code": -32601, "message": f"The record has no answer to this {message['method']}."}
             return [written({"jsonrpc": "2.0", "id": message["id"], "error": error})]
         *before, answer = known.popleft() if len(known) > 1 else known[0]
-        return [*map(written, before), written({**answer, "id": message["id"]})]
+        return [*before, with_id(answer, None, message["id"])]
 
 
 def retold(lines: Iterable[str], options: RelayOptions) -> Iterator[tuple[int, str, str]]:
@@ -145,6 +151,20 @@ def retold(lines: Iterable[str], options: RelayOptions) -> Iterator[tuple[int, s
 
 def is_record(text: str) -> bool:
     return text.startswith(_BEGINNING.decode())
+
+
+def _text(frame: bytes) -> str | None:
+    """A frame as a text, where there is nothing to hide in it."""
+    try:
+        text = frame.rstrip(b"\r\n").decode()
+    except UnicodeDecodeError:
+        return None
+    return text if DEFAULT.redact(text) == text else None
+
+
+def _frame(row: Mapping[str, Any], message: Mapping[str, Any]) -> bytes:
+    line = row.get("line")
+    return f"{line}\n".encode() if isinstance(line, str) else written(message)
 
 
 def _row(line: str) -> dict[str, Any] | None:
