@@ -80,6 +80,15 @@ def test_a_record_masks_by_names_and_overwrites_nothing(tmp_path: Path, capsys: 
     assert (other.read_text("utf-8"), oct(other.stat().st_mode & 0o777)) == ("Dear Ann\n", "0o644")
 
 
+def test_a_record_masks_what_the_server_was_given(tmp_path: Path) -> None:
+    file = tmp_path / "log.jsonl"
+    kept = record.Record(str(file), lambda: 1.0, {"GITHUB_TOKEN": "plainlookingvalue77"})
+    kept("to client", frame(result(1, "you are plainlookingvalue77")))
+    kept.close()
+    (row,) = file.read_text("utf-8").splitlines()[1:]
+    assert json.loads(row) == {"at": 1.0, "side": "to client", "frame": result(1, "you are [redacted]")}
+
+
 def test_a_record_is_played_again_as_the_bytes_that_it_was(tmp_path: Path) -> None:
     file = tmp_path / "log.jsonl"
     kept = record.Record(str(file), lambda: 1.0)

@@ -190,6 +190,33 @@ def test_the_first_failure_of_a_new_server_says_that_it_is_new() -> None:
     assert "anew" not in second
 
 
+def test_the_sentence_about_a_new_server_comes_after_one_that_has_ended() -> None:
+    table = Table()
+    table.died()
+    table.passes(0)
+    table.revive()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.server(result(1, "boom", is_error=True))
+    assert '(It said: "boom". The server was started anew' in table.told()[0]["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("recent", "told"), [("", "exit code 3;"), ("bye\n", "exit code 3: bye;"), (None, "exit code 3: boot;")]
+)
+def test_what_a_server_said_when_it_was_started_is_not_why_it_ended(recent: str | None, told: str) -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.do(table.desk.died(Death(3, "boot\n" + (recent or ""), recent=recent)))
+    assert told in table.told()[0]["result"]["content"][0]["text"]
+
+
+def test_one_second_is_one() -> None:
+    table = Table(timeout=1.0)
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.passes(1)
+    assert "said nothing for 1 second, and" in table.told()[0]["result"]["content"][0]["text"]
+
+
 def test_the_first_success_of_a_new_server_says_that_it_is_new_and_no_other() -> None:
     table = Table()
     table.died()

@@ -21,7 +21,7 @@ from .advice import advised
 from .evidence import SUSPECT, is_own_failure
 from .gate import Gate
 from .lists import Lists
-from .messages import Message, params_of, read_frame, with_id
+from .messages import Message, params_of, read_frame, with_id, written
 from .request import RelayedRequest
 from .session import notification
 from .traffic import Traffic
@@ -327,6 +327,7 @@ class Calls:
         if len(frame) > _LARGE:
             message = answers.shortened(message)
             result = message.get("result")
+        frame, message, result = self._hidden(request, frame, message, result)
         error, request.said = message.get("error"), message
         outcome = None
         if not (isinstance(error, Mapping) and self._is_of_protocol(request, error.get("code"))):
@@ -340,6 +341,16 @@ class Calls:
             self._ended(request, outcome if isinstance(outcome, NeedsInput) else None)
             return
         self.settle(request, outcome, frame, text_of(result) if result is not None else "")
+
+    def _hidden(
+        self, request: RelayedRequest, frame: bytes, message: Message, result: Any
+    ) -> tuple[bytes, Message, Any]:
+        """A failure without what the server was given as a secret."""
+        made = self._traffic.secrets.masked(message)
+        request.is_redacted = made is not message
+        if made is message:
+            return frame, message, result
+        return written(made), made, made.get("result")
 
     def _is_of_protocol(self, request: RelayedRequest, number: object) -> bool:
         """Whether an error is between client and server: by its number, or since it refuses what the client itself put
@@ -371,6 +382,7 @@ class Calls:
         tools = self._traffic.listing.tools
         if not is_own_failure(tools.traits(request.tool), request.arguments, message["result"]):
             return True
+        message = self._traffic.secrets.masked(message)
         seen = read(message, observe=True)
         if not isinstance(seen, ToolError) or not is_plain_failure(seen, message):
             return True
@@ -447,6 +459,8 @@ class Calls:
                 sent=request.arguments,
                 note=note,
             )
+            if request.is_redacted and answers.ORIGINAL in result.get("_meta", {}):
+                result["_meta"][answers.ORIGINAL]["redacted"] = True
             self._traffic.tell(answers.answer(request.id, result))
         if request.claim:
             is_undone = isinstance(ending.outcome, ToolError) and ending.outcome.effect is Effect.NONE

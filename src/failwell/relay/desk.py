@@ -277,7 +277,8 @@ class Desk:
         """A message that stands behind something else in its line: told from what a server writes down of others'."""
         from . import failures
 
-        words = failures.last_words(noise[-500:].replace(b"\r", b"\n").decode("utf-8", "replace"))
+        said = self._traffic.secrets.text(noise.replace(b"\r", b"\n").decode("utf-8", "replace"))
+        words = failures.last_words(said[-500:])
         line = f"{self._traffic.command} writes to stdout what is no message, in the line of one: {words}"
         self._traffic.once("glued", line, loud=True)
         if noise.endswith(b"\r"):
@@ -305,7 +306,7 @@ class Desk:
         elif frame.strip():
             from . import failures
 
-            words = failures.last_words(frame[:500].decode("utf-8", "replace"))
+            words = failures.last_words(self._traffic.secrets.text(frame.decode("utf-8", "replace"))[:500])
             self._traffic.once(
                 "noise", f"{self._traffic.command} writes to stdout what is no message: {words}", loud=True
             )

@@ -13,6 +13,7 @@ from failwell.model import Effect, Fields, ToolError
 from failwell.recovery import NEVER_SENT
 
 from .actions import Death
+from .own_secrets import told_arguments
 from .paths import without_paths
 
 _LONGEST_WORDS: Final = 300
@@ -51,7 +52,10 @@ def last_words(errors: str, *, any_line: bool = True) -> str:
 
 def reason(death: Death) -> str:
     # Who was killed had no time to say why: its last line is about something else.
-    words = last_words(death.errors, any_line=death.code is None or death.code >= 0)
+    words = last_words(death.errors, any_line=False)
+    if not words and (death.code is None or death.code >= 0):
+        # Any other line may be its last words, but not one that it said when it was started.
+        words = last_words(death.errors if death.recent is None else death.recent)
     return f"{how(death)}: {words}" if words else how(death)
 
 
@@ -97,7 +101,7 @@ def never_started(death: Death, command: str) -> str:
 
 def command_line(command: str) -> str:
     """A command as it can be told: without arguments that may be secret."""
-    return shorten(DEFAULT.redact(command), _LONGEST_COMMAND)
+    return shorten(" ".join(told_arguments(command.split(" "))), _LONGEST_COMMAND)
 
 
 def renewed(*, remote: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from .actions import Death, Note, Quit, Start, StopServer, ToServer
@@ -122,6 +123,9 @@ class Life:
 
     def died(self, death: Death) -> None:
         """The server has ended, or could not be started."""
+        hide = self._traffic.secrets.text
+        recent = None if death.recent is None else hide(death.recent)
+        death = replace(death, errors=hide(death.errors), problem=hide(death.problem), recent=recent)
         was = self._traffic.state
         self._traffic.state, self._traffic.own = "down", {}
         self._lists.lost()

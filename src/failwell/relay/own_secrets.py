@@ -45,6 +45,12 @@ class OwnSecrets:
         known = sorted({form for value in values for form in _forms(value)}, key=len, reverse=True)
         self._values: Sequence[str] = known
 
+    @classmethod
+    def of(cls, env: Mapping[str, str]) -> OwnSecrets:
+        """What stands in an environment under the names of secrets, and is long and odd enough to be known by."""
+        named = (value.strip() for name, value in env.items() if DEFAULT.redact.secret_name(name))
+        return cls(value for value in named if len(value) >= _SHORTEST and value.lower() not in _WORDS)
+
     def text(self, text: str) -> str:
         for value in self._values:
             if value in text:
@@ -75,9 +81,3 @@ def _forms(value: str) -> Iterator[str]:
     yield value
     yield json.dumps(value)[1:-1]
     yield json.dumps(value, ensure_ascii=False)[1:-1].replace("/", "\\/")
-
-
-def secret_values(env: Mapping[str, str]) -> tuple[str, ...]:
-    """What stands in an environment under the names of secrets, and is long and odd enough to be known by."""
-    named = (value for name, value in env.items() if DEFAULT.redact.secret_name(name))
-    return tuple(value for value in map(str.strip, named) if len(value) >= _SHORTEST and value.lower() not in _WORDS)

@@ -336,7 +336,7 @@ class Pipes:
         child.end(politely=False)
         if self._warden is not None:
             self._warden.forgets(child.pid)
-        self._do(self._desk.died(Death(code, child.errors, unwritten, ended_for=why)))
+        self._do(self._desk.died(Death(code, child.errors, unwritten, ended_for=why, recent=child.recent)))
 
     # Out
 
@@ -349,6 +349,8 @@ class Pipes:
             elif isinstance(action, ToServer):
                 if self._witness is not None:
                     self._witness("to server", action.frame)
+                if action.request is not None and self._child is not None:
+                    self._child.asked()
                 if self._injection is None:
                     self._to_server.send(action.frame, action.request)
                 else:

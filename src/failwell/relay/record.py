@@ -16,6 +16,7 @@ from failwell.model import compact
 
 from .actions import Note, RelayOptions, ToClient
 from .messages import finite, read_frame, with_id, written
+from .own_secrets import OwnSecrets
 
 _MOST_BYTES: Final = 50_000_000
 _LONGEST: Final = 1_000_000
@@ -34,8 +35,9 @@ class BadRecord(ValueError):
 class Record:
     """A file of frames, one per line, each with its time and the side it came from."""
 
-    def __init__(self, path: str, clock: Callable[[], float]) -> None:
+    def __init__(self, path: str, clock: Callable[[], float], env: Mapping[str, str] | None = None) -> None:
         self._clock = clock
+        self._secrets = OwnSecrets.of(env or {})
         self._left = _MOST_BYTES
         try:
             handle, self.path = _opened(Path(path))
@@ -49,7 +51,7 @@ class Record:
         if self._left <= 0:
             return
         message = read_frame(frame) if len(frame) <= _LONGEST else None
-        told = masked(message) if message is not None else f"({len(frame)} bytes)"
+        told = self._secrets.masked(masked(message)) if message is not None else f"({len(frame)} bytes)"
         row = {"at": round(self._clock(), 6), "side": side, "frame": finite(told)}
         if side == "to client" and told == message and (text := _text(frame)) is not None:
             # With nothing to hide in it, it is played again as the bytes that it was.

@@ -19,6 +19,8 @@ from .timers import Timers
 if TYPE_CHECKING:
     from failwell.recovery import Watch
 
+    from .own_secrets import OwnSecrets
+
 _MOST_HELD: Final = 10_000
 
 
@@ -84,7 +86,15 @@ class Traffic:
         """The server's command as it can be told."""
         from .failures import command_line
 
-        return command_line(self.options.command)
+        return command_line(self.secrets.text(self.options.command))
+
+    @cached_property
+    def secrets(self) -> OwnSecrets:
+        """What the server was given as a secret."""
+        # With the first failure: what it takes to know them is not needed before.
+        from .own_secrets import OwnSecrets
+
+        return OwnSecrets.of(self.options.env)
 
     def after(self, seconds: float, due: Callable[[], None]) -> None:
         """Do something later."""

@@ -73,7 +73,7 @@ def wrap(wrapping: Wrapping) -> int:
     from .processes import SESSION_VARIABLE, CannotStart, Child, Warden
 
     mark = f"{os.getpid()}-{os.urandom(8).hex()}"
-    options = replace(wrapping.options, command=" ".join(wrapping.command))
+    options = replace(wrapping.options, command=" ".join(wrapping.command), env=wrapping.env)
     env = wrapping.env
     if options.events is not None:
         from failwell.observe import Names
@@ -191,7 +191,7 @@ def _listen(wrapping: Wrapping, where: Listening) -> int:
     say = partial(_said, wrapping.loud, wrapping.log)
     relay = web.Relay(
         wrapping.url if wrapping.url is not None else wrapping.command,
-        options=wrapping.options,
+        options=replace(wrapping.options, env=wrapping.env if wrapping.command else {}),
         headers=wrapping.headers,
         env=wrapping.env,
         cwd=wrapping.cwd,
