@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -648,6 +649,14 @@ def test_a_secret_that_the_server_was_given_is_masked_wherever_it_turns_up(form:
     assert b"short one in production" in told
     meta = json.loads(told)["result"]["_meta"]
     assert form == "success" or meta[answers.ORIGINAL]["redacted"] is True
+
+
+def test_where_one_is_and_where_a_secret_is_kept_are_no_secrets(tmp_path: Path) -> None:
+    (tmp_path / "key.json").touch()
+    kept = {"PWD": "/srv/gone", "OLDPWD": "/srv/gone", "APP_CREDENTIALS": str(tmp_path / "key.json")}
+    table = Table(env=kept, command=f"serve /srv/gone/x {tmp_path}/key.json")
+    table.died()
+    assert table.notes[0].line.startswith(f"serve /srv/gone/x {tmp_path}/key.json ended")
 
 
 def test_a_success_is_no_failure_whatever_it_holds() -> None:

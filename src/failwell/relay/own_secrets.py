@@ -6,6 +6,7 @@ By their names in the environment, and by the options that they follow on the co
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -21,6 +22,16 @@ _WORDS: Final = frozenset(
 _SHORT: Final = ("-p", "-pw")
 
 
+# Where one is, which only sounds like a password.
+_PLACES: Final = frozenset({"PWD", "OLDPWD"})
+_is_secret: Final = DEFAULT.redact.secret_name
+
+
+def _is_common(value: str) -> bool:
+    """Whether it turns up by itself: a word, or where a secret is kept."""
+    return value.lower() in _WORDS or (os.path.isabs(value) and os.path.exists(value))
+
+
 def told_arguments(arguments: Iterable[Any]) -> list[str]:
     """A command's words as they can be told: what follows an option for a secret is masked, whatever it looks like."""
     told: list[str] = []
@@ -31,7 +42,7 @@ def told_arguments(arguments: Iterable[Any]) -> list[str]:
             is_next = False
             continue
         name, equals, value = argument.partition("=")
-        is_secret = name in _SHORT or DEFAULT.redact.secret_name(name.lstrip("-"))
+        is_secret = name in _SHORT or _is_secret(name.lstrip("-"))
         is_next = is_secret and not equals and name.startswith("-")
         told.append(f"{name}={MASK}" if is_secret and value else DEFAULT.redact(argument))
     return told
@@ -48,8 +59,8 @@ class OwnSecrets:
     @classmethod
     def of(cls, env: Mapping[str, str]) -> OwnSecrets:
         """What stands in an environment under the names of secrets, and is long and odd enough to be known by."""
-        named = (value.strip() for name, value in env.items() if DEFAULT.redact.secret_name(name))
-        return cls(value for value in named if len(value) >= _SHORTEST and value.lower() not in _WORDS)
+        named = (value.strip() for name, value in env.items() if name not in _PLACES and _is_secret(name))
+        return cls(value for value in named if len(value) >= _SHORTEST and not _is_common(value))
 
     def text(self, text: str) -> str:
         for value in self._values:
