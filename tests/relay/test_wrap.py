@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from wrapped import SERVER, WRAP, Wrapped, lives
+from wrapped import PLAIN, SERVER, WRAP, Wrapped, lives
 
 from failwell.formats import META_KEY
 
@@ -187,6 +187,15 @@ def test_what_comes_through_a_shell_pipe_is_answered(tmp_path: Path) -> None:
     env = {**os.environ, "LEDGER": str(tmp_path / "ledger")}
     run = subprocess.run([*WRAP, "--", *SERVER], input=lines, capture_output=True, timeout=60, env=env, check=True)
     assert run.stdout.startswith(b'{"jsonrpc": "2.0", "id": 1, "result"')
+
+
+def test_what_a_server_says_when_it_starts_is_not_told_as_why_it_ended(tmp_path: Path) -> None:
+    boots = (
+        f"import runpy, sys; print('boot', file=sys.stderr, flush=True); runpy.run_path({PLAIN!r}, run_name='__main__')"
+    )
+    with Wrapped(tmp_path / "ledger", command=[sys.executable, "-S", "-c", boots]) as server:
+        assert "(the server stopped with exit code 7; what" in server.text(1, "pay_invoice", id="before_1")
+        assert "exit code 7: Error: the bank is closed; what" in server.text(2, "pay_invoice", id="after_1")
 
 
 @pytest.mark.parametrize("threads", ["0", "1"])

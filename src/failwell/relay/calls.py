@@ -239,7 +239,7 @@ class Calls:
 
     def limit_wait(self, request: RelayedRequest) -> None:
         """A call waits for a server to be started again: not longer than it may take. A first start takes its time."""
-        seconds = self._timeout_of(request) if request.tool and self._traffic.life is not None else None
+        seconds = self._timeout_of(request) if self._traffic.life is not None else None
         if seconds is not None:
             self._traffic.after(seconds, lambda: self._waited(request, seconds))
 

@@ -15,8 +15,9 @@ from failwell.guards import DEFAULT, MASK
 # A shorter value is found in other words by chance, and so are these.
 _SHORTEST: Final = 6
 _WORDS: Final = frozenset(
-    "default development disabled enabled example localhost optional password private production public required "
-    "sandbox secret session staging string testing".split()
+    "anonymous bearer client database default development disabled docker elastic enabled example github localhost "
+    "mariadb mongodb optional oracle password postgres postgresql private production public rabbitmq required sandbox "
+    "secret server session staging string testing undefined unknown".split()
 )
 # Of many programs, the password's; where it is a port or a package, that is no loss in a line about a server.
 _SHORT: Final = ("-p", "-pw")

@@ -72,7 +72,7 @@ class Traffic:
         self.wake: Callable[[], None] = _nothing
         """See to it that there is a server."""
         self.waiting: Callable[[RelayedRequest], None] = _nothing
-        """A request waits for the server to be there."""
+        """A call waits for the server to be there."""
         self.starts_at: float | None = None
         """When a server that ends again and again is started once more."""
         self.sent: Callable[[RelayedRequest], None] = _nothing
@@ -152,7 +152,8 @@ class Traffic:
         if self.state != "up":
             if len(self.held) < _MOST_HELD:
                 self.held.append(request)
-                self.waiting(request)
+                if request.tool:
+                    self.waiting(request)
             self.wake()
             return
         frame = request.frame
