@@ -101,6 +101,13 @@ def test_a_record_is_played_again_as_the_bytes_that_it_was(tmp_path: Path) -> No
     assert replay.answer(frame({"jsonrpc": "2.0", "id": "a", "method": "x/1"})) == [
         b'{"jsonrpc":"2.0","id":"a","result":{"n": 1e400, "m": 1.00, "t": "\\u00e9"}}\n'
     ]
+    odd = b'{"id":5 , "jsonrpc":"2.0", "result":{"n":1.00}}\n'
+    assert record.Replay(
+        [
+            json.dumps({"side": "client", "frame": {"id": 5, "method": "x"}}),
+            json.dumps({"side": "to client", "frame": json.loads(odd), "line": odd.decode().strip()}),
+        ]
+    ).answer(frame({"jsonrpc": "2.0", "id": 5, "method": "x"})) == [odd]
     (masked,) = replay.answer(frame({"jsonrpc": "2.0", "id": 2, "method": "x/2"}))
     assert json.loads(masked)["result"] == {"n": None, "token": "[redacted]"}
     (pong,) = replay.answer(frame({"jsonrpc": "2.0", "id": 3, "method": "ping"}))

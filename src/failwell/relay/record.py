@@ -15,7 +15,7 @@ from failwell.guards import DEFAULT, masked
 from failwell.model import compact
 
 from .actions import Note, RelayOptions, ToClient
-from .messages import finite, read_frame, with_id, written
+from .messages import finite, key_of, read_frame, with_id, written
 from .own_secrets import OwnSecrets
 
 _MOST_BYTES: Final = 50_000_000
@@ -126,7 +126,8 @@ class Replay:
             error = {"code": -32601, "message": f"The record has no answer to this {message['method']}."}
             return [written({"jsonrpc": "2.0", "id": message["id"], "error": error})]
         *before, answer = known.popleft() if len(known) > 1 else known[0]
-        return [*before, with_id(answer, None, message["id"])]
+        is_same = key_of((read_frame(answer) or {}).get("id")) == key_of(message["id"])
+        return [*before, answer if is_same else with_id(answer, None, message["id"])]
 
 
 def retold(lines: Iterable[str], options: RelayOptions) -> Iterator[tuple[int, str, str]]:
