@@ -310,6 +310,18 @@ def test_a_call_waits_for_a_restart_no_longer_than_it_may_take() -> None:
     assert [each for each in table.heard() if each["method"] == "tools/call"] == []
 
 
+def test_a_server_that_is_starting_when_the_time_is_over_gets_as_long_again() -> None:
+    table = Table(timeout=3.0)
+    table.died()
+    table.passes(0)
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.passes(3)
+    assert table.told() == []
+    table.passes(3)
+    (told,) = table.told()
+    assert (error_of(told)["effect"], error_of(told)["delivery"]) == ("none", "never_sent")
+
+
 def test_a_call_that_was_sent_in_time_has_waited_for_nothing() -> None:
     table = Table(timeout=3.0)
     table.died()

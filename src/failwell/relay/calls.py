@@ -243,9 +243,12 @@ class Calls:
         if seconds is not None:
             self._traffic.after(seconds, lambda: self._waited(request, seconds))
 
-    def _waited(self, request: RelayedRequest, seconds: float) -> None:
-        """A call may have waited too long for a server to be there."""
+    def _waited(self, request: RelayedRequest, seconds: float, *, is_last: bool = False) -> None:
+        """A call may have waited too long for a server to be there; one that is starting by now gets as long again."""
         if request not in self._traffic.held or request.cancelled:
+            return
+        if self._traffic.state == "starting" and not is_last:
+            self._traffic.after(seconds, lambda: self._waited(request, seconds, is_last=True))
             return
         self._traffic.held.remove(request)
         request.run = request.run or self.begin(request)
