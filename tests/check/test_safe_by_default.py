@@ -120,3 +120,8 @@ def test_home_folder_and_environment_are_not_those_of_whoever_runs_it(
     assert home != os.path.expanduser("~")
     assert Path(folder).parent == Path(home).parent
     assert not Path(home).exists()
+
+
+def test_a_tool_that_was_asked_for_and_is_not_there_is_named(tmp_path: Path) -> None:
+    report, _ = calls(tmp_path / "calls.jsonl", only=("peek", "nope"), era="2025-11-25")
+    assert "None of the tools is named nope." in report.examined.notes

@@ -79,6 +79,12 @@ def say(given: dict[str, Any]) -> str:
     if "flood" in given:
         sys.stderr.write("flood " * given["flood"])
         sys.stderr.flush()
+    if "last" in given:
+        # Whole, but for the end of the line.
+        content = [{"type": "text", "text": "the last word"}]
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": given["last"], "result": {"content": content}}))
+        sys.stdout.flush()
+        os._exit(0)
     if "begun" in given:
         done(given["begun"])
     if "sleep" in given:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from failwell.cli import main
+from failwell.guards import MASK
 from failwell.relay import adoption, config
 
 RELAY = ["/opt/failwell"]
@@ -90,7 +91,7 @@ def test_undo_gives_the_old_file_back_byte_for_byte_with_its_mode(tmp_path: Path
     backup = tmp_path / "mcp.json.before-failwell"
     assert backup.read_bytes() == text.encode()
     assert [oct(each.stat().st_mode & 0o777) for each in (file, backup)] == ["0o640", "0o640"]
-    adoption.undo(file, ["/elsewhere/failwell"])
+    adoption.undo(file)
     assert file.read_bytes() == text.encode()
     assert [each.name for each in tmp_path.iterdir()] == ["mcp.json"]
 
@@ -100,7 +101,7 @@ def test_undo_takes_the_list_of_arguments_along_that_came_with_the_wrapping(tmp_
     file.write_text(CLAUDE, "utf-8")
     adoption.write(file, RELAY)
     file.write_text(file.read_text("utf-8").replace('"other": 1', '"other": 2'), "utf-8")
-    adoption.undo(file, RELAY)
+    adoption.undo(file)
     assert file.read_text("utf-8") == CLAUDE.replace('"other": 1', '"other": 2')
 
 
@@ -110,7 +111,7 @@ def test_what_has_the_name_of_the_backup_is_not_touched(tmp_path: Path) -> None:
     own.write_text("mine", "utf-8")
     with pytest.raises(config.NoServer, match="is there already"):
         adoption.write(file, RELAY)
-    assert adoption.undo(file, RELAY).changed == ()
+    assert adoption.undo(file).changed == ()
     assert (file.read_text("utf-8"), own.read_text("utf-8")) == (CLAUDE, "mine")
 
 
@@ -134,7 +135,7 @@ def test_undo_of_a_file_that_was_edited_takes_off_only_the_wrapping(tmp_path: Pa
     file.write_text(CLAUDE, "utf-8")
     adoption.write(file, RELAY)
     file.write_text(file.read_text("utf-8").replace('"/data"', '"/data", "/more"'), "utf-8")
-    adoption.undo(file, RELAY)
+    adoption.undo(file)
     assert file.read_text("utf-8") == CLAUDE.replace('"/data"', '"/data", "/more"')
 
 
@@ -169,6 +170,7 @@ def test_a_server_is_taken_from_the_file(tmp_path: Path) -> None:
     found = config.server(str(file), "files", {"HOME": "/me", "PASS": "p"})
     assert found.command == ["npx", "-y", "@modelcontextprotocol/server-filesystem", "/me/x", "y"]
     assert found.env == {"HOME": "/me", "PASS": "p", "TOKEN": "p"}
+    assert found.own == {"TOKEN": "p"}
     file.write_text(adoption.adopted(text, RELAY).text, "utf-8")
     assert config.server(str(file), "plain", {}).command == ["uvx"]
 
@@ -202,3 +204,107 @@ def test_a_file_that_is_of_no_use_says_why_in_one_line(
 def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["adopt", str(tmp_path / "no.json")]) == 2
     assert capsys.readouterr().err == f"failwell: there is no file {tmp_path / 'no.json'}\n"
+
+
+BY_HAND = json.dumps(
+    {
+        "mcpServers": {
+            "mine": {"command": "/usr/local/bin/failwell", "args": ["wrap", "--timeout", "5m", "--", "pay-server"]},
+            "plainly": {"command": "/opt/failwell", "args": ["wrap", "--", "pay-server"]},
+            "b": {"command": "x"},
+        }
+    }
+)
+
+
+def test_what_somebody_has_wrapped_by_hand_outlives_adopt_and_undo(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text(BY_HAND, "utf-8")
+    assert adoption.write(file, RELAY).changed == ("b",)
+    assert adoption.undo(file).changed == ("b",)
+    assert file.read_text("utf-8") == BY_HAND
+    assert [each.name for each in tmp_path.iterdir()] == ["mcp.json"]
+
+
+def test_undo_without_an_adoption_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text(BY_HAND, "utf-8")
+    assert main(["adopt", str(file), "--undo"]) == 0
+    assert file.read_text("utf-8") == BY_HAND
+    assert "nothing to undo" in capsys.readouterr().err
+
+
+def test_what_was_wrapped_by_hand_in_an_adopted_file_stays_when_that_is_undone(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text('{"mcpServers": {"a": {"command": "x", "args": [ ]}}}', "utf-8")
+    adoption.write(file, RELAY)
+    added = '"mine": {"command": "/opt/failwell", "args": ["wrap", "--", "y"]}, "c": {"command": "z"}, "a"'
+    file.write_text(file.read_text("utf-8").replace('"a"', added), "utf-8")
+    edited = '{"mcpServers": {' + added + ': {"command": "x", "args": [ ]}}}'
+    assert adoption.write(file, ["/elsewhere/failwell"]).changed == ("c",)
+    assert adoption.undo(file).changed == ("c", "a")
+    assert json.loads(file.read_text("utf-8")) == json.loads(edited)
+
+
+def test_a_backup_that_differs_from_what_is_restored_is_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, backup = tmp_path / "mcp.json", tmp_path / "mcp.json.before-failwell"
+    file.write_text(CLAUDE, "utf-8")
+    adoption.write(file, RELAY)
+    file.write_text(file.read_text("utf-8").replace('"other": 1', '"other": 2'), "utf-8")
+    assert main(["adopt", str(file), "--undo"]) == 0
+    assert backup.read_text("utf-8") == CLAUDE
+    assert f"{backup.name} stays" in capsys.readouterr().err
+
+
+def test_servers_of_one_name_in_two_projects_are_two(tmp_path: Path) -> None:
+    wrapped = {"command": "/opt/failwell", "args": ["wrap", "--state", "k", "--", "s"]}
+    file, text = tmp_path / "c.json", json.dumps(
+        {"projects": {"/a": {"mcpServers": {"s": wrapped}}, "/b": {"mcpServers": {"s": {"command": "s"}}}}}
+    )  # fmt: skip
+    file.write_text(text, "utf-8")
+    adoption.write(file, RELAY)
+    file.write_text(file.read_text("utf-8") + "\n", "utf-8")
+    adoption.undo(file)
+    assert file.read_text("utf-8") == text + "\n"
+
+
+@pytest.mark.parametrize("flag", [[], ["--write"], ["--undo"]])
+def test_a_pipe_is_no_file_and_nobody_waits_for_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], flag: list[str]
+) -> None:
+    pipe = tmp_path / "mcp.json"
+    os.mkfifo(pipe)
+    (tmp_path / "mcp.json.before-failwell").write_text("{}", "utf-8")
+    assert main(["adopt", str(pipe), *flag]) == 2
+    assert capsys.readouterr().err == f"failwell: {pipe} is no file\n"
+
+
+def test_a_file_that_is_read_only_stays_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text(CLAUDE, "utf-8")
+    file.chmod(0o400)
+    assert main(["adopt", str(file), "--write"]) == 2
+    assert capsys.readouterr().err == f"failwell: cannot write {file}: it is read-only\n"
+    assert [each.name for each in tmp_path.iterdir()] == ["mcp.json"]
+    assert file.read_text("utf-8") == CLAUDE
+
+
+def test_secrets_in_arguments_and_addresses_are_not_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mcp.json"
+    arguments = ["--token", "MYSECRET", "-p", "Zebra", "--password=hunter2", "API_KEY=plain", "--port", "80"]
+    servers = {"a": {"command": "x", "args": arguments}, "b": {"url": "https://x/?api_key=Zebra77x"}}
+    file.write_text(json.dumps({"mcpServers": servers}), "utf-8")
+    assert main(["adopt", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert not [each for each in ("MYSECRET", "Zebra", "hunter2", "plain") if each in out]
+    told = ["--token", MASK, "-p", MASK, f"--password={MASK}", f"API_KEY={MASK}", "--port", "80"]
+    assert json.loads(out)["mcpServers"]["a"]["args"] == ["wrap", "--", "x", *told]
+
+
+def test_a_file_without_servers_has_nothing_to_wrap(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text("{}", "utf-8")
+    assert main(["adopt", str(file)]) == 0
+    assert capsys.readouterr() == ("{}", "failwell: nothing to wrap\n")

@@ -57,15 +57,14 @@ def test_a_record_follows_no_link_and_a_broken_one_is_named(
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_a_record_masks_by_names_and_overwrites_only_records(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_record_masks_by_names_and_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, other = tmp_path / "log.jsonl", tmp_path / "letter.txt"
-    for _ in range(2):
+    for name in ("log.jsonl", "log-2.jsonl", "log-3.jsonl"):
         kept = record.Record(str(file), lambda: 1.0)
+        assert kept.path.name == name
         kept("client", frame({"method": "tools/call", "params": {"arguments": {"password": "hunter2secret"}}}))
         kept.close()
-        (row,) = file.read_text("utf-8").splitlines()[1:]
+        (row,) = (tmp_path / name).read_text("utf-8").splitlines()[1:]
         assert json.loads(row)["frame"]["params"] == {"arguments": {"password": "[redacted]"}}
     other.write_text("Dear Ann\n", "utf-8")
     other.chmod(0o644)
@@ -79,6 +78,71 @@ def test_a_record_masks_by_names_and_overwrites_only_records(
     )
     assert main(["wrap", "--state", str(other), "--", "true"]) == 2
     assert (other.read_text("utf-8"), oct(other.stat().st_mode & 0o777)) == ("Dear Ann\n", "0o644")
+
+
+def test_a_record_masks_what_the_server_was_given(tmp_path: Path) -> None:
+    file = tmp_path / "log.jsonl"
+    kept = record.Record(str(file), lambda: 1.0, {"GITHUB_TOKEN": "plainlookingvalue77"})
+    kept("to client", frame(result(1, "you are plainlookingvalue77")))
+    kept.close()
+    (row,) = file.read_text("utf-8").splitlines()[1:]
+    assert json.loads(row) == {"at": 1.0, "side": "to client", "frame": result(1, "you are [redacted]")}
+
+
+def test_a_record_is_played_again_as_the_bytes_that_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "log.jsonl"
+    kept = record.Record(str(file), lambda: 1.0)
+    for id, answer in ((1, b'"n": 1e400, "m": 1.00, "t": "\\u00e9"'), (2, b'"n":1e400,"token":"hunter2secret"')):
+        kept("client", frame({"jsonrpc": "2.0", "id": id, "method": f"x/{id}"}))
+        kept("to client", b'{"jsonrpc":"2.0","id":%d,"result":{%s}}\n' % (id, answer))
+    kept.close()
+    assert "Infinity" not in file.read_text("utf-8")
+    replay = record.Replay(file.read_text("utf-8").splitlines())
+    assert replay.answer(frame({"jsonrpc": "2.0", "id": "a", "method": "x/1"})) == [
+        b'{"jsonrpc":"2.0","id":"a","result":{"n": 1e400, "m": 1.00, "t": "\\u00e9"}}\n'
+    ]
+    odd = b'{"id":5 , "jsonrpc":"2.0", "result":{"n":1.00}}\n'
+    assert record.Replay(
+        [
+            json.dumps({"side": "client", "frame": {"id": 5, "method": "x"}}),
+            json.dumps({"side": "to client", "frame": json.loads(odd), "line": odd.decode().strip()}),
+        ]
+    ).answer(frame({"jsonrpc": "2.0", "id": 5, "method": "x"})) == [odd]
+    (masked,) = replay.answer(frame({"jsonrpc": "2.0", "id": 2, "method": "x/2"}))
+    assert json.loads(masked)["result"] == {"n": None, "token": "[redacted]"}
+    (pong,) = replay.answer(frame({"jsonrpc": "2.0", "id": 3, "method": "ping"}))
+    assert json.loads(pong) == {"jsonrpc": "2.0", "id": 3, "result": {}}
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        (["--inject", 'pay=raw:{"x":1}'], "There is no malformed answer"),
+        (["--inject", "pay=crash*0"], "is made no times"),
+        (["--header", "A: b"], "--header is for a server behind an address"),
+        (["--token", "s3cret-of-ann"], "--token is for --listen"),
+        (["--max-body", "7"], "--max-body is for --listen"),
+        (["--reads", ""], "--reads names no tool"),
+    ],
+)
+def test_what_would_be_of_no_effect_is_refused_in_one_line(
+    capsys: pytest.CaptureFixture[str], given: list[str], line: str
+) -> None:
+    assert main(["wrap", *given, "--", "true"]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert line in said
+
+
+@pytest.mark.parametrize(
+    "given", [["--max-tools", "-1"], ["--max-tools", "0"], ["--min-score", "500"], ["--env", "=x"]]
+)
+def test_a_check_is_not_made_with_what_means_nothing(capsys: pytest.CaptureFixture[str], given: list[str]) -> None:
+    try:
+        code = main(["check", *given, "--", "true"])
+    except SystemExit as end:
+        code = int(str(end.code))
+    assert code == 2
+    assert given[0] in capsys.readouterr().err
 
 
 def test_faults_on_purpose_are_met_as_real_ones_are(tmp_path: Path) -> None:
@@ -178,6 +242,16 @@ def test_the_list_is_changed_only_where_that_was_asked_for(mend: str, count: int
     assert (table.frames == [sent]) is (mend == "keep")
     (told,) = table.told()
     assert (len(told["result"]["tools"]), told["result"]["ttlMs"]) == (count, 5)
+
+
+@pytest.mark.parametrize("mend", ["fix", "drop"])
+def test_tools_that_are_left_out_are_named(mend: str) -> None:
+    table = Table(connected=False, mend=mend)
+    table.client(table.request("list", "tools/list"))
+    odd = [{"name": name, "inputSchema": {"type": "object", "properties": {}}} for name in ("pay now", "pay", "x" * 65)]
+    table.server({"jsonrpc": "2.0", "id": "list", "result": {"tools": odd}})
+    assert [tool["name"] for tool in table.told()[0]["result"]["tools"]] == ["pay"]
+    assert table.notes[-1].line == f"left out, since models could not call them: pay now, {'x' * 65}"
 
 
 def test_the_relay_imports_no_sdk_and_nothing_that_draws() -> None:

@@ -190,6 +190,33 @@ def test_the_first_failure_of_a_new_server_says_that_it_is_new() -> None:
     assert "anew" not in second
 
 
+def test_the_sentence_about_a_new_server_comes_after_one_that_has_ended() -> None:
+    table = Table()
+    table.died()
+    table.passes(0)
+    table.revive()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.server(result(1, "boom", is_error=True))
+    assert '(It said: "boom". The server was started anew' in table.told()[0]["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("recent", "told"), [("", "exit code 3;"), ("bye\n", "exit code 3: bye;"), (None, "exit code 3: boot;")]
+)
+def test_what_a_server_said_when_it_was_started_is_not_why_it_ended(recent: str | None, told: str) -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.do(table.desk.died(Death(3, "boot\n" + (recent or ""), recent=recent)))
+    assert told in table.told()[0]["result"]["content"][0]["text"]
+
+
+def test_one_second_is_one() -> None:
+    table = Table(timeout=1.0)
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.passes(1)
+    assert "said nothing for 1 second, and" in table.told()[0]["result"]["content"][0]["text"]
+
+
 def test_the_first_success_of_a_new_server_says_that_it_is_new_and_no_other() -> None:
     table = Table()
     table.died()
@@ -259,6 +286,52 @@ def test_calls_wait_for_the_server_and_are_told_why_it_does_not_come() -> None:
         "server has to be looked at."
     )
     assert error_of(told)["effect"] == "none"
+
+
+def test_a_call_waits_for_a_restart_no_longer_than_it_may_take() -> None:
+    table = Table(timeout=3.0)
+    for _ in range(7):
+        table.died()
+        table.passes(30)
+    table.died()
+    table.heard()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.passes(2)
+    assert table.told() == []
+    table.passes(1)
+    (told,) = table.told()
+    assert told["result"]["content"][0]["text"] == (
+        "The server has stopped, and was not there again after 3 seconds; this call was not sent to it. Wait 27 seconds, "
+        "then make the same call again."
+    )
+    assert (error_of(told)["effect"], error_of(told)["delivery"]) == ("none", "never_sent")
+    table.passes(60)
+    table.revive()
+    assert [each for each in table.heard() if each["method"] == "tools/call"] == []
+
+
+def test_a_server_that_is_starting_when_the_time_is_over_gets_as_long_again() -> None:
+    table = Table(timeout=3.0)
+    table.died()
+    table.passes(0)
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.passes(3)
+    assert table.told() == []
+    table.passes(3)
+    (told,) = table.told()
+    assert (error_of(told)["effect"], error_of(told)["delivery"]) == ("none", "never_sent")
+
+
+def test_a_call_that_was_sent_in_time_has_waited_for_nothing() -> None:
+    table = Table(timeout=3.0)
+    table.died()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.passes(0)
+    table.revive()
+    table.passes(2)
+    table.server(result(1, "paid"))
+    table.passes(60)
+    assert [each["id"] for each in table.told()] == [1]
 
 
 def test_a_server_that_falls_again_and_again_is_started_less_and_less_often() -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from desk_table import TOOLS, Table, frame, result
 
 from failwell.formats import META_KEY, keys
-from failwell.relay import calls
+from failwell.guards import MASK
+from failwell.relay import answers, calls, failures
 
 
 def failing(text: str, *, tool: str = "get_invoice", **options: Any) -> tuple[Table, dict[str, Any]]:
@@ -465,6 +467,11 @@ def test_an_answer_that_speaks_of_errors_passes_as_it_came(text: str) -> None:
         ("translate", {"text": "Fehler"}, "Error: connection refused", False),
         ("sentry", {}, "Error: connect ETIMEDOUT 10.0.0.1:443 (seen 34 times in production since Monday)", False),
         ("send_mail", {}, "Error: connect ECONNREFUSED 127.0.0.1:25\n" * 8, False),
+        # What the caller sent says nothing about what became of it.
+        ("create_ticket", {"title": "Error: connect ECONNREFUSED"}, "Error: connect ECONNREFUSED", False),
+        ("save_note", {"note": {"text": 'a "b" failed'}}, '{"saved": {"text": "a \\"b\\" failed"}}', False),
+        ("post_message", {"text": '{"success": false, "error": "x"}'}, '{"success": false, "error": "x"}', False),
+        ("post_message", {"text": "connect ECONNREFUSED"}, "Error: connect ECONNREFUSED", True),
     ],
 )
 def test_only_a_failure_of_the_tool_itself_is_marked(
@@ -519,6 +526,15 @@ def test_what_a_server_might_take_is_sent(mode: str, arguments: dict[str, Any], 
     [
         ({"type": "boolean"}, 1, True),
         ({"type": "integer"}, True, True),
+        ({"type": "integer"}, "5", True),
+        ({"type": "integer"}, "1,000", True),
+        ({"type": "integer"}, "abc", False),
+        ({"type": ["integer", "null"]}, "none", True),
+        ({"anyOf": [{"type": "number"}, {"type": "null"}]}, "abc", False),
+        ({"type": "integer"}, 5.5, False),
+        ({"type": ["integer", "number"]}, 5.5, True),
+        ({"type": "boolean"}, "Yes", True),
+        ({"type": "boolean"}, "abc", False),
         ({"type": "string", "format": "duration"}, 3600, True),
         ({"anyOf": [{"type": "integer"}, {"type": "boolean"}]}, "5", True),
         ({"type": "string"}, None, True),
@@ -736,3 +752,67 @@ def test_a_tool_that_fails_again_and_again_is_left_alone_until_its_server_is_ano
     table.revive()
     table.call(17, "pay", {"invoice_id": "i17"})
     assert [each["method"] for each in table.heard()] == ["tools/call"]
+
+
+# What the server was given
+
+
+GIVEN = {
+    "GITHUB_TOKEN": "plainlookingvalue77",
+    "DB_PASSWORD": 'zebra/"x"',
+    "API_KEY": "short",
+    "APP_SECRET": "production",
+}
+
+
+@pytest.mark.parametrize("form", ["result", "error", "json", "success"])
+def test_a_secret_that_the_server_was_given_is_masked_wherever_it_turns_up(form: str) -> None:
+    table = Table(env=GIVEN)
+    table.call(1, "pay", {"invoice_id": "i"})
+    words = 'Error: connect ECONNREFUSED with plainlookingvalue77 and zebra/"x", a short one in production'
+    answer: dict[str, Any] = result(1, words, is_error=form == "result")
+    if form == "error":
+        answer = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "error": {"code": -32603, "message": words, "data": {"k_plainlookingvalue77": 1}},
+        }
+    elif form == "json":
+        answer = result(1, json.dumps({"error": words}).replace("/", "\\/"), is_error=True)
+    table.server(answer)
+    (told,) = table.frames
+    assert b"plainlookingvalue77" not in told
+    assert b"zebra" not in told
+    assert b"short one in production" in told
+    meta = json.loads(told)["result"]["_meta"]
+    assert form == "success" or meta[answers.ORIGINAL]["redacted"] is True
+
+
+def test_where_one_is_and_where_a_secret_is_kept_are_no_secrets(tmp_path: Path) -> None:
+    (tmp_path / "key.json").touch()
+    kept = {"PWD": "/srv/gone", "OLDPWD": "/srv/gone", "APP_CREDENTIALS": str(tmp_path / "key.json")}
+    table = Table(env=kept, command=f"serve /srv/gone/x {tmp_path}/key.json")
+    table.died()
+    assert table.notes[0].line.startswith(f"serve /srv/gone/x {tmp_path}/key.json ended")
+
+
+def test_a_success_is_no_failure_whatever_it_holds() -> None:
+    table = Table(env=GIVEN)
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    sent = frame(result(1, "paid with plainlookingvalue77"))
+    table.server(sent)
+    assert table.frames == [sent]
+
+
+def test_a_server_that_ends_does_not_tell_what_it_was_given() -> None:
+    table = Table(env=GIVEN)
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.died(3, "x" * 280 + " Error: plainlookingvalue77 refused\n")
+    assert b"plainlooking" not in table.frames[0]
+    assert not [note for note in table.notes if "plainlooking" in note.line]
+
+
+@pytest.mark.parametrize("word", ["SECRETTOK", "hunter2", "Zebra", "x9", "MYSECRET"])
+def test_what_follows_an_option_for_a_secret_is_not_told(word: str) -> None:
+    told = failures.command_line(f"serve --token {word} --password={word} -p {word} API_KEY={word} --auth --port 80")
+    assert told == (f"serve --token {MASK} --password={MASK} -p {MASK} API_KEY={MASK} --auth --port 80")

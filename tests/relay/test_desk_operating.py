@@ -151,6 +151,48 @@ def test_a_repeated_write_gets_the_first_answer(store: Any) -> None:
     assert len(table.heard()) == 1
 
 
+KEEPS = {"extensions": {META_KEY: {"idempotency": {}}}}
+
+
+@pytest.mark.parametrize(
+    ("answer", "sent"),
+    [
+        ({"result": {"capabilities": KEEPS}}, 2),
+        ({"result": {"capabilities": {"tools": {}}}}, 1),
+        ({"error": {"code": -32601, "message": "Method not found"}}, 1),
+    ],
+)
+@pytest.mark.parametrize("asked_by", ["client", "relay"])
+def test_a_server_of_the_newer_era_that_knows_keys_keeps_them_itself(
+    answer: dict[str, Any], sent: int, asked_by: str
+) -> None:
+    table = Table(modern=True, keys=state.AnswersInMemory())
+    if asked_by == "client":
+        table.client(table.request("d", "server/discover"))
+        table.heard()
+        table.server({"jsonrpc": "2.0", "id": "d", **answer})
+    made: list[Any] = []
+    for id in (1, 2):
+        table.call(id, "pay", {"invoice_id": "i"}, meta=KEY)
+        for _ in range(2):
+            for each in table.heard():
+                if each["method"] == "server/discover":
+                    table.server({"jsonrpc": "2.0", "id": each["id"], **answer})
+                else:
+                    made.append(each)
+                    table.server(result(each["id"], "paid"))
+    assert [each["method"] for each in made] == ["tools/call"] * sent
+    assert [each for each in table.told() if each["id"] != "d"] == [result(1, "paid"), result(2, "paid")]
+
+
+def test_a_server_that_does_not_say_whether_it_knows_keys_is_not_waited_for() -> None:
+    table = Table(modern=True, keys=state.AnswersInMemory())
+    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    assert [each["method"] for each in table.heard()] == ["server/discover"]
+    table.passes(5)
+    assert [each["method"] for each in table.heard()] == ["tools/call"]
+
+
 def test_one_that_comes_while_the_first_is_running_waits_for_it(store: Any) -> None:
     table = Table(keys=store)
     table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
@@ -416,8 +458,14 @@ def test_what_is_remembered_is_neither_another_version_nor_another_environment(t
     other.call(1, "pay2", {"invoice": "i"})
     assert (other.told(), other.starts) == ([], 1)
     here = {"XDG_CACHE_HOME": str(tmp_path)}
-    places = [memory.place_of(["x"], None, here, env) for env in ({"DB": "1"}, {"DB": "2"}, {"DB": "1", "PWD": "/"})]
-    assert (places[0] == places[1], places[0] == places[2]) == (False, True)
+    one, another = (memory.place_of(["x"], None, here, {"DB": db}) for db in "12")
+    # What everybody's environment holds changes with each start, and says nothing about this server.
+    same = memory.place_of(["x"], None, {**here, "UNRELATED_PID": "7"}, {"DB": "1"})
+    assert (one == another, one == same) == (False, True)
+    assert one not in (
+        memory.place_of(["x", "y"], None, here, {"DB": "1"}),
+        memory.place_of(["x"], "/", here, {"DB": "1"}),
+    )
 
 
 def test_a_lazy_server_is_started_by_the_first_call(tmp_path: Path) -> None:

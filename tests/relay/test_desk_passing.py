@@ -196,6 +196,60 @@ def test_answers_that_nobody_asked_for_are_kept_out() -> None:
     assert table.frames == [answer]
 
 
+def test_an_answer_behind_a_line_that_was_written_over_is_an_answer() -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    answer = frame(result(1, "paid"))
+    table.server(b"progress 10%\rprogress 20%\r" + answer)
+    assert table.frames == [answer]
+    assert [note.line for note in table.notes] == [
+        "pay-server writes to stdout what is no message, in the line of one: progress 20%"
+    ]
+
+
+def test_an_answer_behind_noise_is_taken_when_no_better_one_comes() -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    answer = frame(result(1, "paid"))
+    table.server(b'DEBUG {"a": 1} computing... ' + answer)
+    assert table.frames == []
+    table.passes(1)
+    assert table.frames == [answer]
+    assert len(table.notes) == 1
+
+
+def test_an_answer_behind_noise_is_taken_when_the_server_dies_of_it() -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    answer = frame(result(1, "paid"))
+    table.server(b"computing... " + answer)
+    table.died()
+    assert table.frames == [answer]
+
+
+def test_a_line_about_a_message_is_not_taken_for_it() -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    # Of a server that calls others, under ids of its own, and writes down what it hears and says.
+    table.server(b"upstream said " + frame(result(1, "balance 3")))
+    table.server(b'received {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}\n')
+    table.server(b"answered nobody: " + frame(result(7, "x")))
+    answer = frame(result(1, "paid"))
+    table.server(answer)
+    table.passes(5)
+    assert table.frames == [answer]
+
+
+@pytest.mark.parametrize("method", [7, None, ["tools/call"]])
+def test_the_answer_to_what_is_no_request_reaches_the_client(method: object) -> None:
+    table = Table()
+    table.client({"jsonrpc": "2.0", "id": 5, "method": method})
+    assert [each["id"] for each in table.heard()] == [5]
+    refusal = frame({"jsonrpc": "2.0", "id": 5, "error": {"code": -32600, "message": "Invalid Request"}})
+    table.server(refusal)
+    assert table.frames == [refusal]
+
+
 @given(st.lists(st.binary(max_size=20).map(lambda line: line.replace(b"\n", b"") + b"\n"), max_size=6), st.data())
 def test_lines_are_told_apart_wherever_the_stream_is_cut(lines: list[bytes], data: st.DataObject) -> None:
     stream = b"".join(lines)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from wrapped import SERVER, WRAP, Wrapped, lives
+from wrapped import PLAIN, SERVER, WRAP, Wrapped, lives
 
 from failwell.formats import META_KEY
 
@@ -201,9 +201,40 @@ def test_what_a_store_of_events_has_to_say_is_json_where_the_log_is(tmp_path: Pa
     assert told[-1]["message"] == "1 events were dropped, and the store does not say so."
 
 
+def test_what_a_server_says_when_it_starts_is_not_told_as_why_it_ended(tmp_path: Path) -> None:
+    boots = (
+        f"import runpy, sys; print('boot', file=sys.stderr, flush=True); runpy.run_path({PLAIN!r}, run_name='__main__')"
+    )
+    with Wrapped(tmp_path / "ledger", command=[sys.executable, "-S", "-c", boots]) as server:
+        assert "(the server stopped with exit code 7; what" in server.text(1, "pay_invoice", id="before_1")
+        assert "exit code 7: Error: the bank is closed; what" in server.text(2, "pay_invoice", id="after_1")
+
+
+@pytest.mark.parametrize("threads", ["0", "1"])
+def test_a_last_line_without_an_end_counts_on_both_sides(tmp_path: Path, threads: str) -> None:
+    line = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{"last":1}}}'
+    env = {**os.environ, "LEDGER": str(tmp_path / "ledger"), "FAILWELL_WRAP_THREADS": threads}
+    run = subprocess.run([*WRAP, "--", *SERVER], input=line, capture_output=True, timeout=60, env=env, check=True)
+    answer = json.loads(run.stdout)
+    assert (answer["id"], answer["result"]["content"][0]["text"]) == (1, "the last word")
+    assert run.stdout.endswith(b"\n")
+
+
 def test_a_command_is_needed() -> None:
     run = subprocess.run(WRAP, capture_output=True, timeout=60, text=True, check=False)
     assert run.returncode == 2
     assert run.stderr == (
         "failwell: name the command of a server after --, or its URL, as in: failwell wrap -- npx -y some-server\n"
     )
+
+
+def test_a_lazy_server_is_known_again_in_another_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for unrelated in "12":
+        monkeypatch.setenv("UNRELATED_PID", unrelated)
+        with Wrapped(tmp_path / "ledger", "--lazy") as server:
+            server.ask(1, "tools/list")
+            server.process.stdin.close()  # type: ignore[union-attr]
+            server.process.stdin = None
+            server.close()
+    assert len(list((tmp_path / "failwell" / "wrap").glob("*.json"))) == 1

@@ -225,8 +225,9 @@ class _Examination:
             self._found.notes.append(f"Schemas that cannot be used as they are: {', '.join(broken[:12])}{more}.")
         options = self._options
         chosen = [tool for tool in listed if not options.only or tool["name"] in options.only]
-        if options.only and not chosen:
-            self._found.notes.append(f"None of the tools is named {', '.join(options.only)}.")
+        known = {tool["name"] for tool in listed}
+        if unknown := [name for name in options.only if name not in known]:
+            self._found.notes.append(f"None of the tools is named {', '.join(unknown)}.")
         self._compare_with_manifest({str(tool["name"]) for tool in listed})
         self._found.left_out = [str(tool["name"]) for tool in chosen[options.most_tools :]]
         self._found.tools = [

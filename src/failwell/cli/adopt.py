@@ -37,10 +37,8 @@ def run(options: Namespace) -> int:
     relay, path = adoption.relay_command(), Path(options.file)
     try:
         if options.undo:
-            back = adoption.undo(path, relay)
-            _say(f"unwrapped: {', '.join(back.changed)}" if back.changed else "nothing was wrapped")
-            return 0
-        made = adoption.write(path, relay) if options.write else adoption.adopted(config.parsed(path)[0], relay)
+            return _undone(path)
+        made = adoption.write(path, relay) if options.write else adoption.adopted(adoption.text_of(path), relay)
     except config.NoServer as problem:
         raise Stop(str(problem)) from None
     for name, why in made.left:
@@ -50,7 +48,21 @@ def run(options: Namespace) -> int:
              else "nothing to wrap")  # fmt: skip
         return 0
     sys.stdout.write(adoption.shown(made.text))
-    _say("this is what --write would write; the values of env and headers stay in the file and are not shown")
+    if not made.changed:
+        _say("nothing to wrap")
+        return 0
+    _say("this is what --write would write; values of env and headers, and secrets, stay in the file and are not shown")
+    return 0
+
+
+def _undone(path: Path) -> int:
+    if (backup := adoption.backup_of(path)) is None:
+        _say(f"nothing to undo: without a backup beside it, nothing in {path.name} was wrapped by adopt")
+        return 0
+    back = adoption.undo(path)
+    _say(f"unwrapped: {', '.join(back.changed)}" if back.changed else "nothing was wrapped by adopt")
+    if back.changed and backup.exists():
+        _say(f"{backup.name} stays, since the file was changed after it was wrapped")
     return 0
 
 

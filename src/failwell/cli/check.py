@@ -57,7 +57,13 @@ def register(commands: Commands) -> None:
     add("--base-url-env", action="append", default=[], metavar="NAME", help="with --faults: where it reads its address")
     add("--manifest", metavar="FILE", help="hold the codes that are seen against those of a manifest")
     add("--tool", action="append", default=[], metavar="NAME", help="only this tool")
-    add("--max-tools", type=int, default=50, metavar="N", help="how many tools are asked, in the order of the list; 50")
+    add(
+        "--max-tools",
+        type=_count,
+        default=50,
+        metavar="N",
+        help="how many tools are asked, in the order of the list; 50",
+    )
     add("--rule", action="append", default=[], metavar="RULE", help="only this rule, or group of rules")
     add("--skip", action="append", default=[], metavar="RULE", help="all but this rule, or group of rules")
     add("--era", default="auto", choices=("auto", "2025-11-25", "2026-07-28"), help="of the protocol; auto is both")
@@ -66,7 +72,7 @@ def register(commands: Commands) -> None:
     add("--json", action="store_true", help="print the report as JSON")
     for name, what in (("sarif", "SARIF"), ("junit", "JUnit's XML"), ("html", "a page"), ("badge", "a badge, in SVG")):
         add(f"--{name}", metavar="FILE", help=f"write the report as {what}; - is standard output")
-    add("--min-score", type=int, metavar="N", help="exit 1 below this score")
+    add("--min-score", type=_score, metavar="N", help="exit 1 below this score")
     add("--baseline", metavar="FILE", help="exit 1 only if there are findings that this report does not have")
     add("--wrapped", action="store_true", help="check the same server through failwell wrap, too, and show both scores")
     add("--compare", nargs=2, metavar=("A", "B"), help="show what changed between two reports, and end")
@@ -274,8 +280,22 @@ def _wrapped(target: CheckTarget) -> CheckTarget:
     return replace(target, command=[sys.executable, "-m", "failwell", "wrap", "--", *absolute(target.command)])
 
 
+def _count(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise ArgumentTypeError(f"{text!r} is no number above zero")
+    return int(text)
+
+
+def _score(text: str) -> int:
+    if not text.isdecimal() or int(text) > 100:
+        raise ArgumentTypeError(f"{text!r} is no score: these go from 0 to 100")
+    return int(text)
+
+
 def _variable(given: str) -> tuple[str, str]:
     name, equals, value = given.partition("=")
+    if not name:
+        raise Stop(f"--env {given}: a variable is written as NAME or NAME=VALUE")
     if not equals and name not in os.environ:
         raise Stop(f"--env {name}: there is no such variable here")
     return name, value if equals else os.environ[name]

@@ -37,7 +37,10 @@ def read_fault(text: str) -> Injected:
         fault = Fault.protocol(-32603, words or "It failed on purpose.", at=when)
         answer = {"error": {"code": -32603, "message": fault.options["message"]}}
     elif kind == "raw":
-        fault = Fault.malformed(words or "null_result", when)
+        try:
+            fault = Fault.malformed(words or "null_result", when)
+        except ValueError as problem:
+            raise Stop(f"{text!r}: {problem}") from None
         answer = dict(fault.options["frame"])
     elif kind == "garbage":
         fault = Fault.garbage(words or "<html>Bad Gateway</html>", when)
@@ -55,4 +58,6 @@ def read_fault(text: str) -> Injected:
             else Fault.twice()
         )
     times = 1 if found["times"] is None else int(found["times"]) if found["times"] else None
+    if times == 0:
+        raise Stop(f"{text!r} is made no times: write *3 for three times, or * for always")
     return Injected(found["tool"], fault.to_dict(), answer, times)

@@ -10,7 +10,7 @@ import time
 from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from failwell.relay import Listening, RelayOptions, Wrapping, log_as_json, wrap
@@ -86,6 +86,7 @@ def run(options: Namespace) -> int:
         return _explain(options.explain, _rules(options.rules), options.tool)
     if options.replay is not None:
         return _replay(options.replay)
+    _check_use(options)
     if options.log == "json":
         log_as_json()
     wrapping = replace(_wrapping(options), log=options.log)
@@ -97,6 +98,20 @@ def run(options: Namespace) -> int:
             getattr(table, "draw", int)()
         if wrapping.options.events is not None:
             wrapping.options.events.close()
+
+
+_OF_LISTENING: Final = ("token", "allow_host", "allow_origin", "cert", "key", "max_sessions", "max_calls", "max_body")
+
+
+def _check_use(options: Namespace) -> None:
+    """Refuse what would be of no effect: whoever gave it believes in one."""
+    for name in _OF_LISTENING if options.listen is None else ():
+        if getattr(options, name):
+            raise Stop(f"--{name.replace('_', '-')} is for --listen HOST:PORT, which is not there")
+    if options.header and options.after:
+        raise Stop("--header is for a server behind an address, and not for a command")
+    if not all(name for names in options.reads for name in names.split(",")):
+        raise Stop("--reads names no tool: write --reads 'get_*'")
 
 
 def _listen(wrapping: Wrapping, options: Namespace) -> int:
@@ -121,10 +136,13 @@ def _wrapping(options: Namespace) -> Wrapping:
             entry = config.chosen(options.config, options.name)
             if not entry.is_stdio:
                 return _remote(*config.address(entry, os.environ), options)
+            if options.header:
+                raise Stop(f"--header is for a server behind an address, and {entry.name} is a command")
             found = config.server(options.config, options.name, os.environ)
         except config.NoServer as problem:
             raise Stop(str(problem)) from None
-        return _with_tools(Wrapping(found.command, found.env, found.cwd, wrapped, options.verbose), options)
+        wrapping = Wrapping(found.command, found.env, found.cwd, wrapped, options.verbose, own_env=found.own)
+        return _with_tools(wrapping, options)
     if options.name is not None and options.after:
         raise Stop("name either a command after -- or a URL, not both")
     if is_url:
@@ -220,9 +238,12 @@ def _with_tools(wrapping: Wrapping, options: Namespace) -> Wrapping:
     from failwell.relay import record
 
     try:
-        return replace(wrapping, inject=faults, record=record.Record(options.record, time.time))
+        kept = record.Record(options.record, time.time, wrapping.env if wrapping.command else None)
     except record.BadRecord as problem:
         raise Stop(str(problem)) from None
+    if str(kept.path) != options.record:
+        print(f"failwell: {options.record} is there already, so this is written to {kept.path}", file=sys.stderr)
+    return replace(wrapping, inject=faults, record=kept)
 
 
 def _replay(path: str) -> int:

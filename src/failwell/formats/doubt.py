@@ -58,7 +58,7 @@ def reason_of(message: str) -> str:
     if not kept:
         return _reason(message)
     parts = (each.strip() for each in (*kept, _reason(message[end:])))
-    return " ".join(filter(None, parts)).replace(" ;", ";")
+    return " ".join(filter(None, parts)).replace(" ;", ";").replace('" . ', '". ').replace("” . ", "”. ")
 
 
 def _reason(message: str, *, is_cited: bool = False) -> str:

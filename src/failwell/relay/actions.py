@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from .frames import LONGEST
@@ -75,6 +76,8 @@ class Death:
     code: int | None
     errors: str = ""
     unwritten: tuple[object, ...] = ()
+    recent: str | None = None
+    """What of that it said since it was last sent a request; None if nobody knows."""
     problem: str = ""
     """Why it could not be started at all."""
     ended_for: str = ""
@@ -103,6 +106,8 @@ class RelayOptions:
     breakers: those of all relays in front of the same server, where there are others. elsewhere: what these know of the
         same session.
     events: the store that keeps them, if one does. names: by what calls are known to it.
+    env: the variables that the server is given. Those under the names of secrets are masked wherever they turn up in a
+        failure.
     """
 
     command: str = "the server"
@@ -127,3 +132,4 @@ class RelayOptions:
     caller: str = ""
     events: EventKeeper | None = None
     names: Names | None = None
+    env: Mapping[str, str] = field(default_factory=dict)

@@ -6,8 +6,9 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -51,6 +52,16 @@ def _start(command: Sequence[str]) -> int | None:
     return place if place < len(command) else None
 
 
+def _is_bare(entry: Entry) -> bool:
+    """Whether it is one that is wrapped by us: on stdio, and not wrapped already."""
+    return entry.is_stdio and _start(entry.command) is None
+
+
+def _is_ours(command: Sequence[str]) -> bool:
+    """Whether a command is wrapped as we do it: by a path, and with no option. All else was written by somebody."""
+    return Path(command[0]).is_absolute() and list(command)[: _start(command)][-2:] == [_WRAP, "--"]
+
+
 def unwrapped_command(command: Sequence[str]) -> list[str]:
     """The command of the server itself, whether it is wrapped or not."""
     return list(command)[_start(command) or 0 :]
@@ -58,6 +69,10 @@ def unwrapped_command(command: Sequence[str]) -> list[str]:
 
 def adopted(text: str, relay: Sequence[str]) -> Adoption:
     """The text with each stdio server wrapped; doing it twice changes nothing."""
+    return _adopted(text, lambda entry: relay)
+
+
+def _adopted(text: str, relay_of: Callable[[Entry], Sequence[str]]) -> Adoption:
     changes: list[tuple[int, int, str]] = []
     changed: list[str] = []
     left: list[tuple[str, str]] = []
@@ -69,7 +84,7 @@ def adopted(text: str, relay: Sequence[str]) -> Adoption:
         elif not _is_list(entry.node.get("args")):
             left.append((entry.name, "its args are no list of texts"))
         else:
-            changes += _wrapping(text, entry, relay)
+            changes += _wrapping(text, entry, relay_of(entry))
             changed.append(entry.name)
     return Adoption(_replaced(text, changes), tuple(changed), tuple(left))
 
@@ -106,18 +121,21 @@ def _indent(text: str, node: Node) -> str:
 
 
 def returned(text: str, old: str | None = None) -> Adoption:
-    """The text with the wrapping taken off; all else stays. `old` is the text before it was wrapped, if it is known."""
-    bare = {entry.name for entry in entries(read(old)) if entry.node.get("args") is None} if old is not None else set()
+    """The text with the wrapping taken off that `adopted` put there; all else stays, and so does what somebody has
+    wrapped by hand. `old` is the text before it was wrapped; without it, only what looks like our own is taken off."""
+    before = None if old is None else {entry.place: entry for entry in entries(read(old))}
     changes: list[tuple[int, int, str]] = []
     changed: list[str] = []
     for entry in entries(read(text)):
         start = _start(entry.command) if entry.is_stdio else None
-        if start is None:
+        was = None if before is None else before.get(entry.place)
+        if start is None or not (_is_ours(entry.command) if before is None else was is not None and _is_bare(was)):
             continue
+        is_listed = was is None or was.node.get("args") is not None
         command, items = entry.node["command"], entry.node["args"].items
         # The command itself is no argument.
         inner = items[start - 1]
-        is_added = entry.name in bare and start == len(items) and 0 <= text.find('"args"', command.end) < items[0].start
+        is_added = not is_listed and start == len(items) and 0 <= text.find('"args"', command.end) < items[0].start
         if is_added:
             # The list came with the wrapping, right after the command.
             changes.append((command.start, entry.node["args"].end, text[inner.start : inner.end]))
@@ -137,64 +155,113 @@ def _replaced(text: str, changes: list[tuple[int, int, str]]) -> str:
 
 
 def shown(text: str) -> str:
-    """The text as it may be printed: the values of variables and headers stay in the file."""
+    """The text as it may be printed: the values of variables and headers stay in the file, and so do secrets in
+    arguments and addresses."""
+    # Here, since a server is also taken from such a file, and nothing is shown of it then.
+    from failwell.guards import masked
+
+    from .own_secrets import told_arguments
+
     changes = []
     for entry in entries(read(text)):
         for name in _HIDDEN:
             node = entry.node.get(name)
             changes += [(each.start, each.end, '"(kept)"') for each in (node.members.values() if node else ())]
+        arguments = entry.node.get("args")
+        told = (
+            [*zip(arguments.items, told_arguments([item.value for item in arguments.items]), strict=True)]
+            if arguments
+            else []
+        )
+        if (url := entry.node.get("url")) is not None:
+            told.append((url, masked(url.value)))
+        changes += [
+            (node.start, node.end, json.dumps(new, ensure_ascii=False)) for node, new in told if new != node.value
+        ]
     return _replaced(text, changes)
+
+
+def text_of(path: Path) -> str:
+    """The text of a file that can be changed; it raises `NoServer`."""
+    if path.exists() and not path.is_file():
+        # A pipe would be waited for, and a device has no end.
+        raise NoServer(f"{path} is no file")
+    return parsed(path)[0]
 
 
 def write(path: Path, relay: Sequence[str]) -> Adoption:
     """Wrap the servers of a file, with a backup beside it; it raises `NoServer`."""
     path = path.resolve()
-    text, _ = parsed(path)
+    text = text_of(path)
     adoption = adopted(text, relay)
-    backup = _backup(path)
-    if adoption.changed:
-        is_first = returned(text).changed == ()
-        if is_first and backup.exists():
-            raise NoServer(f"{backup.name} is there already, beside {path.name}: move it away first")
-        if is_first:
-            _put(backup, text, path)
-        _put(path, adoption.text, path)
+    if not adoption.changed:
+        return adoption
+    backup, old = _backup(path), _old(path)
+    before = Adoption(text, (), ()) if old is None else _restored(text, old)
+    if not before.changed and backup.exists():
+        raise NoServer(f"{backup.name} is there already, beside {path.name}: move it away first")
+    _check_writable(path)
+    if before.text != old:
+        if backup.exists():
+            # The file was changed since, and what it was before is not to be had from anywhere else.
+            backup.rename(_free(backup))
+        # What `undo` gives back, and by which it knows what was wrapped here.
+        _put(backup, before.text, path)
+    _put(path, adoption.text, path)
     return adoption
 
 
-def undo(path: Path, relay: Sequence[str]) -> Adoption:
-    """Take the wrapping off: byte for byte the old file if nobody changed it since."""
+def undo(path: Path) -> Adoption:
+    """Take the wrapping off that `write` put there: byte for byte the old file if nobody changed it since."""
     path = path.resolve()
-    text, _ = parsed(path)
-    backup = _backup(path)
-    old = _old(backup)
-    back = returned(text, old)
-    if old is not None and _is_wrapped_from(text, old, relay):
-        back = Adoption(old, back.changed, ())
+    text = text_of(path)
+    old = _old(path)
+    if old is None:
+        return Adoption(text, (), ())
+    back = _restored(text, old)
     if back.text != text:
+        _check_writable(path)
         _put(path, back.text, path)
-        # What else has that name is somebody's own.
-        if old is not None:
-            backup.unlink(missing_ok=True)
+    if back.text == old and back.changed:
+        _backup(path).unlink(missing_ok=True)
     return back
 
 
-def _old(backup: Path) -> str | None:
+def backup_of(path: Path) -> Path | None:
+    """Where the file before it was wrapped is kept, if it is."""
+    backup = _backup(path.resolve())
+    return backup if backup.exists() else None
+
+
+def _old(path: Path) -> str | None:
     """The text before it was wrapped, if that is what the backup holds."""
     try:
-        text, _ = parsed(backup)
+        return text_of(_backup(path))
     except NoServer:
         return None
-    return text
 
 
-def _is_wrapped_from(text: str, old: str, relay: Sequence[str]) -> bool:
-    """Whether a text is the old one, wrapped and nothing else: by this program, wherever it was then."""
-    if adopted(old, relay).text == text:
-        return True
-    before = next((entry.command for entry in entries(read(text)) if _start(entry.command)), None)
-    then = None if before is None else before[: before.index(_WRAP)]
-    return then is not None and adopted(old, then).text == text
+def _restored(text: str, old: str) -> Adoption:
+    """The text before it was wrapped: the old one where that was wrapped and nothing else, by this program, wherever it
+    was then."""
+    back = returned(text, old)
+    now = {entry.place: entry for entry in entries(read(text)) if entry.is_stdio and _WRAP in entry.command}
+
+    def then(entry: Entry) -> Sequence[str]:
+        command = now[entry.place].command if entry.place in now else [""]
+        return command[: command.index(_WRAP)] if _WRAP in command else command
+
+    return Adoption(old, back.changed, ()) if _adopted(old, then).text == text else back
+
+
+def _check_writable(path: Path) -> None:
+    """Who made a file read-only does not want it changed: replacing it would need no leave of the file's."""
+    if not path.stat().st_mode & 0o222 or not os.access(path, os.W_OK):
+        raise NoServer(f"cannot write {path}: it is read-only")
+
+
+def _free(backup: Path) -> Path:
+    return next(each for n in count(1) if not (each := backup.with_name(f"{backup.name}-{n}")).exists())
 
 
 def _backup(path: Path) -> Path:
@@ -213,4 +280,15 @@ def _put(path: Path, text: str, like: Path) -> None:
         raise NoServer(f"cannot write {path}: {problem.strerror or problem}") from None
 
 
-__all__ = ["Adoption", "adopted", "relay_command", "returned", "shown", "undo", "unwrapped_command", "write"]
+__all__ = [
+    "Adoption",
+    "adopted",
+    "backup_of",
+    "relay_command",
+    "returned",
+    "shown",
+    "text_of",
+    "undo",
+    "unwrapped_command",
+    "write",
+]

@@ -67,7 +67,8 @@ def failed(
 
 
 def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else f"{text}."
+    text = text.rstrip()
+    return text if text.endswith((".", "!", "?", '."')) else f"{text}."
 
 
 def _beside(result: Result, theirs: Mapping[str, Any], told: Any, sent: Mapping[str, Any], *, in_doubt: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import ceil
 from typing import Any, Final
 
 from failwell.formats import META_KEY, keys
@@ -17,10 +18,10 @@ from failwell.recovery import Breakers, Engine, Report, Run, explained, remember
 from . import answers, failures, state
 from .actions import Note, RelayOptions, StopServer, ToClient, ToServer
 from .advice import advised
-from .evidence import is_own_failure
+from .evidence import SUSPECT, is_own_failure
 from .gate import Gate
 from .lists import Lists
-from .messages import Message, params_of, read_frame, with_id
+from .messages import Message, params_of, read_frame, with_id, written
 from .request import RelayedRequest
 from .session import notification
 from .traffic import Traffic
@@ -31,13 +32,9 @@ KEY: Final = keys.IDEMPOTENCY_KEY
 _ASKING_NUMBERS: Final = frozenset({-32020, -32021, -32022, -32042})
 _PROTOCOL_NUMBERS: Final = _ASKING_NUMBERS | {-32601, -32700}
 _REFUSING_NUMBERS: Final = frozenset({-32600, -32602})
-# Without one of these words, no success is a failure.
-_SUSPECT: Final = re.compile(
-    rb'(?<!"is)error|fail|denied|exception|not found|forbidden|unauthor|timed out|timeout|refused|unavailable|invalid'
-    rb'|status|"success"',
-    re.IGNORECASE,
-)
+_SUSPECT: Final = re.compile(SUSPECT.encode(), re.IGNORECASE)
 _LOOK_AGAIN: Final = 0.25
+_DISCOVERY: Final = 5.0
 # How long a call that was cancelled may still be answered, before nobody knows how it ended.
 _LAST_WORD: Final = 2.0
 _LARGE: Final = 100_000
@@ -60,6 +57,8 @@ class Calls:
         self._gate = Gate(traffic.options.validate)
         self._joined: dict[str, list[RelayedRequest]] = {}
         """Calls that wait for the answer to the first one with their key."""
+        self._is_discovering = False
+        """Whether a server of the newer era is asked what it can do."""
         self._knocked: object = None
         """Which server was asked whether it is still there."""
 
@@ -71,10 +70,28 @@ class Calls:
             request.run = self.begin(request)
             self._refuse(request, failures.ending(request.tool))
         elif self._traffic.listing.is_fresh or self._traffic.listing.is_hopeless or self._traffic.state != "up":
-            self.admit(request)
+            self.listed(request)
         else:
             self._traffic.unlisted.append(request)
             self._lists.list()
+
+    def listed(self, request: RelayedRequest) -> None:
+        """The tools are known, so that a call can be made; one with a key, once it is known who keeps keys."""
+        traffic, session = self._traffic, self._traffic.session
+        is_known = session.announced is not None or not session.is_modern or traffic.state != "up"
+        if is_known or KEY not in request.meta or traffic.options.keys is None:
+            self.admit(request)
+            return
+        traffic.unlisted.append(request)
+        if not self._is_discovering:
+            self._is_discovering = True
+            asked = traffic.ask("server/discover", None, self._discovered)
+            traffic.after(_DISCOVERY, lambda: traffic.own.pop(asked, _nobody)({}))
+
+    def _discovered(self, message: Message) -> None:
+        self._is_discovering = False
+        self._traffic.session.discovered(message)
+        self._lists.listed()
 
     @property
     def joined(self) -> list[RelayedRequest]:
@@ -96,6 +113,7 @@ class Calls:
 
     def renewed(self) -> None:
         """The server was started anew: that its tools failed in a row says nothing about this one."""
+        self._is_discovering = False
         self._engine.patience.renewed()
 
     def admit(self, request: RelayedRequest) -> None:
@@ -224,6 +242,27 @@ class Calls:
         request.deadline = self._traffic.clock.monotonic() + seconds
         self._traffic.timers.at(request.deadline, lambda: self._late(request))
 
+    def limit_wait(self, request: RelayedRequest) -> None:
+        """A call waits for a server to be started again: not longer than it may take. A first start takes its time."""
+        seconds = self._timeout_of(request) if self._traffic.life is not None else None
+        if seconds is not None:
+            self._traffic.after(seconds, lambda: self._waited(request, seconds))
+
+    def _waited(self, request: RelayedRequest, seconds: float, *, is_last: bool = False) -> None:
+        """A call may have waited too long for a server to be there; one that is starting by now gets as long again."""
+        if request not in self._traffic.held or request.cancelled:
+            return
+        if self._traffic.state == "starting" and not is_last:
+            self._traffic.after(seconds, lambda: self._waited(request, seconds, is_last=True))
+            return
+        self._traffic.held.remove(request)
+        request.run = request.run or self.begin(request)
+        error = failures.not_there(request.tool, seconds=seconds)
+        starts_in = (self._traffic.starts_at or 0.0) - self._traffic.clock.monotonic()
+        if starts_in > 0:
+            error = error.replace(retry_after=float(ceil(starts_in)))
+        self.end(request, request.run.refused(error) if request.last is None else request.last, None)
+
     def _timeout_of(self, request: RelayedRequest) -> float | None:
         rules = self._traffic.options.rules
         return (
@@ -296,6 +335,7 @@ class Calls:
         if len(frame) > _LARGE:
             message = answers.shortened(message)
             result = message.get("result")
+        frame, message, result = self._hidden(request, frame, message, result)
         error, request.said = message.get("error"), message
         outcome = None
         if not (isinstance(error, Mapping) and self._is_of_protocol(request, error.get("code"))):
@@ -309,6 +349,16 @@ class Calls:
             self._ended(request, outcome if isinstance(outcome, NeedsInput) else None)
             return
         self.settle(request, outcome, frame, text_of(result) if result is not None else "")
+
+    def _hidden(
+        self, request: RelayedRequest, frame: bytes, message: Message, result: Any
+    ) -> tuple[bytes, Message, Any]:
+        """A failure without what the server was given as a secret."""
+        made = self._traffic.secrets.masked(message)
+        request.is_redacted = made is not message
+        if made is message:
+            return frame, message, result
+        return written(made), made, made.get("result")
 
     def _is_of_protocol(self, request: RelayedRequest, number: object) -> bool:
         """Whether an error is between client and server: by its number, or since it refuses what the client itself put
@@ -340,6 +390,7 @@ class Calls:
         tools = self._traffic.listing.tools
         if not is_own_failure(tools.traits(request.tool), request.arguments, message["result"]):
             return True
+        message = self._traffic.secrets.masked(message)
         seen = read(message, observe=True)
         if not isinstance(seen, ToolError) or not is_plain_failure(seen, message):
             return True
@@ -416,6 +467,8 @@ class Calls:
                 sent=request.arguments,
                 note=note,
             )
+            if request.is_redacted and answers.ORIGINAL in result.get("_meta", {}):
+                result["_meta"][answers.ORIGINAL]["redacted"] = True
             self._traffic.tell(answers.answer(request.id, result))
         if request.claim:
             is_undone = isinstance(ending.outcome, ToolError) and ending.outcome.effect is Effect.NONE
@@ -471,6 +524,10 @@ class Calls:
         request.cancelled = True
         if request.run is not None:
             request.run.let_go()
+
+
+def _nobody(message: Message) -> None:
+    """The answer has come."""
 
 
 def _is_ours(frame: bytes) -> bool:

@@ -29,6 +29,8 @@ class Entry:
 
     name: str
     node: Node
+    place: tuple[str, ...] = ()
+    """Under which names of the file it stands: two projects may have servers of one name."""
 
     @property
     def is_stdio(self) -> bool:
@@ -48,6 +50,8 @@ class Server:
     command: Sequence[str]
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str | None = None
+    own: Mapping[str, str] = field(default_factory=dict)
+    """The variables that stand in the file."""
 
 
 def parsed(path: str | Path) -> tuple[str, Node]:
@@ -71,20 +75,25 @@ def parsed(path: str | Path) -> tuple[str, Node]:
 
 def entries(node: Node) -> list[Entry]:
     """All servers of a file, in its order."""
-    return [Entry(name, each) for place in _places(node) for name, each in place.members.items() if _is_server(each)]
+    return [
+        Entry(name, each, (*place, name))
+        for place, servers in _places(node)
+        for name, each in servers.members.items()
+        if _is_server(each)
+    ]
 
 
-def _places(node: Node) -> Iterator[Node]:
+def _places(node: Node) -> Iterator[tuple[tuple[str, ...], Node]]:
     """Where servers stand: `mcpServers` at the top or of a project, `servers` of VS Code, or under its `mcp`."""
     if (servers := node.get("mcpServers")) is not None:
-        yield servers
-    for holder in (node, node.get("mcp")):
+        yield ("mcpServers",), servers
+    for above, holder in (((), node), (("mcp",), node.get("mcp"))):
         if holder is not None and (servers := holder.get("servers")) is not None:
-            yield servers
+            yield (*above, "servers"), servers
     projects = node.get("projects")
-    for project in projects.members.values() if projects is not None else ():
+    for name, project in projects.members.items() if projects is not None else ():
         if (servers := project.get("mcpServers")) is not None:
-            yield servers
+            yield ("projects", name, "mcpServers"), servers
 
 
 def _is_server(node: Node) -> bool:
@@ -137,10 +146,12 @@ def _startable(entry: Entry, environment: Mapping[str, str]) -> Server:
 
     command = unwrapped_command(entry.command)
     cwd = given.get("cwd")
+    own = {key: filled(value, environment, entry.name) for key, value in mine.items()}
     return Server(
         [filled(part, known, entry.name) for part in command],
-        {**environment, **{key: filled(value, environment, entry.name) for key, value in mine.items()}},
+        {**environment, **own},
         filled(cwd, known, entry.name) if isinstance(cwd, str) else None,
+        own,
     )
 
 

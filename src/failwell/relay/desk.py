@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from .actions import Action, Death, Prepare, RelayOptions
 from .frames import TooLong
 from .life import Life
 from .listing import LISTS
 from .lists import Lists
-from .messages import Message, key_of, large_success, outline, params_of, read_frame, with_id, written
+from .messages import Message, behind_noise, key_of, large_success, outline, params_of, read_frame, with_id, written
 from .request import RelayedRequest
 from .traffic import Batch, Traffic
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from failwell.recovery import Watch
 
     from .calls import Calls
+
+# How long a server that writes lines about its answers takes for the answer itself.
+_GLUED: Final = 1.0
 
 
 class Desk:
@@ -36,9 +39,12 @@ class Desk:
         self._jitter = jitter
         self._life = Life(traffic, lambda: self._calls, self._lists)
         self._is_prepared = False
+        self._glued: dict[bytes, bytes] = {}
+        """Answers that stood behind something else in their lines, by their ids."""
         self.options, self.session, self.listing = options, traffic.session, traffic.listing
-        self._lists.admit = lambda request: self._calls.admit(request)
+        self._lists.admit = lambda request: self._calls.listed(request)
         traffic.wake, traffic.sent = self._life.wake, lambda request: self._calls.limit(request)
+        traffic.waiting = lambda request: self._calls.limit_wait(request)
 
     @cached_property
     def _calls(self) -> Calls:
@@ -56,6 +62,8 @@ class Desk:
 
     def died(self, death: Death) -> list[Action]:
         """The server has ended, or could not be started."""
+        for key, frame in list(self._glued.items()):
+            self._unglue(key, frame)
         self._life.died(death)
         return self._traffic.taken()
 
@@ -126,8 +134,11 @@ class Desk:
         if type(message) is not dict:
             return self._batch_from_client(frame, message)
         method = message.get("method")
-        if not isinstance(method, str):
+        if "method" not in message:
             return self._answered_by_client(frame, message)
+        if not isinstance(method, str):
+            # No request that anybody knows, and the server's to say so.
+            method = ""
         if "id" not in message:
             self._notified_by_client(frame, message, method)
         elif method == "tools/call" and isinstance(params_of(message).get("name"), str):
@@ -240,6 +251,8 @@ class Desk:
         if key is not None:
             return self._answered(key, frame, None)
         message = read_frame(frame)
+        if message is None and (found := behind_noise(frame)) is not None:
+            return self._heard_behind_noise(*found)
         if message is None and (message := outline(frame)) is not None:
             return self._outlined(frame, message)
         if not _is_message(message):
@@ -260,6 +273,30 @@ class Desk:
             self._traffic.tell(frame if request is None else with_id(frame, message, request.id))
         return self._traffic.taken()
 
+    def _heard_behind_noise(self, noise: bytes, frame: bytes, message: Message) -> list[Action]:
+        """A message that stands behind something else in its line: told from what a server writes down of others'."""
+        from . import failures
+
+        said = self._traffic.secrets.text(noise.replace(b"\r", b"\n").decode("utf-8", "replace"))
+        words = failures.last_words(said[-500:])
+        line = f"{self._traffic.command} writes to stdout what is no message, in the line of one: {words}"
+        self._traffic.once("glued", line, loud=True)
+        if noise.endswith(b"\r"):
+            # A line that was to be written over, and was.
+            return self.server(frame)
+        key = key_of(message.get("id"))
+        if "method" not in message and (key in self._traffic.pending or key in self._traffic.own):
+            # It may be a line about an answer, and the answer itself is still to come.
+            self._glued[key] = frame
+            patience = min(_GLUED, (self.options.timeout or 2 * _GLUED) / 2)
+            self._traffic.after(patience, lambda: self._unglue(key, frame))
+        return self._traffic.taken()
+
+    def _unglue(self, key: bytes, frame: bytes) -> None:
+        """No better answer has come than one that stood behind something else in its line."""
+        if self._glued.get(key) is frame:
+            self._traffic.out = self.server(self._glued.pop(key))
+
     def _noise(self, frame: bytes, message: Any) -> list[Action]:
         if isinstance(message, list) and message and all(map(_is_message, message)):
             for each in message:
@@ -269,7 +306,7 @@ class Desk:
         elif frame.strip():
             from . import failures
 
-            words = failures.last_words(frame[:500].decode("utf-8", "replace"))
+            words = failures.last_words(self._traffic.secrets.text(frame.decode("utf-8", "replace"))[:500])
             self._traffic.once(
                 "noise", f"{self._traffic.command} writes to stdout what is no message: {words}", loud=True
             )
@@ -294,6 +331,7 @@ class Desk:
         self._traffic.tell(frame)
 
     def _answered(self, key: bytes, frame: bytes, message: Message | None) -> list[Action]:
+        self._glued.pop(key, None)
         request = self._traffic.pending.pop(key, None)
         if message is None and (request is None or request.run is None):
             # Large, but no call: a list, most likely, which is to be known.
@@ -331,6 +369,8 @@ class Desk:
         if request.method == "initialize":
             self.session.welcomed(frame, message)
         elif request.method in LISTS and message is not None and "result" in message:
+            if request.method == "server/discover":
+                self.session.discovered(message)
             if request.method == "tools/list":
                 frame, message = self._lists.mended(frame, message)
             self.listing.learn(request.method, request.params, frame, message)

@@ -6,8 +6,9 @@ either the tool is one that does something, or the text speaks of this very call
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from failwell.model import Nature, Traits
@@ -29,6 +30,12 @@ _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _SOUGHT: Final = re.compile(
     r"(?i)quer|^q$|search|pattern|regex|text|content|message|prompt|sql|keyword|term|filter|body"
 )
+SUSPECT: Final = (
+    r'(?<!"is)error|fail|denied|exception|not found|forbidden|unauthor|timed out|timeout|refused|unavailable|invalid'
+    r'|status|"success"'
+)
+"""Without one of these words, no success is a failure."""
+_SUSPECT: Final = re.compile(SUSPECT, re.IGNORECASE)
 _LONGEST: Final = 600
 _MOST_LINES: Final = 4
 _SHORTEST: Final = 4
@@ -42,7 +49,27 @@ def is_own_failure(traits: Traits, arguments: Mapping[str, Any], result: Mapping
     text = content[0].get("text")
     if not isinstance(text, str) or len(text) > _LONGEST or text.strip().count("\n") >= _MOST_LINES:
         return False
+    if not _SUSPECT.search(_unsent(text, arguments)):
+        # A note that is saved, a status that is set: it says what the caller said.
+        return False
     return _FRAMEWORKS.match(text) is not None or _does_something(traits) or _speaks_of_this_call(text, arguments)
+
+
+def _unsent(text: str, arguments: Mapping[str, Any]) -> str:
+    """What is left of a text without what the caller sent, as it was sent or as JSON writes it."""
+    for sent in sorted(_texts(arguments), key=len, reverse=True):
+        for form in (sent, sent.strip(), json.dumps(sent)[1:-1], json.dumps(sent, ensure_ascii=False)[1:-1]):
+            if len(form) >= _SHORTEST and form in text:
+                text = text.replace(form, " ")
+    return text
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)
 
 
 def _does_something(traits: Traits) -> bool:

@@ -13,6 +13,7 @@ from failwell.model import Effect, Fields, ToolError
 from failwell.recovery import NEVER_SENT
 
 from .actions import Death
+from .own_secrets import told_arguments
 from .paths import without_paths, without_places
 
 _LONGEST_WORDS: Final = 300
@@ -51,7 +52,10 @@ def last_words(errors: str, *, any_line: bool = True) -> str:
 
 def reason(death: Death) -> str:
     # Who was killed had no time to say why: its last line is about something else.
-    words = last_words(death.errors, any_line=death.code is None or death.code >= 0)
+    words = last_words(death.errors, any_line=False)
+    if not words and (death.code is None or death.code >= 0):
+        # Any other line may be its last words, but not one that it said when it was started.
+        words = last_words(death.errors if death.recent is None else death.recent)
     return f"{how(death)}: {words}" if words else how(death)
 
 
@@ -98,7 +102,7 @@ def never_started(death: Death, command: str) -> str:
 
 def command_line(command: str) -> str:
     """A command as it can be told: without arguments that may be secret."""
-    return shorten(DEFAULT.redact(command), _LONGEST_COMMAND)
+    return shorten(" ".join(told_arguments(command.split(" "))), _LONGEST_COMMAND)
 
 
 def renewed(*, remote: bool) -> str:
@@ -130,7 +134,8 @@ class _Said:
     fields: Mapping[str, Any]
 
     def __call__(self, tool: str, **about: float) -> ToolError:
-        return ToolError(self.message.format(**about), tool=tool, **self.fields)
+        seconds = f"{about['seconds']:g} second{'' if about['seconds'] == 1 else 's'}" if "seconds" in about else ""
+        return ToolError(self.message.format(**{**about, "seconds": seconds}), tool=tool, **self.fields)
 
 
 def _row(message: str, **fields: Unpack[Fields]) -> _Said:
@@ -139,9 +144,7 @@ def _row(message: str, **fields: Unpack[Fields]) -> _Said:
 
 _UNANSWERED: Final[dict[str, Any]] = {"origin": "local", "delivery": "unanswered", "effect": Effect.UNKNOWN}
 
-timed_out = _row(
-    "The server said nothing for {seconds:g} seconds, and the call was cancelled.", code="TIMEOUT", **_UNANSWERED
-)
+timed_out = _row("The server said nothing for {seconds}, and the call was cancelled.", code="TIMEOUT", **_UNANSWERED)
 too_large = _row(
     "the answer has {size:.0f} MB, more than the {limit:.0f} MB that are let through",
     code="RESPONSE_TOO_LARGE",
@@ -155,6 +158,11 @@ unreadable = _row(
     origin="local",
     delivery="answered",
     effect=Effect.UNKNOWN,
+)
+not_there = _row(
+    "The server has stopped, and was not there again after {seconds}; this call was not sent to it.",
+    code="UNAVAILABLE",
+    **NEVER_SENT,
 )
 ending = _row("The relay is about to end, and the call was not made.", code="UNAVAILABLE", **NEVER_SENT)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from .actions import Death, Note, Quit, Start, StopServer, ToServer
@@ -122,6 +123,9 @@ class Life:
 
     def died(self, death: Death) -> None:
         """The server has ended, or could not be started."""
+        hide = self._traffic.secrets.text
+        recent = None if death.recent is None else hide(death.recent)
+        death = replace(death, errors=hide(death.errors), problem=hide(death.problem), recent=recent)
         was = self._traffic.state
         self._traffic.state, self._traffic.own = "down", {}
         self._lists.lost()
@@ -151,6 +155,8 @@ class Life:
         if was == "up":
             # They were not sent yet, and will be.
             self._traffic.held = [*held, *unlisted]
+            for request in unlisted:
+                self._traffic.waiting(request)
         for request in lost:
             self._lost(request, death)
         if was != "up":
@@ -291,6 +297,7 @@ class Life:
         elif self._traffic.state == "down":
             self._traffic.state = "pausing"
             pause = 0.0 if self._falls <= 1 else min(_LONGEST_PAUSE, 0.25 * 2.0**self._falls)
+            self._traffic.starts_at = self._traffic.clock.monotonic() + pause
             self._traffic.after(pause, self.start)
 
     def start(self) -> None:

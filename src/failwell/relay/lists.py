@@ -38,6 +38,10 @@ class Lists:
         if made == tools:
             return frame, message
         self._traffic.once("mended", f"{self._traffic.command} lists tools that the APIs of models refuse", loud=True)
+        if dropped := tool_schemas.left_out(tools, made):
+            self._traffic.once(
+                f"left out {dropped}", f"left out, since models could not call them: {dropped}", loud=True
+            )
         message = {**message, "result": {**result, "tools": made}}
         return written(message), message
 

@@ -9,26 +9,20 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from .listing import RememberedTools
 from .messages import read_frame
 from .session import Session
 
-_OF_TERMINALS: Final = (
-    "PWD", "OLDPWD", "SHLVL", "_", "TERM", "COLUMNS", "LINES", "WINDOW", "SSH_", "DBUS_", "XDG_", "TMUX", "STY",
-    "VSCODE_", "CLAUDE", "CURSOR", "FAILWELL_", "PYTEST_", "GPG_", "DISPLAY", "WAYLAND_",
-)  # fmt: skip
-
 
 def place_of(
-    command: Sequence[str], cwd: str | None, environment: Mapping[str, str], env: Mapping[str, str] | None = None
+    command: Sequence[str], cwd: str | None, environment: Mapping[str, str], own: Mapping[str, str] | None = None
 ) -> Path:
-    """Where what is known of a command is kept; `env` is what the command is started with."""
-    env = environment if env is None else env
+    """Where what is known of a command is kept; `own` are the variables that were configured for this server."""
     cache = environment.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    # Another account or database may mean other tools; what only says where one sits does not.
-    known = sorted(each for each in env.items() if not each[0].startswith(_OF_TERMINALS))
+    # Another account or database may mean other tools; what stands in everybody's environment changes with each start.
+    known = sorted((own or {}).items())
     name = hashlib.sha256(json.dumps([list(command), cwd or os.getcwd(), known]).encode()).hexdigest()[:32]
     return Path(cache) / "failwell" / "wrap" / f"{name}.json"
 
@@ -44,6 +38,9 @@ def recall(place: Path, session: Session, listing: RememberedTools) -> bool:
     if welcome is not None:
         session.welcomed(welcome, read_frame(welcome))
     listing.recall(pages)
+    for page, frame in pages.items():
+        if page.startswith("server/discover"):
+            session.discovered(read_frame(frame))
     return bool(listing.known)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from itertools import islice
+from math import isfinite
 from typing import Any, Final
 
 # Reading a message of this size costs nothing that anybody would notice; longer ones are looked at first.
@@ -16,10 +18,12 @@ _RESULT_FIRST: Final = re.compile(rb'\s*\{\s*"result"\s*:\s*\{')
 _FAILED: Final = re.compile(rb'"isError"\s*:\s*(?!false)')
 _TAIL: Final = 300
 _SOME_ID: Final = re.compile(rb'"id"\s*:\s*' + _ID)
+_BEGINNING: Final = re.compile(rb'\{\s*"(?:jsonrpc|id|result|error|method)"\s*:')
+_MOST_BEGINNINGS: Final = 20
 _METHOD: Final = re.compile(rb'"method"\s*:\s*"([\w/.-]{1,100})"')
 
 _LENIENT: Final = json.JSONDecoder(strict=False)
-_WRITE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_WRITE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 Message = dict[str, Any]
 
@@ -36,6 +40,22 @@ def read_frame(frame: bytes) -> Any:
             return _LENIENT.decode(frame.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
             return None
+
+
+def last_frame(rest: bytes) -> bytes | None:
+    """What came after the last line end of a pipe that has ended, as a frame, if it is a whole message."""
+    return rest.rstrip() + b"\n" if rest.strip() and type(read_frame(rest)) is dict else None
+
+
+def behind_noise(frame: bytes) -> tuple[bytes, bytes, Message] | None:
+    """What a server wrote into a line before a message, the message as a frame, and what it says."""
+    if frame.lstrip().startswith(b"{"):
+        return None
+    for found in islice(_BEGINNING.finditer(frame), _MOST_BEGINNINGS):
+        message = read_frame(frame[found.start() :])
+        if type(message) is dict and message.get("jsonrpc") == "2.0":
+            return frame[: found.start()], frame[found.start() :], message
+    return None
 
 
 def key_of(id: object) -> bytes:
@@ -88,7 +108,20 @@ _ANY_HEAD: Final = re.compile(rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s
 
 def written(message: Mapping[str, Any]) -> bytes:
     """A message as a frame of its own."""
-    return _WRITE(message).encode("utf-8", "backslashreplace") + b"\n"
+    try:
+        text = _WRITE(message)
+    except ValueError:
+        text = _WRITE(finite(message))
+    return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def finite(value: Any) -> Any:
+    """A value without what JSON cannot say: a number that is too large for anybody is none."""
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: finite(part) for name, part in value.items()}
+    return [finite(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
 def params_of(message: Mapping[str, Any]) -> Mapping[str, Any]:

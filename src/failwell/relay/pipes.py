@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Final
 
 from .actions import Action, Death, Note, Prepare, Quit, Start, StopServer, ToClient, ToServer
 from .desk import Desk
-from .frames import Lines
+from .frames import Lines, TooLong
+from .messages import last_frame
 from .processes import MUTE, STUBBORN, CannotStart, Child, Warden, bury, end_orphans, read_now, sweep
 
 if TYPE_CHECKING:
@@ -229,12 +230,17 @@ class Pipes:
             return
         if not data:
             self._unwatch(0)
+            if (last := last_frame(self._from_client.rest())) is not None:
+                self._heard_client(last)
             self._end()
             return
         for frame in self._from_client.feed(data):
-            if self._witness is not None and isinstance(frame, bytes):
-                self._witness("client", frame)
-            self._do(self._desk.client(frame))
+            self._heard_client(frame)
+
+    def _heard_client(self, frame: bytes | TooLong) -> None:
+        if self._witness is not None and isinstance(frame, bytes):
+            self._witness("client", frame)
+        self._do(self._desk.client(frame))
 
     def _read_server(self, child: Child) -> bool:
         """Whether there may be more to read."""
@@ -243,6 +249,7 @@ class Pipes:
             return False
         if not data:
             self._unwatch(child.stdout)
+            self._hear_last()
             if child.code is None and self._ends_at is None:
                 # It cannot say any more, so it has a moment to end by itself.
                 self._ends_for = MUTE
@@ -250,14 +257,22 @@ class Pipes:
             self._ended_perhaps()
             return False
         for frame in self._from_server.feed(data):
-            if self._witness is not None and isinstance(frame, bytes):
-                self._witness("server", frame)
-            if self._injection is not None and isinstance(frame, bytes):
-                frames, dies = self._injection.from_server(frame)
-                self._injected(frames, dies=dies)
-            else:
-                self._do(self._desk.server(frame))
+            self._heard_server(frame)
         return True
+
+    def _heard_server(self, frame: bytes | TooLong) -> None:
+        if self._witness is not None and isinstance(frame, bytes):
+            self._witness("server", frame)
+        if self._injection is not None and isinstance(frame, bytes):
+            frames, dies = self._injection.from_server(frame)
+            self._injected(frames, dies=dies)
+        else:
+            self._do(self._desk.server(frame))
+
+    def _hear_last(self) -> None:
+        """Whoever writes no more may have left out the end of the last line."""
+        if (last := last_frame(self._from_server.rest())) is not None:
+            self._heard_server(last)
 
     def _do_late(self, injection: Injection) -> None:
         for late in injection.due():
@@ -309,6 +324,7 @@ class Pipes:
                 return
         if self._child is not child:
             return
+        self._hear_last()
         self._read_errors(child)
         why, self._ended_for = self._ended_for, ""
         self._child, self._ends_at = None, None
@@ -320,8 +336,7 @@ class Pipes:
         child.end(politely=False)
         if self._warden is not None:
             self._warden.forgets(child.pid)
-        self._from_server.rest()
-        self._do(self._desk.died(Death(code, child.errors, unwritten, ended_for=why)))
+        self._do(self._desk.died(Death(code, child.errors, unwritten, ended_for=why, recent=child.recent)))
 
     # Out
 
@@ -334,6 +349,8 @@ class Pipes:
             elif isinstance(action, ToServer):
                 if self._witness is not None:
                     self._witness("to server", action.frame)
+                if action.request is not None and self._child is not None:
+                    self._child.asked()
                 if self._injection is None:
                     self._to_server.send(action.frame, action.request)
                 else:

@@ -86,6 +86,8 @@ class Child:
         for pipe in (self.stdin, self.stdout, self.stderr):
             os.set_blocking(pipe, False)
         self._errors = b""
+        self._news = 0
+        """How many bytes of that are recent."""
 
     @property
     def code(self) -> int | None:
@@ -101,8 +103,18 @@ class Child:
         """The end of what it said on stderr."""
         return self._errors.decode("utf-8", "replace")
 
+    @property
+    def recent(self) -> str:
+        """The same, of what it said since it was last sent a request."""
+        return self._errors[len(self._errors) - self._news :].decode("utf-8", "replace")
+
     def said(self, data: bytes) -> None:
         self._errors = (self._errors + data)[-_TAIL:]
+        self._news = min(self._news + len(data), len(self._errors))
+
+    def asked(self) -> None:
+        """It is sent a request: what it said before is about something else."""
+        self._news = 0
 
     def hang_up(self) -> None:
         """Close its stdin, which asks it to end."""

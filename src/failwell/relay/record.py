@@ -7,13 +7,16 @@ import os
 import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import count
+from pathlib import Path
 from typing import Any, Final, TextIO
 
-from failwell.guards import masked
+from failwell.guards import DEFAULT, masked
 from failwell.model import compact
 
 from .actions import Note, RelayOptions, ToClient
-from .messages import read_frame, written
+from .messages import finite, key_of, read_frame, with_id, written
+from .own_secrets import OwnSecrets
 
 _MOST_BYTES: Final = 50_000_000
 _LONGEST: Final = 1_000_000
@@ -32,23 +35,12 @@ class BadRecord(ValueError):
 class Record:
     """A file of frames, one per line, each with its time and the side it came from."""
 
-    def __init__(self, path: str, clock: Callable[[], float]) -> None:
+    def __init__(self, path: str, clock: Callable[[], float], env: Mapping[str, str] | None = None) -> None:
         self._clock = clock
+        self._secrets = OwnSecrets.of(env or {})
         self._left = _MOST_BYTES
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
         try:
-            handle = os.open(path, flags, 0o600)
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                # A device would be everybody's, and must not be made ours.
-                os.close(handle)
-                raise BadRecord(f"{path} is no file: name one with --record")
-            begun = os.read(handle, len(_BEGINNING))
-            if begun and begun != _BEGINNING:
-                os.close(handle)
-                raise BadRecord(f"{path} is there, and no record of ours: name another file with --record")
-            os.ftruncate(handle, 0)
-            os.lseek(handle, 0, os.SEEK_SET)
-            os.fchmod(handle, 0o600)
+            handle, self.path = _opened(Path(path))
         except OSError as problem:
             raise BadRecord(f"cannot write {path}: {problem.strerror or problem}") from None
         self._file: TextIO = os.fdopen(handle, "w", encoding="utf-8")
@@ -59,8 +51,12 @@ class Record:
         if self._left <= 0:
             return
         message = read_frame(frame) if len(frame) <= _LONGEST else None
-        told = masked(message) if message is not None else f"({len(frame)} bytes)"
-        self._write({"at": round(self._clock(), 6), "side": side, "frame": told})
+        told = self._secrets.masked(masked(message)) if message is not None else f"({len(frame)} bytes)"
+        row = {"at": round(self._clock(), 6), "side": side, "frame": finite(told)}
+        if side == "to client" and told == message and (text := _text(frame)) is not None:
+            # With nothing to hide in it, it is played again as the bytes that it was.
+            row["line"] = text
+        self._write(row)
         if self._left <= 0:
             self._write({"note": "The rest was not written down: the file is large enough."})
 
@@ -74,13 +70,34 @@ class Record:
         self._file.close()
 
 
+def _opened(path: Path) -> tuple[int, Path]:
+    """A file with nothing in it, and where it is: what was written down before stays, and the next one has a number."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    place = path
+    for number in count(2):
+        handle = os.open(place, flags, 0o600)
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            # A device would be everybody's, and must not be made ours.
+            os.close(handle)
+            raise BadRecord(f"{place} is no file: name one with --record")
+        begun = os.read(handle, len(_BEGINNING))
+        if not begun:
+            os.fchmod(handle, 0o600)
+            return handle, place
+        os.close(handle)
+        if begun != _BEGINNING:
+            raise BadRecord(f"{place} is there, and no record of ours: name another file with --record")
+        place = path.with_stem(f"{path.stem}-{number}")
+    raise AssertionError
+
+
 class Replay:
     """A server that answers as one did: the same request gets what it got then, the last answer again and again."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        self._answers: dict[str, deque[list[Any]]] = {}
+        self._answers: dict[str, deque[list[bytes]]] = {}
         asked: dict[str, str] = {}
-        between: list[Any] = []
+        between: list[bytes] = []
         for line in lines:
             row = _row(line)
             message = row.get("frame") if row is not None else None
@@ -90,9 +107,9 @@ class Replay:
             if row.get("side") == "client" and "method" in message and "id" in message:
                 asked[id] = _question(message)
             elif row.get("side") == "to client" and "method" in message:
-                between.append(message)
+                between.append(_frame(row, message))
             elif row.get("side") == "to client" and id in asked:
-                self._answers.setdefault(asked.pop(id), deque()).append([*between, message])
+                self._answers.setdefault(asked.pop(id), deque()).append([*between, _frame(row, message)])
                 between = []
         if not self._answers:
             raise BadRecord("there is no answer in it; write one with failwell wrap --record FILE -- CMD")
@@ -103,11 +120,14 @@ class Replay:
         if not isinstance(message, dict) or "id" not in message or "method" not in message:
             return []
         known = self._answers.get(_question(message))
+        if known is None and message["method"] == "ping":
+            return [written({"jsonrpc": "2.0", "id": message["id"], "result": {}})]
         if known is None:
             error = {"code": -32601, "message": f"The record has no answer to this {message['method']}."}
             return [written({"jsonrpc": "2.0", "id": message["id"], "error": error})]
         *before, answer = known.popleft() if len(known) > 1 else known[0]
-        return [*map(written, before), written({**answer, "id": message["id"]})]
+        is_same = key_of((read_frame(answer) or {}).get("id")) == key_of(message["id"])
+        return [*before, answer if is_same else with_id(answer, None, message["id"])]
 
 
 def retold(lines: Iterable[str], options: RelayOptions) -> Iterator[tuple[int, str, str]]:
@@ -134,6 +154,20 @@ def retold(lines: Iterable[str], options: RelayOptions) -> Iterator[tuple[int, s
 
 def is_record(text: str) -> bool:
     return text.startswith(_BEGINNING.decode())
+
+
+def _text(frame: bytes) -> str | None:
+    """A frame as a text, where there is nothing to hide in it."""
+    try:
+        text = frame.rstrip(b"\r\n").decode()
+    except UnicodeDecodeError:
+        return None
+    return text if DEFAULT.redact(text) == text else None
+
+
+def _frame(row: Mapping[str, Any], message: Mapping[str, Any]) -> bytes:
+    line = row.get("line")
+    return f"{line}\n".encode() if isinstance(line, str) else written(message)
 
 
 def _row(line: str) -> dict[str, Any] | None:

@@ -40,6 +40,8 @@ class RelayedRequest:
     answer: bytes | None = None
     said: Any = None
     """The JSON of that answer, or of as much as is read of it."""
+    is_redacted: bool = False
+    """Whether something was taken out of that answer."""
     deadline: float | None = None
     began: float = 0.0
     ids: list[bytes] = field(default_factory=list)

@@ -32,6 +32,8 @@ class Session:
     subscribed: dict[str, Message] = field(default_factory=dict)
     era: str | None = None
     client: str | None = None
+    announced: Mapping[str, Any] | None = None
+    """What the server can do, in the newer era: what it answered to `server/discover`; None if nobody asked."""
     modern: dict[str, Any] = field(default_factory=dict)
     """The `_meta` in which a client of the newer era says who it is."""
     _named: bytes | None = None
@@ -59,6 +61,12 @@ class Session:
             self.welcome = frame
             version = result.get("protocolVersion")
             self.era = version if isinstance(version, str) else None
+
+    def discovered(self, message: Mapping[str, Any] | None) -> None:
+        """The server was asked what it can do; what it does not say, it cannot."""
+        result = (message or {}).get("result")
+        found = result.get("capabilities") if isinstance(result, Mapping) else None
+        self.announced = found if isinstance(found, Mapping) else {}
 
     def suits(self, request: RelayedRequest) -> bool:
         """Whether the answer that is remembered is one to this greeting: it was given to one of the same version."""
@@ -92,7 +100,9 @@ class Session:
     @property
     def capabilities(self) -> Mapping[str, Any]:
         """What the server said that it can do."""
-        result = (read_frame(self.welcome) or {}).get("result") if self.welcome else None
+        if self.welcome is None:
+            return self.announced or {}
+        result = (read_frame(self.welcome) or {}).get("result")
         found = result.get("capabilities") if isinstance(result, Mapping) else None
         return found if isinstance(found, Mapping) else {}
 

@@ -19,7 +19,8 @@ from typing import IO, Any, Final
 
 from .actions import Action, Death, Note, Prepare, Quit, Start, StopServer, ToClient, ToServer
 from .desk import Desk
-from .frames import Lines
+from .frames import Lines, TooLong
+from .messages import last_frame
 from .processes import child_env, sweep
 
 _CHUNK: Final = 1 << 16
@@ -163,34 +164,44 @@ class Threads:
         with suppress(OSError, ValueError):
             while data := os.read(0, _CHUNK):
                 self._events.put(("client", None, data))
-        self._events.put(("drain", None, b""))
+        self._events.put(("hung up", None, b""))
 
     def _happened(self, what: str, child: Any, data: bytes) -> None:
         current = self._child
         if what == "client":
             for frame in self._from_client.feed(data):
-                if isinstance(frame, bytes):
-                    self._witness("client", frame)
-                self._do(self._desk.client(frame))
-        elif what == "drain":
+                self._heard_client(frame)
+        elif what in ("drain", "hung up"):
+            if what == "hung up" and (last := last_frame(self._from_client.rest())) is not None:
+                self._heard_client(last)
             self._do(self._desk.drain())
         elif current is None or child is not current:
             return
         elif what == "server":
             for frame in self._from_server.feed(data):
-                if isinstance(frame, bytes):
-                    self._witness("server", frame)
-                self._do(self._desk.server(frame))
+                self._heard_server(frame)
         elif what == "errors":
             current.errors = (current.errors + data)[-_TAIL:]
             with suppress(OSError, ValueError):
                 sys.stderr.buffer.write(data)
                 sys.stderr.buffer.flush()
         elif what == "ended":
+            if (last := last_frame(self._from_server.rest())) is not None:
+                self._heard_server(last)
             self._child = None
             current.kill()
             errors = current.errors.decode("utf-8", "replace")
             self._do(self._desk.died(Death(current.process.returncode, errors, current.writer.unwritten)))
+
+    def _heard_client(self, frame: bytes | TooLong) -> None:
+        if isinstance(frame, bytes):
+            self._witness("client", frame)
+        self._do(self._desk.client(frame))
+
+    def _heard_server(self, frame: bytes | TooLong) -> None:
+        if isinstance(frame, bytes):
+            self._witness("server", frame)
+        self._do(self._desk.server(frame))
 
     def _do(self, actions: list[Action]) -> None:
         for action in actions:

@@ -13,6 +13,7 @@ from typing import Any, Final
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _UNIONS: Final = ("anyOf", "oneOf", "allOf")
 _DEEPEST: Final = 30
+_MOST_NAMED: Final = 20
 
 
 def is_sound(tool: Mapping[str, Any]) -> bool:
@@ -80,3 +81,13 @@ def listed(tools: list[Any], mend: str) -> list[Any]:
         return sound
     named = [tool for tool in tools if isinstance(tool, dict) and _NAME.fullmatch(str(tool.get("name")))]
     return [tool if is_sound(tool) else mended(tool) for tool in named]
+
+
+def left_out(tools: list[Any], made: list[Any]) -> str:
+    """Which tools are not listed any more, as they can be told; empty if all are."""
+    from failwell.guards import DEFAULT
+
+    kept = {str(tool.get("name")) for tool in made}
+    names = [str(tool.get("name")) if isinstance(tool, dict) else str(tool) for tool in tools]
+    lost = [DEFAULT.label(name) or repr(name) for name in names if name not in kept]
+    return ", ".join(lost[:_MOST_NAMED]) + (f" and {len(lost) - _MOST_NAMED} more" if len(lost) > _MOST_NAMED else "")

@@ -19,6 +19,8 @@ from .timers import Timers
 if TYPE_CHECKING:
     from failwell.recovery import Watch
 
+    from .own_secrets import OwnSecrets
+
 _MOST_HELD: Final = 10_000
 
 
@@ -69,6 +71,10 @@ class Traffic:
         self.called_at = 0.0
         self.wake: Callable[[], None] = _nothing
         """See to it that there is a server."""
+        self.waiting: Callable[[RelayedRequest], None] = _nothing
+        """A call waits for the server to be there."""
+        self.starts_at: float | None = None
+        """When a server that ends again and again is started once more."""
         self.sent: Callable[[RelayedRequest], None] = _nothing
         """A call is with the server."""
         self._nonce = os.urandom(4).hex()
@@ -80,7 +86,15 @@ class Traffic:
         """The server's command as it can be told."""
         from .failures import command_line
 
-        return command_line(self.options.command)
+        return command_line(self.secrets.text(self.options.command))
+
+    @cached_property
+    def secrets(self) -> OwnSecrets:
+        """What the server was given as a secret."""
+        # With the first failure: what it takes to know them is not needed before.
+        from .own_secrets import OwnSecrets
+
+        return OwnSecrets.of(self.options.env)
 
     def after(self, seconds: float, due: Callable[[], None]) -> None:
         """Do something later."""
@@ -138,6 +152,8 @@ class Traffic:
         if self.state != "up":
             if len(self.held) < _MOST_HELD:
                 self.held.append(request)
+                if request.tool:
+                    self.waiting(request)
             self.wake()
             return
         frame = request.frame

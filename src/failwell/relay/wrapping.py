@@ -58,6 +58,8 @@ class Wrapping:
     """What a server behind an address is sent with each request."""
     log: str = "text"
     """How the log is written: as `text`, or as `json`, with a line for each call that failed."""
+    own_env: Mapping[str, str] = field(default_factory=dict)
+    """The variables that were configured for this server."""
     listening: Listening | None = None
     """Where clients come in, if not by standard input and output."""
 
@@ -71,7 +73,7 @@ def wrap(wrapping: Wrapping) -> int:
     from .processes import SESSION_VARIABLE, CannotStart, Child, Warden
 
     mark = f"{os.getpid()}-{os.urandom(8).hex()}"
-    options = replace(wrapping.options, command=" ".join(wrapping.command))
+    options = replace(wrapping.options, command=" ".join(wrapping.command), env=wrapping.env)
     env = wrapping.env
     if options.events is not None:
         from failwell.observe import Names
@@ -105,7 +107,7 @@ def wrap(wrapping: Wrapping) -> int:
     if options.lazy:
         from .memory import keep, place_of, recall
 
-        memory = place_of(wrapping.command, wrapping.cwd, os.environ, wrapping.env)
+        memory = place_of(wrapping.command, wrapping.cwd, os.environ, wrapping.own_env)
         recall(memory, desk.session, desk.listing)
 
     say = partial(_said, wrapping.loud, wrapping.log)
@@ -204,7 +206,7 @@ def _listen(wrapping: Wrapping, where: Listening) -> int:
     say = partial(_said, wrapping.loud, wrapping.log)
     relay = web.Relay(
         wrapping.url if wrapping.url is not None else wrapping.command,
-        options=wrapping.options,
+        options=replace(wrapping.options, env=wrapping.env if wrapping.command else {}),
         headers=wrapping.headers,
         env=wrapping.env,
         cwd=wrapping.cwd,
