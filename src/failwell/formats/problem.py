@@ -179,7 +179,7 @@ def _step(part: str) -> str | int:
 def _is_ours(data: Mapping[str, Any]) -> bool:
     """Whether it states the failure of a tool. Any other is what web services answer, perhaps about something that the
     tool did last."""
-    return str(data.get("type", "")).startswith(TYPE_PREFIX)
+    return "kind" in data or str(data.get("type", "")).startswith(TYPE_PREFIX)
 
 
 FORMAT: Final = Format(
