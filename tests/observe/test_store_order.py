@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.observe import CallEvent, Period, Reading, Store, keyed_fingerprint, store
-from failwell.observe.stores import address_of, database
+from failwell.observe import CallEvent, Store, keyed_fingerprint, store
+from failwell.observe.stores import Period, Reading, address_of, database
 from failwell.observe.stores.journal import Journal
 from failwell.observe.stores.rows import COLUMNS, EventRows
 

@@ -178,7 +178,7 @@ def test_nobody_there_and_nobody_who_answers_in_time() -> None:
     async def run() -> None:
         async with server(serve) as url, http_client() as client:
             with pytest.raises(httpx2.ReadTimeout):
-                await client.post(url, content=b"", timeout=0.01)
+                await client.post(url, content=b"", timeout=httpx2.Timeout(0.01, connect=60))
         async with http_client() as client:
             with pytest.raises(httpx2.ConnectError):
                 await post(client, url)

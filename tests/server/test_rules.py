@@ -1259,8 +1259,11 @@ def test_a_target_that_cannot_be_found_is_never_allowed() -> None:
     with pytest.raises(KeyError, match="dev-lab-99"):
         LAB.requires(flag="allow_writes")(lambda device_id: device_id)("dev-lab-99")
     wrong: Any = lambda arguments: {"flags": ["allow_writes"]}  # noqa: E731
-    with pytest.raises(TypeError, match="target has to return a Target or None, not dict"):
+    with pytest.raises(TypeError, match="target has to return a dict with a name; it may have name, "):
         Safety(target=wrong).requires(flag="allow_writes").admit({})
+    none: Any = lambda arguments: "dev-lab-02"  # noqa: E731
+    with pytest.raises(TypeError, match="target has to return a dict or None, not str"):
+        Safety(target=none).requires(flag="allow_writes").admit({})
 
 
 @pytest.mark.parametrize(

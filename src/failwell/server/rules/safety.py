@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from failwell.model import Action, ToolError, lines
@@ -118,7 +118,11 @@ class Safety:
         """What the call is about."""
         found = None if self.target is None else self.target(arguments)
         if isinstance(found, Mapping):
-            return Target(**found)
+            try:
+                return Target(**found)
+            except TypeError:
+                names = ", ".join(each.name for each in fields(Target))
+                raise TypeError(f"target has to return a dict with a name; it may have {names}.") from None
         if found is not None and not isinstance(found, Target):
             raise TypeError(f"target has to return a dict or None, not {type(found).__name__}.")
         return found
