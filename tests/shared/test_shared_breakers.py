@@ -8,8 +8,8 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from databases import running_postgres, running_redis
 
+from databases import running_postgres, running_redis
 from failwell import Policy, ToolError
 from failwell.model import Effect
 from failwell.recovery import Breakers

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from databases import Redis, running_postgres, running_redis
 from mcp import Client
 from mcp.server import MCPServer
 
 import failwell.server
+from databases import Redis, running_postgres, running_redis
 from failwell.client import Recovering
 from failwell.formats import keys as names
 from failwell.server import Kept, KeysInMemory, KeysInPostgres, KeysInRedis, KeyStore

@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx2
 import pytest
-from databases import Redis, running_redis
 
+from databases import Redis, running_redis
 from failwell.formats import keys
 from failwell.relay import RelayOptions, app
 from failwell.relay.state import KeptAnswer, keys_at
