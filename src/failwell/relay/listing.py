@@ -7,8 +7,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from failwell.model import Traits
-
 from .messages import read_frame, with_id
 from .request import RelayedRequest
 
@@ -78,8 +76,7 @@ class RememberedTools:
         for tool in listed if isinstance(listed, list) else ():
             if not isinstance(tool, dict) or not isinstance(tool.get("name"), str) or len(self._found) >= _MOST_TOOLS:
                 continue
-            # Which of two by one name would be called, nobody knows: the one that may not be called twice counts.
-            if tool["name"] not in self._found or not Traits.of(tool).repeatable:
+            if tool["name"] not in self._found or not _is_repeatable(tool):
                 self._found[tool["name"]] = tool
         following = result.get("nextCursor")
         return following if isinstance(following, str) and following else None
@@ -106,6 +103,13 @@ class RememberedTools:
     def has_output_schema(self, tool: str) -> bool:
         found = self.known.get(tool)
         return isinstance(found, Mapping) and found.get("outputSchema") is not None
+
+
+def _is_repeatable(tool: Mapping[str, Any]) -> bool:
+    """Of two tools by one name: which of them would be called, nobody knows, so what may not be called twice counts."""
+    from failwell.model import Traits
+
+    return Traits.of(tool).repeatable
 
 
 def _page(method: str, params: Mapping[str, Any]) -> str:
