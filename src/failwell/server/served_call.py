@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any, Final
 
 from failwell.formats import FORMATS, GATES, META_KEY, UNKNOWN, Client, find_client, keys
-from failwell.model import NeedsInput, ToolError, is_same_tool
+from failwell.model import NeedsInput, ToolError, is_same_tool, marks
 from failwell.schema import properties_of
 
 EXTENSION: Final = META_KEY
@@ -134,6 +134,13 @@ class Passage:
 
 passage: ContextVar[Passage | None] = ContextVar("failwell_passage", default=None)
 """The request that is under way: between the outermost middleware and the handler there is an author's own."""
+
+
+def tool_ended(name: str) -> None:
+    """Say that the tool of the call that is being answered came to its end: what fails after that stands around it."""
+    call, passed = current.get(), marks.get()
+    if call is not None and passed is not None and is_same_tool(call.tool, name):
+        passed.has_run = True
 
 
 def is_within(request: Any) -> bool:

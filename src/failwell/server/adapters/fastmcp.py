@@ -38,7 +38,7 @@ from failwell.server.extras import note
 from failwell.server.facts import BrokenResult, Facts, Failed, group_of, taken
 from failwell.server.groups.fastmcp import GroupRefusal
 from failwell.server.options import is_untouched
-from failwell.server.served_call import EXTENSION, ServedCall, current, is_within
+from failwell.server.served_call import EXTENSION, ServedCall, current, is_within, tool_ended
 
 from .listed import settings
 from .lowlevel import requests, worded, wrap_handlers
@@ -190,12 +190,10 @@ def _guarded_tool(kind: type) -> type:
                     if unknown and extra != "reject":
                         arguments = {name: value for name, value in arguments.items() if name not in unknown}
                 result = await super()._run(arguments)
-                call = current.get()
-                if call is not None and is_same_tool(call.tool, self.name) and (passed := marks.get()) is not None:
-                    passed.has_run = True
+                tool_ended(self.name)
                 if options.validate and self.output_schema is not None and _breaks(result, mine, self.output_schema):
                     raise BrokenResult
-                if unknown and call is not None:
+                if unknown and (call := current.get()) is not None:
                     note(call, unknown, _facts(self, arguments), extra)
                 return result
             except RejectedArguments as exc:

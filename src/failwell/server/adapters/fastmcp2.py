@@ -17,7 +17,7 @@ from failwell.server.absent import missing_arguments
 from failwell.server.boundary import Boundary
 from failwell.server.extras import note
 from failwell.server.facts import Facts
-from failwell.server.served_call import ServedCall, current
+from failwell.server.served_call import ServedCall, current, tool_ended
 
 from .posts import CheckedPosts
 from .sdk1 import FrameworkTools, Named, cause_of, install_on, is_check_of_arguments
@@ -114,7 +114,9 @@ def _running_twin(kind: type) -> type:
             twin = self.__dict__["_failwell"]
             if current.get() is None or twin is None:
                 return await super().run(arguments)
-            return await twin.run(arguments)
+            result = await twin.run(arguments)
+            tool_ended(self.name)
+            return result
 
     Twin.__name__, Twin.__qualname__, Twin.__module__ = kind.__name__, kind.__qualname__, kind.__module__
     return Twin

@@ -13,7 +13,7 @@ from failwell.model import ToolError, unwrapped
 from failwell.server.absent import missing_arguments
 from failwell.server.boundary import Boundary
 from failwell.server.facts import BrokenResult
-from failwell.server.served_call import current
+from failwell.server.served_call import current, tool_ended
 
 from .fastmcp2 import FastMCPTools, check_posts
 from .sdk1 import Named, install_on
@@ -93,6 +93,7 @@ def _looking(kind: type) -> type:
             if current.get() is None:
                 return super().convert_result(raw_value)
             value = unwrapped(raw_value)
+            tool_ended(self.name)
             try:
                 return super().convert_result(value)
             except Exception as exc:

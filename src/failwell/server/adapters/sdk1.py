@@ -17,7 +17,7 @@ from typing import Any, Final
 import mcp.types
 from mcp.server.lowlevel.server import request_ctx  # type: ignore[attr-defined]
 
-from failwell.model import ToolError, frames, unwrapped
+from failwell.model import ToolError, frames, marks, unwrapped
 from failwell.readers import code_of, from_schema, said
 from failwell.sdk import field
 from failwell.server import rows  # noqa: F401  (the frameworks' own exceptions)
@@ -231,7 +231,8 @@ class FrameworkTools:
                 tool = await self.facts(name, call.arguments)
                 if tool is not None and is_untouched(tool.function):
                     raise _Untouched
-                if self.unknown(raised, tool):
+                has_run = (passed := marks.get()) is not None and passed.has_run
+                if not has_run and self.unknown(raised, tool):
                     return boundary.no_such_tool(call, [each.name for each in await self.all()], raised)
                 nested = is_nested(raised, code_of(tool.function) if tool is not None else None)
                 rejected = not nested and self.rejected(raised)
