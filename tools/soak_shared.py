@@ -26,7 +26,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-sys.path.append(str(Path(__file__).parents[1] / "tests" / "shared"))
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from databases import Redis, running_postgres
 
 KEY: Final = "io.github.failwell/idempotency-key"
