@@ -19,8 +19,6 @@ class ClientCall:
     timeout: float | None
     looked: bool = False
     """Whether the tools were looked for because of this call."""
-    asked: bool = False
-    """Whether the list, on whose word it would be made again, was asked for anew."""
     observed: bool = False
     """Whether the latest failure was only seen in a success."""
     connected: Live | None = None

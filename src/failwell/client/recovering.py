@@ -392,11 +392,9 @@ class Recovering:
         live = call.connected
         if live is None or live.ended or not was_sent:
             return
-        if not call.asked and self._listing.tools.traits(call.report.tool).repeatable:
+        if self._listing.is_old and self._listing.tools.traits(call.report.tool).repeatable:
             # Behind an address another server may stand by now, without a session that would end with the first one.
-            call.asked = True
-            if self._listing.is_old:
-                live.asked = None
+            live.asked = None
         if live.asked is None:
             # They have changed meanwhile, and with them perhaps what may be called twice.
             await self._listing.ask(self._open, live, self._timeout(call))

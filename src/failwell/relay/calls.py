@@ -409,6 +409,45 @@ class Calls:
 
     def settle(self, request: RelayedRequest, outcome: ToolError, frame: bytes | None, text: str = "") -> None:
         """A call failed: it is made again where the engine says so, and told otherwise."""
+        if self._goes_by_old_list(request, outcome):
+            request.last, request.answer, request.is_again = outcome, frame, True
+            self._traffic.repeating.add(request)
+            self._lists.renewed(
+                lambda: self._when_renewed(request, lambda: self._settle(request, outcome, frame, text))
+            )
+        else:
+            self._settle(request, outcome, frame, text)
+
+    def _goes_by_old_list(self, request: RelayedRequest, outcome: ToolError) -> bool:
+        """Whether a call might be made again by the word of a list that another server may have made.
+
+        Behind an address one can be put in another's place, without a session that would end with the first one.
+        """
+        options, listing = self._traffic.options, self._traffic.listing
+        if not (options.remote and options.trusted) or self._traffic.state != "up" or outcome.effect is Effect.NONE:
+            return False
+        return listing.is_old and listing.tools.traits(request.tool).repeatable
+
+    def resume(self, request: RelayedRequest) -> None:
+        """A server was started anew: a call that is to be made again waits for what its tools are by now."""
+        self._traffic.repeating.add(request)
+        self._lists.renewed(lambda: self._when_renewed(request, lambda: self._resume(request)))
+
+    def _resume(self, request: RelayedRequest) -> None:
+        is_undone = isinstance(request.last, ToolError) and request.last.effect is Effect.NONE
+        if is_undone or self._traffic.listing.tools.traits(request.tool).repeatable:
+            self._traffic.forward(request)
+        else:
+            self.end(request, request.last, request.answer)
+
+    def _when_renewed(self, request: RelayedRequest, then: Callable[[], None]) -> None:
+        """Go on with a call, unless it has ended while the tools were listed."""
+        if request in self._traffic.repeating:
+            self._traffic.repeating.discard(request)
+            if not request.cancelled:
+                then()
+
+    def _settle(self, request: RelayedRequest, outcome: ToolError, frame: bytes | None, text: str) -> None:
         run, tools = request.run, self._traffic.listing.tools
         assert run is not None
         run.hears(outcome)

@@ -94,9 +94,8 @@ class Life:
         self._traffic.called_at = self._traffic.clock.monotonic()
         self._rest(self._traffic.life)
         if self._traffic.listing.known:
-            known = self._traffic.listing.known
             self._traffic.listing.is_fresh = False
-            self._traffic.ask("tools/list", None, lambda message: self._lists.compared(known, message))
+            self._lists.renew()
         for each in held:
             if isinstance(each, bytes):
                 self._traffic.out.append(ToServer(each))
@@ -104,6 +103,8 @@ class Life:
                 continue
             elif each.tool and each.run is None:
                 self._calls().admit(each)
+            elif each.is_again and self._traffic.listing.known:
+                self._calls().resume(each)
             else:
                 self._traffic.forward(each)
 

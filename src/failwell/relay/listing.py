@@ -4,7 +4,7 @@ against them."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from .messages import read_frame, with_id
@@ -19,13 +19,16 @@ LISTS: Final = frozenset(
 """Requests that are answered from memory while there is no server."""
 _MOST_PAGES: Final = 200
 _MOST_TOOLS: Final = 20_000
+# Of a list that is older, another server may stand behind the address by now.
+_OLD: Final = 1.0
 
 
 class RememberedTools:
     """The lists of one server as they were last seen."""
 
-    def __init__(self, *, trusted: bool = True, reads: Sequence[str] = ()) -> None:
-        self._trusted, self._reads = trusted, tuple(reads)
+    def __init__(self, now: Callable[[], float], *, trusted: bool = True, reads: Sequence[str] = ()) -> None:
+        self._now, self._trusted, self._reads = now, trusted, tuple(reads)
+        self._taken_at: float | None = None
         self._tools: Tools | None = None
         self.known: Mapping[str, Any] = {}
         """The tools by their names."""
@@ -48,6 +51,11 @@ class RememberedTools:
             self._tools = Tools(self.known, trusted=self._trusted, reads=self._reads)
         return self._tools
 
+    @property
+    def is_old(self) -> bool:
+        """Whether another server may stand behind the address by now, in whose list a tool is something else."""
+        return self._taken_at is None or self._now() - self._taken_at > _OLD
+
     def answer(self, request: RelayedRequest) -> bytes | None:
         """What the server would answer, by what it answered before."""
         frame = self.pages.get(_page(request.method, request.params))
@@ -66,7 +74,7 @@ class RememberedTools:
         """Take one page of the tools in; the cursor of the next one."""
         following = self._add(cursor, result)
         if following is None:
-            self.is_recalled = False
+            self.is_recalled, self._taken_at = False, self._now()
         return self._take(following)
 
     def _add(self, cursor: object, result: Mapping[str, Any]) -> str | None:

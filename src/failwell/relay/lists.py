@@ -13,6 +13,7 @@ from .session import notification
 from .traffic import Traffic
 
 _TIMEOUT: Final = 5.0
+_PATIENCE: Final = 2.0
 
 
 class Lists:
@@ -23,10 +24,13 @@ class Lists:
         self._is_listing = False
         self.admit: Callable[[RelayedRequest], None] = _nobody
         """Who takes the calls that waited for the list."""
+        self._is_renewing = False
+        self._waiting: list[Callable[[], None]] = []
+        """What goes on once the tools were listed anew."""
 
     def lost(self) -> None:
         """Whoever was asked is gone."""
-        self._is_listing = False
+        self._is_listing = self._is_renewing = False
 
     def mended(self, frame: bytes, message: Message) -> tuple[bytes, Message]:
         """A list of tools without what the APIs of models refuse, where that was asked for."""
@@ -57,6 +61,24 @@ class Lists:
         )
         self._traffic.after(_TIMEOUT, lambda: self._unlisted_in_time(asked))
 
+    def renew(self) -> None:
+        """Ask a server that may be another one for what is known of the one before."""
+        if not self._is_renewing:
+            self._is_renewing, known = True, self._traffic.listing.known
+            self._traffic.ask("tools/list", None, lambda message: self._compared(known, message))
+
+    def renewed(self, then: Callable[[], None]) -> None:
+        """Go on once the tools were listed anew, or after a while without."""
+        self._waiting.append(then)
+        self.renew()
+        self._traffic.after(_PATIENCE, lambda: self._unlisted_anew(then))
+
+    def _unlisted_anew(self, then: Callable[[], None]) -> None:
+        if then in self._waiting:
+            self._is_renewing = False
+            self._waiting.remove(then)
+            then()
+
     def _page(self, cursor: str | None, message: Message) -> None:
         self._is_listing = False
         if not isinstance(message.get("result"), Mapping):
@@ -84,9 +106,13 @@ class Lists:
         waiting, self._traffic.unlisted = self._traffic.unlisted, []
         for request in waiting:
             self.admit(request)
+        renewed, self._waiting = self._waiting, []
+        for then in renewed:
+            then()
 
-    def compared(self, known: Mapping[str, Any], message: Message) -> None:
+    def _compared(self, known: Mapping[str, Any], message: Message) -> None:
         """A new server may have other tools than the old one had."""
+        self._is_renewing = False
         self._page(None, message)
         if self._traffic.listing.is_fresh and not same_tools(known, self._traffic.listing.known):
             tools = self._traffic.session.capabilities.get("tools")

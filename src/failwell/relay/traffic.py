@@ -39,7 +39,7 @@ class Traffic:
         self.options = options
         self.clock = clock
         self.session = Session()
-        self.listing = RememberedTools(trusted=options.trusted, reads=options.reads)
+        self.listing = RememberedTools(clock.monotonic, trusted=options.trusted, reads=options.reads)
         self.timers = Timers()
         self.out: list[Action] = []
         self.pending: dict[bytes, RelayedRequest] = {}
