@@ -83,6 +83,19 @@ def patiently(start: Callable[[], Started]) -> Started:
     raise problem
 
 
+def until_it_answers(url: str) -> None:
+    """A PostgreSQL that was killed runs for a while before it lets anybody in again."""
+    psycopg = importlib.import_module("psycopg")
+    until = time.monotonic() + 120
+    while True:
+        try:
+            psycopg.connect(url, connect_timeout=5).close()
+            return
+        except psycopg.OperationalError:
+            assert time.monotonic() < until
+            time.sleep(0.1)
+
+
 @contextmanager
 def running_postgres(folder: Path) -> Iterator[str]:
     """Its URL."""

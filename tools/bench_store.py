@@ -26,8 +26,8 @@ from failwell.dashboard import Query, report_data, report_document
 from failwell.dashboard.views import VIEWS, failure, session
 from failwell.observe import CallEvent, Store, keyed_fingerprint, store
 from failwell.observe.stores import Database, Reading, address_of, database
+from failwell.observe.stores.event_rows import COLUMNS, COUNTERS
 from failwell.observe.stores.postgres import Postgres
-from failwell.observe.stores.rows import COLUMNS, COUNTERS
 from failwell.observe.stores.tables import ROLLUPS
 from store_world import Truth, events
 

@@ -1,5 +1,5 @@
-"""Whether every import from one room to another goes through the room's door, its `__init__`, and whether a class name
-stands for one thing.
+"""Whether every import from one room to another goes through the room's door, its `__init__`, and whether the name of a
+class, or of a module, stands for one thing.
 
     python tools/doors.py
 
@@ -19,7 +19,7 @@ SOURCE = Path(__file__).parents[1] / "src"
 
 
 def main() -> int:
-    found = (*past_the_doors(), *named_twice(), *hidden())
+    found = (*past_the_doors(), *named_twice(), *modules_named_twice(), *hidden())
     passed = [f"{file.relative_to(SOURCE)}:{line}: {what}" for file, line, what in found]
     print("\n".join(passed) or f"{len(rooms())} rooms, every import between them through the door")
     return bool(passed)
@@ -86,6 +86,18 @@ def named_twice() -> Iterator[tuple[Path, int, str]]:
             if node.name in seen:
                 yield file, node.lineno, f"class {node.name} is in {seen[node.name].relative_to(SOURCE)} already"
             seen[node.name] = file
+
+
+def modules_named_twice() -> Iterator[tuple[Path, int, str]]:
+    """Modules with the name of one before. A command has its own name, and a framework's files have that of the
+    framework in each of the places that have one for each."""
+    seen: dict[str, Path] = {}
+    for file in sorted(SOURCE.rglob("*.py")):
+        if file.name.startswith("__") or {"examples", "cli", "groups"} & {*file.parts}:
+            continue
+        if file.name in seen:
+            yield file, 0, f"a module {file.stem} is in {seen[file.name].parent.relative_to(SOURCE)} already"
+        seen[file.name] = file
 
 
 def imported(node: ast.AST, file: Path) -> Iterator[tuple[str, str | None]]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from failwell.check import check
 from failwell.check.check_options import CheckOptions
 from failwell.check.conversation import Waits
-from failwell.check.report import CheckReport
+from failwell.check.report_data import CheckReport
 from failwell.check.target import CheckTarget
 from field_servers import SERVERS, NotInstalled, Server
 

@@ -18,7 +18,7 @@ from twins import TWINS, Twin
 from failwell.check import check
 from failwell.check.check_options import CheckOptions
 from failwell.check.conversation import Waits
-from failwell.check.report import CheckReport
+from failwell.check.report_data import CheckReport
 from failwell.check.target import CheckTarget
 
 RULES: Final[dict[str, tuple[str, ...]]] = {

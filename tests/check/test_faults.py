@@ -11,7 +11,7 @@ import pytest
 from failwell.check import check
 from failwell.check.check_options import CheckOptions
 from failwell.check.conversation import Waits
-from failwell.check.report import CheckReport
+from failwell.check.report_data import CheckReport
 from failwell.check.target import CheckTarget
 
 SERVER = Path(__file__).with_name("fetching.py")

@@ -13,7 +13,7 @@ import pytest
 from failwell.check import check
 from failwell.check.check_options import CheckOptions
 from failwell.check.conversation import Waits
-from failwell.check.report import CheckReport
+from failwell.check.report_data import CheckReport
 from failwell.check.target import CheckTarget
 
 WRITER = Path(__file__).with_name("writer.py")

@@ -18,7 +18,7 @@ from failwell.check import check
 from failwell.check.check_options import CheckOptions
 from failwell.check.conversation import Endurance, Waits
 from failwell.check.listing import broken_schema, named_tools
-from failwell.check.report import CheckReport
+from failwell.check.report_data import CheckReport
 from failwell.check.target import CheckTarget
 from failwell.cli import main
 

@@ -13,7 +13,7 @@ from mcp_types import CallToolResult, TextContent
 import failwell as fw
 from failwell import read
 from failwell.formats import FORMATS
-from failwell.readers.answer import _is_fine
+from failwell.readers.failure_reader import _is_fine
 from recorded import DATA
 
 

@@ -17,7 +17,7 @@ import failwell as fw
 from failwell import read
 from failwell.model import Kind
 from failwell.readers import from_text
-from failwell.readers.answer import _is_fine
+from failwell.readers.failure_reader import _is_fine
 
 REFUSALS = (Kind.VALIDATION, Kind.PERMISSION, Kind.NOT_FOUND)
 

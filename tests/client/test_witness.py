@@ -13,7 +13,7 @@ from mcp_types import jsonrpc_message_adapter
 
 from failwell import read
 from failwell.client.witness import Seen, repaired, watching, witnessed
-from failwell.readers.answer import of_post
+from failwell.readers.failure_reader import of_post
 
 
 def unread(frame: str) -> Exception:

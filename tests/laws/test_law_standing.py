@@ -20,7 +20,7 @@ from failwell.formats import META_KEY, to_wire
 from failwell.formats.toolfailure import META_KEY as PROPOSED
 from failwell.model import Effect, Kind, Next, Patch, Strategy, Traits
 from failwell.readers import classify
-from failwell.readers.answer import Http, read
+from failwell.readers.failure_reader import Http, read
 
 WIRES = ("typed", "v1", "xml", "envelope", "jsonrpc", "problem", "toolfailure", "canonical")
 FLAGGED = ("v1", "envelope", "problem", "toolfailure")

@@ -18,7 +18,7 @@ import failwell as fw
 from failwell.model import Action
 from failwell.observe import BadStore, CallEvent, Store, Try, store
 from failwell.observe.stores import Period, Reading, address_of, database
-from failwell.observe.stores.rows import COUNTERS, KEY, EventRow, contribution
+from failwell.observe.stores.event_rows import COUNTERS, KEY, EventRow, contribution
 
 AT = datetime.now(UTC) - timedelta(hours=3)
 BUSY = fw.Transient("The index is busy.", code="RATE_LIMITED", retry_after=2)

@@ -15,8 +15,8 @@ import pytest
 import failwell as fw
 from failwell.observe import CallEvent, Store, keyed_fingerprint, store
 from failwell.observe.stores import Period, Reading, address_of, database
+from failwell.observe.stores.event_rows import COLUMNS, EventRows
 from failwell.observe.stores.journal import Journal
-from failwell.observe.stores.rows import COLUMNS, EventRows
 
 AT = datetime(2026, 11, 17, 6, tzinfo=UTC)
 BUSY = fw.Transient("The index is busy.", code="RATE_LIMITED", retry_after=2)

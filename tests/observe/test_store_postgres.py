@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 import failwell as fw
-from databases import patiently
+from databases import patiently, until_it_answers
 from failwell.observe import BadStore, CallEvent, Store, store
 from failwell.observe.stores import Period, Reading, address_of, database
 
@@ -89,8 +89,9 @@ def test_a_server_that_is_killed_and_comes_back_loses_only_what_is_counted(
     while not kept.dropped:
         kept.flush(0.1)
     patiently(postgresql_server.ensure_postgres_running)
+    until_it_answers(postgresql)
     kept(event())
-    assert kept.flush(60)
+    assert kept.flush(120)
     kept.close()
     assert numbers(postgresql)[0] == before + kept.written
     assert kept.written + kept.dropped == 52

@@ -41,7 +41,7 @@ from failwell.relay.messages import written
 from failwell.relay.state import AnswersInMemory
 from failwell.relay.web.address import RemoteServer, http_client
 from failwell.relay.web.attendant import ANY
-from failwell.relay.web.events import EventReader
+from failwell.relay.web.event_stream import EventReader
 from failwell.relay.web.health import unfit
 from failwell.relay.web.visit import Visit
 

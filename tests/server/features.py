@@ -23,7 +23,7 @@ from pydantic import BaseModel
 
 import failwell as fw
 from failwell.server import Envelope, Safety, deprecated, limit, rate, reply, stats
-from failwell.server.rules.safety import Target
+from failwell.server.rules.tiers import Target
 from failwell.server.served_call import current
 
 SECRET: Final = "hunter2secret"

@@ -27,7 +27,7 @@ from wire import ERAS, LEGACY, PATIENCE, SERVERS, TRANSPORTS, Http, Process, Std
 
 import failwell.server
 from failwell.dashboard import Query, report_data, report_document
-from failwell.dashboard.html import page
+from failwell.dashboard.markup import page
 from failwell.dashboard.spreadsheet import comma_separated
 from failwell.dashboard.views import VIEWS, failure, session
 from failwell.formats import FORMATS

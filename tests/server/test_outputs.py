@@ -22,7 +22,7 @@ from pydantic import BaseModel
 import failwell.server
 from failwell.formats import META_KEY
 from failwell.server.outputs import pruned
-from failwell.server.streams import progress_message, wants_progress
+from failwell.server.progress_notes import progress_message, wants_progress
 
 READER = types.Implementation(name="reader", version="1")
 

@@ -27,8 +27,8 @@ import failwell as fw
 from failwell.model import Effect, Strategy
 from failwell.server.rules import limits
 from failwell.server.rules.limits import limit, rate
-from failwell.server.rules.rule import Rule, deprecated
-from failwell.server.rules.safety import Safety, Target
+from failwell.server.rules.tiers import Safety, Target
+from failwell.server.rules.tool_rule import Rule, deprecated
 from failwell.server.served_call import ServedCall, current
 
 # Only against what never ends; nothing is waited for so long.

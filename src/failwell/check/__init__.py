@@ -26,7 +26,7 @@ from .target import absolute as absolute
 if TYPE_CHECKING:
     from .check_options import CheckOptions as CheckOptions
     from .conversation import Waits as Waits
-    from .report import CheckReport as CheckReport
+    from .report_data import CheckReport as CheckReport
     from .target import CheckTarget as CheckTarget
 
 # What was public once and is still used here: where it is, and what others write instead.
@@ -34,7 +34,7 @@ _OLD: Final = {
     "CheckTarget": ("failwell.check.target.CheckTarget", 'check(["python", "server.py"]), or check(url)'),
     "CheckOptions": ("failwell.check.check_options.CheckOptions", "its fields as arguments of check"),
     "Waits": ("failwell.check.conversation.Waits", "the arguments timeout and start_timeout of check"),
-    "CheckReport": ("failwell.check.report.CheckReport", "what check returns"),
+    "CheckReport": ("failwell.check.report_data.CheckReport", "what check returns"),
 }
 
 

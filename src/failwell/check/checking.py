@@ -15,7 +15,7 @@ from .check_options import CheckChoices, CheckOptions
 from .conversation import ERAS, Conversation, DoesNotStart, Waits
 from .examination import Progress, examine, examine_faults, nobody
 from .examined import Examined
-from .report import CheckReport
+from .report_data import CheckReport
 from .target import CheckTarget, absolute
 from .upstream import upstream
 

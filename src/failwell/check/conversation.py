@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from .web import HttpTransport
-from .wire import LONGEST_FRAME, CannotConnect, Reply, Transport, encoded
+from .http_wire import HttpTransport
+from .raw_wire import LONGEST_FRAME, CannotConnect, Reply, Transport, encoded
 
 LEGACY: Final = "2025-11-25"
 MODERN: Final = "2026-07-28"

@@ -18,9 +18,9 @@ from .findings import Judgements
 from .listing import broken_schema, named_tools
 from .observation import Observation
 from .probes import WRONG_ARGUMENTS, CheckedSurface, Probe, frame_probes, server_probes, surface, tool_probes
+from .raw_wire import Reply, StdioTransport, Transport, encoded
 from .rules import RULES
 from .upstream import FAULTS, Upstream
-from .wire import Reply, StdioTransport, Transport, encoded
 
 _MOST_SILENT: Final = 2
 _MOST_SLOW: Final = 2

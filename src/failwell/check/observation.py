@@ -12,11 +12,11 @@ from failwell.formats import META_KEY, keys
 from failwell.model import NeedsInput, ToolError, words_of
 from failwell.readers import is_plain_failure, read
 
-from . import words
-from .arguments import NO_SUCH, is_reference, may_refer
+from . import wording
 from .probes import UNKNOWN_TOOLS, WRONG_ARGUMENTS, CheckedSurface, Probe
+from .raw_wire import Reply
+from .sample_arguments import NO_SUCH, is_reference, may_refer
 from .upstream import UpstreamFault
-from .wire import Reply
 
 _LONGEST_READ: Final = 100_000
 # The words of tools that look for any number of things, of which none is as good an answer as many.
@@ -145,17 +145,17 @@ class Observation:
     @property
     def says_absent(self) -> bool:
         """Whether the answer says of the one thing that was asked for that it is not there."""
-        told = words.says_not_there(self.text) or any(words.denies(self.text, sent) for sent in self.probe.expects)
+        told = wording.says_not_there(self.text) or any(wording.denies(self.text, sent) for sent in self.probe.expects)
         return self.names_nothing and told
 
     @property
     def _says_no(self) -> bool:
         """Whether the answer says in words that there is no such thing, or that an argument is wrong."""
         told = self.base is None or (self.base.worked and self.base.text != self.text)
-        if self.kind == "absent" and told and any(words.denies(self.text, sent) for sent in self.probe.expects):
+        if self.kind == "absent" and told and any(wording.denies(self.text, sent) for sent in self.probe.expects):
             return True
         if self.kind in WRONG_ARGUMENTS and self.base is not None and told and self.probe.argument is not None:
-            return words.refuses(self.text, self.probe.argument) and not words.names(
+            return wording.refuses(self.text, self.probe.argument) and not wording.names(
                 self.base.text, (self.probe.argument,)
             )
         return False
@@ -165,9 +165,9 @@ class Observation:
         """Whether the call failed, and the answer says by its form that it worked."""
         if self.is_marked or self.result is None or self.asks:
             return False
-        if self.names_nothing and (words.says_not_there(self.text) or words.is_called_error(self.text)):
+        if self.names_nothing and (wording.says_not_there(self.text) or wording.is_called_error(self.text)):
             return True
-        if self._says_no or words.flags_failure(self.text):
+        if self._says_no or wording.flags_failure(self.text):
             return True
         if self.meaning is None:
             return False
@@ -183,10 +183,10 @@ class Observation:
     @cached_property
     def wants_credentials(self) -> bool:
         """Whether the call failed since nobody is signed in, whatever else is wrong with it."""
-        if not self.failed or self.fault is not None or not words.wants_credentials(self.text):
+        if not self.failed or self.fault is not None or not wording.wants_credentials(self.text):
             return False
         # An argument may be a token, too, and be missing.
-        return not words.mentions(self.text, (self.probe.argument or "", *self.probe.wrong))
+        return not wording.mentions(self.text, (self.probe.argument or "", *self.probe.wrong))
 
     @property
     def worked(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from failwell.model import UNSET, Nature, Traits
 
-from .arguments import CANARY, ToolSchema
+from .sample_arguments import CANARY, ToolSchema
 
 _MOST_ARGUMENTS: Final = 8
 _MOST_BROKEN: Final = 14

@@ -10,7 +10,7 @@ from typing import Any, Final, Unpack
 
 from .check_options import CheckChoices
 from .checking import check
-from .report import CheckReport
+from .report_data import CheckReport
 from .target import CheckTarget
 
 _PATH: Final = "/mcp"

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from failwell.guards import DEFAULT
 
-from .web import HttpTransport
-from .wire import StdioTransport, Transport
+from .http_wire import HttpTransport
+from .raw_wire import StdioTransport, Transport
 
 # What programs need to start at all. Nothing of it is anybody's secret.
 _NEEDED: Final = (

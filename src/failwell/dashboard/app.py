@@ -26,11 +26,11 @@ except ImportError as problem:
 
 from failwell.observe import BadStore, Reading
 
-from . import html, views
+from . import markup, views
+from .figures import BadTime
 from .query import Query, without_nul
 from .spreadsheet import comma_separated
 from .view import View
-from .words import BadTime
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; "
@@ -186,42 +186,42 @@ class Pages:
                 self._library.ask, lambda reading: (reading.extent(), make(reading, query))
             )
         except BadTime as problem:
-            return HTMLResponse(html.message("No such time", str(problem)), 400)
+            return HTMLResponse(markup.message("No such time", str(problem)), 400)
         except BadStore as problem:
-            return HTMLResponse(html.message("The store cannot be read", str(problem), is_waiting=True), 503)
+            return HTMLResponse(markup.message("The store cannot be read", str(problem), is_waiting=True), 503)
         if view is None:
-            return HTMLResponse(html.message("Not here", "It is not in the store, or not any more."), 404)
+            return HTMLResponse(markup.message("Not here", "It is not in the store, or not any more."), 404)
         wanted = request.query_params.get("csv")
         if wanted is not None:
             return _csv(view, wanted)
         if extent is None:
-            return HTMLResponse(html.message("No events yet", *filling(self._store), is_waiting=True))
+            return HTMLResponse(markup.message("No events yet", *filling(self._store), is_waiting=True))
         if request.headers.get("x-part") == "main":
-            return HTMLResponse(html.body(view, query))
-        return HTMLResponse(html.page(view, query, self._store))
+            return HTMLResponse(markup.body(view, query))
+        return HTMLResponse(markup.page(view, query, self._store))
 
     async def asset(self, request: Request) -> Response:
         kinds = {"page.css": "text/css", "page.js": "text/javascript"}
         name = request.path_params["name"]
         if name not in kinds:
             return PlainTextResponse("Not here.", 404)
-        return Response(html.asset(name), media_type=kinds[name], headers={"cache-control": "private, max-age=300"})
+        return Response(markup.asset(name), media_type=kinds[name], headers={"cache-control": "private, max-age=300"})
 
     async def login(self, request: Request) -> Response:
         if self._token is None:
             return RedirectResponse("/", 303)
         if request.method in _ASKING:
-            return HTMLResponse(html.login())
+            return HTMLResponse(markup.login())
         given = b""
         async for chunk in request.stream():
             given += chunk
             if len(given) > _LONGEST_FORM:
-                return HTMLResponse(html.login("That is no token."), 400)
+                return HTMLResponse(markup.login("That is no token."), 400)
         token = parse_qs(given.decode("utf-8", "replace")).get("token", [""])[0].strip()
         if not _same(token, self._token):
             # Whoever guesses has to be patient.
             await asyncio.sleep(0.5)
-            return HTMLResponse(html.login("That is not the token."), 403)
+            return HTMLResponse(markup.login("That is not the token."), 403)
         answer = RedirectResponse("/", 303)
         is_secure = request.url.scheme == "https"
         answer.set_cookie(_COOKIE, ticket(self._token), httponly=True, samesite="strict", secure=is_secure)

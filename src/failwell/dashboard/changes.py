@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from failwell.observe import Numbers, Period, Reading
 
+from .figures import NONE, BadTime, count, milliseconds, moment, share
 from .measures import moved, per_thousand
 from .query import HOUR, Query
 from .view import Cell, Column, Paragraph, Sheet, View
-from .words import NONE, BadTime, count, milliseconds, moment, share
 
 
 def compare(reading: Reading, query: Query) -> View:

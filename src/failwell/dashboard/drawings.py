@@ -7,7 +7,7 @@ from html import escape
 
 from failwell.observe import Flow, Numbers
 
-from .words import count, moment
+from .figures import count, moment
 
 
 def sparkline(values: Sequence[float | None]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from failwell.guards import visible
 
-from .words import duration, stamp
+from .figures import duration, stamp
 
 
 def line_of(row: dict[str, Any]) -> str:

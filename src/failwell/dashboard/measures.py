@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from failwell.observe import Numbers
 
+from .figures import count, duration, share
 from .query import Query
 from .view import Card, Cell, Column, Sheet
-from .words import count, duration, share
 
 MEANS: Final = {
     "recovery": "The share of failed calls after which one of the next five calls of the tool in the session worked.",

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from failwell.observe import Period
 
-from .words import BadTime, milliseconds
+from .figures import BadTime, milliseconds
 
 SPANS: Final = {"1h": "hour", "24h": "day", "7d": "week", "30d": "month"}
 DEFAULT: Final = "7d"

@@ -7,10 +7,10 @@ from urllib.parse import quote
 
 from failwell.observe import Numbers, Period, Reading
 
+from .figures import NONE, ago, count, duration, moment, share, stamp
 from .measures import MEANS
 from .query import Query
 from .view import Cell, Column, Sheet
-from .words import NONE, ago, count, duration, moment, share, stamp
 
 _NUMBERS: Final = (
     Column("calls", is_number=True),

@@ -10,6 +10,7 @@ from failwell.observe import Numbers, Period, Reading
 
 from . import drawings
 from .changes import compare
+from .figures import NONE, ago, count, duration, moment, share, stamp
 from .measures import MEANS, after_words, meanings_sheet, overview_cards
 from .query import HOUR, Query
 from .sheets import (
@@ -22,7 +23,6 @@ from .sheets import (
     recovered_cell,
 )
 from .view import Block, Card, Cards, Cell, Column, Drawing, Paragraph, Sheet, View
-from .words import NONE, ago, count, duration, moment, share, stamp
 
 
 def overview(reading: Reading, query: Query) -> View:

@@ -25,7 +25,12 @@ from .http import STATUSES, body_message, code_for, from_http, retry_after
 from .prose import from_text
 
 if TYPE_CHECKING:
-    from .answer import (
+    from .exceptions.builtin import timed_out
+    from .exceptions.callers_text import misread
+    from .exceptions.chain import attribute, chain, named, said
+    from .exceptions.refusal import code_of, plain_function, refusal
+    from .extra_arguments import fate, strictly, unexpected, unknown_names
+    from .failure_reader import (
         BAD_ANSWER,
         Http,
         is_envelope,
@@ -36,11 +41,6 @@ if TYPE_CHECKING:
         read,
         text_of,
     )
-    from .exceptions.builtin import timed_out
-    from .exceptions.callers_text import misread
-    from .exceptions.chain import attribute, chain, named, said
-    from .exceptions.refusal import code_of, plain_function, refusal
-    from .extra_arguments import fate, strictly, unexpected, unknown_names
     from .hints.verify import find_check
     from .prose.traces import trace_line, without_frames
     from .validation import call_of, check_names, from_pydantic, from_schema, unknown_arguments, unknown_tool
@@ -58,7 +58,7 @@ _LATER: Final = {
             "read",
             "text_of",
         ),
-        ".answer",
+        ".failure_reader",
     ),
     "timed_out": ".exceptions.builtin",
     **dict.fromkeys(("attribute", "chain", "named", "said"), ".exceptions.chain"),

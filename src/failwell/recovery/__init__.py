@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from .attempts import has_escaped
 from .breaker import Breakers
+from .call_key import IDEMPOTENCY_FIRST, IDEMPOTENCY_KEY, IDEMPOTENCY_STORE, KeyForgotten, store_of
+from .call_report import Attempt, Report, remembered
 from .clock import Watch
 from .elsewhere import Elsewhere
 from .engine import Ending, Engine, Run, Verdict
 from .explanation import explained, misspelt
-from .keys import IDEMPOTENCY_FIRST, IDEMPOTENCY_KEY, IDEMPOTENCY_STORE, KeyForgotten, store_of
 from .patience import LOST
 from .refusals import NEVER_SENT, says_doubt
-from .report import Attempt, Report, remembered
 from .tools import Tools, schema_of
 
 __all__ = [

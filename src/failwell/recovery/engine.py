@@ -37,12 +37,12 @@ from failwell.model import (
 
 from .attempts import effect_of, in_all, is_undone, of_this_call, spread, with_effect
 from .breaker import Breakers
+from .call_key import Key, KeyForgotten
+from .call_report import Attempt, Report
 from .clock import Watch
 from .elsewhere import Elsewhere
-from .keys import Key, KeyForgotten
 from .patience import Patience
 from .refusals import sharper, still_in_doubt, times_of, way_out
-from .report import Attempt, Report
 from .tools import Tools
 from .validators import own_failure
 

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from .injection import KINDS as KINDS
     from .injection import Injected as Injected
     from .rules import Rules as Rules
-    from .web.limits import RelayLimits
+    from .web.bounds import RelayLimits
     from .web.relay import CannotListen, Relay, app
 
 # The server is started first, and all that the desk needs is imported while it starts.
 _LATER = {
     "Desk": ".desk",
     "Rules": ".rules",
-    "RelayLimits": ".web.limits",
+    "RelayLimits": ".web.bounds",
     **dict.fromkeys(("CannotListen", "Relay", "app"), ".web.relay"),
     **dict.fromkeys(("KINDS", "Injected"), ".injection"),
     **dict.fromkeys(("adoption", "config", "processes", "record", "rules", "state", "watching"), ""),

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from .actions import Action, Death, Prepare, RelayOptions
 from .frames import TooLong
 from .life import Life
-from .listing import LISTS
 from .lists import Lists
 from .messages import Message, behind_noise, key_of, large_success, outline, params_of, read_frame, with_id, written
+from .remembered_tools import LISTS
 from .request import RelayedRequest
 from .traffic import Batch, Traffic
 

@@ -11,7 +11,7 @@ from failwell.readers import call_of, check_names, fate, unknown_tool
 from failwell.recovery import NEVER_SENT, schema_of
 from failwell.schema import NO_PROBLEMS, Checkers, Problems, broken_rules, has_names, invalid, properties_of
 
-from .listing import RememberedTools
+from .remembered_tools import RememberedTools
 
 
 class Gate:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from .actions import Death, Note, Quit, Start, StopServer, ToServer
-from .listing import LISTS
 from .lists import Lists
 from .messages import Message, read_frame
+from .remembered_tools import LISTS
 from .request import RelayedRequest
 from .session import notification
 from .traffic import Traffic

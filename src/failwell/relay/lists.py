@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from . import tool_schemas
-from .listing import same_tools
 from .messages import Message, written
+from .remembered_tools import same_tools
 from .request import RelayedRequest
 from .session import notification
 from .traffic import Traffic

@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .listing import RememberedTools
 from .messages import read_frame
+from .remembered_tools import RememberedTools
 from .session import Session
 
 

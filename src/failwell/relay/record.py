@@ -132,8 +132,8 @@ class Replay:
 
 def retold(lines: Iterable[str], options: RelayOptions) -> Iterator[tuple[int, str, str]]:
     """What a relay makes of the failures in a record: the number of the line, the rule that decides, and the words."""
-    from .clock import SystemClock
     from .desk import Desk
+    from .machine_clock import SystemClock
 
     desk = Desk(options, SystemClock(), lambda: 0.5)
     desk.begin()

@@ -10,8 +10,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from .actions import Action, Note, RelayOptions, ToClient, ToServer
-from .listing import RememberedTools
 from .messages import Message, key_of, read_frame, with_id, written
+from .remembered_tools import RememberedTools
 from .request import RelayedRequest
 from .session import Session
 from .timers import Timers

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .pipes import Pipes
     from .record import Record
     from .threads import Threads
-    from .web.limits import RelayLimits
+    from .web.bounds import RelayLimits
 
 BY_THREADS: Final = "FAILWELL_WRAP_THREADS"
 """Set to 1, the relay has a thread for each pipe, as it has on Windows."""
@@ -95,7 +95,7 @@ def wrap(wrapping: Wrapping) -> int:
             child = None
     import random
 
-    from .clock import SystemClock
+    from .machine_clock import SystemClock
     from .processes import take_in_orphans
 
     if not by_threads:

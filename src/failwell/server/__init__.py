@@ -19,13 +19,13 @@ from failwell.schema import nearest
 from .decorator import tool_errors
 from .envelopes import Envelope
 from .groups.group import Group
-from .once.stores import Kept, KeysInMemory, KeysOnDisk, KeyStore
+from .once.key_stores import Kept, KeysInMemory, KeysOnDisk, KeyStore
 from .options import PROTOCOL_NUMBERS as PROTOCOL_NUMBERS
 from .options import Given
 from .options import Options as Options
 from .rules.limits import limit, rate
-from .rules.rule import Rule, deprecated
-from .rules.safety import Safety
+from .rules.tiers import Safety
+from .rules.tool_rule import Rule, deprecated
 
 if TYPE_CHECKING:
     from failwell.observe import ToolStats
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from .boundary import Boundary
     from .once.shared_keys import KeysInPostgres, KeysInRedis
     from .problem_answers import problem, problems
+    from .progress_notes import progress
     from .replies import reply, tool_result
-    from .streams import progress
 
 S = TypeVar("S")
 
@@ -69,7 +69,7 @@ _MARK: Final = "_failwell_installed"
 # These need the SDK, which a server of another framework may do without, or the package of a database; or are for such
 # servers alone.
 _LATER: Final = {
-    "progress": ".streams",
+    "progress": ".progress_notes",
     "reply": ".replies",
     "tool_result": ".replies",
     "KeysInRedis": ".once.shared_keys",
@@ -87,7 +87,7 @@ _HOUSE: Final = {
 # What was public once: where it is, and what to write instead.
 _OLD: Final = {
     "Problem": ("failwell.server.problem_answers.Problem",),
-    "Target": ("failwell.server.rules.safety.Target", "a dict with name, flags, environment and noun"),
+    "Target": ("failwell.server.rules.tiers.Target", "a dict with name, flags, environment and noun"),
     "untouched": ("failwell.server.options.untouched", 'install(server, skip=["name"])'),
 }
 

@@ -35,7 +35,7 @@ from .facts import URL_ELICITATION, BrokenResult, Facts, Failed
 from .once.repeats import CODES, Once
 from .options import Options
 from .outputs import worded
-from .rules.rule import is_refused_inside
+from .rules.tool_rule import is_refused_inside
 from .served_call import FORMAT_KEY, ServedCall, gate_of
 
 log = logging.getLogger("failwell.server")

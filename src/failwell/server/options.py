@@ -15,8 +15,8 @@ from failwell.readers import DEFAULT as ROWS
 from failwell.readers import Table
 
 from .envelopes import Envelope
-from .once.stores import KeyStore
-from .rules.rule import Rule
+from .once.key_stores import KeyStore
+from .rules.tool_rule import Rule
 
 F = TypeVar("F", bound=Callable[..., Any])
 Extra = Literal["auto", "reject", "warn", "allow"]

@@ -29,9 +29,9 @@ from mcp_types import Tool as ListedTool
 from failwell.formats import to_jsonrpc, to_result
 from failwell.readers import from_http
 
+from .faulty_wire import ORDER, Connections, HttpWire, StdoutWriter
 from .ledger import Call, Ledger
 from .script import Fault, Tool, outcome_of
-from .wire import ORDER, Connections, HttpWire, StdoutWriter
 
 Transport = Literal["stdio", "http"]
 

@@ -26,7 +26,7 @@ from held_pairs import PAIRS, HeldPair
 from failwell.check import check
 from failwell.check.check_options import CheckOptions
 from failwell.check.conversation import Waits
-from failwell.check.report import CheckReport
+from failwell.check.report_data import CheckReport
 from failwell.check.target import CheckTarget
 
 _AT_A_TIME: Final = 4

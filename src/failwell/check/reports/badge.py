@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from failwell.check.report import CheckReport
+from failwell.check.report_data import CheckReport
 
 _COLOURS = ((90, "#2e7d32"), (80, "#558b2f"), (70, "#9e6a03"), (60, "#bf5b04"), (0, "#b3261e"))
 

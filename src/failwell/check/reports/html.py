@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 from failwell.check.findings import CheckFinding
-from failwell.check.report import CheckReport
+from failwell.check.report_data import CheckReport
 from failwell.check.rules import RULES
 
 _COLOURS: Final = ((90, "good"), (70, "fair"), (0, "poor"))

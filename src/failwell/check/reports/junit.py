@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from failwell.check.report import CheckReport
+from failwell.check.report_data import CheckReport
 from failwell.check.rules import RULES
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from failwell import __version__
 from failwell.check.findings import CheckFinding
-from failwell.check.report import CheckReport
+from failwell.check.report_data import CheckReport
 from failwell.check.rules import RULES, CheckRule
 
 _LEVEL: Final = {"critical": "error", "high": "error", "medium": "warning", "low": "note"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from failwell.check.report import CheckReport
+from failwell.check.report_data import CheckReport
 from failwell.check.rules import RULES
 
 if TYPE_CHECKING:

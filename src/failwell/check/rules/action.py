@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from failwell.check import exposures, words
+from failwell.check import exposures, wording
 from failwell.check.observation import Observation
 from failwell.check.probes import UNKNOWN_TOOLS, WRONG_ARGUMENTS
 
@@ -17,7 +17,7 @@ _MUST_NAME: Final = WRONG_ARGUMENTS | {"unknown_argument"}
 def says_what(seen: Observation) -> Judged:
     if not seen.is_tool_failure:
         return None
-    if words.says_nothing(seen.text):
+    if wording.says_nothing(seen.text):
         return f"The failure says no more than that it failed: {seen.text[:100]!r}"
     return True
 
@@ -28,9 +28,9 @@ def names_argument(seen: Observation) -> Judged:
     if seen.kind == "unknown_argument" and not (seen.base is not None and seen.base.worked):
         # It fails without it, too.
         return None
-    said = words.without_sent(seen.text)
+    said = wording.without_sent(seen.text)
     names = (seen.probe.argument, *seen.probe.wrong, *seen.probe.expects[:1] * (seen.kind == "nested"))
-    if words.names(said, names):
+    if wording.names(said, names):
         return True
     return f"The failure does not name the argument that is wrong, {seen.probe.argument!r}: {seen.text[:100]!r}"
 
@@ -38,10 +38,10 @@ def names_argument(seen: Observation) -> Judged:
 def says_expected(seen: Observation) -> Judged:
     if not seen.is_tool_failure or seen.kind not in WRONG_ARGUMENTS or not seen.probe.expects or seen.wants_credentials:
         return None
-    said = words.without_sent(seen.text)
-    if seen.kind in ("missing", "null") and words.mentions(said, ("required", "missing", "needed", "needs")):
+    said = wording.without_sent(seen.text)
+    if seen.kind in ("missing", "null") and wording.mentions(said, ("required", "missing", "needed", "needs")):
         return True
-    if words.mentions(said, seen.probe.expects) or words.says_wanted(said):
+    if wording.mentions(said, seen.probe.expects) or wording.says_wanted(said):
         return True
     return f"The failure does not say what {seen.probe.argument!r} should be: {seen.text[:100]!r}"
 
@@ -49,8 +49,8 @@ def says_expected(seen: Observation) -> Judged:
 def lists_options(seen: Observation) -> Judged:
     if not seen.is_tool_failure or seen.kind != "enum" or len(seen.probe.expects) < 2 or seen.wants_credentials:
         return None
-    said = words.without_sent(seen.text)
-    named = sum(words.mentions(said, (option,)) for option in seen.probe.expects)
+    said = wording.without_sent(seen.text)
+    named = sum(wording.mentions(said, (option,)) for option in seen.probe.expects)
     if named >= min(len(seen.probe.expects), 3):
         return True
     return f"The failure does not list what {seen.probe.argument!r} may be."
@@ -62,7 +62,7 @@ def next_step(seen: Observation) -> Judged:
         return None
     meaning = seen.meaning
     told = meaning is not None and seen.canonical and (meaning.suggestion or meaning.actions or meaning.next_steps)
-    if told or words.names_next_step(seen.text):
+    if told or wording.names_next_step(seen.text):
         return True
     return f"The failure does not say what to do next: {' '.join(seen.text.split())[:100]!r}"
 
@@ -70,12 +70,12 @@ def next_step(seen: Observation) -> Judged:
 def near_name(seen: Observation) -> Judged:
     if not seen.failed or seen.kind not in ("misspelt_tool", "misspelt_argument") or seen.wants_credentials:
         return None
-    said = words.without_sent(seen.text)
+    said = wording.without_sent(seen.text)
     if seen.kind == "misspelt_tool":
-        if words.mentions(said, seen.probe.expects):
+        if wording.mentions(said, seen.probe.expects):
             return True
         return f"The failure does not name the tool that was meant, {seen.probe.expects[0]!r}: {seen.text[:100]!r}"
-    if words.mentions(said, (seen.probe.argument or "",)) or "did you mean" in said.lower():
+    if wording.mentions(said, (seen.probe.argument or "",)) or "did you mean" in said.lower():
         return True
     if seen.base is not None and not seen.base.worked:
         # It fails with the right name, too.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from failwell.check import words
+from failwell.check import wording
 from failwell.check.observation import Observation
 from failwell.check.probes import WRONG_ARGUMENTS
 from failwell.check.upstream import WAIT
@@ -52,9 +52,9 @@ def unknown_argument(seen: Observation) -> Judged:
         return None
     name = seen.probe.argument or ""
     if seen.failed:
-        told = words.mentions(words.without_sent(seen.text), (name,))
+        told = wording.mentions(wording.without_sent(seen.text), (name,))
         return True if told or (seen.base is not None and seen.base.worked) else None
-    if name in seen.ignored or words.mentions(seen.text, (name,)):
+    if name in seen.ignored or wording.mentions(seen.text, (name,)):
         return True
     if seen.base is None or not seen.base.worked:
         return None
@@ -68,7 +68,7 @@ def no_false_hope(seen: Observation) -> Judged:
     absent = seen.names_nothing and (missing or seen.says_absent)
     if not seen.is_tool_failure or not (seen.kind in WRONG_ARGUMENTS or absent or refused):
         return None
-    if words.promises_passing(seen.text) or words.RETRYABLE.search(seen.whole):
+    if wording.promises_passing(seen.text) or wording.RETRYABLE.search(seen.whole):
         return f"A call that can never work is told as one that may work later, unchanged: {seen.text[:100]!r}"
     return True
 
@@ -83,14 +83,14 @@ def passing_told(seen: Observation) -> Judged:
     if not seen.is_tool_failure or seen.kind in WRONG_ARGUMENTS or seen.tool is None:
         return None
     # Of a write that may have been done nobody should say so.
-    if seen.tool.writes and (_in_doubt(seen) or words.tells_effect(seen.text)):
+    if seen.tool.writes and (_in_doubt(seen) or wording.tells_effect(seen.text)):
         return None
     met = seen.fault is not None and seen.fault.name in _PASSING
     if not met and (seen.fault is not None or meaning is None or meaning.kind is not Kind.TRANSIENT):
         return None
     if meaning is not None and (meaning.retry_after is not None or (seen.canonical and meaning.retryable)):
         return True
-    if words.promises_passing(seen.text) or words.invites_again(seen.text) or words.RETRYABLE.search(seen.whole):
+    if wording.promises_passing(seen.text) or wording.invites_again(seen.text) or wording.RETRYABLE.search(seen.whole):
         return True
     return f"The failure passes, and does not say that the call may be made again, nor when: {seen.text[:100]!r}"
 
@@ -105,7 +105,7 @@ def not_again(seen: Observation) -> Judged:
         return None
     if not seen.tool.writes or seen.tool.nature is Nature.IDEMPOTENT:
         return None
-    if words.invites_again(seen.text) or words.RETRYABLE.search(seen.whole):
+    if wording.invites_again(seen.text) or wording.RETRYABLE.search(seen.whole):
         return f"A call that may have been done already is told as one to be made again: {seen.text[:100]!r}"
     return True
 
@@ -114,7 +114,7 @@ def retry_after(seen: Observation) -> Judged:
     if seen.fault is None or not seen.fault.retry_after or not seen.failed:
         return None
     meaning = seen.meaning
-    if seen.tool is not None and seen.tool.writes and (_in_doubt(seen) or words.tells_effect(seen.text)):
+    if seen.tool is not None and seen.tool.writes and (_in_doubt(seen) or wording.tells_effect(seen.text)):
         # Nobody should wait and call again.
         return None
     if (meaning is not None and meaning.retry_after) or _SECONDS.search(seen.whole):
@@ -132,7 +132,7 @@ def effect_told(seen: Observation) -> Judged:
     if seen.fault.name not in _BREAKS_OFF:
         return None
     meaning = seen.meaning
-    if (meaning is not None and meaning.given("effect")) or words.tells_effect(seen.text):
+    if (meaning is not None and meaning.given("effect")) or wording.tells_effect(seen.text):
         return True
     return f"It is not said whether the call took effect, and it may have: {seen.text[:100]!r}"
 
@@ -142,7 +142,7 @@ def declared(seen: Observation) -> Judged:
     if not codes or not seen.is_tool_failure or seen.meaning is None or seen.kind in WRONG_ARGUMENTS:
         return None
     # What was read from words is a guess; what an object states is not.
-    code = words.stated_code(seen.whole) if seen.meaning.legacy else seen.meaning.code
+    code = wording.stated_code(seen.whole) if seen.meaning.legacy else seen.meaning.code
     if code is None:
         return None
     if code in codes:

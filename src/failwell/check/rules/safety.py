@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from failwell.check import exposures, words
-from failwell.check.arguments import CANARY
+from failwell.check import exposures, wording
 from failwell.check.observation import Observation
 from failwell.check.probes import INJECTED
+from failwell.check.sample_arguments import CANARY
 from failwell.guards import DEFAULT, MASK, poses
 from failwell.model import pattern
 
@@ -60,7 +60,7 @@ def no_trace(seen: Observation) -> Judged:
 def no_internals(seen: Observation) -> Judged:
     if not seen.failed:
         return None
-    shown = f"{words.without_sent(seen.text)}\n{_structured(seen)}"
+    shown = f"{wording.without_sent(seen.text)}\n{_structured(seen)}"
     sent = json.dumps(dict(seen.probe.arguments))
     found = exposures.internals(shown) or exposures.own_paths(shown, f"{sent} {seen.facts.get('known', '')}")
     if found is None or found in sent:

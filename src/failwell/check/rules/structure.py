@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from failwell.check import words
+from failwell.check import wording
 from failwell.check.observation import Observation
 from failwell.check.probes import UNKNOWN_TOOLS, WRONG_ARGUMENTS
 from failwell.model import Kind, find
@@ -86,7 +86,7 @@ def first_text(seen: Observation) -> Judged:
     content = seen.result.get("content")
     first = content[0] if isinstance(content, list) and content else None
     if isinstance(first, Mapping) and isinstance(first.get("text"), str) and first["text"].strip():
-        if len(seen.blocks) < 2 or not words.says_nothing(first["text"]):
+        if len(seen.blocks) < 2 or not wording.says_nothing(first["text"]):
             return True
         return (
             f"The first block says nothing ({_short(first['text'])}), and it is all that some clients show the model."
@@ -101,7 +101,7 @@ def stable_code(seen: Observation) -> Judged:
     # A JSON-RPC number alone stands for a whole class of failures.
     if meaning is not None and meaning.code and (seen.canonical or (not meaning.legacy and meaning.format != "text")):
         return True
-    if words.CODE.search(seen.whole) is not None:
+    if wording.CODE.search(seen.whole) is not None:
         return True
     return "The failure has no code that a program could tell it by: only words."
 
@@ -110,7 +110,7 @@ def right_kind(seen: Observation) -> Judged:
     if not seen.is_tool_failure or seen.meaning is None or seen.wants_credentials:
         return None
     # A code that is stated counts for more than what was read from words.
-    code = find(words.stated_code(seen.whole)) if seen.meaning.legacy else None
+    code = find(wording.stated_code(seen.whole)) if seen.meaning.legacy else None
     kind = code.kind if code is not None else seen.meaning.kind
     if seen.kind == "unknown_argument" and not (seen.base is not None and seen.base.worked):
         return None
@@ -126,8 +126,8 @@ def right_kind(seen: Observation) -> Judged:
     else:
         return None
     # What was only guessed from words proves no wrong kind, unless they blame the server for a mistake of the caller.
-    blamed = kind is Kind.INTERNAL and (seen.code == -32603 or words.blames_server(seen.text))
-    stated = not seen.meaning.legacy or words.CODE.search(seen.whole) is not None
+    blamed = kind is Kind.INTERNAL and (seen.code == -32603 or wording.blames_server(seen.text))
+    stated = not seen.meaning.legacy or wording.CODE.search(seen.whole) is not None
     evident = stated or (seen.fault is None and blamed)
     if kind in wanted or not evident:
         return True

@@ -6,9 +6,9 @@ from functools import partial
 from threading import Lock
 from typing import Any
 
-from .address import Address, BadStore, Unreachable, address_of
 from .numbers import Doubts, Failure, Flow, Numbers, OpenDoubt, Period, SessionLine
 from .reading import Reading
+from .store_url import Address, BadStore, Unreachable, address_of
 from .writer import Database, Store
 
 _known: dict[tuple[str, tuple[tuple[str, Any], ...]], Store] = {}

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
-from .rows import COLUMNS, COUNTERS, HOUR, KEY, WITHIN, EventRow, contribution
+from .event_rows import COLUMNS, COUNTERS, HOUR, KEY, WITHIN, EventRow, contribution
 from .tables import ROLLUPS, type_of
 
 _MOST_PASTS: Final = 50_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from .rows import COUNTERS, HOUR, KEY, WITHIN
+from .event_rows import COUNTERS, HOUR, KEY, WITHIN
 from .tables import ROLLUPS
 
 _SUMMED: Final = ", ".join((*KEY, *(f"n_{name}" for name in COUNTERS)))

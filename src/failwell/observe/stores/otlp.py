@@ -13,8 +13,8 @@ from failwell.observe.counters import pair_of
 from failwell.observe.events import CallEvent
 from failwell.packages import needed
 
-from .address import Address, BadStore
-from .rows import Labels
+from .event_rows import Labels
+from .store_url import Address, BadStore
 
 try:
     from opentelemetry import trace

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from failwell.packages import needed
 
-from .address import Address, BadStore, Unreachable
-from .rows import COLUMNS, VALUES, EventRow
+from .event_rows import COLUMNS, VALUES, EventRow
+from .store_url import Address, BadStore, Unreachable
 from .tables import EVENT_COLUMNS, OTHERS, TYPES, VERSION
 
 try:

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from failwell.model import upper_snake
 
-from .address import address_of
+from .event_rows import COLUMNS, COUNTERS, HOUR, WITHIN, tokens
 from .numbers import Doubts, Failure, Flow, Numbers, OpenDoubt, Period, SessionLine
-from .rows import COLUMNS, COUNTERS, HOUR, WITHIN, tokens
+from .store_url import address_of
 from .writer import Database
 
 _SUMS: Final = ", ".join(f"coalesce(sum(n_{name}), 0)" for name in COUNTERS)

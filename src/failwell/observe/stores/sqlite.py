@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
-from .address import Address, BadStore, Unreachable
-from .rows import COLUMNS, VALUES, EventRow
+from .event_rows import COLUMNS, VALUES, EventRow
+from .store_url import Address, BadStore, Unreachable
 from .tables import EVENT_COLUMNS, OTHERS, VERSION
 
 _APPLICATION: Final = 0x0FA11E11

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .rows import COLUMNS, COUNTERS, KEY
+from .event_rows import COLUMNS, COUNTERS, KEY
 
 VERSION: Final = 1
 _TEXTS: Final = frozenset(

@@ -17,9 +17,9 @@ from weakref import WeakSet
 
 from failwell.observe.events import CallEvent
 
-from .address import Address, BadStore, Unreachable
+from .event_rows import HOUR, EventRow, EventRows
 from .journal import Journal, Transaction
-from .rows import HOUR, EventRow, EventRows
+from .store_url import Address, BadStore, Unreachable
 from .tables import ROLLUPS
 
 log = logging.getLogger("failwell.observe")

@@ -41,7 +41,7 @@ def from_paste(text: str) -> ToolError | None:
     ('NETWORK_ERROR', True)
     """
     from .announcements import is_report
-    from .findings import GUESSED
+    from .clues import GUESSED
 
     found = from_text(text)
     if found is not None or is_report(text):

@@ -10,7 +10,7 @@ from typing import Final
 
 from failwell.model import pattern
 
-from .findings import STATED, Finding
+from .clues import STATED, Finding
 
 _NOTHING: Final = r"(?:undefined|null|none|nil)"
 # Values in quotes are taken out before; `¤` stands for one.

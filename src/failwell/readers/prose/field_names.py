@@ -6,7 +6,7 @@ from typing import Final
 
 from failwell.model import pattern, upper_snake
 
-from .findings import STATED, WORDED, Finding
+from .clues import STATED, WORDED, Finding
 
 # Parts of a name in UPPER_SNAKE, in the order in which they are tried: what narrows a meaning stands before what it
 # narrows (MODULE_NOT_FOUND before NOT_FOUND, INVALID_TOKEN before INVALID).

@@ -12,7 +12,7 @@ from typing import Final
 from failwell.model import pattern
 
 from . import statuses, words
-from .findings import STATED, Finding
+from .clues import STATED, Finding
 from .stems import WordRules
 
 _GAP: Final = r"[^.\n]{0,60}?"

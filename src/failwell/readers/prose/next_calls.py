@@ -8,7 +8,7 @@ from typing import Final
 from failwell.formats import effect_in
 from failwell.model import FieldError, pattern
 
-from .findings import Finding, invalid, path
+from .clues import Finding, invalid, path
 
 _STEP: Final = pattern(r"(?:^|[.)!?] )(Next: call \S{1,200} with [^\n]{1,4000}\.)$")
 _LONGEST: Final = 8_000

@@ -13,7 +13,7 @@ from failwell.readers.waits import Wait, wait_in
 
 from . import field_names as names
 from . import pydantic, schemas, statuses, traces, zod
-from .findings import EXACT, MOST_FIELDS, STATED, Finding, invalid, path, summary
+from .clues import EXACT, MOST_FIELDS, STATED, Finding, invalid, path, summary
 from .wraps import unwrap
 
 

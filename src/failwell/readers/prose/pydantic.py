@@ -10,7 +10,7 @@ from failwell.model import FieldError, Path, pattern
 from failwell.model import text as clean
 from failwell.schema import PYDANTIC, Of
 
-from .findings import EXACT, MOST_FIELDS, STATED, Finding, invalid, path, quoted, summary
+from .clues import EXACT, MOST_FIELDS, STATED, Finding, invalid, path, quoted, summary
 
 _HEAD: Final = pattern(r"(?:^|: |\n)\d{1,6} validation errors? for ([^\n]{1,200})(?:\n|$)")
 _ERROR: Final = pattern(

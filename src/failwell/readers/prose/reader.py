@@ -13,7 +13,7 @@ from failwell.model import text as clean
 from . import announcements as announcing
 from . import crashes, hosts, next_calls, objects, pydantic, schemas, sql, statuses, traces, words, zod
 from . import field_names as names
-from .findings import EXACT, GUESSED, STATED, UNKNOWN, Finding, Parser
+from .clues import EXACT, GUESSED, STATED, UNKNOWN, Finding, Parser
 from .wraps import Unwrapped, ends, unwrap
 
 # The exact ones first. A text that several could read is read by the first.

@@ -10,7 +10,7 @@ from typing import Any, Final
 from failwell.model import FieldError, pattern
 from failwell.model import text as clean
 
-from .findings import MOST_FIELDS, Finding, invalid, path, quoted
+from .clues import MOST_FIELDS, Finding, invalid, path, quoted
 
 # A value; a name in quotes; a path as ajv writes it; what a value must do.
 _V: Final = r"(?:'[^'\n]{0,300}'|\"[^\"\n]{0,300}\"|[^\s'\"]{1,300})"

@@ -12,8 +12,8 @@ from typing import Final
 from failwell.model import pattern
 from failwell.readers.exceptions.databases import SQLITE, SQLSTATES
 
+from .clues import STATED, Finding
 from .field_names import code_of
-from .findings import STATED, Finding
 
 _CALLERS: Final = {
     "42P01": "NOT_FOUND",

@@ -9,7 +9,7 @@ from failwell.model import find, pattern
 from failwell.readers.http import code_for
 
 from . import words
-from .findings import STATED, Finding
+from .clues import STATED, Finding
 
 _PHRASES: Final = (
     "Bad Request|Unauthorized|Payment Required|Forbidden|Not Found|Method Not Allowed|Not Acceptable|Request Timeout"

@@ -12,8 +12,8 @@ from typing import Final
 
 from failwell.model import pattern
 
+from .clues import WORDED, Finding
 from .crashes import PHRASES
-from .findings import WORDED, Finding
 from .stems import WordRules
 
 # What may stand between two words that belong together: never more than a sentence.

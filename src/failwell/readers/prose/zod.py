@@ -10,7 +10,7 @@ from typing import Any, Final
 from failwell.model import FieldError, Path, pattern, plain
 from failwell.model import text as clean
 
-from .findings import MOST_FIELDS, Finding, invalid, path, quoted
+from .clues import MOST_FIELDS, Finding, invalid, path, quoted
 
 # What an issue of either version begins with: an issue is told by it even without the words around.
 _STARTS: Final = (

@@ -17,7 +17,8 @@ from failwell.relay.messages import Message, params_of, read_frame, written
 from failwell.relay.request import ERA_KEY
 
 from .attendant import Attendant
-from .events import PING, event
+from .bounds import Gatekeeper, NotTaken, RelayLimits, owner_of
+from .event_stream import PING, event
 from .exchange import Exchange
 from .headers import (
     CAPABILITIES_KEY,
@@ -30,7 +31,6 @@ from .headers import (
     mismatch,
     param_mismatch,
 )
-from .limits import Gatekeeper, NotTaken, RelayLimits, owner_of
 from .visit import Visit, id_of
 
 Scope = MutableMapping[str, Any]

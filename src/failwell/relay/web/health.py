@@ -16,7 +16,7 @@ from failwell.relay import failures
 from failwell.relay.messages import read_frame, written
 
 from .address import RemoteServer, redirected, sent, start_of
-from .events import EventReader
+from .event_stream import EventReader
 from .headers import SESSION, VERSION
 
 _PATIENCE: Final = 20.0

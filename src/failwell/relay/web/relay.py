@@ -19,18 +19,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from failwell.observe import SESSION_HEADER, Names
 from failwell.relay.actions import Note, RelayOptions
-from failwell.relay.clock import SystemClock
 from failwell.relay.desk import Desk
 from failwell.relay.failures import command_line
 from failwell.relay.injection import Injected, Injection
+from failwell.relay.machine_clock import SystemClock
 from failwell.relay.processes import SESSION_VARIABLE, Warden, take_in_orphans
 
 from .address import RemoteServer, http_client
 from .attendant import Attendant, Backend, Told
+from .bounds import Gatekeeper, RelayLimits, is_loopback
 from .child import ChildBackend
 from .front import Front
 from .health import Look, unfit, unreachable
-from .limits import Gatekeeper, RelayLimits, is_loopback
 from .metrics import RelayCollector, RelayTally, page
 from .server import HttpBackend
 from .stdio import over_stdio

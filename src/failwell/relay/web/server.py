@@ -25,7 +25,7 @@ from failwell.relay.request import RelayedRequest
 
 from .address import RemoteServer, redirected, sent, start_of
 from .attendant import OWN, Attendant, Origin
-from .events import EventReader, frame_of, framed
+from .event_stream import EventReader, frame_of, framed
 from .headers import LAST_EVENT, SESSION, VERSION, era_in, modern_headers
 
 _MOST_RESUMPTIONS: Final = 5

@@ -13,9 +13,9 @@ from threading import Thread
 from typing import TYPE_CHECKING, Final
 
 from failwell.relay.actions import Note, RelayOptions
-from failwell.relay.clock import SystemClock
 from failwell.relay.desk import Desk
 from failwell.relay.frames import Lines
+from failwell.relay.machine_clock import SystemClock
 from failwell.relay.threads import Writer
 
 from .attendant import Attendant, Backend, Origin, Told

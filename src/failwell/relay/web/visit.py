@@ -11,8 +11,8 @@ from failwell.relay.messages import Message, key_of, large_success, meta_of, par
 from failwell.relay.session import notification
 
 from .attendant import ANY, Attendant, Origin
+from .bounds import NotTaken, RelayLimits
 from .exchange import Exchange
-from .limits import NotTaken, RelayLimits
 
 if TYPE_CHECKING:
     from failwell.readers import Http

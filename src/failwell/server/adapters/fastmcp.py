@@ -30,7 +30,7 @@ from failwell.model import Kind, NeedsInput, ToolError, frames, is_same_tool, ma
 from failwell.observe import mark_span
 from failwell.readers import SHIPPED, code_of, fate, unknown_names
 from failwell.schema import Checkers, open_ended
-from failwell.server import rows  # noqa: F401  (the frameworks' own exceptions)
+from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from failwell.model import unwrapped
 from failwell.observe import UNKNOWN
 from failwell.readers import fate, strictly, unknown_names
-from failwell.server import rows  # noqa: F401  (the frameworks' own exceptions)
+from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.extras import note
 from failwell.server.facts import Facts, Failed, taken

@@ -20,7 +20,7 @@ from mcp.server.lowlevel.server import request_ctx  # type: ignore[attr-defined]
 from failwell.model import ToolError, frames, marks, unwrapped
 from failwell.readers import code_of, from_schema, said
 from failwell.sdk import field
-from failwell.server import rows  # noqa: F401  (the frameworks' own exceptions)
+from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.absent import no_such
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing

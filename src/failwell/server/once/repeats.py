@@ -28,7 +28,7 @@ from failwell.sdk import CallToolResult, MCPError, protocol_error
 from failwell.server.options import PROTOCOL_NUMBERS
 from failwell.server.served_call import ServedCall
 
-from .stores import Kept, KeysInMemory, KeyStore
+from .key_stores import Kept, KeysInMemory, KeyStore
 
 if TYPE_CHECKING:
     from failwell.server.boundary import Boundary, FrameworkCall

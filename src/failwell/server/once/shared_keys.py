@@ -6,7 +6,7 @@ import asyncio
 
 from failwell.shared import SharedClaims, claims_at
 
-from .stores import DAY, Kept, check_ttl
+from .key_stores import DAY, Kept, check_ttl
 
 
 class _SharedKeys:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from failwell.formats import is_number, whole
 from failwell.model import ToolError, fill
 
-from .rule import Rule
+from .tool_rule import Rule
 
 # How much the last call counts for how long the next will take.
 _WEIGHT: Final = 0.2

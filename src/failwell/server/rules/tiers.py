@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from failwell.model import Action, ToolError, lines
 
-from .rule import Rule
+from .tool_rule import Rule
 
 _MISMATCH: Final = "Forbidden: environment mismatch"
 _SLOT: Final = re.compile(r"\{(name|noun|tier|flag)\}")

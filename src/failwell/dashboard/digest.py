@@ -9,11 +9,11 @@ from typing import Any, Final, NamedTuple
 
 from failwell.observe import Doubts, Failure, Numbers, Reading
 
-from . import html, views
+from . import markup, views
 from .changes import compare
+from .figures import moment, share
 from .query import Query
 from .view import Cards, Sheet, View
-from .words import moment, share
 
 VERSION: Final = 1
 _MOST: Final = 100
@@ -159,7 +159,7 @@ def document(reading: Reading, query: Query) -> str:
     made = [_plain(make(reading, query)) for make in shown]
     period = query.period
     lead = f"{reading.url}, {moment(period.since)[:16]} to {moment(period.until)[:16]} UTC."
-    return html.document(made, query, "Report", lead)
+    return markup.document(made, query, "Report", lead)
 
 
 def _plain(view: View) -> View:

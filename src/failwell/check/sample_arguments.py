@@ -15,7 +15,7 @@ from failwell.guards import Secrets
 from failwell.model import UNSET, words_of
 from failwell.schema import Checker, Schema, branches_of, properties_of, resolve
 
-from .patterns import NotWritten, matching
+from .pattern_text import NotWritten, matching
 
 CANARY: Final = "fw-canary-7f3a9c51d2e84b06"
 """Sent as a secret, so that it is known when it comes back."""
