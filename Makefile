@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 NODE   := tests/server/clients/node_modules
 UV     := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 # Many tests wait for a process, so there are more of them at a time than cores.
-WORKERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 2) * 3 // 2)')
+WORKERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 2) * 2)')
 export UV_PYTHON_DOWNLOADS = never
 export UV_PROJECT_ENVIRONMENT = $(VENV)
 # The tests start hundreds of processes, and each would compile everything again.
