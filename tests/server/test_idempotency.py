@@ -29,7 +29,7 @@ from wire import ERAS, LEGACY, SERVERS, TRANSPORTS, Client, Http, NoAnswer, Nurs
 
 import failwell as fw
 import failwell.server
-from failwell.formats import FORMATS, META_KEY
+from failwell.formats import FORMATS, META_KEY, keys
 from failwell.model import Traits
 from failwell.recovery import IDEMPOTENCY_KEY as KEY
 from failwell.server import Kept, KeysInMemory, KeysOnDisk, KeyStore, Options
@@ -213,10 +213,17 @@ class Shop:
         self.returns: tuple[Any, ...] = ()
 
     async def call(
-        self, key: Any, how: str = "ok", *, gates: tuple[asyncio.Event, ...] = (), amount: int = 1, tool: str = "pay"
+        self,
+        key: Any,
+        how: str = "ok",
+        *,
+        gates: tuple[asyncio.Event, ...] = (),
+        amount: int = 1,
+        tool: str = "pay",
+        **meta: Any,
     ) -> dict[str, Any]:
         session = SimpleNamespace(client_params=None, client_capabilities=None, can_send_request=False)
-        params = {"_meta": {KEY: key}} if key is not None else {}
+        params = {"_meta": {KEY: key, **meta}} if key is not None else {}
         request = SimpleNamespace(
             params=params, session=session, protocol_version=LEGACY, request_id=1, request=None, method="tools/call"
         )
@@ -375,7 +382,10 @@ class Broken(KeysInMemory):
 def test_a_store_that_does_not_work_refuses_calls_with_keys_only(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         shop = Shop(Broken("begin"))
+        # Another process may have made the call; only an agent that says that it has not knows better.
         told = await shop.call("k")
+        assert (code(told), told["_meta"][META_KEY]["effect"], shop.runs) == ("UNAVAILABLE", "unknown", 0)
+        told = await shop.call("k", **{keys.IDEMPOTENCY_FIRST: True})
         assert (code(told), told["_meta"][META_KEY]["effect"], shop.runs) == ("UNAVAILABLE", "none", 0)
         assert fw.decide(fw.parse(told)).next == "retry"  # type: ignore[arg-type]
         assert (await shop.call(None))["isError"] is False

@@ -395,7 +395,7 @@ def test_while_the_store_is_away_keyed_calls_are_refused_and_others_are_made(tmp
             gate.set()
             async with Client(bank(store, ledger, gate)) as client:
                 server.kill()
-                refused = await client.call_tool("pay", {"to": "Ann"}, meta=KEYED)
+                refused = await client.call_tool("pay", {"to": "Ann"}, meta={**KEYED, names.IDEMPOTENCY_FIRST: True})
                 told = (refused.meta or {})["io.github.failwell/tool-error"]
                 assert (refused.is_error, told["code"], told["effect"], told["retryable"]) == (
                     True,

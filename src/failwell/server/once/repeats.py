@@ -131,13 +131,20 @@ def _not_here() -> ToolError:
     )
 
 
-def _unavailable() -> ToolError:
+def _unavailable(*, is_first: bool) -> ToolError:
+    """Of a key that may have been used before, nobody can say that nothing was done."""
     return Transient(
-        "The idempotency key could not be looked up, so the call was not made.",
+        "The idempotency key could not be looked up, so the call was not made."
+        + ("" if is_first else " Whether it was made before is not known."),
         code="UNAVAILABLE",
-        effect=Effect.NONE,
+        effect=Effect.NONE if is_first else Effect.UNKNOWN,
         suggestion="Make the same call again with the same key.",
     )
+
+
+def _is_first(call: ServedCall) -> bool:
+    """Whether the agent says that it has not made the call before."""
+    return call.params["_meta"].get(keys.IDEMPOTENCY_FIRST) is True
 
 
 class Once:
@@ -180,14 +187,13 @@ class Once:
         if (problem := _problem(key)) is not None:
             return refused(problem)
         if not self._is_meant(call.params["_meta"]) and not tool.traits.repeatable:
-            is_first = call.params["_meta"].get(keys.IDEMPOTENCY_FIRST) is True
-            return refused(_not_here() if is_first else _elsewhere())
+            return refused(_not_here() if _is_first(call) else _elsewhere())
         try:
             claim = Claim.of(call, str(key))
             kept = await self._claimed(claim)
         except Exception as exc:
             log.error("The key of a call of %s could not be looked up: %s.", call.tool[:200], type(exc).__name__)
-            return refused(_unavailable())
+            return refused(_unavailable(is_first=_is_first(call) or tool.traits.repeatable))
         if kept is None:
             return await self._done(call, claim, tool, work, framework)
         if kept.call != claim.call:
