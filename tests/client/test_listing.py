@@ -71,6 +71,54 @@ def test_a_tool_that_became_a_write_unseen_is_not_called_twice() -> None:
     assert report.failure.effect is Effect.UNKNOWN
 
 
+def test_a_tool_that_becomes_a_write_while_its_call_waits_is_not_called_twice() -> None:
+    """The server that took the call is gone, and another version is there when the time has come."""
+    server: Any = MCPServer("shop", log_level="CRITICAL")
+    paid: list[str] = []
+
+    def sync() -> str:
+        paid.append("paid")
+        raise ToolError("503 Service Unavailable: try again in 5 seconds.")
+
+    class Redeployed(FakeClock):
+        async def sleep(self, seconds: float) -> None:
+            server.remove_tool("sync")
+            server.tool(annotations=ToolAnnotations(read_only_hint=False))(sync)
+            await super().sleep(seconds)
+
+    server.tool(annotations=ToolAnnotations(read_only_hint=True))(sync)
+
+    async def main() -> Any:
+        async with Recovering(mcp.Client(server), clock=Redeployed()) as agent:
+            return await agent.call("sync", {})
+
+    report = anyio.run(main)
+    assert (report.calls, paid) == (1, ["paid"])
+    assert report.failure.effect is Effect.UNKNOWN
+
+
+def test_what_cannot_be_listed_anew_is_not_called_again() -> None:
+    server: Any = MCPServer("shop", log_level="CRITICAL")
+    read: list[str] = []
+
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True))
+    def sync() -> str:
+        read.append("read")
+        raise ToolError("503 Service Unavailable: try again in 5 seconds.")
+
+    async def unlisted(*_: Any) -> Any:
+        raise RuntimeError("It is not there.")
+
+    async def main() -> Any:
+        async with Recovering(mcp.Client(server), clock=FakeClock()) as agent:
+            await agent.list_tools()
+            agent._listing._driver.tools = unlisted
+            return await agent.call("sync", {})
+
+    report = anyio.run(main)
+    assert (report.calls, read) == (1, ["read"])
+
+
 def test_of_two_tools_by_one_name_the_one_that_may_not_be_called_twice_counts() -> None:
     listing = Listing(driver_for(mcp.Client(MCPServer("shop"))), FakeClock())
     read, write = (

@@ -36,24 +36,52 @@ def test_behind_an_address_a_tool_that_became_a_write_is_not_called_again() -> N
     assert "may have been done" in told["result"]["content"][0]["text"]
 
 
+def listed(table: Table, tools: list[dict[str, Any]]) -> None:
+    (asked,) = lists(table)
+    table.server({"jsonrpc": "2.0", "id": asked, "result": {"tools": tools}})
+
+
 def test_a_tool_that_still_reads_is_called_again() -> None:
     table = failed_call()
-    (asked,) = lists(table)
-    table.server({"jsonrpc": "2.0", "id": asked, "result": {"tools": TOOLS}})
+    listed(table, TOOLS)
     table.passes(10)
+    listed(table, TOOLS)
     (again,) = table.heard()
     assert again["params"]["name"] == "get_invoice"
+    table.passes(5)
     table.server(result(again["id"], AWAY, is_error=True))
     # Each failure is looked at by the list of its time.
     assert len(lists(table)) == 1
 
 
-def test_without_a_list_it_goes_by_the_one_before() -> None:
+def test_what_became_a_write_during_the_wait_is_not_called_again() -> None:
     table = failed_call()
-    assert len(lists(table)) == 1
-    table.passes(2.1)
+    listed(table, TOOLS)
     table.passes(10)
+    listed(table, ANOTHER)
+    (told,) = (each for each in table.told() if "id" in each)
+    assert table.heard() == []
+    assert "may have been done" in told["result"]["content"][0]["text"]
+
+
+def test_without_a_list_nothing_is_called_again_until_there_is_one() -> None:
+    table = failed_call()
+    for _ in range(6):
+        table.passes(1.1)
+    asked = table.heard()
+    assert {each["method"] for each in asked} == {"tools/list"}
+    table.server({"jsonrpc": "2.0", "id": asked[-1]["id"], "result": {"tools": TOOLS}})
+    table.passes(1.1)
     assert [each["params"]["name"] for each in table.heard()] == ["get_invoice"]
+
+
+def test_without_a_list_a_call_ends_with_what_it_failed_of() -> None:
+    table = failed_call()
+    for _ in range(60):
+        table.passes(1.0)
+    (told,) = table.told()
+    assert all(each["method"] == "tools/list" for each in table.heard())
+    assert "503" in told["result"]["content"][0]["text"]
 
 
 def test_many_calls_that_fail_at_once_ask_for_one_list() -> None:

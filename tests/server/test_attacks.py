@@ -592,3 +592,89 @@ def test_a_question_that_the_framework_cannot_ask_says_that_the_tool_was_at_work
     assert result.meta is not None
     error = result.meta[META_KEY]
     assert (error["effect"], error["retryable"]) == ("unknown", False)
+
+
+def bank(name: str) -> Any:
+    """Another server, whose tool says that nothing was done."""
+    server: Any = MCPServer("bank", log_level="CRITICAL")
+
+    @server.tool(name=name)
+    def charge() -> str:
+        raise fw.Transient("Too many payments.", code="RATE_LIMITED", retry_after=0.1)
+
+    failwell.server.install(server)
+    return server
+
+
+async def charged(name: str) -> CallToolResult:
+    async with mcp.Client(bank(name)) as client:
+        return await client.call_tool(name, {})
+
+
+@pytest.mark.parametrize(("outer", "inner"), [("pay", "pay"), ("shop_pay", "pay"), ("pay", "charge")])
+@pytest.mark.parametrize("marked", [False, True])
+def test_another_servers_answer_is_no_word_about_this_tool_whatever_their_names(
+    outer: str, inner: str, marked: bool
+) -> None:
+    server: Any = MCPServer("shop", log_level="CRITICAL")
+
+    @server.tool(name=outer)
+    async def pay() -> CallToolResult:
+        if marked:
+            with fw.effects():
+                """The goods are sent."""
+        return await charged(inner)
+
+    failwell.server.install(server)
+    told = asyncio.run(answered(server, outer)).meta
+    assert told is not None
+    assert told[META_KEY]["effect"] == ("done" if marked else "unknown")
+
+
+def test_another_servers_answer_is_no_word_about_a_tool_of_fastmcp() -> None:
+    server: Any = fastmcp.FastMCP("shop")
+
+    @server.tool
+    async def pay() -> Any:
+        result = await charged("pay")
+        return fastmcp.tools.tool.ToolResult(content=result.content, meta=result.meta, is_error=True)
+
+    failwell.server.install(server)
+    told = asyncio.run(answered(server)).meta
+    assert told is not None
+    assert told[META_KEY]["effect"] == "unknown"
+
+
+def test_an_error_that_is_returned_does_not_say_less_than_the_marks() -> None:
+    server: Any = MCPServer("shop", log_level="CRITICAL")
+
+    @server.tool()
+    def pay() -> CallToolResult:
+        with fw.effects():
+            """It is paid."""
+        return CallToolResult.model_validate(fw.to_result(fw.NotFound("No such receipt.", effect="none"), "text"))
+
+    failwell.server.install(server)
+    told = asyncio.run(answered(server)).meta
+    assert told is not None
+    assert told[META_KEY]["effect"] == "done"
+
+
+def test_what_a_recovering_client_raises_is_another_servers_word() -> None:
+    server, rates = fastmcp.FastMCP("shop"), fastmcp.FastMCP("rates")
+
+    @rates.tool
+    def get_rate() -> str:
+        raise fw.Transient("Too many requests.", code="RATE_LIMITED", retry_after=60)
+
+    @server.tool
+    async def pay() -> str:
+        async with Recovering(fastmcp.Client(rates), policy=fw.Policy(max_attempts=1)) as client:
+            return str(await client.call_tool("get_rate", {}))
+
+    failwell.server.install(rates)
+    failwell.server.install(server)
+    result = asyncio.run(answered(server))
+    assert result.meta is not None
+    assert result.meta[META_KEY]["effect"] == "unknown"
+    assert "again" not in result.content[0].text  # type: ignore[union-attr]

@@ -13,6 +13,12 @@ def too_late() -> ToolError:
     return ToolError("The server could not be reached in time.", code="TIMEOUT", **NEVER_SENT)
 
 
+def not_listed() -> ToolError:
+    return ToolError(
+        "The server did not say whether the tool may still be called twice.", code="UNAVAILABLE", **NEVER_SENT
+    )
+
+
 def closed() -> ToolError:
     return ToolError("The client was closed before the call could be made.", kind=Kind.INTERNAL, **NEVER_SENT)
 

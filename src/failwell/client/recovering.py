@@ -36,9 +36,9 @@ from failwell.recovery import (
 
 from .callbacks import Ask, Callbacks, Fix, Negotiate
 from .connection import Connection, Live, NotConnected, OutOfTime
-from .course import ClientCall
+from .course import ClientCall, MarkGone
 from .drivers import driver_for
-from .local_errors import closed, not_connected, too_late
+from .local_errors import closed, not_connected, not_listed, too_late
 from .logbook import write_down, write_ending
 from .seat import Seat, with_id
 from .sendable import is_plain, unsendable
@@ -234,7 +234,7 @@ class Recovering:
                 return (None, run.refused(refusal)) if outcome is None else (result, outcome)
             try:
                 result, outcome = await self._attempt(call)
-            except KeyForgotten:
+            except (KeyForgotten, MarkGone):
                 run.let_go()
                 return result, outcome
             except BaseException:
@@ -276,10 +276,15 @@ class Recovering:
                 if live.silent:
                     live.retire()
                     call.connected = live = await connection.open(timeout)
-            if live is not listing.asked_over or live.asked is None:
-                await listing.ask(connection, live, timeout)
+            began, is_doubtful = self._clock.monotonic(), call.by_mark and listing.is_old
+            if is_doubtful or live is not listing.asked_over or live.asked is None:
+                await listing.ask(connection, live, timeout, anew=is_doubtful)
                 # Not every server survives that.
                 call.connected = live = await connection.open(timeout)
+            if is_doubtful and listing.kept_at < began:
+                return None, not_listed()
+            if call.by_mark and not listing.tools.traits(report.tool).repeatable:
+                raise MarkGone
             if not listing.knows(report.tool, report.arguments):
                 problem = misspelt(report.tool, report.arguments, listing.known)
                 if problem is not None:
@@ -291,7 +296,7 @@ class Recovering:
                 limit = timeout if patience is None else patience
                 meta, options = with_id(run.key.meta, call.name, report.calls), call.options
                 result = await self._driver.send(client, report.tool, report.arguments, limit, meta, options)
-        except KeyForgotten:
+        except (KeyForgotten, MarkGone):
             raise
         except Exception as exc:
             return None, self._read_failure(exc, seen, live)
@@ -360,6 +365,7 @@ class Recovering:
         if wait is not None:
             if not run.takes(verdict):
                 return False
+            call.by_mark = run.key.sent and self._listing.tools.traits(call.report.tool).repeatable
             await self._clock.sleep(wait)
             return True
         left = run.left
@@ -392,12 +398,11 @@ class Recovering:
         live = call.connected
         if live is None or live.ended or not was_sent:
             return
-        if self._listing.is_old and self._listing.tools.traits(call.report.tool).repeatable:
-            # Behind an address another server may stand by now, without a session that would end with the first one.
-            live.asked = None
-        if live.asked is None:
+        # Behind an address another server may stand by now, without a session that would end with the first one.
+        is_doubtful = self._listing.is_old and self._listing.tools.traits(call.report.tool).repeatable
+        if is_doubtful or live.asked is None:
             # They have changed meanwhile, and with them perhaps what may be called twice.
-            await self._listing.ask(self._open, live, self._timeout(call))
+            await self._listing.ask(self._open, live, self._timeout(call), anew=is_doubtful)
 
     def _unsendable(self, call: ClientCall) -> ToolError | None:
         """Why a call cannot be sent at all."""

@@ -33,7 +33,8 @@ class Listing:
 
     def __init__(self, driver: Driver, clock: Clock, *, trusted: bool = True, reads: Sequence[str] = ()) -> None:
         self._driver, self._clock = driver, clock
-        self._kept_at = clock.monotonic()
+        self.kept_at = clock.monotonic()
+        """When they were last listed."""
         self.tools = Tools(trusted=trusted, reads=reads)
         """What is known of them; nothing until they were listed."""
         self.is_missing = True
@@ -49,7 +50,7 @@ class Listing:
     @property
     def is_old(self) -> bool:
         """Whether another server may stand behind the address by now, in whose list a tool is something else."""
-        return self._clock.monotonic() - self._kept_at > _OLD
+        return self._clock.monotonic() - self.kept_at > _OLD
 
     def knows(self, tool: str, arguments: Mapping[str, Any]) -> bool:
         """Whether a tool lists all of these arguments."""
@@ -65,7 +66,7 @@ class Listing:
             self._keep(getattr(listed, "tools", listed))
 
     def _keep(self, listed: Iterable[Any]) -> None:
-        self._kept_at = self._clock.monotonic()
+        self.kept_at = self._clock.monotonic()
         found: dict[str, Any] = {}
         for tool in listed:
             # Which of two by one name would be called, nobody knows: the one that may not be called twice counts.
@@ -97,13 +98,13 @@ class Listing:
             watching.reset(token)
         return True
 
-    async def ask(self, connection: Connection, live: Live, timeout: float) -> None:
-        """List the tools, once for each connection, while others who want to use it wait.
+    async def ask(self, connection: Connection, live: Live, timeout: float, *, anew: bool = False) -> None:
+        """List the tools, once for each connection unless `anew`, while others who want to use it wait.
 
         Now, since what is read-only must be known when the server is gone. The SDK would list them anyway.
         """
         timeout = min(timeout, LISTING_TIMEOUT)
-        if live.asked is not None:
+        if live.asked is not None and not (anew and live.asked.is_set()):
             with anyio.move_on_after(timeout):
                 await live.asked.wait()
             return

@@ -34,6 +34,7 @@ _PROTOCOL_NUMBERS: Final = _ASKING_NUMBERS | {-32601, -32700}
 _REFUSING_NUMBERS: Final = frozenset({-32600, -32602})
 _SUSPECT: Final = re.compile(SUSPECT.encode(), re.IGNORECASE)
 _LOOK_AGAIN: Final = 0.25
+_LIST_AGAIN: Final = 1.0
 _DISCOVERY: Final = 5.0
 # How long a call that was cancelled may still be answered, before nobody knows how it ended.
 _LAST_WORD: Final = 2.0
@@ -478,9 +479,28 @@ class Calls:
         return ruled
 
     def _again(self, request: RelayedRequest) -> None:
+        """The time has come to make a call again."""
+        if request.last is not None and self._goes_by_old_list(request, request.last):
+            self._traffic.repeating.add(request)
+            self._lists.renewed(lambda: self._when_renewed(request, lambda: self._once_more(request)))
+            return
         self._traffic.repeating.discard(request)
         if not request.cancelled:
             self.admit(request)
+
+    def _once_more(self, request: RelayedRequest) -> None:
+        """The same, once the tools were listed anew; where they could not be, a little later."""
+        run = request.run
+        assert run is not None
+        if not self._traffic.listing.tools.traits(request.tool).repeatable:
+            self.end(request, request.last, request.answer)
+        elif not self._traffic.listing.is_old:
+            self.admit(request)
+        elif run.left > _LIST_AGAIN:
+            self._traffic.repeating.add(request)
+            self._traffic.after(_LIST_AGAIN, lambda: self._again(request))
+        else:
+            self.end(request, request.last, request.answer)
 
     def end(self, request: RelayedRequest, outcome: Any, frame: bytes | None) -> None:
         """Tell what is left of a call."""

@@ -22,7 +22,7 @@ from failwell.formats import (
     v1,
 )
 from failwell.guards import Guard, cited, secret_paths
-from failwell.model import Effect, Json, Kind, Nature, NeedsInput, Strategy, ToolError, is_same_tool, text
+from failwell.model import Effect, Json, Kind, Nature, NeedsInput, Strategy, ToolError, text
 from failwell.observe import log_failure, new_id
 from failwell.readers import classify, code_of, from_error, from_pydantic, misread, named, refusal, said, unexpected
 from failwell.schema import Checkers, anchored, errors_of, loc_of
@@ -137,7 +137,7 @@ class Answering:
         own = from_error(exc, context=False)
         if own is not None:
             changes: dict[str, Any] = {}
-            is_heard = own.origin is not None and own.tool is not None and not is_same_tool(tool.name, own.tool)
+            is_heard = own.origin is not None and own.tool is not None
             is_anothers = nested or is_heard
             if not own.tool or is_anothers:
                 changes = {"tool": tool.name, "action": tool.action if is_anothers else own.action or tool.action}

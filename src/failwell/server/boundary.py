@@ -16,7 +16,7 @@ import jsonschema_rs  # noqa: F401
 
 from failwell.formats import META_KEY, Outcome, load
 from failwell.guards import cited
-from failwell.model import IN_DOUBT, Marks, Nature, NeedsInput, ToolError, is_same_tool, marks
+from failwell.model import IN_DOUBT, Effect, Marks, Nature, NeedsInput, ToolError, is_same_tool, marks
 from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, mark_failure
 from failwell.readers import find_check, from_schema, unknown_tool
 from failwell.sdk import IS_ERROR, CallToolResult, InputRequiredResult, TextContent, changed
@@ -48,6 +48,14 @@ def _same(value: Any) -> Any:
     return value
 
 
+def _no() -> bool:
+    return False
+
+
+def _is_undone(error: object) -> bool:
+    return isinstance(error, ToolError) and error.effect is Effect.NONE
+
+
 @dataclass(frozen=True, slots=True)
 class FrameworkCall:
     """One call of a tool, as the framework that runs it knows it. Each adapter makes one and hands it to the boundary,
@@ -63,6 +71,8 @@ class FrameworkCall:
     """The framework's result as the SDK's; None for what is no result of a tool."""
     closed: Callable[[Any], Any] = _same
     """The SDK's result as the framework's."""
+    stands_for_another: Callable[[], bool | Awaitable[bool]] = _no
+    """Whether the tool is only another name of one on another server, so that what that one said is its own answer."""
     flag: str = IS_ERROR
     """The attribute by which the framework's result says that it is an error."""
 
@@ -165,13 +175,13 @@ class Boundary(Answering):
         stated = (whole.meta or {}).get(META_KEY)
         about = load(stated) if isinstance(stated, Mapping) else None
         place = self.aftermath.passed()
-        if isinstance(about, ToolError) and about.tool is not None and not is_same_tool(call.tool, about.tool):
+        if isinstance(about, ToolError) and await self._is_anothers(call, about, framework):
             tool = await _now(framework.facts())
             changes = self.aftermath.passed_on(about, tool)
             if changes["effect"] not in IN_DOUBT:
                 return None
             error = ToolError(cited(about.message), code="UPSTREAM_ERROR", **changes)
-        elif stated is None and place is not None:
+        elif place is not None and (stated is None or _is_undone(about)):
             tool = await _now(framework.facts())
             text = "\n".join(block.text for block in whole.content if isinstance(block, TextContent))
             error = ToolError(text or f"{call.tool} failed.", effect=place)
@@ -179,6 +189,13 @@ class Boundary(Answering):
             return None
         error = error.replace(tool=tool.name, action=tool.action)
         return self.failed(error, tool, error, call.arguments)
+
+    async def _is_anothers(self, call: ServedCall, error: ToolError, framework: FrameworkCall) -> bool:
+        """Whether an error that a tool returned is what another server said of a call that the tool made. By the same
+        name, too: only what has no code of its own has nothing of its own to tell."""
+        if error.tool is None:
+            return False
+        return not (is_same_tool(call.tool, error.tool) and await _now(framework.stands_for_another()))
 
     async def _checked(self, call: ServedCall, failed: Failed) -> Failed:
         """The failure of a call that may have been done, with the read call that tells."""

@@ -47,10 +47,13 @@ def _passed_on(error: ToolError, words: str) -> ToolError:
     return error.replace(message=message, origin=None, format=None, confidence=None)
 
 
+_CLIENTS: Final = ("fastmcp.client.", "mcp.client.", "failwell.client.")
+
+
 def _is_clients(exc: BaseException) -> bool:
     """Whether a client of the framework raised it, and not whoever wrote the tool."""
     raised = [trace.tb_frame.f_globals.get("__name__") for trace in frames(exc)][-1:]
-    return any(str(name).startswith(("fastmcp.client.", "mcp.client.")) for name in raised)
+    return any(str(name).startswith(_CLIENTS) for name in raised)
 
 
 def _is_said_inside(exc: BaseException) -> bool:

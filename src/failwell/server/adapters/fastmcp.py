@@ -450,7 +450,12 @@ class _AnswersMiddleware(Middleware):
             tool = await self._server.get_tool(name)
             return Facts(name) if tool is None else _facts(tool, call.arguments)
 
-        return await boundary.handle(call, FrameworkCall(run, read, facts, _opened, _closed, flag="is_error"))
+        async def stands_for_another() -> bool:
+            tool = await self._tool(name)
+            return _stands_for(tool) or getattr(tool, "fn", None) is None
+
+        known = FrameworkCall(run, read, facts, _opened, _closed, stands_for_another, flag="is_error")
+        return await boundary.handle(call, known)
 
     async def _tool(self, name: str) -> Any:
         try:
