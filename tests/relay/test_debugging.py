@@ -89,6 +89,21 @@ def test_a_record_masks_what_the_server_was_given(tmp_path: Path) -> None:
     assert json.loads(row) == {"at": 1.0, "side": "to client", "frame": result(1, "you are [redacted]")}
 
 
+def test_a_record_masks_what_was_sent_for_a_secret_argument(tmp_path: Path) -> None:
+    file = tmp_path / "log.jsonl"
+    kept = record.Record(str(file), lambda: 1.0)
+    properties = {"pin": {"type": "integer", "format": "password"}, "phrase": {"type": "string", "writeOnly": True}}
+    listed = {"tools": [{"name": "pay", "inputSchema": {"type": "object", "properties": properties}}]}
+    kept("to client", frame({"jsonrpc": "2.0", "id": 1, "result": listed}))
+    params = {"name": "pay", "arguments": {"pin": 848201, "phrase": "blue horse"}}
+    kept("client", frame({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}))
+    kept("to client", frame(result(2, "refused: 848201, blue horse", is_error=True)))
+    kept.close()
+    *_, called, answered = (json.loads(line)["frame"] for line in file.read_text("utf-8").splitlines()[1:])
+    assert called["params"]["arguments"] == {"pin": "[redacted]", "phrase": "[redacted]"}
+    assert answered == result(2, "refused: [redacted], [redacted]", is_error=True)
+
+
 def test_a_record_is_played_again_as_the_bytes_that_it_was(tmp_path: Path) -> None:
     file = tmp_path / "log.jsonl"
     kept = record.Record(str(file), lambda: 1.0)

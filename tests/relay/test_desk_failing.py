@@ -816,3 +816,17 @@ def test_a_server_that_ends_does_not_tell_what_it_was_given() -> None:
 def test_what_follows_an_option_for_a_secret_is_not_told(word: str) -> None:
     told = failures.command_line(f"serve --token {word} --password={word} -p {word} API_KEY={word} --auth --port 80")
     assert told == (f"serve --token {MASK} --password={MASK} -p {MASK} API_KEY={MASK} --auth --port 80")
+
+
+def test_what_was_sent_as_a_secret_is_in_no_part_of_a_failure() -> None:
+    table = Table(connected=False)
+    table.connect()
+    secret = {"type": "object", "properties": {"phrase": {"type": "string", "writeOnly": True}}}
+    table.client(table.request("again", "tools/list"))
+    table.server({"jsonrpc": "2.0", "id": "again", "result": {"tools": [{"name": "open", "inputSchema": secret}]}})
+    table.told()
+    table.call(1, "open", {"phrase": "blue horse"})
+    table.server(result(1, "refused for blue horse today", is_error=True))
+    (told,) = table.told()
+    assert "blue horse" not in json.dumps(told)
+    assert told["result"]["_meta"]["io.github.failwell/original"]["redacted"] is True

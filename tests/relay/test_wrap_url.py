@@ -139,6 +139,34 @@ def test_nothing_is_sent_to_where_a_redirect_leads(tmp_path: Path) -> None:
     assert "s3cret" not in text
 
 
+def test_a_call_is_not_sent_again_by_a_redirect(tmp_path: Path) -> None:
+    faulty = FaultyServer()
+    with serving(faulty, lifespan="off") as url, Wrapped(tmp_path / "ledger", url, command=()) as relay:
+        assert relay.text(1, "pay_invoice", id="a") == "1"
+        before = len(faulty.seen)
+        faulty.elsewhere = url
+        _, effect, _ = told(relay.call(2, "pay_invoice", id="b"))
+        assert (effect, len(faulty.seen)) == ("unknown", before + 1)
+
+
+def test_the_server_is_where_the_handshake_was_led_to(tmp_path: Path) -> None:
+    faulty, asked = FaultyServer(), []
+
+    async def moved(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and not scope["path"].endswith("/"):
+            asked.append(scope["method"])
+            start = {"type": "http.response.start", "status": 307, "headers": [(b"location", b"/mcp/")]}
+            await send(start)
+            await send({"type": "http.response.body", "body": b""})
+            return
+        await faulty(scope, receive, send)
+
+    with serving(moved, lifespan="off") as url, Wrapped(tmp_path / "ledger", url, command=()) as relay:
+        assert relay.text(1, "pay_invoice", id="a") == "1"
+        assert relay.text(2, "pay_invoice", id="b") == "1"
+    assert asked.count("POST") == 1
+
+
 def test_an_address_where_nobody_is_and_one_that_is_no_server(tmp_path: Path) -> None:
     async def page(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/html")]})
@@ -169,3 +197,12 @@ def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     ):
         assert main(["wrap", *given]) == 2
         assert line in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["wrap", "check"])
+@pytest.mark.parametrize("url", ["ftp://x/mcp", "http://[::1", "http://a:99999/", "http:///mcp"])
+def test_an_address_that_is_none_is_one_line(command: str, url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    from failwell.cli import main
+
+    assert main([command, url]) == 2
+    assert capsys.readouterr().err.startswith(f"failwell: {url} is no address of a server: ")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from failwell.packages import missing
 
 from .io import Commands, Stop, console, in_line, interruptible, print_json
+from .targets import host_of
 
 if TYPE_CHECKING:
     from failwell.check import CheckOptions, CheckReport, CheckTarget
@@ -248,6 +249,7 @@ def _target(options: Namespace, settings: Mapping[str, Any]) -> CheckTarget:
         raise Stop("name the command of a server after --, or its URL, as in: failwell check -- python server.py")
     if "://" not in options.target:
         raise Stop(f"write -- before the command of the server: failwell check -- {options.target} …")
+    host_of(options.target)
     return CheckTarget(url=options.target, headers=dict(map(_header, options.header)))
 
 
@@ -261,6 +263,7 @@ def _configured(options: Namespace, env: Mapping[str, str]) -> CheckTarget:
         entry = config.chosen(options.config, options.target)
         if not entry.is_stdio:
             url, headers = config.address(entry, os.environ)
+            host_of(url)
             return CheckTarget(url=url, headers=headers | dict(map(_header, options.header)))
         found = config.server(options.config, entry.name, os.environ)
     except config.NoServer as problem:

@@ -1,4 +1,4 @@
-"""What a command line names as `module:attribute`: somebody's catalogue, somebody's server."""
+"""What a command line names: somebody's catalogue or server as `module:attribute`, or the address of one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import sys
 from contextlib import redirect_stdout
 from typing import Any
+from urllib.parse import urlsplit
 
 from .io import Stop
 
@@ -35,3 +36,15 @@ def load(name: str) -> Any:
         # Somebody else's module may do anything at all, even end the program.
         raise Stop(f"cannot load {name}: {type(problem).__name__}: {problem}") from None
     return found
+
+
+def host_of(url: str) -> str:
+    """The host of a server's address; a line about what is wrong with it where there is none."""
+    try:
+        parts = urlsplit(url)
+        is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError as problem:
+        raise Stop(f"{url} is no address of a server: {problem}") from None
+    if not is_one or parts.hostname is None:
+        raise Stop(f"{url} is no address of a server: it begins with http:// or https://")
+    return parts.hostname

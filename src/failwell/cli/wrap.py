@@ -11,12 +11,12 @@ from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from failwell.relay import Listening, RelayOptions, Wrapping, log_as_json, wrap
 
 from .io import Commands, Stop, check_format, in_line, read_source
 from .store_source import opened
+from .targets import host_of
 
 _EPILOG = """\
 examples:
@@ -156,12 +156,10 @@ def _wrapping(options: Namespace) -> Wrapping:
 
 def _remote(url: str, headers: dict[str, str], options: Namespace) -> Wrapping:
     """A server behind an address."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise Stop(f"{url} is no address of a server: it begins with http:// or https://")
+    host = host_of(url)
     for wrong in ("lazy", "idle"):
         if getattr(options, wrong):
-            raise Stop(f"--{wrong} is for servers that are started here, and {parts.hostname} is not")
+            raise Stop(f"--{wrong} is for servers that are started here, and {host} is not")
     given = {**headers, **dict(map(_header, options.header))}
     wrapping = Wrapping(options=_options(options, remote=True), loud=options.verbose, url=url, headers=given)
     return _with_tools(wrapping, options)

@@ -22,6 +22,7 @@ from .evidence import SUSPECT, is_own_failure
 from .gate import Gate
 from .lists import Lists
 from .messages import Message, params_of, read_frame, with_id, written
+from .own_secrets import OwnSecrets
 from .request import RelayedRequest
 from .session import notification
 from .traffic import Traffic
@@ -354,8 +355,10 @@ class Calls:
     def _hidden(
         self, request: RelayedRequest, frame: bytes, message: Message, result: Any
     ) -> tuple[bytes, Message, Any]:
-        """A failure without what the server was given as a secret."""
+        """A failure without what the server was given as a secret, by us or by the caller."""
         made = self._traffic.secrets.masked(message)
+        if sent := self._traffic.listing.tools.secrets_in(request.tool, request.arguments):
+            made = OwnSecrets.sent(sent).masked(made)
         request.is_redacted = made is not message
         if made is message:
             return frame, message, result

@@ -9,11 +9,15 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
+from urllib.parse import quote, quote_plus
 
-from failwell.guards import DEFAULT, MASK
+from failwell.guards import DEFAULT, MASK, Secrets
 
 # A shorter value is found in other words by chance, and so are these.
 _SHORTEST: Final = 6
+_SHORTEST_SENT: Final = 4
+_MOST_SENT: Final = 200
+_MOST_TOOLS: Final = 20_000
 _WORDS: Final = frozenset(
     "anonymous bearer client database default development disabled docker elastic enabled example github localhost "
     "mariadb mongodb optional oracle password postgres postgresql private production public rabbitmq required sandbox "
@@ -49,6 +53,9 @@ def told_arguments(arguments: Iterable[Any]) -> list[str]:
     return told
 
 
+_NO_SCHEMA: Final = Secrets.of(None)
+
+
 class OwnSecrets:
     """Values that are masked wherever they turn up, word for word."""
 
@@ -56,6 +63,11 @@ class OwnSecrets:
         # The longest first: one may be part of another.
         known = sorted({form for value in values for form in _forms(value)}, key=len, reverse=True)
         self._values: Sequence[str] = known
+
+    @classmethod
+    def sent(cls, values: Iterable[str]) -> OwnSecrets:
+        """What was sent for secret arguments, where it is long enough not to be found in other words by chance."""
+        return cls(value for value in values if len(value) >= _SHORTEST_SENT)
 
     @classmethod
     def of(cls, env: Mapping[str, str]) -> OwnSecrets:
@@ -75,6 +87,8 @@ class OwnSecrets:
             return value
         if isinstance(value, str):
             return self.text(value)
+        if type(value) in (int, float):
+            return MASK if str(value) in self._values else value
         if isinstance(value, dict):
             made = {self._name(name): self.masked(part) for name, part in value.items()}
             return made if made != value else value
@@ -88,8 +102,35 @@ class OwnSecrets:
         return name if name.isalpha() else self.text(name)
 
 
+class SentSecrets:
+    """What clients have sent for the secret arguments of the tools that were listed, the latest of it."""
+
+    def __init__(self) -> None:
+        self._arguments: dict[str, Secrets] = {}
+        self._values: dict[str, None] = {}
+        self._known = OwnSecrets(())
+
+    def hear(self, message: Any) -> None:
+        """Learn from a message: a list of tools, or a call of one."""
+        result, params = (message.get("result"), message.get("params")) if isinstance(message, dict) else (None, None)
+        listed = result.get("tools") if isinstance(result, dict) else None
+        for tool in listed if isinstance(listed, list) else ():
+            if isinstance(tool, dict) and len(self._arguments) < _MOST_TOOLS:
+                self._arguments[str(tool.get("name"))] = Secrets.of(tool.get("inputSchema"))
+        if isinstance(params, dict) and message.get("method") == "tools/call":
+            known = self._arguments.get(str(params.get("name")), _NO_SCHEMA)
+            self._values |= dict.fromkeys(known.values(params.get("arguments") or {}))
+            self._values = dict.fromkeys([*self._values][-_MOST_SENT:])
+            self._known = OwnSecrets.sent(self._values)
+
+    def masked(self, value: Any) -> Any:
+        return self._known.masked(value)
+
+
 def _forms(value: str) -> Iterator[str]:
-    """A value as it stands in a text, and in JSON inside a text."""
+    """A value as it stands in a text, in an address, and in JSON inside a text."""
     yield value
+    yield quote(value, safe="")
+    yield quote_plus(value)
     yield json.dumps(value)[1:-1]
     yield json.dumps(value, ensure_ascii=False)[1:-1].replace("/", "\\/")

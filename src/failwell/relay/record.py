@@ -16,7 +16,7 @@ from failwell.model import compact
 
 from .actions import Note, RelayOptions, ToClient
 from .messages import finite, key_of, read_frame, with_id, written
-from .own_secrets import OwnSecrets
+from .own_secrets import OwnSecrets, SentSecrets
 
 _MOST_BYTES: Final = 50_000_000
 _LONGEST: Final = 1_000_000
@@ -38,6 +38,7 @@ class Record:
     def __init__(self, path: str, clock: Callable[[], float], env: Mapping[str, str] | None = None) -> None:
         self._clock = clock
         self._secrets = OwnSecrets.of(env or {})
+        self._sent = SentSecrets()
         self._left = _MOST_BYTES
         try:
             handle, self.path = _opened(Path(path))
@@ -51,7 +52,7 @@ class Record:
         if self._left <= 0:
             return
         message = read_frame(frame) if len(frame) <= _LONGEST else None
-        told = self._secrets.masked(masked(message)) if message is not None else f"({len(frame)} bytes)"
+        told = self._told(message) if message is not None else f"({len(frame)} bytes)"
         row = {"at": round(self._clock(), 6), "side": side, "frame": finite(told)}
         if side == "to client" and told == message and (text := _text(frame)) is not None:
             # With nothing to hide in it, it is played again as the bytes that it was.
@@ -59,6 +60,10 @@ class Record:
         self._write(row)
         if self._left <= 0:
             self._write({"note": "The rest was not written down: the file is large enough."})
+
+    def _told(self, message: Any) -> Any:
+        self._sent.hear(message)
+        return self._sent.masked(self._secrets.masked(masked(message)))
 
     def _write(self, row: Mapping[str, Any]) -> None:
         line = json.dumps(row, ensure_ascii=False) + "\n"

@@ -59,8 +59,10 @@ async def sent(
     headers: Mapping[str, str],
     content: bytes | None = None,
     cookies: httpx2.Cookies | None = None,
+    *,
+    follow: bool = True,
 ) -> httpx2.Response:
-    """Send a request; redirects are followed within the origin, and where they keep what was sent."""
+    """Send a request; redirects are followed, if at all, within the origin, and where they keep what was sent."""
     body = None if content is None else content.rstrip(b"\r\n")
     request = client.build_request(method, url, headers=dict(headers), content=body)
     for _ in range(_MOST_REDIRECTS):
@@ -70,7 +72,7 @@ async def sent(
         if cookies is not None and "set-cookie" in response.headers and len(cookies) < _MOST_COOKIES:
             cookies.extract_cookies(response)
         following = response.next_request
-        if following is None or not _is_same_place(request, following):
+        if following is None or not follow or not _is_same_place(request, following):
             break
         await response.aread()
         request = following

@@ -59,6 +59,8 @@ class HttpBackend:
             self._url: str | httpx2.URL = httpx2.URL(address.url)
         except httpx2.InvalidURL:
             self._url = address.url
+        self._is_settled = False
+        """Whether a server has answered there."""
         self._session: str | None = None
         self._version: str | None = None
         self._posts: dict[bytes, asyncio.Task[None]] = {}
@@ -166,7 +168,10 @@ class HttpBackend:
         session, is_alive = self._session, self._is_heard
         try:
             trace = request.trace if request is not None else {}
-            response = await self._send("POST", {**self._headers(message, session), **trace}, frame)
+            # Who leads a call elsewhere may have made it before.
+            is_settled = self._is_settled and message.get("method") == "tools/call"
+            headers = {**self._headers(message, session), **trace}
+            response = await self._send("POST", headers, frame, follow=not is_settled)
             try:
                 await self._answered(response, message, key, request, session, is_alive=is_alive)
             finally:
@@ -178,8 +183,15 @@ class HttpBackend:
             if self._posts.get(key) is asyncio.current_task():
                 del self._posts[key]
 
-    async def _send(self, method: str, headers: Mapping[str, str], content: bytes | None = None) -> httpx2.Response:
-        return await sent(self._client, self._url, method, headers, content, self._cookies)
+    async def _send(
+        self, method: str, headers: Mapping[str, str], content: bytes | None = None, *, follow: bool = True
+    ) -> httpx2.Response:
+        client, url = self._client, self._url
+        response = await sent(client, url, method, headers, content, self._cookies, follow=follow)
+        if response.status_code < 300:
+            # Where a redirect has led to, the server is.
+            self._url, self._is_settled = response.request.url, True
+        return response
 
     def _headers(self, message: Message, session: str | None) -> dict[str, str]:
         headers = {
