@@ -1,7 +1,7 @@
 """How many planted secrets the guard keeps back, and how many ordinary texts it touches, for each set in `tests/guard`.
 
-`incidents` was written to test what was learnt from the others: only its two numbers are to be looked at. `--missed SET`
-lists what came out of another set, and which ordinary texts were touched.
+`incidents` was written by somebody who had not seen the guard, to test what was learnt from the others: only its two
+numbers are to be looked at. `--missed SET` lists what came out of another set, and which ordinary texts were touched.
 """
 
 from __future__ import annotations
