@@ -85,7 +85,7 @@ def test_an_import_that_fails_for_another_reason_says_its_own(installed: Install
 BARE = """\
 import importlib.metadata, sys
 absent = {"mcp", "mcp_types", "fastmcp", "anyio", "jsonschema_rs", "langchain_core", "anthropic", "agents", "pydantic_ai",
-          "prometheus_client", "pydantic"}
+          "prometheus_client", "pydantic", "httpx2", "uvicorn"}
 class Nothing:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in absent:
@@ -112,7 +112,7 @@ says(lambda: failwell.manifest.of_url)
 says(lambda: failwell.examples.build("workspace"))
 says(lambda: failwell.testing.scripted(failwell.testing.Script()).__enter__())
 from failwell.cli import main
-print(main(["manifest", "social"]), main(["example", "routers"]), flush=True)
+print(main(["manifest", "social"]), main(["example", "routers"]), main(["wrap", "--listen", "127.0.0.1:0", "--", "x"]), flush=True)
 """
 
 
@@ -136,11 +136,14 @@ def test_every_door_says_what_it_needs() -> None:
             f"MissingPackage: {what} needs {lacks}: pip install 'failwell[{extra}]'"
             for what, (lacks, extra) in needs.items()
         ),
-        "2 2",
+        "2 2 2",
     ]
     assert done.stderr.splitlines() == [
         f"failwell: failwell.manifest needs {rs}, {mcp}: pip install 'failwell[mcp]'",
         f"failwell: the example routers needs {rs}, {mcp}: pip install 'failwell[mcp]'",
+        "failwell: failwell wrap --listen needs httpx2>=2 (not installed), jsonschema-rs>=0.40 (not installed), "
+        "jsonschema>=4.23 (not installed), prometheus-client>=0.21 (not installed), uvicorn>=0.30 (not installed): "
+        "pip install 'failwell[http]'",
     ]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from forms import DRAWN, FORMS, NUMBERS, PLAIN
 from told import SAID, TOLD, TOLD_KEYS
+from variants import NEAR, VARIANTS
 
 import failwell as fw
 from failwell.guards import DEFAULT, MASK, Guard
@@ -47,6 +48,25 @@ def test_no_number_comes_out_of_any_form() -> None:
     assert leaks(NUMBERS, "482913") == []
 
 
+@pytest.mark.parametrize("kind", VARIANTS)
+def test_no_secret_comes_out_of_other_texts_of_a_kind(kind: str) -> None:
+    assert [
+        text
+        for text in VARIANTS[kind]
+        if any(secret in out(text.replace("§", "")) for secret in re.findall("§([^§]+)§", text))
+    ] == []
+
+
+def test_every_text_of_a_kind_holds_a_secret() -> None:
+    assert [text for texts in VARIANTS.values() for text in texts if text.count("§") not in (2, 4)] == []
+    assert {kind for kind, texts in VARIANTS.items() if len(texts) < 10} == set()
+
+
+def test_a_text_of_a_kind_is_the_same_the_second_time() -> None:
+    for text in (text.replace("§", "") for texts in VARIANTS.values() for text in texts):
+        assert DEFAULT.text(DEFAULT.text(text)) == DEFAULT.text(text)
+
+
 def test_a_form_is_the_same_the_second_time() -> None:
     for form in (*DRAWN, *TOLD, *NUMBERS, *(form for forms in FORMS.values() for form in forms)):
         once = DEFAULT.text(form.replace("§", PASSWORDS[0]))
@@ -54,7 +74,7 @@ def test_a_form_is_the_same_the_second_time() -> None:
 
 
 def test_ordinary_texts_stay() -> None:
-    assert [text for text in (*PLAIN, *SAID) if out(text) != text] == []
+    assert [text for text in (*PLAIN, *SAID, *NEAR) if out(text) != text] == []
 
 
 def rows_of(set_of: str, name: str) -> list[dict[str, Any]]:
@@ -70,6 +90,7 @@ LEARNT = {
     "later": {"x004"},
     "printed": {"y221", "y375", "y478", "y496", "y501", "y543"},
     "tools": set[str](),
+    "reports": set[str](),
 }
 # What is touched without need: a word with a number where a password would stand.
 TOUCHED = {"printed": ["z340", "z382"]}
@@ -95,25 +116,27 @@ def test_the_held_out_ordinary_texts_stay(set_of: str) -> None:
 
 # What is measured without being learnt from: nobody looks at which of them come out.
 UNSEEN = {
-    "secrets": "9d178fc2972b2fcf643b3aa15af18074e982ad06f6dcab3af01d429b457004f9",
-    "ordinary": "d5a3a59827bb72fdaa5f7c0ed3e28ecbf3bdc64dbebedab3822faaf210c06123",
+    "secrets": "9b9a3c7dc5122c53d5c37b839cf86b39133b5f151eed0645b42549bd90df7f74",
+    "ordinary": "33e851f55e601e597646dbfb142ab93566766426cdd1899b03fbd4e82384d8fe",
 }
 
 
 @pytest.mark.parametrize("name", UNSEEN)
 def test_the_unseen_set_is_as_it_was_written(name: str) -> None:
-    assert hashlib.sha256((HERE / f"reports_{name}.jsonl").read_bytes()).hexdigest() == UNSEEN[name]
+    assert hashlib.sha256((HERE / f"incidents_{name}.jsonl").read_bytes()).hexdigest() == UNSEEN[name]
 
 
 def test_of_the_unseen_set_no_less_is_kept_back_than_the_page_says() -> None:
     # Compared as numbers, so that a failure shows none of the texts.
-    said = [(row["secret"], out(row["text"])) for row in rows_of("reports", "secrets")]
+    said = [(row["secret"], out(row["text"])) for row in rows_of("incidents", "secrets")]
     kept = sum(
         not any(secret in shown for secret in ([secrets] if isinstance(secrets, str) else secrets))
         for secrets, shown in said
     )
-    touched = sum(DEFAULT.plain(row["text"]) != row["text"] for row in rows_of("reports", "ordinary"))
-    enough = (kept >= 176, touched <= 3)
+    touched = sum(
+        DEFAULT.plain(row["text"]) != COLOURS.sub("", row["text"]) for row in rows_of("incidents", "ordinary")
+    )
+    enough = (kept >= 198, touched <= 2)
     assert enough == (True, True), (kept, touched)
 
 

@@ -302,6 +302,62 @@ def test_what_a_server_says_of_its_own_failure_is_read_and_no_word_of_ours(text:
     assert "orrect" not in answer["content"][0]["text"]
 
 
+@pytest.mark.parametrize(
+    "text", ["ValueError: amount must be positive", "x.txt missing", "Invalid amount", "title is required"]
+)
+def test_of_a_write_that_only_words_call_refused_one_step_is_told(text: str) -> None:
+    _, answer = failing(text, tool="pay")
+    step = 'Next: call get_invoice with {"invoice_id":"inv_1"} to see what came of it.'
+    assert answer["content"][0]["text"] == f'It said: "{text}". {step}'
+    # Nobody knows whether it was done, and nobody says that it was not.
+    assert "effect" not in answer["_meta"][META_KEY]
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "words"),
+    [
+        ("amount must be positive", "get_invoice", 'It said: "amount must be positive". Correct the arguments, then call again.'),
+        ("amount must be positive. Use a larger one.", "pay", 'It said: "amount must be positive. Use a larger one."'),
+    ],
+)  # fmt: skip
+def test_a_read_is_corrected_and_the_servers_own_step_is_the_only_one(text: str, tool: str, words: str) -> None:
+    _, answer = failing(text, tool=tool)
+    assert answer["content"][0]["text"] == words
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "file not found after the payment was made: receipt.pdf",
+        "paid=true but receipt is missing",
+        "Payment sent, but the receipt is invalid",
+        "The order was placed; however the address is not valid",
+        "permission denied, although the transfer has been executed",
+    ],
+)
+def test_a_refusal_that_tells_of_something_done_is_none(text: str) -> None:
+    _, answer = failing(text, tool="pay")
+    assert answer["content"][0]["text"] == (
+        f'pay failed part-way (It said: "{text}"), so it may have been done already. Next: call get_invoice with '
+        '{"invoice_id":"inv_1"} to see whether it was.'
+    )
+    assert answer["_meta"][META_KEY]["effect"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Invoice inv_1 not found", "No payment with this id was made", "Not allowed to delete inv_1"],
+)  # fmt: skip
+def test_a_refusal_that_tells_of_nothing_done_stays_one(text: str) -> None:
+    _, answer = failing(text, tool="pay")
+    assert "may have been done" not in answer["content"][0]["text"]
+
+
+def test_that_a_server_says_to_try_again_is_left_out_of_a_call_in_doubt_and_the_gap_is_seen() -> None:
+    _, answer = failing("rate limit exceeded, retry after 5 seconds", tool="pay")
+    assert answer["content"][0]["text"].startswith('pay failed part-way (It said: "rate limit exceeded …"), so it may')
+
+
 @pytest.mark.parametrize("text", ["invalid value for answer", "Invalid JSON in the argument", "illegal argument x"])
 def test_an_argument_may_be_called_like_an_answer(text: str) -> None:
     _, answer = failing(text)

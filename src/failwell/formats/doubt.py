@@ -77,7 +77,10 @@ def _told(sentence: str, *, is_cited: bool) -> str:
     if not _AGAIN.search(sentence):
         return sentence
     head = _CLAUSE.split(sentence, maxsplit=1)[0]
-    return "" if _AGAIN.search(head) or _ORDER.match(head) or " " not in head else head
+    if _AGAIN.search(head) or _ORDER.match(head) or " " not in head:
+        return ""
+    # Who cites half a sentence says so.
+    return f"{head} …" if is_cited else head
 
 
 def next_step(error: ToolError) -> str:

@@ -6,6 +6,7 @@ event loop and no clock of its own.
 
 from __future__ import annotations
 
+from .advice import advised
 from .attempts import has_escaped
 from .breaker import Breakers
 from .call_key import IDEMPOTENCY_FIRST, IDEMPOTENCY_KEY, IDEMPOTENCY_STORE, KeyForgotten, store_of
@@ -41,6 +42,7 @@ __all__ = [
     # What errors and words say.
     "LOST",
     "NEVER_SENT",
+    "advised",
     "has_escaped",
     "says_doubt",
     # What a server's own list says about a call.

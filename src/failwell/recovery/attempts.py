@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -10,6 +11,17 @@ from failwell.model import ADVICE, ESCAPED, IN_DOUBT, Effect, Kind, Nature, Tool
 _NO_REFUSAL: Final = frozenset({Kind.TRANSIENT, Kind.INTERNAL})
 _SAY_AGAIN: Final = frozenset({Kind.VALIDATION, Kind.TRANSIENT, Kind.CONFLICT})
 _WORST_FIRST: Final = (Effect.DONE, Effect.PARTIAL, Effect.UNKNOWN)
+
+_DONE: Final = (
+    "made|done|paid|sent|charged|created|placed|booked|saved|stored|written|transferred|deleted|removed|updated|executed"
+    "|processed|completed|committed|accepted|submitted|posted|published|deployed"
+)
+# What somebody says was done before what they complain of: no refusal, whatever it is called.
+_DONE_BEFORE: Final = re.compile(
+    rf"(?i)\b(?:after|once|although|though|but)\b(?: [\w'-]{{1,30}}){{1,4}}"
+    rf" (?:was|were|is|has been|had been|have been) (?:{_DONE})\b"
+    rf"|\b(?:{_DONE}|succeeded|successful)\b(?: ?[=:] ?true)?[,;.]? (?:but|however|yet)\b"
+)
 
 
 def spread(delay: float, error: ToolError, chance: float) -> float:
@@ -31,7 +43,7 @@ def effect_of(error: ToolError, tool: Traits) -> Effect | None:
         return error.effect
     # Whoever names a time does not refuse: a proxy that says "locked, try in 7 seconds" may have passed the call on.
     refuses = error.kind not in _NO_REFUSAL and error.retry_after is None and error.reset_at is None
-    if refuses and not has_escaped(error):
+    if refuses and not has_escaped(error) and _DONE_BEFORE.search(error.message) is None:
         return None
     if form_of(error.format).relayed:
         # A server that speaks our language has looked at its tool already.
@@ -77,7 +89,7 @@ def in_all(error: ToolError, tool: Traits, earlier: Sequence[ToolError] = ()) ->
     if worst is Effect.UNKNOWN and tool.nature is Nature.IDEMPOTENT and error.origin != "local":
         worst = None
     error = error if worst is error.effect else with_effect(error, worst)
-    if _is_unsure(error, tool):
+    if is_unsure(error, tool):
         error = error.replace(authored=True)
     return error
 
@@ -89,7 +101,7 @@ def _is_known(error: ToolError, tool: Traits) -> bool:
     return error.effect is not Effect.UNKNOWN or not tool.told
 
 
-def _is_unsure(error: ToolError, tool: Traits) -> bool:
+def is_unsure(error: ToolError, tool: Traits) -> bool:
     """Whether only words say that a write was refused: they stand, and nobody is told to correct it and call again."""
     if error.standing != "quoted" or error.effect is not None or error.patch:
         return False

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from failwell.formats import Outcome, own_words, passed_on, render, usual_action
+from failwell.formats import Outcome, next_step, own_words, passed_on, render, usual_action
 from failwell.guards import DEFAULT
 from failwell.model import (
     ESCAPED,
@@ -35,7 +35,8 @@ from failwell.model import (
     form_of,
 )
 
-from .attempts import effect_of, in_all, is_undone, of_this_call, spread, with_effect
+from .advice import advised
+from .attempts import effect_of, in_all, is_undone, is_unsure, of_this_call, spread, with_effect
 from .breaker import Breakers
 from .call_key import Key, KeyForgotten
 from .call_report import Attempt, Report
@@ -328,7 +329,7 @@ class Run:
         # Of a call that may have been done, one step is told, and nothing about trying; and how long is waited differs
         # only where anybody waits.
         if error.effect in IN_DOUBT or not (notes or error.retryable):
-            return Ending(error, decision, error, **about)
+            return Ending(error, decision, self._with_step(error, tools), **about)
         usual, mine = usual_action(error, self.engine.policy) or ("", "")
         if not notes and usual == mine:
             return Ending(error, decision, error, **about)
@@ -336,6 +337,14 @@ class Run:
         # What is said of trying must not take the place of what there is to do.
         told = error.replace(next_steps=(*error.next_steps, *notes, *steps))
         return Ending(error, decision, told, **about)
+
+    def _with_step(self, error: ToolError, tools: Tools) -> ToolError:
+        """A write that only somebody's words say was refused, with one step: the call that shows it, or to ask."""
+        says = error.suggestion or error.next_steps or error.actions
+        if says or advised(error) is not error or not is_unsure(error, tools.traits(self.report.tool)):
+            return error
+        check = tools.check_of(self.report.tool, self.report.arguments)
+        return error.replace(next_steps=(next_step(error.replace(effect=Effect.DONE, verify=check)),))
 
     def _last_decision(self, outcome: Outcome, tools: Tools) -> Decision:
         """What is decided is what is told: once more, where it is told that the call may have been done."""

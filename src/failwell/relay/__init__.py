@@ -61,7 +61,7 @@ def __getattr__(name: str) -> Any:
     if place == ".web.relay":
         from failwell.packages import bring
 
-        return getattr(bring(f"{__name__}.web.relay", "failwell.relay.Relay", "http"), name)
+        return getattr(bring(f"{__name__}.web.relay", "failwell wrap --listen", "http"), name)
     return getattr(import_module(place, __name__), name) if place else import_module(f".{name}", __name__)
 
 

@@ -13,11 +13,10 @@ from failwell.guards import DEFAULT
 from failwell.model import Effect, NeedsInput, Policy, ToolError, compact
 from failwell.observe import Names, emit, event_of, is_tracing, sent_id, trace_call, trace_of
 from failwell.readers import is_plain_failure, read, text_of
-from failwell.recovery import Breakers, Engine, Report, Run, explained, remembered
+from failwell.recovery import Breakers, Engine, Report, Run, advised, explained, remembered
 
 from . import answers, failures, state
 from .actions import Note, RelayOptions, StopServer, ToClient, ToServer
-from .advice import advised
 from .evidence import SUSPECT, is_own_failure
 from .gate import Gate
 from .lists import Lists

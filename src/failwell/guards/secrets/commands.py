@@ -67,7 +67,7 @@ COMMANDS: Final[dict[str, Row]] = {
         r"|openssl\b[^\r\n|;]{0,200}?[\s\"'](?-i:-k)|snmp[a-z]{2,9}\b[^\r\n|;]{0,200}?[\s\"'](?-i:-[cAX])"
         # Here the flag is the port's, so a number stays.
         r"|snowsql\b[^\r\n|;]{0,200}?\s-p(?![ =]{1,3}[0-9]{1,5}(?:\s|$))"
-        rf"|(?:sqlcmd|bcp)\b[^\r\n|;]{{0,200}}?[\s\"'](?-i:-P)){_NEXT_ARGUMENT}){_NO_WORD}[^\s\"'-][^\s\"']{{0,200}}",
+        rf"|(?:sqlcmd|bcp)\b[^\r\n|;]{{0,200}}?[\s\"'](?-i:-P)){_NEXT_ARGUMENT})(?!\[redacted){_NO_WORD}[^\s\"'-][^\s\"']{{0,200}}",
     ),
     "login_pair": Row(
         ("sqlplus", "sqlldr", "expdp", "impdp", "rman ", "imp ", "sqlcl"),
@@ -84,6 +84,19 @@ COMMANDS: Final[dict[str, Row]] = {
         tuple(f"{quote}-{flag}{quote}" for quote in "\"'" for flag in ("p", "a", "w", "pw")),
         r"(?P<keep>[\"'](?-i:-u|-U|--user(?:name)?|-D|-h|--host)[\"'],[^\r\n\[\]()]{0,200}?[\"'](?-i:-[pPaw]|-pw)[\"'],\s{0,3}[\"'])"
         r"(?![0-9]{1,5}[\"'])(?P<likely>[^\"'\r\n/:\s]{3,200})(?=[\"'])",
+    ),
+    # What opens a key, after what opens the account.
+    "argument_key": Row(
+        ("'-k'", '"-k"'),
+        r"(?P<keep>[\"'](?-i:-[pPw]|-pw)[\"'],\s{0,3}[\"'][^\"'\r\n]{1,200}[\"'],\s{0,3}[\"'](?-i:-k)[\"'],\s{0,3}[\"'])"
+        r"(?P<likely>[^\"'\r\n/:\s]{3,200})(?=[\"'])",
+    ),
+    # In capitals both are what they seem; only of one client the second is how to print.
+    "flags_in_capitals": Row(
+        (" -p ",),
+        r"(?P<keep>(?<!\S)(?-i:-U)[ =][\"']?[A-Za-z][^\s|;]{0,100}(?:\s{1,3}(?!(?-i:-P)\s)[^\s|;]{1,100}){0,4}?\s{1,3}"
+        r"(?-i:-P)\s{1,3}[\"']?)(?![0-9]{1,5}(?:[\s:]|$)|(?:border|columns|expanded|x|fieldsep|footer|format|linestyle|null|numericlocale|pager"
+        r"|recordsep|tableattr|title|tuples_only|unicode)\w{0,20}(?:[=\s\"']|$))(?P<likely>(?!/|\w{1,12}://)[^\s|\"']{3,200})",
     ),
     # Whatever the program: who it is for, and then a flag that is the password's after that one.
     "flags": Row(
@@ -222,6 +235,12 @@ COMMANDS: Final[dict[str, Row]] = {
     "mail_auth": Row(
         ("auth ",), r"(?P<keep>(?-i:\bAUTH (?:PLAIN|LOGIN|XOAUTH2|CRAM-MD5) ))[A-Za-z0-9+/]{12,4000}={0,2}"
     ),
+    # What a mail server was told when it refused the login.
+    "mail_refused": Row(
+        ("535", "5.7.8", "4.7.0"),
+        r"(?P<keep>\b(?:command|response\sto|reply\sto):?\s[\"'`(])(?-i:(?=[A-Z0-9+/]{0,200}[a-z])(?=[a-z0-9+/]{0,200}[A-Z]))[A-Za-z0-9+/]{12,400}={0,2}"
+        r"(?=[\"'`)])",
+    ),
     "mail_dialogue": Row(
         ("334 ",),
         r"(?P<keep>\b334 (?:UGFzc3dvcmQ6|VXNlcm5hbWU6)?[^\r\n]{0,8}(?:\r?\n|\\r\\n|\\n)"
@@ -253,6 +272,15 @@ COMMANDS: Final[dict[str, Row]] = {
         ("alias set ", "host add "),
         r"(?P<keep>\bmc\s{1,3}(?:alias\s{1,3}set|config\s{1,3}host\s{1,3}add)\s{1,3}\S{1,60}\s{1,3}\S{1,200}\s{1,3}\S{1,100}\s{1,3})"
         r"[^\s\"']{6,200}",
+    ),
+    "user_pass": Row(
+        ("user-pass ",), r"(?P<keep>\buser-pass\s{1,3}[\w.@\\-]{1,60}\s{1,3})(?P<plausible>[^\s\"'()]{4,200})"
+    ),
+    # A line of a file with secrets, which a shell took for a command.
+    "taken_for_command": Row(
+        (": line ", "command not found", "/sh: ", "sh: 1: "),
+        r"(?P<keep>\b(?:line\s[0-9]{1,6}:\s|(?:ba|da|z|k)?sh:\s[0-9]{1,6}:\s|command\snot\sfound:\s))"
+        r"(?P<random>[A-Za-z0-9][A-Za-z0-9+/=_-]{19,400})(?=:\s(?:(?:command\s)?not\sfound|no\ssuch\sfile)|\s{0,3}$|[\r\n])",
     ),
     "user_flag": Row(
         ("-u", "-user", "--cert"),

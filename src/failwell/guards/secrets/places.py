@@ -9,6 +9,7 @@ from typing import Final
 from failwell.model import pattern
 
 from .assignments import PLACEHOLDER, PROSE
+from .looks import plausible
 from .neighbours import masked
 from .values import Span
 
@@ -96,7 +97,7 @@ _INSERT: Final = pattern(
 )
 _PARAMETERS: Final = pattern(r"\[parameters: [\[(]")
 _LITERAL: Final = pattern(
-    r"\s{0,20}(?:[bNEr]?'(?P<text>(?:[^'\\\r\n]|\\.|''){0,4000})'|[^,()'\r\n]{1,400}(?:\(\))?)\s{0,3}(?:,|(?=[)\]]))"
+    r"\s{0,20}(?:[bNEr]?'(?P<text>(?:[^'\\\r\n]|\\.|''){0,4000})'|(?P<bare>[^,()'\r\n]{1,400})(?:\(\))?)\s{0,3}(?:,|(?=[)\]]))"
 )
 _MARKS: Final = pattern(r"(?P<name>\w{1,60})[`\"\]]?\s{0,3}=\s{0,3}(?:\?|%s)|(?P<bare>\?|%s)")
 
@@ -130,6 +131,9 @@ def _literals(text: str, at: int, wanted: set[int]) -> list[tuple[int, int]]:
         at = literal.end()
         if number in wanted and literal["text"] and not PLACEHOLDER.fullmatch(literal["text"]):
             found.append(literal.span("text"))
+        elif number in wanted and literal["bare"] and plausible(literal["bare"]) and " " not in literal["bare"].strip():
+            # Some print a statement with the values in it as they are.
+            found.append(literal.span("bare"))
     return found
 
 

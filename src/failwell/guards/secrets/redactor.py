@@ -20,7 +20,7 @@ from .looks import drawn, is_stand_in, likely, plain_cookies, plausible, random,
 from .neighbours import READERS as NEIGHBOURS
 from .neighbours import masked
 from .places import READERS
-from .rows import ROWS, commands, rows
+from .rows import asked, commands
 from .secret_names import (
     OTHERS,
     SHORT,
@@ -57,7 +57,7 @@ _HARMLESS_NAMES: Final = pattern(
     r"png|gif|jpe?g|webp|svg|cursor|next|page|id|uid|guid|uuid|path|file|name|url|uri|href|"
     r"fingerprint|public|pub|pub_?key|public[_-]?key|address|ssh|arn|object|digest|trace|span|request|correlation|nonce|"
     r"id-[0-9]|boundary|peer|contract|references|cert(?:ificate)?|crt|evaluated_?key|after|before|marker|continuation|"
-    r"offset|scroll|position|state|gclid|fbclid|debug|(?<![A-Za-z])(?:h1|bh|to|from))$",
+    r"offset|scroll|position|state|found|exists?|gclid|fbclid|debug|(?<![A-Za-z])(?:h1|bh|to|from))$",
     re.IGNORECASE,
 )
 
@@ -92,7 +92,7 @@ class Redactor:
         worth = (
             (bool(long) and any(len(run) >= 32 for run in LONG_RUN.findall(" ".join(long))))
             or _names_something(lower)
-            or any(_has(lower, row.words) for row in ROWS.values())
+            or bool(asked(lower))
             or ("\n" in text and _parted(text) is not None)
         )
         return worth and self(text) != text
@@ -120,9 +120,8 @@ class Redactor:
             text = own.sub(self._kept, text)
         lower = text.lower()
         found: set[str] = set()
-        for words, place in rows():
-            if _has(lower, words):
-                text = self._placed(place, text, found)
+        for place in asked(lower):
+            text = self._placed(place, text, found)
         if any(mark in text for mark in _ARGUMENTS):
             text = masked(text, self._arguments(text, found), self.mask)
         named = bool(self.names) or _names_something(lower)
@@ -218,6 +217,7 @@ class Redactor:
             if match.start() >= position and not is_stand_in(match[0]):
                 pieces += [text[position : match.start()], self.mask]
                 position = folded_end(text, token_end(text, match.end(), marked=True))
+                position = _with_second(text, position)
         return "".join([*pieces, text[position:]])
 
     def _values(self, pattern: re.Pattern[str], text: str, known: set[str], random: bool) -> str:
@@ -277,8 +277,12 @@ def _looks(match: re.Match[str]) -> bool:
     if "random" in groups:
         return random(match["random"])
     if "phrase" in groups:
-        # Words that were drawn make no sentence.
-        return not any(PROSE.match(word) or word.endswith(_INFLECTED) for word in match["phrase"].split())
+        # Words that were drawn make no sentence, even if one of many is a word of sentences.
+        words = match["phrase"].split()
+        spoken = sum(
+            bool(PROSE.match(word) or (word.endswith(_INFLECTED) and not words[-1].isdigit())) for word in words
+        )
+        return spoken <= len(words) // 8
     for group in ("likely", "set_to"):
         if group in groups and match[group] is not None:
             return likely(match[group])
@@ -357,6 +361,15 @@ def _cuts(text: str) -> Iterator[re.Match[str]]:
         for run in LONG_RUN.finditer(text):
             if "..." in run[0] or "…" in run[0]:
                 yield from (one for one in cut().finditer(text, run.start(), run.end()) if drawn(one[0]))
+
+
+_SECOND: Final = pattern(r":(?P<value>[A-Za-z0-9+/_-]{16,200})(?![\w+/-])")
+
+
+def _with_second(text: str, end: int) -> int:
+    """Where it ends with what belongs to it: the secret of a key whose number has a mark."""
+    second = _SECOND.match(text, end)
+    return second.end() if second and drawn(second["value"]) else end
 
 
 def _parted(text: str) -> tuple[int, int] | None:

@@ -95,7 +95,7 @@ ROWS: Final[dict[str, Row]] = {
     "frame": Row(
         ("__construct(", "connect", "login", "user(", "createinstance(", "authenticat", "password("),
         r"(?P<keep>\b\w{0,30}(?:__construct|connect(?:ion)?|login|authenticate|createInstance|get_?user|check_?password"
-        r"|verify_?password|password)\((?:'[^'\r\n]{0,200}'|\"[^\"\r\n]{0,200}\"),\s?"
+        r"|verify_?password|password)\((?:'[^'\r\n]{0,200}'|\"[^\"\r\n]{0,200}\"|Array|null|true|false|Object\([\w\\]{1,80}\)),\s?"
         r"(?:(?:'[^'\r\n]{0,100}'|\"[^\"\r\n]{0,100}\"|[\w()]{1,40}),\s?){0,4}?[\"'])"
         r"(?=[^\"'\r\n]{0,60}[A-Za-z])(?=[^\"'\r\n]{0,60}[0-9@#$%^&!+~*])[^\"'\r\n]{6,200}(?=[\"'][,)])",
     ),
@@ -203,6 +203,18 @@ ROWS: Final[dict[str, Row]] = {
         r"(?P<keep>(?:password|passphrase|pass phrase|passwort)[\"']?\s{0,3}[:=]\s{1,3})(?P<phrase>"
         r"[a-z]{3,12}(?:[ ][a-z]{3,12}){3,7})(?=[.,;]?\s{0,3}(?:[\r\n]|$))",
     ),
+    "told_words": Row(
+        ("password:", "passphrase:", "passwort:", "kennwort:"),
+        r"(?P<keep>\b(?:with|using|mit)\s(?:the\s|dem\s)?(?:password|passphrase|passwort|kennwort):\s{1,3})(?P<phrase>"
+        r"[A-Za-z]{2,16}(?:[ ][A-Za-z0-9]{1,16}){1,7})(?=[.,;]?\s{0,3}(?:[\r\n]|$))",
+    ),
+    # Of a password of their own people tell which one it is, rather than what it is like.
+    "told_own": Row(
+        ("password is ", "passphrase is "),
+        r"(?P<keep>\b(?:my|our|his|her|their)(?:\s[\w-]{1,12})?\s(?:password|passphrase)\sis\s(?:(?:definitely|really|still|certainly"
+        r"|actually|just|probably|simply|surely|now|exactly|literally)\s)?[\"']?)"
+        r"(?![a-z]{1,30}(?:ic|able|ible|ed|ing|ive|ory|ent|ant|ous|ful|less|al|ly|ward|ect)\b)(?P<thought>[^\s\"'(),]{12,200})",
+    ),
     # In other scripts the words of a sentence stand close together.
     "foreign": Row(
         FOREIGN,
@@ -256,13 +268,15 @@ ROWS: Final[dict[str, Row]] = {
                 "校验码",
                 "認証コード",
             ),
+            *("freischaltcode", "aktivierungscode", "zugangscode", " tan ", "mtan ", "activeringscode", "aktywacyjny"),
+            *("d'activation", "de activaci", "di attivazione"),
             *("確認コード", "인증번호", "인증 코드", "ยืนยัน", "التحقق", "engångskod", "usage unique"),
         ),
         r"(?P<keep>(?:(?:одноразов|проверочн)\w{1,3}\s(?:код|пароль)|код\sподтверждения"
         r"|(?:c[óo]digo|code|codice)\s(?:de|d'|di)\s?(?:verifica\w{0,4}|vérification|seguri\w{3,5}|sécurité|confirma\w{3,5}"
-        r"|acc\w{2,5}|validation|sicurezza)|code\sà\susage\sunique|kod\sweryfikacyjny|jednorazowy\skod"
+        r"|acc\w{2,5}|validation|activation|activación|attivazione|sicurezza)|code\sà\susage\sunique|kod\s(?:weryfikacyjny|aktywacyjny)|\bm?tan|jednorazowy\skod"
         r"|(?:doğrulama|onay)\skodu|kode\sverifikasi|mã\sxác\s\w{3,5}|vahvistuskoodi|engångskod"
-        r"|(?:bestätigungs|einmal|sicherheits|anmelde|verificatie)(?:code|passwort)"
+        r"|(?:bestätigungs|einmal|sicherheits|anmelde|verificatie|freischalt|aktivierungs|zugangs|activerings)(?:code|passwort)"
         r"|验证码|驗證碼|校验码|(?:認証|確認)コード|인증\s?(?:번호|코드)|รหัสยืนยัน|رمز\sالتحقق)"
         r"(?:\s(?:lautet|ist|est|es|is|é|è|jest|adalah|là|är))?\s{0,2}[:：—–-]?\s{0,2}(?:は|是|为|為|은|는)?\s?[\"'«「]?)"
         r"[0-9]{4,8}(?![\w%-]|[.,]\d)",
@@ -272,6 +286,24 @@ ROWS: Final[dict[str, Row]] = {
         r"(?P<keep>\b(?:recovery|backup|one[- ]time|scratch|mfa|2fa|otp)[ _-]?(?:pass)?codes\b[^\r\n\"'\[\]():=]{0,60}"
         r"[\"']?(?:[:=]\s{0,2}|\s)[\[(\"']{0,3})(?=[a-z-]{0,12}[0-9])[a-z0-9-]{6,24}(?:[\"']?(?:,\s{0,3}|\s)[\"']?"
         r"(?=[a-z-]{0,12}[0-9])[a-z0-9-]{6,24}){0,20}(?![\w%])",
+    ),
+    "told_one_code": Row(
+        (
+            "backup code ",
+            "backup code: ",
+            "recovery code ",
+            "recovery code: ",
+            "scratch code ",
+            "time code ",
+            "time code: ",
+        ),
+        r"(?P<keep>\b(?:backup|recovery|scratch|one[- ]time)\scode:?\s(?:is\s|was\s)?[\"'(]?)(?=[a-z-]{0,12}[0-9])"
+        r"[a-z0-9]{4,8}(?:-[a-z0-9]{4,8}){1,5}(?![\w%-])",
+    ),
+    "told_entry_code": Row(
+        ("access code ", "invite code ", "invitation code ", "unlock code ", "door code ", "activation code "),
+        r"(?P<keep>\b(?:access|invite|invitation|unlock|door|activation)\scode\s(?:is\s|was\s)?[\"'(]?)"
+        r"(?P<drawn>[A-Za-z0-9][A-Za-z0-9-]{7,80})(?![\w.-])",
     ),
     "use_code": Row(
         ("use code ", "enter code ", "use the code ", "enter the code ", "with code "),
@@ -284,6 +316,12 @@ ROWS: Final[dict[str, Row]] = {
         ("mnemonic", "seed", "recovery phrase"),
         r"(?P<keep>\b(?:mnemonic|seed phrase|recovery phrase|seed)[\"']?\s{0,3}(?:(?:is|was|are):?|[:=]|(?=[\"']))"
         r"\s{0,3}[\"']?)(?:[a-z]{3,8}\s){11,23}[a-z]{3,8}",
+    ),
+    # Of which some words are missing.
+    "phrase_in_part": Row(
+        ("mnemonic", "seed phrase", "recovery phrase"),
+        r"(?P<keep>\b(?:mnemonic|seed phrase|recovery phrase)\b[^\r\n\"']{0,20}?[:\s]\s{0,2}[\"']?)"
+        r"(?P<phrase>[a-z]{3,8}(?:\s[a-z]{3,8}){7,23})",
     ),
     "putty": Row(
         ("private-",), r"(?P<keep>Private-(?:Lines|MAC|Hash)[^\r\n]{0,20})(?:\s{1,2}[A-Za-z0-9+/=]{16,80}){1,200}"
@@ -346,6 +384,34 @@ ROWS: Final[dict[str, Row]] = {
             *(f"{lead}{name}=" for lead in "?&" for name in ("k", "t", "ak", "sk", "st")),
         ),
         r"(?P<keep>[?&](?:[\w.-]{0,40}key|app_?id(?!=[0-9a-f]{8}-)|licen[sc]e|sign|k|t|ak|sk|st)=)(?P<drawn>[A-Za-z0-9_-]{16,400})(?=[&#\s\"')>,;]|$)",
+    ),
+    # In the address of a login even a key of words is one.
+    "login_query": Row(
+        ("login?", "login/?", "signin?", "sign-in?", "unlock?", "sso?"),
+        r"(?P<keep>/[\w.-]{0,40}(?:login|sign-?in|unlock|sso)/?\?(?:[\w.-]{1,40}=[^&\s\"']{0,200}&){0,6}(?:key|k|hash|ticket)=)"
+        r"(?P<plausible>[^&\s\"'<>#]{6,400})",
+    ),
+    "cipher_key": Row(
+        ("decrypt", "encrypt", "cipher", "hmac", "aes "),
+        r"(?P<keep>(?:decrypt|encrypt|cipher|hmac|\baes)[^\r\n]{0,60}?\bkey(?:[\"']?\s?[:=]\s?[\"']?|\s[\"']))"
+        r"(?:[0-9a-f]{32,128}|[A-Za-z0-9+/]{22,88}={1,2})(?![\w-])",
+    ),
+    # What a source of packages is called, with two strokes for a dot.
+    "package_source": Row(
+        ("bundle_",),
+        r"(?P<keep>\bBUNDLE_(?=\w{1,60}__)\w{1,120}[\"']?\s{0,2}[:=]\s{0,2}[\"']?)"
+        r"(?:[^\s:\"'/]{1,100}:[^\s\"'/]{4,200}|(?P<drawn>[A-Za-z0-9_-]{10,200}))",
+    ),
+    # What was put in for a variable, and a variable for which something was put in.
+    "put_in": Row(
+        ("${", "{{", ' for "$', " for '$", " for $", "expanded to", "resolved to"),
+        r"(?P<keep>\b(?:value|substituted|replaced|using|put)\s[\"'])(?P<likely>[^\"'\r\n]{3,200})(?=[\"']\s(?:(?:was|is|has\sbeen)\s)?"
+        r"(?:\w{3,12}\s)?for\s[\"']?(?:\$|\{\{)\{?\s?[\w.-]{0,60}(?:password|passwd|passphrase|pwd|secret|token|api_?key)\b)",
+    ),
+    "put_in_after": Row(
+        ("${", "{{", "expanded to", "resolved to"),
+        r"(?P<keep>(?:\$\{?|\{\{)\s?[\w.-]{0,60}(?:password|passwd|passphrase|pwd|secret|token|api_?key)\s?\}{0,2}[\"']?\s(?:was\s|is\s)?"
+        r"(?:\w{3,14}\s)?(?:to|with|by)\s[\"'])(?P<likely>[^\"'\r\n]{3,200})(?=[\"'])",
     ),
     "header": Row(
         ("authorization",),
@@ -459,7 +525,7 @@ ROWS: Final[dict[str, Row]] = {
         r"(?P<keep>\b(?:(?:otp|totp|pin|passcode|(?:2fa|mfa|otp|sms|pin|verification|login|auth|one[- ]time)[ _-]?"
         r"(?:pass)?code"
         r"|your(?:\s[a-z-]{1,20}){0,2}\scode(?=\s(?:is|:)\s))"
-        r"[\"']?(?:\s(?:is|was|code|number))?\s{0,2}[:=#]?\s{0,2}[\"'(]{0,2}(?=[0-9]{4})|cv[vc]2?[\"']?\s{0,2}[:=#]?\s{0,2}"
+        r"[\"']?(?:\s(?:is|was|code|number|you|entered|provided|supplied|given|typed|saisi|inserito|introducido|digitado)){0,3}\s{0,2}[:=#]?\s{0,2}[\"'(]{0,2}(?=[0-9]{4})|cv[vc]2?[\"']?\s{0,2}[:=#]?\s{0,2}"
         r"[\"'(]{0,2}))[0-9]{3,8}(?![\w%-]|\.\w)",
     ),
     "encoded": Row(
@@ -475,6 +541,18 @@ ROWS: Final[dict[str, Row]] = {
 def rows() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
     """The rows and the words that ask for them, each compiled when the first text comes along that has one of these."""
     return tuple((row.words, pattern(row.source, re.IGNORECASE)) for row in ROWS.values())
+
+
+@cache
+def _asking() -> tuple[tuple[str, int], ...]:
+    return tuple((word, number) for number, row in enumerate(ROWS.values()) for word in row.words)
+
+
+def asked(lower: str) -> list[re.Pattern[str]]:
+    """The patterns of the rows that a text, in lower case, has a word of, in their order."""
+    # One loop over all words: asking row by row takes longer than asking.
+    numbers = {number for word, number in _asking() if word in lower}
+    return [rows()[number][1] for number in sorted(numbers)]
 
 
 @cache

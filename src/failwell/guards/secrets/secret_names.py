@@ -21,7 +21,7 @@ _ENDINGS: Final = frozenset(PASSWORDS) | frozenset(
     "pw pass secret token jwt authorization auth credential credentials creds "
     "cookie otp totp cvv cvc pin bearer pat apikey accesskey secretkey privatekey accountkey mnemonic dbpass "
     "userpass rootpass pgpass storepass keypass requirepass masterauth rootpw bindpw psk passkey privkey authtok "
-    "zugangsschlussel".split()
+    "zugangsschlussel pasword paswd passwrd passwrod passphase keyphase".split()
 )
 # The same in writings that have no words in our sense.
 FOREIGN: Final = (
@@ -38,7 +38,7 @@ _TAILS: Final = (
 _KEY_OF: Final = frozenset(
     "api access secret private encryption signing master account shared auth ssh service client license deploy hmac "
     "aes rsa storage subscription app application session functions preshared unseal fcm decryption validation wifi "
-    "wallet fernet integration instrumentation sec".split()
+    "wallet fernet integration instrumentation sec crypt cipher encrypt decrypt enc".split()
 )
 _PAIRS: Final = frozenset(
     tuple(pair.split())
@@ -47,7 +47,8 @@ _PAIRS: Final = frozenset(
     "mfa seed,totp seed,otp seed,wallet seed,client assertion,code verifier,device code,verification code,mfa code,"
     "sms code,totp code,reset code,login code,community string,access signature,chave api,clave api,"
     "cle secrete,clave secreta,chave secreta,pin kod,fi key,security answer,secret answer,"
-    "recovery key,auth salt,nonce salt,unseal keys".split(",")
+    "recovery key,auth salt,nonce salt,unseal keys,ssl keyphrase,tls keyphrase,certificate keyphrase,"
+    "cert keyphrase".split(",")
 )
 _PLURALS: Final = frozenset("passwords secrets cookies apikeys".split())
 # A number or a word about which one it is does not make it another thing.

@@ -27,10 +27,12 @@ _QUOTES_IT: Final = pattern(
 # The value itself, right behind the name, or a few words behind it.
 _TELLS_IT: Final = pattern(
     r"[\"'`)]{0,2}+(?:(?P<aside>,)|:?)(?:\s(?:you|we|I|tried|sent|entered|provided|given|supplied|used|has|been|set|changed|reset|to|from|guess|now|is|was|not"
+    r"|definitely|really|still|certainly|actually|just|probably|simply|surely|exactly"
     r"|valid|invalid|found|rejected|expired|unknown|value|contains|holds|equals"
     r"|lautete?|ist|war|es|est|était|era|fue|foi|é|är|var|jest|"
-    r"incorrect[ao]?|incorreta|wrong|falsch|inv[aá]lid[ao]|de acceso)){0,4}"
-    r"(?:\s?:)?\s{1,2}(?P<quote>[(\"'`“«„\[]{0,2})(?:(?<=«)[\s\u202f])?(?P<value>[^\s\"'`()“”«»]{3,400})",
+    r"incorrect[ao]?|incorreta|wrong|falsch|inv[aá]lid[ao]|err[oó]ne[ao]|erron[ée]e?|errat?[ao]|errada|sbagliat[ao]|equivocad[ao]|fout|błędne"
+    r"|de acceso)){0,4}"
+    r"(?:\s?:)?\s{1,2}(?P<quote>[(\"'`“«„‘\[]{0,2})(?:(?<=«)[\s\u202f])?(?P<value>[^\s\"'`()“”«»’]{3,400})",
     re.IGNORECASE,
 )
 # Several words in quotes, right behind the name.
@@ -51,7 +53,7 @@ _QUOTED_BEFORE: Final = pattern(
 # Some words about it, and then the value: `password for new user lars is …`, `API key you supplied (…)`.
 _TELLS_LATER: Final = pattern(
     r"[\"'`)]{0,2}+(?::\sthe|\s(?:for|of|to|in|on|at|between|from|para|für|voor|pour|von|van|de"
-    r"|(?P<yours>you|we|I|that|which|configured|supplied|provided|given|sent|used|set)))(?:\s[\w@'\"`/+\\-]{1,40}+(?:\.[\w@-]{1,40}){0,4}+){0,8}?"
+    r"|(?P<yours>you|we|I|(?:that|which)(?!\smatch)|configured|supplied|provided|given|sent|used|set)))(?:\s[\w@'\"`/+\\-]{1,40}+(?:\.[\w@-]{1,40}){0,4}+){0,8}?"
     r"(?:(?P<then>:)[ \t]|\s(?P<is>is|was|(?:set|changed|reset|updated|rotated)\sto|ist|war|lautete?|est|était"
     r"|es|era|fue|foi|jest|är|var|é)"
     r"(?:\s(?:now|set\sto))?:?\s"
@@ -81,6 +83,8 @@ _SPOKEN: Final = (
     "wifi key",
     "fi key",
     "psk",
+    "shared key",
+    "shared-key",
 )
 _PAIRED: Final[dict[str, str | tuple[str, ...]]] = {**_CLOSERS, "„": ("“", "”"), "(": ")"}
 _WRITTEN: Final = (*PASSWORDS, "pass", "pw", "secret")

@@ -257,7 +257,9 @@ _OF_A_BOARD: Final = pattern(r"(?:GPIO|[A-Z]{1,2})_?[0-9]{1,2}")
 _COUNT: Final = pattern(r"[0-9]{1,6}%?")
 _OF_DIGITS: Final = ("pin", "otp", "cvv", "cvc")
 # What a permission may be for: `secret:write`.
-_SCOPE: Final = pattern(r"(?:read|write|list|get|create|delete|update|manage|view|edit|inherit|(?:read|write)-all)")
+_SCOPE: Final = pattern(
+    r"(?:read|write|list|get|create|delete|update|manage|view|edit|show|diff|fetch|inherit|(?:read|write)-all)"
+)
 _SYMBOL: Final = pattern(r"[A-Z][A-Z_]{1,30}")
 # Code that gets a value from elsewhere: a call, an index, a keyword.
 _CODE: Final = pattern(
@@ -326,7 +328,7 @@ def harmless(match: re.Match[str], span: Span) -> bool:
         return True
     if not span.quoted and ":" in op and lower.endswith(_OF_DIGITS) and not any(map(str.isdigit, value)):
         return True
-    if not span.quoted and (op == ":" or lower.endswith(("token", "secrets"))) and _SCOPE.fullmatch(value):
+    if not span.quoted and (op == ":" or lower.endswith(("token", "secrets"))) and _SCOPE.fullmatch(value.rstrip("`")):
         return True
     before = text[max(0, match.start() - 12) : match.start()].lower()
     if (
