@@ -272,6 +272,78 @@ class SaysTryAgain(Desk):
         )
 
 
+class SaysSameAgain(Desk):
+    def no_book(self, tool: str, book_id: str) -> Json:
+        return failed("The catalogue had a hiccup. Please make the same call again.")
+
+
+class SaysFixed(Desk):
+    """Asks for another call, in words that are near to asking for the same one."""
+
+    def no_book(self, tool: str, book_id: str) -> Json:
+        return failed(f"No book has the id {shown(book_id)}. Look it up with list_books, correct it, and try again.")
+
+    def misfit(self, argument: Argument, value: Any) -> str:
+        return f"The argument '{argument.name}' must be {argument.wanted}. Please fix it and retry the call."
+
+
+class SaysUnfixed(SaysFixed):
+    def misfit(self, argument: Argument, value: Any) -> str:
+        return f"The argument '{argument.name}' was not {argument.wanted} this time. Please retry the same call."
+
+
+class SaysForbidden(Desk):
+    """Some books are not for everybody."""
+
+    then = "Ask the librarian for the right to see it, then call again."
+
+    def no_book(self, tool: str, book_id: str) -> Json:
+        stated = {"code": "PERMISSION_DENIED", "message": f"You may not see {shown(book_id)}. {self.then}"}
+        return failed(json.dumps({"error": stated}))
+
+
+class SaysForbiddenAgain(SaysForbidden):
+    then = "Please repeat the request."
+
+
+class SaysNoWait(Desk):
+    more: ClassVar[Json] = {}
+
+    def no_book(self, tool: str, book_id: str) -> Json:
+        told = super().no_book(tool, book_id)["content"][0]["text"]
+        return failed(told, structuredContent={"error": {"code": "BOOK_UNKNOWN", "message": told, **self.more}})
+
+
+class SaysWait(SaysNoWait):
+    more: ClassVar[Json] = {"retryAfterMs": 1500}
+
+
+class GhostTool(Desk):
+    def no_book(self, tool: str, book_id: str) -> Json:
+        return failed(f"No book has the id {shown(book_id)}. Call search_catalogue to see the ids.")
+
+
+class GhostRefusal(Desk):
+    def missing(self, tool: Tool, arguments: Json) -> Iterable[str]:
+        return [f"{wrong} Use find_book_ids to see which there are." for wrong in super().missing(tool, arguments)]
+
+
+class NamesTool(Desk):
+    """Names what helps in a field, and things that are no tools in its words."""
+
+    helps = "list_books"
+
+    def no_book(self, tool: str, book_id: str) -> Json:
+        told = f"No book has the id {shown(book_id)}. Call {tool} with another book_id, or use search_mode in the reading room."
+        return failed(
+            told, structuredContent={"error": {"code": "NOT_FOUND", "message": told, "suggested_tool": self.helps}}
+        )
+
+
+class NamesGhost(NamesTool):
+    helps = "books_index"
+
+
 class NoNextStep(Desk):
     def no_book(self, tool: str, book_id: str) -> Json:
         return failed("Not found.")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .advice import Roster
 from .findings import CheckFinding, Judgements
 from .probes import CheckedSurface
 
@@ -16,6 +17,7 @@ class Examined:
 
     ledger: Judgements
     tools: list[CheckedSurface] = field(default_factory=list)
+    roster: Roster = field(default_factory=lambda: Roster(()))
     left_out: list[str] = field(default_factory=list)
     probes: dict[str, int] = field(default_factory=dict)
     eras: list[str] = field(default_factory=list)

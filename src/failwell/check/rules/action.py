@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 from failwell.check import exposures, words
+from failwell.check.advice import Roster, advised, stated
 from failwell.check.observation import Observation
 from failwell.check.probes import UNKNOWN_TOOLS, WRONG_ARGUMENTS
 
@@ -67,6 +69,21 @@ def next_step(seen: Observation) -> Judged:
     return f"The failure does not say what to do next: {' '.join(seen.text.split())[:100]!r}"
 
 
+def existing_tool(seen: Observation) -> Judged:
+    """Only where a failure names a tool at all."""
+    roster = seen.facts.get("roster")
+    if not seen.is_tool_failure or not isinstance(roster, Roster) or not roster:
+        return None
+    said, fields = words.without_sent(seen.text), list(stated(seen.result or seen.error))
+    gone = next((name for name in fields if not roster.has(name)), None) or roster.lacks(said)
+    # What was asked for is quoted, too.
+    if gone is None or words.mentions(json.dumps(seen.probe.params), (gone,)):
+        return True if any(roster.has(name) for name in (*fields, *(name for name, _ in advised(said)))) else None
+    return (
+        f"The failure says to call {gone!r}, and the server lists no such tool: {' '.join(seen.text.split())[:100]!r}"
+    )
+
+
 def near_name(seen: Observation) -> Judged:
     if not seen.failed or seen.kind not in ("misspelt_tool", "misspelt_argument") or seen.wants_credentials:
         return None
@@ -117,6 +134,17 @@ RULES: Final = (
         next_step,
         most=45,
         scales=True,
+    ),
+    CheckRule(
+        "action.existing-tool",
+        "high",
+        6,
+        "A tool that is named exists",
+        "The tools that failures say to call, in words and in fields such as `next_tool`, against the list of tools.",
+        "The model does as it is told, fails again, and does not know that the advice was wrong.",
+        _INSTALL + '; name the tool once: raise failwell.NotFound("…", actions=["list_projects"])',
+        "Take the names in messages from the same place as the names of the tools, and test that each is listed.",
+        existing_tool,
     ),
     CheckRule(
         "action.names-argument",

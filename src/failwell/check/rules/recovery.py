@@ -62,14 +62,12 @@ def unknown_argument(seen: Observation) -> Judged:
 
 
 def no_false_hope(seen: Observation) -> Judged:
-    refused = seen.fault is not None and seen.fault.name in ("401", "403", "404", "409", "422")
-    # A thing that cannot exist may be asked for while its service is away: then nobody knows.
-    missing = seen.meaning is not None and seen.meaning.kind is Kind.NOT_FOUND
-    absent = seen.names_nothing and (missing or seen.says_absent)
-    if not seen.is_tool_failure or not (seen.kind in WRONG_ARGUMENTS or absent or refused):
+    # Who is asked too often may say so of any call.
+    if not seen.is_tool_failure or words.is_limited(seen.text) or not (seen.is_hopeless or seen.is_refused):
         return None
-    if words.promises_passing(seen.text) or words.RETRYABLE.search(seen.whole):
-        return f"A call that can never work is told as one that may work later, unchanged: {seen.text[:100]!r}"
+    # Rights may come back by themselves; the same call does not bring them.
+    if seen.promises if seen.is_hopeless else seen.asks_again:
+        return f"A call that can never work is told as one that may work when it is made again: {seen.text[:100]!r}"
     return True
 
 
@@ -205,13 +203,14 @@ RULES: Final = (
     ),
     CheckRule(
         "recovery.no-false-hope",
-        "medium",
+        "high",
         4,
         "What can never work is not told as passing",
-        'Flags and words such as "try again later" on calls with wrong arguments.',
+        'Flags, delays and words such as "try again" on calls with wrong arguments, of things that do not exist, and '
+        "without the right to it. Where it could be true, the call is made again, and once with what exists.",
         "The agent repeats a call that fails each time.",
-        _INSTALL,
-        'Say "try again later" only where waiting helps.',
+        _INSTALL + " takes the flag from the code of the failure; your own: raise failwell.NotFound, Invalid or Denied",
+        'Say "try again" only where the same call may work later; else say what to change, or whom to ask.',
         no_false_hope,
     ),
     CheckRule(
