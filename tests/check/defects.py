@@ -344,6 +344,63 @@ class NamesGhost(NamesTool):
     helps = "books_index"
 
 
+class ForeignArgument(Desk):
+    def misfit(self, argument: Argument, value: Any) -> str:
+        return super().misfit(argument, value).replace(argument.name, "quantity")
+
+
+class OtherCall(Desk):
+    def no_book(self, tool: str, book_id: str) -> Json:
+        return failed("The argument 'page_size' must be a whole number from 1 to 100. Send such a value.")
+
+
+class Unfilled(Desk):
+    def no_book(self, tool: str, book_id: str) -> Json:
+        return failed("No book has the id {book_id}. Call list_books to see the ids.")
+
+
+class NoSuggestions(Desk):
+    def no_book(self, tool: str, book_id: str) -> Json:
+        return failed(f"No book has the id {shown(book_id)}. Did you mean one of: ? Call list_books to see the ids.")
+
+
+class CutOff(Desk):
+    def no_book(self, tool: str, book_id: str) -> Json:
+        return failed(super().no_book(tool, book_id)["content"][0]["text"].partition("ooks to see")[0])
+
+
+class StatusOnly(Desk):
+    def no_book(self, tool: str, book_id: str) -> Json:
+        return failed("Request failed with status code 404")
+
+
+class CodeNo(Desk):
+    code = "NOT_FOUND"
+
+    def no_book(self, tool: str, book_id: str) -> Json:
+        told = super().no_book(tool, book_id)
+        return {**told, "structuredContent": {"error": {"code": self.code, "message": told["content"][0]["text"]}}}
+
+
+class CodeOk(CodeNo):
+    code = "OK"
+
+
+class Foreign(Desk):
+    """Fails in another language, as well as in this one."""
+
+    def no_book(self, tool: str, book_id: str) -> Json:
+        return failed(f"Ein Buch {shown(book_id)} gibt es nicht. list_books zeigt alle Kennungen.")
+
+    def misfit(self, argument: Argument, value: Any) -> str:
+        return f"'{argument.name}' ist falsch, erlaubt ist: {argument.wanted} ({argument.kind})."
+
+
+class ForeignHelpless(Foreign):
+    def no_book(self, tool: str, book_id: str) -> Json:
+        return failed(f"Ein Buch {shown(book_id)} gibt es nicht.")
+
+
 class NoNextStep(Desk):
     def no_book(self, tool: str, book_id: str) -> Json:
         return failed("Not found.")

@@ -37,6 +37,8 @@ TS_TWINS: Final = (
     _twin("ghost-2", "v2", "action", "a tool to call that is not there", _NO_BOOK, lambda s: "find_all_books" in s.text),
     _twin("again", "v1", "recovery", "a thing that is not there told as a hiccup", _NO_BOOK, lambda s: "same request again" in s.text),
     _twin("retryable", "v2", "recovery", "said to be retriable, and is not", _NO_BOOK, lambda s: '"retriable":true' in s.text),
+    _twin("undefined", "low", "action", "undefined where a tool was to be named", _NO_BOOK, lambda s: "Call undefined" in s.text),
+    _twin("foreign-argument", "v2", "action", "an argument that the tool does not have", _NO_BOOK, lambda s: "'isbn'" in s.text),
     _twin("page", "v2", "cost", "60 kB of HTML", _NO_BOOK, lambda s: len(s.text) > 60_000),
 )  # fmt: skip
 

@@ -40,10 +40,17 @@ _FIELDS: Final = frozenset(
     level size order option config flag default depth timeout format schema list""".split()
 )
 _NO_TOOL: Final = pattern(
-    r"(?i)^\W{0,3}(?:argument|parameter|param|field|option|flag|column|setting|property|key|attribute|mode|variable|header)s?\b"
+    r"(?i)^\W{0,3}(?:argument|parameter|param|field|option|flag|column|setting|property|key|attribute|mode|variable|header"
+    r"|endpoint|api|command|script|function|method|resource|prompt|role|permission|scope|job|workflow|query|table)s?\b"
 )
+# Others may have what the agent does not.
+_OTHERS: Final = pattern(r"(?i)\b(?:user|operator|administrator|admin|owner|human|developer|host|support|team)\b")
 _FILE: Final = pattern(
     r"(?i)\.(?:py|js|mjs|ts|sh|json|ya?ml|toml|md|txt|csv|sql|env|exe|go|rs|com|org|net|io|dev|html?|lock|cfg|ini|db)$"
+)
+_ARGUMENT: Final = pattern(
+    r"(?i)\b(?:argument|parameter) [`'\"](?P<name>[A-Za-z]\w{1,60})[`'\"]"
+    r"|[`'\"](?P<other>[A-Za-z]\w{1,60})[`'\"] (?:argument|parameter)\b"
 )
 _STATED: Final = pattern(
     r"(?i)^(?:next|suggested?|recommended|alternative|alternate|fallback|recovery|helper|related|use|try|call)[_-]?tools?(?:[_-]?names?)?$"
@@ -59,12 +66,29 @@ class Roster:
     def __init__(self, tools: Iterable[Mapping[str, Any]]) -> None:
         listed = list(tools)
         self._names = [name for tool in listed if (name := words_of(str(tool.get("name"))))]
+        self._known = set(self._names)
         self._words = {form for name in self._names for word in name if len(word) > 3 for form in forms(word)}
         text = json.dumps(listed, ensure_ascii=False, default=str)
         self._said = {found.lower() for found in re.findall(r"\w+(?:[./:-]\w+)*", text)}
 
     def __bool__(self) -> bool:
         return bool(self._names)
+
+    def names_other(self, text: str, tool: str | None) -> bool:
+        """Whether a text names a tool that there is and was not called, by a name that is no word of prose."""
+        own = words_of(tool or "")
+        return any(
+            words != own and len(words) > 1 and words in self._known
+            for words in map(words_of, re.findall(r"[A-Za-z]\w*(?:[./:-]\w+)*", text[:_LONGEST]))
+        )
+
+    def cut(self, text: str) -> str | None:
+        """The name of a tool that a text breaks off in."""
+        end = re.search(r"(\w{4,})(?:\.{3}|\u2026)?$", text.rstrip())
+        begun = end[1].lower() if end is not None and "_" in end[1] else None
+        if begun is None or begun in self._said:
+            return None
+        return begun if any(known.startswith(begun) for known in self._said) else None
 
     def has(self, name: str) -> bool:
         """Whether a tool has that name, however it is spelt, with a namespace more or less."""
@@ -117,12 +141,20 @@ def advised(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _is_denied(sentence: str, found: re.Match[str]) -> bool:
-    return _NEGATED.search(sentence[: found.start()]) is not None
+    before = sentence[: found.start()]
+    return _NEGATED.search(before) is not None or _OTHERS.search(before) is not None
 
 
 def _is_whole(rest: str) -> bool:
     """Whether a name ends where it was found to: no part of a path, given no value, not called a field."""
     return re.match(r"\s?[=\\@/<>$]|:\S|\s?:\s?[\[{\"']", rest) is None and _NO_TOOL.match(rest) is None
+
+
+def arguments_named(text: str) -> Iterator[tuple[str, str]]:
+    """What a text calls an argument, with the sentence that does."""
+    for sentence in _SENTENCE.split(text[:_LONGEST]):
+        for found in _ARGUMENT.finditer(sentence):
+            yield found["name"] or found["other"], sentence
 
 
 def stated(value: object, depth: int = 0) -> Iterator[str]:

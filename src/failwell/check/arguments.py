@@ -111,13 +111,19 @@ class ToolSchema:
             return CANARY
         return _sample(node, self.root)
 
-    def told(self, said: str) -> dict[str, Any] | None:
-        """Arguments that a tool's own words give as an example: a whole object, or a value in each description."""
+    def shown(self, said: str) -> dict[str, Any] | None:
+        """Arguments that fit, where a text has them as an object."""
         for found in _OBJECT.finditer(said[:_LONGEST]):
             with suppress(ValueError):
                 given = json.loads(found[0])
                 if self.properties.keys() >= given.keys() >= set(self.required) and given and self.fits(given):
                     return dict(given)
+        return None
+
+    def told(self, said: str) -> dict[str, Any] | None:
+        """Arguments that a tool's own words give as an example: a whole object, or a value in each description."""
+        if (whole := self.shown(said)) is not None:
+            return whole
         made = {name: self._named(name) for name in self.required}
         return made if made and UNSET not in made.values() and self.fits(made) else None
 

@@ -12,7 +12,7 @@ from failwell.formats import META_KEY, keys
 from failwell.model import Kind, NeedsInput, ToolError, find, words_of
 from failwell.readers import is_plain_failure, read
 
-from . import words
+from . import repeats, words
 from .arguments import NO_SUCH, is_reference, may_refer
 from .probes import UNKNOWN_TOOLS, WRONG_ARGUMENTS, CheckedSurface, Probe
 from .upstream import UpstreamFault
@@ -184,14 +184,19 @@ class Observation:
         return self.meaning.kind is Kind.PERMISSION and (self.meaning.confidence or 0) >= 0.6
 
     @property
+    def shows_call(self) -> bool:
+        """Whether the answer shows arguments with which the tool may be called."""
+        return self.tool is not None and self.tool.schema.shown(words.without_sent(self.text)) is not None
+
+    @property
     def asks_again(self) -> bool:
         """Whether the answer asks, by a flag or by words, for the same call again."""
-        return words.RETRYABLE.search(self.whole) is not None or words.invites_same(self.text)
+        return repeats.RETRYABLE.search(self.whole) is not None or repeats.invites_same(self.text)
 
     @property
     def promises(self) -> bool:
         """Whether the answer says in any way that the same call may work when it is made again."""
-        return self.asks_again or words.promises_passing(self.text) or words.WAITS.search(self.whole) is not None
+        return self.asks_again or repeats.promises_passing(self.text) or repeats.WAITS.search(self.whole) is not None
 
     @property
     def is_unproven(self) -> bool:
@@ -199,7 +204,7 @@ class Observation:
         if not self.names_nothing or not self.failed or self.is_hopeless or self.fault is not None:
             return False
         outside = any("://" in str(sent) or "." in str(sent) for sent in self.probe.arguments.values())
-        return self.promises and not outside and not words.is_limited(self.text)
+        return self.promises and not outside and not repeats.is_limited(self.text)
 
     @property
     def _says_no(self) -> bool:

@@ -6,13 +6,14 @@ import json
 from typing import Final
 
 from failwell.check import exposures, words
-from failwell.check.advice import Roster, advised, stated
+from failwell.check.advice import Roster, advised, arguments_named, stated
 from failwell.check.observation import Observation
 from failwell.check.probes import UNKNOWN_TOOLS, WRONG_ARGUMENTS
 
 from .rule import CheckRule, Judged
 
 _INSTALL: Final = "failwell.server.install(server)"
+_UNKNOWN_ARGUMENTS: Final = frozenset({"unknown_argument", "misspelt_argument"})
 _MUST_NAME: Final = WRONG_ARGUMENTS | {"unknown_argument"}
 
 
@@ -43,7 +44,7 @@ def says_expected(seen: Observation) -> Judged:
     said = words.without_sent(seen.text)
     if seen.kind in ("missing", "null") and words.mentions(said, ("required", "missing", "needed", "needs")):
         return True
-    if words.mentions(said, seen.probe.expects) or words.says_wanted(said):
+    if words.mentions(said, seen.probe.expects) or words.says_wanted(said) or seen.shows_call:
         return True
     return f"The failure does not say what {seen.probe.argument!r} should be: {seen.text[:100]!r}"
 
@@ -66,6 +67,12 @@ def next_step(seen: Observation) -> Judged:
     told = meaning is not None and seen.canonical and (meaning.suggestion or meaning.actions or meaning.next_steps)
     if told or words.names_next_step(seen.text):
         return True
+    # In whichever language: another tool by its name, or the call with arguments that fit.
+    roster = seen.facts.get("roster")
+    if isinstance(roster, Roster) and roster.names_other(words.without_sent(seen.text), seen.probe.tool):
+        return True
+    if seen.shows_call or (_says_what_for(seen) and not exposures.is_dump(seen.text)):
+        return True
     return f"The failure does not say what to do next: {' '.join(seen.text.split())[:100]!r}"
 
 
@@ -82,6 +89,50 @@ def existing_tool(seen: Observation) -> Judged:
     return (
         f"The failure says to call {gone!r}, and the server lists no such tool: {' '.join(seen.text.split())[:100]!r}"
     )
+
+
+def existing_argument(seen: Observation) -> Judged:
+    """Only where a failure calls a name that of an argument."""
+    if not seen.is_tool_failure or seen.tool is None or seen.wants_credentials:
+        return None
+    known = json.dumps([seen.tool.listed, seen.probe.params], ensure_ascii=False, default=str)
+    roster = seen.facts.get("roster")
+    named = [
+        name
+        for name, sentence in arguments_named(words.without_sent(seen.text))
+        # It may be one of a tool that is named beside it.
+        if not (isinstance(roster, Roster) and roster.names_other(sentence, seen.probe.tool))
+    ]
+    gone = next((name for name in named if not words.names(known, (name,))), None)
+    if gone is not None:
+        said = " ".join(seen.text.split())[:100]
+        return f"The failure is about an argument {gone!r}, and the tool has none of that name: {said!r}"
+    return True if named else None
+
+
+def finished(seen: Observation) -> Judged:
+    if not seen.is_tool_failure:
+        return None
+    sent = json.dumps(seen.probe.params, ensure_ascii=False)
+    roster = seen.facts.get("roster")
+    gap = words.unfinished(words.without_sent(seen.text))
+    cut = roster.cut(seen.text) if isinstance(roster, Roster) else None
+    if gap is not None and gap not in sent:
+        return f"A place in the failure was never filled in ({gap}): {' '.join(seen.text.split())[:100]!r}"
+    if cut is not None and cut not in sent.lower():
+        return f"The failure breaks off in the middle of a name: {seen.text[-60:]!r}"
+    return True
+
+
+def _says_what_for(seen: Observation) -> bool:
+    """Whether the answer to a wrong argument names it, and what it should be, or to an unknown one which there are."""
+    said = words.without_sent(seen.text)
+    if not words.names(said, (seen.probe.argument or "",)):
+        return False
+    if seen.kind in WRONG_ARGUMENTS:
+        return words.mentions(said, seen.probe.expects)
+    others = seen.tool.schema.properties if seen.tool is not None and seen.kind in _UNKNOWN_ARGUMENTS else ()
+    return words.names(said, others)
 
 
 def near_name(seen: Observation) -> Judged:
@@ -145,6 +196,28 @@ RULES: Final = (
         _INSTALL + '; name the tool once: raise failwell.NotFound("…", actions=["list_projects"])',
         "Take the names in messages from the same place as the names of the tools, and test that each is listed.",
         existing_tool,
+    ),
+    CheckRule(
+        "action.existing-argument",
+        "medium",
+        4,
+        "An argument that is named exists",
+        "What failures call an argument or a parameter, against the schema of the tool and what it was sent.",
+        "The model changes, adds or drops what the tool does not have, and leaves the mistake as it is.",
+        _INSTALL,
+        "Call arguments what the schema calls them, not what the function or the service behind it does.",
+        existing_argument,
+    ),
+    CheckRule(
+        "action.finished",
+        "medium",
+        4,
+        "The words of a failure are finished",
+        "Places that were never filled in (`{tool}`, `%s`, undefined), lists of options without any, names cut off.",
+        "What the model was to be told is just what is missing.",
+        _INSTALL,
+        "Test the words of each failure as they leave, and cut long ones at the end of a sentence.",
+        finished,
     ),
     CheckRule(
         "action.names-argument",

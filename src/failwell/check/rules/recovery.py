@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from failwell.check import words
+from failwell.check import repeats, words
 from failwell.check.observation import Observation
 from failwell.check.probes import WRONG_ARGUMENTS
 from failwell.check.upstream import WAIT
@@ -63,7 +63,7 @@ def unknown_argument(seen: Observation) -> Judged:
 
 def no_false_hope(seen: Observation) -> Judged:
     # Who is asked too often may say so of any call.
-    if not seen.is_tool_failure or words.is_limited(seen.text) or not (seen.is_hopeless or seen.is_refused):
+    if not seen.is_tool_failure or repeats.is_limited(seen.text) or not (seen.is_hopeless or seen.is_refused):
         return None
     # Rights may come back by themselves; the same call does not bring them.
     if seen.promises if seen.is_hopeless else seen.asks_again:
@@ -88,7 +88,7 @@ def passing_told(seen: Observation) -> Judged:
         return None
     if meaning is not None and (meaning.retry_after is not None or (seen.canonical and meaning.retryable)):
         return True
-    if words.promises_passing(seen.text) or words.invites_again(seen.text) or words.RETRYABLE.search(seen.whole):
+    if repeats.promises_passing(seen.text) or repeats.invites_again(seen.text) or repeats.RETRYABLE.search(seen.whole):
         return True
     return f"The failure passes, and does not say that the call may be made again, nor when: {seen.text[:100]!r}"
 
@@ -103,7 +103,7 @@ def not_again(seen: Observation) -> Judged:
         return None
     if not seen.tool.writes or seen.tool.nature is Nature.IDEMPOTENT:
         return None
-    if words.invites_again(seen.text) or words.RETRYABLE.search(seen.whole):
+    if repeats.invites_again(seen.text) or repeats.RETRYABLE.search(seen.whole):
         return f"A call that may have been done already is told as one to be made again: {seen.text[:100]!r}"
     return True
 
