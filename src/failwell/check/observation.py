@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -187,6 +188,17 @@ class Observation:
     def shows_call(self) -> bool:
         """Whether the answer shows arguments with which the tool may be called."""
         return self.tool is not None and self.tool.schema.shown(words.without_sent(self.text)) is not None
+
+    @property
+    def shows_value(self) -> bool:
+        """Whether the answer quotes a value that the argument may have, of those that the schema lets have few."""
+        if self.tool is None or self.tool.schema.fits(self.probe.arguments):
+            return False
+        name, schema = self.probe.argument or "", self.tool.schema
+        if "pattern" not in schema.properties.get(name, {}):
+            return False
+        quoted = re.findall(r"[\"'`]([^\"'`]{1,60})[\"'`]", self.text[:2_000])
+        return any(schema.fits({**self.probe.arguments, name: value}) for value in quoted)
 
     @property
     def asks_again(self) -> bool:

@@ -129,6 +129,8 @@ def _says_what_for(seen: Observation) -> bool:
     said = words.without_sent(seen.text)
     if not words.names(said, (seen.probe.argument or "",)):
         return False
+    if seen.shows_value:
+        return True
     if seen.kind in WRONG_ARGUMENTS:
         return words.mentions(said, seen.probe.expects)
     others = seen.tool.schema.properties if seen.tool is not None and seen.kind in _UNKNOWN_ARGUMENTS else ()
