@@ -157,7 +157,7 @@ class Observation:
         if self.fault is not None:
             return self.fault.name in _REFUSALS
         if self.kind in WRONG_ARGUMENTS:
-            return not self._fails_anyhow
+            return not self.fails_anyhow
         if self.facts.get("tried_again"):
             return True
         works = self.base is not None and self.base.worked
@@ -169,7 +169,7 @@ class Observation:
         return (self.names_nothing and (missing or told)) or (self.kind == "absent" and works and told)
 
     @property
-    def _fails_anyhow(self) -> bool:
+    def fails_anyhow(self) -> bool:
         """Whether the call with nothing wrong in it is told as a failure that passes, too."""
         both = (self.meaning, self.base.meaning if self.base is not None and self.base.failed else None)
         return all(each is not None and each.kind is Kind.TRANSIENT for each in both)

@@ -28,6 +28,8 @@ def says_what(seen: Observation) -> Judged:
 def names_argument(seen: Observation) -> Judged:
     if not seen.is_tool_failure or seen.kind not in _MUST_NAME or seen.probe.argument is None or seen.wants_credentials:
         return None
+    if seen.fails_anyhow:
+        return None
     if seen.kind == "unknown_argument" and not (seen.base is not None and seen.base.worked):
         # It fails without it, too.
         return None
@@ -40,6 +42,8 @@ def names_argument(seen: Observation) -> Judged:
 
 def says_expected(seen: Observation) -> Judged:
     if not seen.is_tool_failure or seen.kind not in WRONG_ARGUMENTS or not seen.probe.expects or seen.wants_credentials:
+        return None
+    if seen.fails_anyhow:
         return None
     said = words.without_sent(seen.text)
     if seen.kind in ("missing", "null") and words.mentions(said, ("required", "missing", "needed", "needs")):

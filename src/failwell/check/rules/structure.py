@@ -109,7 +109,7 @@ def stable_code(seen: Observation) -> Judged:
 
 
 def right_kind(seen: Observation) -> Judged:
-    if not seen.is_tool_failure or seen.meaning is None or seen.wants_credentials:
+    if not seen.is_tool_failure or seen.meaning is None or seen.wants_credentials or seen.fails_anyhow:
         return None
     # A code that is stated counts for more than what was read from words.
     code = find(words.stated_code(seen.whole)) if seen.meaning.legacy else None
@@ -129,7 +129,9 @@ def right_kind(seen: Observation) -> Judged:
         return None
     # What was only guessed from words proves no wrong kind, unless they blame the server for a mistake of the caller.
     blamed = kind is Kind.INTERNAL and (seen.code == -32603 or words.blames_server(seen.text))
-    stated = not seen.meaning.legacy or code is not None
+    # A code of the author's own, beside words that tell nothing for sure, says no kind.
+    sure = words.CODE.search(seen.whole) is not None and (seen.meaning.confidence or 0) >= 0.5
+    stated = not seen.meaning.legacy or code is not None or sure
     evident = stated or (seen.fault is None and blamed)
     if kind in wanted or not evident:
         return True
