@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from desk import CHECK_CARD, COPIES, LIST, Argument, Desk, Json, Tool, failed, said, shown
+from desk import CHECK_CARD, COPIES, DETAIL, GET, LIST, Argument, Desk, Json, Tool, failed, said, shown
 
 KEY: Final = "sk-live-7Qz1vB4mT9xR2wK8pL5n"
 PAGE: Final = (
@@ -272,9 +272,29 @@ class SaysTryAgain(Desk):
         )
 
 
+HICCUP: Final = "The catalogue had a hiccup. Please make the same call again."
+
+
 class SaysSameAgain(Desk):
     def no_book(self, tool: str, book_id: str) -> Json:
-        return failed("The catalogue had a hiccup. Please make the same call again.")
+        return failed(HICCUP)
+
+
+class Hearsay(Desk):
+    """Has no example in its schemas, only in their words."""
+
+    named = Tool(
+        GET.name, GET.words, (Argument("book_id", "string", "The id of a book, such as bk_1."), DETAIL, COPIES)
+    )
+    tools: ClassVar[tuple[Tool, ...]] = (LIST, named)
+
+    def work(self, tool: Tool, **arguments: Any) -> Json:
+        return self.get_book(**arguments) if tool is self.named else super().work(tool, **arguments)
+
+
+class SaysHiccup(Hearsay):
+    def no_book(self, tool: str, book_id: str) -> Json:
+        return failed(HICCUP)
 
 
 class SaysFixed(Desk):

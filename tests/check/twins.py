@@ -150,6 +150,7 @@ TWINS: Final = (
     Twin("says-retryable", "fastmcp", "recovery", "said to be retryable, and is not", of.SaysRetryable, _NO_BOOK, lambda s: '"retryable": true' in s.text, good=of.SaysFinal),
     Twin("says-try-again", "lowlevel", "recovery", "asks for the same call again, which fails again", of.SaysTryAgain, _NO_BOOK, lambda s: "temporary" in s.text),
     Twin("says-same-again", "mcpserver", "recovery", "a thing that is not there told as a hiccup, while others are found", of.SaysSameAgain, _NO_BOOK, lambda s: "hiccup" in s.text),
+    Twin("says-hiccup", "lowlevel", "recovery", "the same, where only the words of the schema name what there is", of.SaysHiccup, _NO_BOOK, lambda s: "hiccup" in s.text, good=of.Hearsay),
     Twin("says-unfixed", "fastmcp", "recovery", "a wrong argument to be sent again as it is", of.SaysUnfixed, _copies(99), lambda s: "retry the same" in s.text, good=of.SaysFixed),
     Twin("says-forbidden-again", "lowlevel", "recovery", "a missing right, and the same request again", of.SaysForbiddenAgain, _NO_BOOK, lambda s: "repeat the request" in s.text, good=of.SaysForbidden),
     Twin("says-wait", "mcpserver", "recovery", "a delay after which nothing is different", of.SaysWait, _NO_BOOK, lambda s: "retryAfterMs" in str(s.result), good=of.SaysNoWait),
