@@ -84,7 +84,7 @@ class Roster:
 
     def cut(self, text: str) -> str | None:
         """The name of a tool that a text breaks off in."""
-        end = re.search(r"(\w{4,})(?:\.{3}|\u2026)?$", text.rstrip())
+        end = re.search(r"(\w{4,})(?:\.{3}|\u2026)?$", text.rstrip()[-200:])
         begun = end[1].lower() if end is not None and "_" in end[1] else None
         if begun is None or begun in self._said:
             return None
