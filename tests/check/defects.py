@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from desk import CHECK_CARD, COPIES, LIST, Argument, Desk, Json, Tool, failed, said, shown
+from desk import CHECK_CARD, COPIES, DETAIL, GET, LIST, Argument, Desk, Json, Tool, failed, said, shown
 
 KEY: Final = "sk-live-7Qz1vB4mT9xR2wK8pL5n"
 PAGE: Final = (
@@ -270,6 +270,155 @@ class SaysTryAgain(Desk):
         return failed(
             f"No book has the id {shown(book_id)}. This is temporary: please make the same call again in 5 seconds."
         )
+
+
+HICCUP: Final = "The catalogue had a hiccup. Please make the same call again."
+
+
+class SaysSameAgain(Desk):
+    def no_book(self, tool: str, book_id: str) -> Json:
+        return failed(HICCUP)
+
+
+class Hearsay(Desk):
+    """Has no example in its schemas, only in their words."""
+
+    named = Tool(
+        GET.name, GET.words, (Argument("book_id", "string", "The id of a book, such as bk_1."), DETAIL, COPIES)
+    )
+    tools: ClassVar[tuple[Tool, ...]] = (LIST, named)
+
+    def work(self, tool: Tool, **arguments: Any) -> Json:
+        return self.get_book(**arguments) if tool is self.named else super().work(tool, **arguments)
+
+
+class SaysHiccup(Hearsay):
+    def no_book(self, tool: str, book_id: str) -> Json:
+        return failed(HICCUP)
+
+
+class SaysFixed(Desk):
+    """Asks for another call, in words that are near to asking for the same one."""
+
+    def no_book(self, tool: str, book_id: str) -> Json:
+        return failed(f"No book has the id {shown(book_id)}. Look it up with list_books, correct it, and try again.")
+
+    def misfit(self, argument: Argument, value: Any) -> str:
+        return f"The argument '{argument.name}' must be {argument.wanted}. Please fix it and retry the call."
+
+
+class SaysUnfixed(SaysFixed):
+    def misfit(self, argument: Argument, value: Any) -> str:
+        return f"The argument '{argument.name}' was not {argument.wanted} this time. Please retry the same call."
+
+
+class SaysForbidden(Desk):
+    """Some books are not for everybody."""
+
+    then = "Ask the librarian for the right to see it, then call again."
+
+    def no_book(self, tool: str, book_id: str) -> Json:
+        stated = {"code": "PERMISSION_DENIED", "message": f"You may not see {shown(book_id)}. {self.then}"}
+        return failed(json.dumps({"error": stated}))
+
+
+class SaysForbiddenAgain(SaysForbidden):
+    then = "Please repeat the request."
+
+
+class SaysNoWait(Desk):
+    more: ClassVar[Json] = {}
+
+    def no_book(self, tool: str, book_id: str) -> Json:
+        told = super().no_book(tool, book_id)["content"][0]["text"]
+        return failed(told, structuredContent={"error": {"code": "BOOK_UNKNOWN", "message": told, **self.more}})
+
+
+class SaysWait(SaysNoWait):
+    more: ClassVar[Json] = {"retryAfterMs": 1500}
+
+
+class GhostTool(Desk):
+    def no_book(self, tool: str, book_id: str) -> Json:
+        return failed(f"No book has the id {shown(book_id)}. Call search_catalogue to see the ids.")
+
+
+class GhostRefusal(Desk):
+    def missing(self, tool: Tool, arguments: Json) -> Iterable[str]:
+        return [f"{wrong} Use find_book_ids to see which there are." for wrong in super().missing(tool, arguments)]
+
+
+class NamesTool(Desk):
+    """Names what helps in a field, and things that are no tools in its words."""
+
+    helps = "list_books"
+
+    def no_book(self, tool: str, book_id: str) -> Json:
+        told = f"No book has the id {shown(book_id)}. Call {tool} with another book_id, or use search_mode in the reading room."
+        return failed(
+            told, structuredContent={"error": {"code": "NOT_FOUND", "message": told, "suggested_tool": self.helps}}
+        )
+
+
+class NamesGhost(NamesTool):
+    helps = "books_index"
+
+
+class ForeignArgument(Desk):
+    def misfit(self, argument: Argument, value: Any) -> str:
+        return super().misfit(argument, value).replace(argument.name, "quantity")
+
+
+class OtherCall(Desk):
+    def no_book(self, tool: str, book_id: str) -> Json:
+        return failed("The argument 'page_size' must be a whole number from 1 to 100. Send such a value.")
+
+
+class Unfilled(Desk):
+    def no_book(self, tool: str, book_id: str) -> Json:
+        return failed("No book has the id {book_id}. Call list_books to see the ids.")
+
+
+class NoSuggestions(Desk):
+    def no_book(self, tool: str, book_id: str) -> Json:
+        return failed(f"No book has the id {shown(book_id)}. Did you mean one of: ? Call list_books to see the ids.")
+
+
+class CutOff(Desk):
+    def no_book(self, tool: str, book_id: str) -> Json:
+        return failed(super().no_book(tool, book_id)["content"][0]["text"].partition("ooks to see")[0])
+
+
+class StatusOnly(Desk):
+    def no_book(self, tool: str, book_id: str) -> Json:
+        return failed("Request failed with status code 404")
+
+
+class CodeNo(Desk):
+    code = "NOT_FOUND"
+
+    def no_book(self, tool: str, book_id: str) -> Json:
+        told = super().no_book(tool, book_id)
+        return {**told, "structuredContent": {"error": {"code": self.code, "message": told["content"][0]["text"]}}}
+
+
+class CodeOk(CodeNo):
+    code = "OK"
+
+
+class Foreign(Desk):
+    """Fails in another language, as well as in this one."""
+
+    def no_book(self, tool: str, book_id: str) -> Json:
+        return failed(f"Ein Buch {shown(book_id)} gibt es nicht. list_books zeigt alle Kennungen.")
+
+    def misfit(self, argument: Argument, value: Any) -> str:
+        return f"'{argument.name}' ist falsch, erlaubt ist: {argument.wanted} ({argument.kind})."
+
+
+class ForeignHelpless(Foreign):
+    def no_book(self, tool: str, book_id: str) -> Json:
+        return failed(f"Ein Buch {shown(book_id)} gibt es nicht.")
 
 
 class NoNextStep(Desk):

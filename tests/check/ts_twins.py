@@ -33,6 +33,12 @@ TS_TWINS: Final = (
     _twin("token", "v2", "safety", "the server's own key", _NO_BOOK, lambda s: "sk-live" in s.text),
     _twin("any-tool", "low", "protocol", "an unknown tool that succeeds", ("no_such_tool", {}), lambda s: s.result and not s.is_error),
     _twin("hangs", "low", "recovery", "no answer to a wrong type", ("get_book", {"book_id": 1}), lambda s: not s.frames and s.alive),
+    _twin("ghost", "low", "action", "a tool to call that is not there", _NO_BOOK, lambda s: "searchBooks" in s.text),
+    _twin("ghost-2", "v2", "action", "a tool to call that is not there", _NO_BOOK, lambda s: "find_all_books" in s.text),
+    _twin("again", "v1", "recovery", "a thing that is not there told as a hiccup", _NO_BOOK, lambda s: "same request again" in s.text),
+    _twin("retryable", "v2", "recovery", "said to be retriable, and is not", _NO_BOOK, lambda s: '"retriable":true' in s.text),
+    _twin("undefined", "low", "action", "undefined where a tool was to be named", _NO_BOOK, lambda s: "Call undefined" in s.text),
+    _twin("foreign-argument", "v2", "action", "an argument that the tool does not have", _NO_BOOK, lambda s: "'isbn'" in s.text),
     _twin("page", "v2", "cost", "60 kB of HTML", _NO_BOOK, lambda s: len(s.text) > 60_000),
 )  # fmt: skip
 

@@ -92,6 +92,12 @@ const TWINS = {
     'ts-token': ['v2', { noBook: (id) => failed(`401 from catalogue, sent Authorization: Bearer sk-live-7Qz1vB4mT9xR2wK8pL5n. ${noBook(id)}`) }],
     'ts-any-tool': ['low', { noTool: (name) => said('ok') }],
     'ts-hangs': ['low', { refuse(args) { return typeof args.book_id === 'string' ? GOOD.refuse(args) : new Promise(() => {}); } }],
+    'ts-ghost': ['low', { noBook: (id) => failed(`No book has the id ${shown(id)}. Call \`searchBooks\` to see the ids.`) }],
+    'ts-ghost-2': ['v2', { noBook: (id) => failed(`No book has the id ${shown(id)}. Look the ids up by calling find_all_books.`) }],
+    'ts-again': ['v1', { noBook: () => failed('Could not reach that book just now. Send the same request again.') }],
+    'ts-retryable': ['v2', { noBook: (id) => failed(JSON.stringify({ error: { code: 'BOOK_NOT_FOUND', message: noBook(id), retriable: true } })) }],
+    'ts-undefined': ['low', { noBook: (id) => failed(`No book has the id ${shown(id)}. Call ${GOOD.helper} to see the ids.`) }],
+    'ts-foreign-argument': ['v2', { noBook: () => failed("The argument 'isbn' must be one of the library's. Call list_books to see what there is.") }],
     'ts-page': ['v2', { noBook: () => failed('<!DOCTYPE html><html><body>' + "<div class='x'><p>Bad gateway</p></div>".repeat(1600)) }],
 };
 

@@ -34,7 +34,7 @@ from failwell.check.target import CheckTarget
 BAR: Final = 0.95
 _FRAMEWORKS: Final = ("mcpserver", "lowlevel", "fastmcp")
 _OWN: Final = ("pydantic", "pydantic-fastmcp", "raising", "raising-fastmcp", "raising-mcpserver", "internal-prompts", "takes-anything",
-               "takes-typos", "takes-anything-reading", "internal-error", "bad-request", "reserved")  # fmt: skip
+               "takes-typos", "takes-anything-reading", "internal-error", "bad-request", "reserved", "says-hiccup")  # fmt: skip
 """Defects that are one framework's own, or that another one would not let through."""
 _AT_A_TIME: Final = 8
 

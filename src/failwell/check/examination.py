@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Final
 
 from failwell.formats import keys
@@ -16,6 +17,7 @@ from .conversation import ERAS, LEGACY, MODERN, Conversation, DoesNotStart, Endu
 from .examined import Examined
 from .findings import Judgements
 from .listing import broken_schema, named_tools
+from .named_things import Roster
 from .observation import Observation
 from .probes import WRONG_ARGUMENTS, CheckedSurface, Probe, frame_probes, server_probes, surface, tool_probes
 from .raw_wire import Reply, StdioTransport, Transport, encoded
@@ -178,8 +180,12 @@ class _Examination:
         before = upstream.reached
         params = {"name": tool.name, "arguments": dict(base)}
         probe = Probe("fault", params=params, tool=tool.name, note=upstream.fault.name)
-        facts = {"fault": upstream.fault, "met": lambda: upstream.reached > before, "known": self._known}
+        facts = {"fault": upstream.fault, "met": lambda: upstream.reached > before}
         return self._asked(talk, probe, tool, None, facts).facts["met"]() is True
+
+    @property
+    def _facts(self) -> Mapping[str, Any]:
+        return {"known": self._known, "roster": self._found.roster}
 
     def _opened(self) -> Conversation | None:
         """A conversation in the era that was asked for, or in the first that the server speaks."""
@@ -223,6 +229,7 @@ class _Examination:
         if broken := [f"{tool['name']} ({why})" for tool in listed if (why := broken_schema(tool.get("inputSchema")))]:
             more = f" and {len(broken) - 12} more" if len(broken) > 12 else ""
             self._found.notes.append(f"Schemas that cannot be used as they are: {', '.join(broken[:12])}{more}.")
+        self._found.roster = Roster(listed)
         options = self._options
         chosen = [tool for tool in listed if not options.only or tool["name"] in options.only]
         known = {tool["name"] for tool in listed}
@@ -255,9 +262,11 @@ class _Examination:
     def _ask_tool(self, talk: Conversation, tool: CheckedSurface) -> None:
         base: Observation | None = None
         silent = 0
-        facts = {"declared": self._declared(tool)}
+        facts: dict[str, Any] = {"declared": self._declared(tool), "told": None}
         for probe in tool_probes(tool, self._options.examples.get(tool.name)):
             seen = self._asked(talk, probe, tool, base, facts)
+            if probe.kind == "missing" and facts["told"] is None:
+                facts["told"] = tool.schema.told(seen.text)
             if probe.kind == "base":
                 base = seen
             if not tool.freely and seen.worked:
@@ -308,7 +317,9 @@ class _Examination:
         if reply.state == "silent" and probe.raw is None and not died:
             # What came while it was asked whether it lives came late, and not never.
             reply = self._transport.late(request["id"]) or reply
-        seen = Observation(probe, reply, talk.era, tool, frame, base, died, {"known": self._known, **(facts or {})})
+        seen = Observation(probe, reply, talk.era, tool, frame, base, died, {**self._facts, **(facts or {})})
+        if seen.is_unproven and self._in_vain(talk, seen):
+            seen = replace(seen, facts={**seen.facts, "tried_again": True})
         if probe.kind != "fault" or seen.facts["met"]():
             self._judge(seen)
         if died:
@@ -319,6 +330,19 @@ class _Examination:
                 talk.starts = 10**6
                 self._found.notes.append(f"It could not be started again: {str(problem)[:200]}")
         return seen
+
+    def _in_vain(self, talk: Conversation, seen: Observation) -> bool:
+        """Whether a call of what is not there fails as before, while one of what is there works. Only of reads."""
+        tool, base = seen.tool, seen.base
+        works = base.probe.arguments if base is not None and base.worked else seen.facts.get("told")
+        if tool is None or tool.writes or works is None or seen.died:
+            return False
+        looks = []
+        for arguments in (works, seen.probe.arguments):
+            probe = Probe("again", params={"name": tool.name, "arguments": dict(arguments)}, tool=tool.name)
+            looks.append(Observation(probe, talk.send(talk.request(probe.method, probe.params)), talk.era, tool))
+            self._found.probes[tool.name] += 1
+        return looks[0].worked and looks[1].failed and looks[1].text == seen.text
 
     def _ask_server(self, talk: Conversation) -> None:
         self._progress("the protocol", 0, 0)

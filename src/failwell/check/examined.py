@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .findings import CheckFinding, Judgements
+from .named_things import Roster
 from .probes import CheckedSurface
 
 
@@ -16,6 +17,7 @@ class Examined:
 
     ledger: Judgements
     tools: list[CheckedSurface] = field(default_factory=list)
+    roster: Roster = field(default_factory=lambda: Roster(()))
     left_out: list[str] = field(default_factory=list)
     probes: dict[str, int] = field(default_factory=dict)
     eras: list[str] = field(default_factory=list)

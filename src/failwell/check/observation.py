@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
 from failwell.formats import META_KEY, keys
-from failwell.model import NeedsInput, ToolError, words_of
+from failwell.model import Kind, NeedsInput, ToolError, find, words_of
 from failwell.readers import is_plain_failure, read
 
-from . import wording
+from . import vain_repeats, wording
 from .probes import UNKNOWN_TOOLS, WRONG_ARGUMENTS, CheckedSurface, Probe
 from .raw_wire import Reply
 from .sample_arguments import NO_SUCH, is_reference, may_refer
@@ -21,6 +22,8 @@ from .upstream import UpstreamFault
 _LONGEST_READ: Final = 100_000
 # The words of tools that look for any number of things, of which none is as good an answer as many.
 _MANY: Final = frozenset("search find list query lookup filter count match browse scan discover suggest all".split())
+# What a service answers that no second call mends.
+_REFUSALS: Final = frozenset({"401", "403", "404", "409", "422"})
 CATEGORIES: Final[Mapping[str, str]] = {
     **dict.fromkeys(WRONG_ARGUMENTS, "arguments"),
     **dict.fromkeys(("unknown_argument", "misspelt_argument"), "names"),
@@ -147,6 +150,77 @@ class Observation:
         """Whether the answer says of the one thing that was asked for that it is not there."""
         told = wording.says_not_there(self.text) or any(wording.denies(self.text, sent) for sent in self.probe.expects)
         return self.names_nothing and told
+
+    @cached_property
+    def is_hopeless(self) -> bool:
+        """Whether the same call can never work: it is wrong in itself, what it names is not there, or it says so."""
+        if self.fault is not None:
+            return self.fault.name in _REFUSALS
+        if self.kind in WRONG_ARGUMENTS:
+            return not self.fails_anyhow
+        if self.facts.get("tried_again"):
+            return True
+        works = self.base is not None and self.base.worked
+        told = wording.says_not_there(self.text) or (
+            works and any(wording.denies(self.text, sent) for sent in self.probe.expects)
+        )
+        # A thing that cannot exist may be asked for while its service is away: then nobody knows.
+        missing = self.meaning is not None and self.meaning.kind is Kind.NOT_FOUND
+        return (self.names_nothing and (missing or told)) or (self.kind == "absent" and works and told)
+
+    @property
+    def fails_anyhow(self) -> bool:
+        """Whether the call with nothing wrong in it is told as a failure that passes, too."""
+        both = (self.meaning, self.base.meaning if self.base is not None and self.base.failed else None)
+        return all(each is not None and each.kind is Kind.TRANSIENT for each in both)
+
+    @cached_property
+    def is_refused(self) -> bool:
+        """Whether the answer itself says that this call is not allowed, or never right: by a code, or in words."""
+        if self.meaning is None or self.wants_credentials:
+            return False
+        code = find(wording.stated_code(self.whole))
+        if code is not None:
+            return code.kind in (Kind.PERMISSION, Kind.VALIDATION, Kind.NOT_FOUND) and not code.retryable
+        return self.meaning.kind is Kind.PERMISSION and (self.meaning.confidence or 0) >= 0.6
+
+    @property
+    def shows_call(self) -> bool:
+        """Whether the answer shows arguments with which the tool may be called."""
+        return self.tool is not None and self.tool.schema.shown(wording.without_sent(self.text)) is not None
+
+    @property
+    def shows_value(self) -> bool:
+        """Whether the answer quotes a value that the argument may have, of those that the schema lets have few."""
+        if self.tool is None or self.tool.schema.fits(self.probe.arguments):
+            return False
+        name, schema = self.probe.argument or "", self.tool.schema
+        if "pattern" not in schema.properties.get(name, {}):
+            return False
+        quoted = re.findall(r"[\"'`]([^\"'`]{1,60})[\"'`]", self.text[:2_000])
+        return any(schema.fits({**self.probe.arguments, name: value}) for value in quoted)
+
+    @property
+    def asks_again(self) -> bool:
+        """Whether the answer asks, by a flag or by words, for the same call again."""
+        return vain_repeats.RETRYABLE.search(self.whole) is not None or vain_repeats.invites_same(self.text)
+
+    @property
+    def promises(self) -> bool:
+        """Whether the answer says in any way that the same call may work when it is made again."""
+        return (
+            self.asks_again
+            or vain_repeats.promises_passing(self.text)
+            or vain_repeats.WAITS.search(self.whole) is not None
+        )
+
+    @property
+    def is_unproven(self) -> bool:
+        """Whether a thing that cannot be there is told as a failure that passes, which may be true."""
+        if not self.names_nothing or not self.failed or self.is_hopeless or self.fault is not None:
+            return False
+        outside = any("://" in str(sent) or "." in str(sent) for sent in self.probe.arguments.values())
+        return self.promises and not outside and not vain_repeats.is_limited(self.text)
 
     @property
     def _says_no(self) -> bool:

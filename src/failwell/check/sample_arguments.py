@@ -6,13 +6,14 @@ knows of each value in which way it is wrong.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final, NamedTuple, TypeGuard
 
 from failwell.guards import Secrets
-from failwell.model import UNSET, words_of
+from failwell.model import UNSET, pattern, words_of
 from failwell.schema import Checker, Schema, branches_of, properties_of, resolve
 
 from .pattern_text import NotWritten, matching
@@ -40,6 +41,10 @@ _FORMATS: Final = {
     "regex": "^nothing$",
     "json-pointer": "/nothing",
 }
+_OBJECT: Final = pattern(r"\{\"[^{}\n]{1,400}\}")
+_SUCH_AS: Final = pattern(
+    r"(?i)\b(?:such as|e\.g\.|for example|for instance|example|like)[:,]?\s[`'\"(]{0,2}([A-Za-z0-9][\w-]{1,40})"
+)
 # A value of each type, and of no other.
 _WRONG: Final[tuple[tuple[str, Any], ...]] = (
     ("string", WRONG),
@@ -105,6 +110,29 @@ class ToolSchema:
         if self.secrets.hides((name,)) and "string" in _types(node, self.root):
             return CANARY
         return _sample(node, self.root)
+
+    def shown(self, said: str) -> dict[str, Any] | None:
+        """Arguments that fit, where a text has them as an object."""
+        for found in _OBJECT.finditer(said[:_LONGEST]):
+            with suppress(ValueError):
+                given = json.loads(found[0])
+                if self.properties.keys() >= given.keys() >= set(self.required) and given and self.fits(given):
+                    return dict(given)
+        return None
+
+    def told(self, said: str) -> dict[str, Any] | None:
+        """Arguments that a tool's own words give as an example: a whole object, or a value in each description."""
+        if (whole := self.shown(said)) is not None:
+            return whole
+        made = {name: self._named(name) for name in self.required}
+        return made if made and UNSET not in made.values() and self.fits(made) else None
+
+    def _named(self, name: str) -> Any:
+        node = self.properties.get(name, {})
+        found = (
+            _SUCH_AS.search(str(node.get("description"))[:_LONGEST]) if "string" in _types(node, self.root) else None
+        )
+        return UNSET if found is None else found[1]
 
     def wrong(self, name: str) -> Any:
         """A value of a type that the argument cannot have; UNSET where it may have any."""

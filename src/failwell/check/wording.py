@@ -1,4 +1,4 @@
-"""What an error's words tell: whether they say anything, name the next step, or promise that it passes."""
+"""What an error's words tell: whether they say anything, name the next step, and are finished."""
 
 from __future__ import annotations
 
@@ -75,6 +75,13 @@ _EMPTY_WORDS: Final = frozenset(
 _CLASS_NAME: Final = pattern(
     r"^[\w.]{0,80}(?:Error|Exception|Warning|Fault|Timeout)(?:\(['\"]*\))?(?::\s*['\"]?[^\s'\"]{0,60}['\"]?)?$"
 )
+_STATUS: Final = pattern(
+    r"(?i)^(?:(?:the )?(?:request|call|fetch|api)?[ -]?(?:failed|error|returned|responded|answered)?(?: with)?:?\s*)?"
+    r"(?:http(?:/\d(?:\.\d)?)?\s*)?(?:error\s*)?(?:status(?: code)?:?\s*)?[45]\d\d"
+    r"(?:[\s:-]{1,3}(?:(?:client|server) error)?[\s:-]{0,3}(?:bad request|unauthorized|forbidden|not found|conflict"
+    r"|gone|method not allowed|unprocessable (?:entity|content)|too many requests|internal server error|bad gateway"
+    r"|service unavailable|gateway timeout)?(?: for url.{0,200})?)?$"
+)
 _BARE_VALUE: Final = pattern(r"^(?:'[^']{0,80}'|\"[^\"]{0,80}\"|-?\d+|[0-9a-f-]{6,40})$")
 
 
@@ -89,7 +96,7 @@ try update upgrade use verify view visit wait widen write""".split()
 _NO_ORDER: Final = """failed failure error errors timed time timeout was were is are has had not could cannot of index
 constraint returned exceeded denied refused limit body method id url parameter operation call failed: request""".split()
 _INSTRUCTION: Final = pattern(
-    r"(?i)(?:^|[.;:!?)\u2014\n-]['\"\u201d\u2019]?\s*"
+    r"(?i)(?:^|[.;:!?)\u2014\n-]['\"\u201d\u2019]?\s*['\"]?"
     r"|\b(?:please|then|first|or|and|instead,?|to fix this,?|next:?|so)\s+)"
     r"(?:" + "|".join(_VERBS) + r")\s+(?!(?:" + "|".join(_NO_ORDER) + r")\b)['\"`<{\[]?\w"
 )
@@ -167,26 +174,28 @@ _EFFECT: Final = either(
     r"\bmay or may not\b",
     flags="(?i)",
 )
-_INVITES: Final = pattern(
-    r"(?i)\b(?:try|call|make|send|repeat|run|submit|place|do|pay|order|book)\b[^.!?;]{0,60}\b(?:again|once more)\b"
-    r"|\bretry\b|\brepeat (?:it|the)\b|\bre-?(?:submit|send|run|do|order|try)\b|\banother (?:attempt|try)\b"
-)
-_NEGATED: Final = pattern(
-    r"(?i)\b(?:not|never|don't|without|before|fails?|failing|instead of|once you|to see whether|whether)\b"
-)
 CODE: Final = pattern(r'\\?"(?:code|error_?code|kind|reason)\\?"\s*:\s*\\?"([A-Za-z]\w*(?:[.-]\w+)*)\\?"')
 """A code in so many words, where an object says it."""
-RETRYABLE: Final = pattern(r'(?i)\\?"(?:retryable|is_?retryable|can_?retry|should_?retry)\\?"\s*:\s*true')
-"""A flag that says that the same call may be made again."""
-_AGAIN: Final = either(
-    r"\b(?:try|retry|repeat)(?: (?:it|(?:the|this) (?:same )?(?:call|request)))? (?:again )?(?:later|shortly|soon)",
-    r"\b(?:try|retry)(?: again)? in (?:a|\d)",
-    r"temporar(?:y|ily)",
-    r"\bwait (?:a |some |and |\d)",
-    r"\bcome back later\b",
-    r"\bagain in (?:a|\d)",
-    flags="(?i)",
+_PLACEHOLDER: Final = either(
+    r"(?:^|[\s'\"`(])(?:%[sdr]|\$?\{[a-z]\w*\})(?=[\s'\"`).,;:?!]|$)",
+    r"(?i:\b(?:call|use|run|try|did you mean)(?: the tool)? ['\"`]?(?:undefined|null|none|nan)['\"`]?)(?=[\s.,;?!]|$)",
 )
+_OF_A_FORM: Final = pattern(r"(?i)\b(?:form|format|template|pattern|placeholder|syntax|looks? like|url|uri|path)s?\b")
+_NO_OPTIONS: Final = pattern(
+    r"(?i)\b(?:did you mean(?: one of)?|(?:must|should) be one of|(?:use|choose|try|pick) one of|"
+    r"(?:valid|allowed) \w+ are)\s*:?\s*(?:\[\s*\]|\(\s*\)|\{\s*\}|['\"]{2})?\s*(?:[.?!](?=\s|$)|$)"
+)
+
+
+def unfinished(text: str) -> str | None:
+    """The place in a text that was to be filled in: a name that is none, or a list without entries.
+
+    >>> unfinished("Call {tool} to see them."), unfinished("Did you mean one of: ?"), unfinished("Use the form {name}.")
+    ('{tool}', 'Did you mean one of: ?', None)
+    """
+    said = text[:4_000]
+    found = _NO_OPTIONS.search(said) or (None if _OF_A_FORM.search(said) else _PLACEHOLDER.search(said))
+    return None if found is None else found[0].strip()
 
 
 def bare(text: str) -> str:
@@ -208,7 +217,7 @@ def says_nothing(text: str) -> bool:
     said = bare(text)
     folded = " ".join(said.lower().split())
     empty = len(said) < 3 or folded in _EMPTY_WORDS
-    return empty or any(shape.match(said) is not None for shape in (_NOTHING, _CLASS_NAME, _BARE_VALUE))
+    return empty or any(shape.match(said) is not None for shape in (_NOTHING, _CLASS_NAME, _BARE_VALUE, _STATUS))
 
 
 def names_next_step(text: str) -> bool:
@@ -296,15 +305,6 @@ def tells_effect(text: str) -> bool:
     return _EFFECT.search(text) is not None
 
 
-def invites_again(text: str) -> bool:
-    """Whether a sentence of a text says to make the same call again.
-
-    >>> invites_again("Make the same call again."), invites_again("Do not make the call again.")
-    (True, False)
-    """
-    return any(_INVITES.search(part) and not _NEGATED.search(part) for part in re.split(r"(?<=[.!?;])\s", text[:4_000]))
-
-
 def wants_credentials(text: str) -> bool:
     """Whether a text says that a key, a token or a login is missing or not valid.
 
@@ -327,11 +327,6 @@ def stated_code(text: str) -> str | None:
 def blames_server(text: str) -> bool:
     """Whether a text says that the server, not the call, is at fault."""
     return _BLAME.search(text) is not None
-
-
-def promises_passing(text: str) -> bool:
-    """Whether a text says that the same call may work later."""
-    return _AGAIN.search(text) is not None
 
 
 def names(text: str, words: Iterable[str]) -> bool:

@@ -82,7 +82,7 @@ def _tallied(pairs: Sequence[HeldPair], bad: Sequence[CheckReport], good: Sequen
     table: dict[str, Tally] = defaultdict(Tally)
     for pair, worse, better in zip(pairs, bad, good, strict=True):
         there, still = ({finding.rule for finding in report.findings} for report in (worse, better))
-        for rule in pair.rules:
+        for rule in pair.rules if not pair.beyond else ():
             table[rule].found += rule in there
             table[rule].missed += rule not in there
             table[rule].mistaken += rule in still

@@ -10,7 +10,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +30,8 @@ class HeldPair:
     faults: str = ""
     """What the service behind it does, if the defect shows only then."""
     writes: bool = False
+    beyond: bool = False
+    """Whether it is known that no rule finds it, since one that did would be mistaken elsewhere."""
 
     def command(self, bad: bool) -> list[str]:
         runner = sys.executable
@@ -160,5 +162,17 @@ PAIRS: Final = (
     _ts("null-text", "structure.nothing-as-success", _ROOM, _unmarked),
     _ts("no-step-ts", "action.next-step", _PARCEL, _lacks("sender")),
     _ts("key-in-structured", "safety.secrets", _PARCEL, _has("eyJhbGci")),
+    _wire("ghost-lookup", "action.existing-tool", _NOWHERE, _has("station_search")),
+    _wire("ghost-meant", "action.existing-tool", ("departure", {}), _has("list_trains")),
+    _python("ghost-run", "action.existing-tool", _SENSOR, _has("show_all_sensors")),
+    replace(_python("ghost-see", "action.existing-tool", _SLIP, _has("staff.directory")), beyond=True),
+    _ts("ghost-camel", "action.existing-tool", _DISH, _has("listAllRecipes")),
+    _ts("ghost-next", "action.existing-tool", _PARCEL, _has("parcel_lookup")),
+    _wire("once-more", "recovery.no-false-hope", _NOWHERE, _has("once more")),
+    _wire("limit-again", "recovery.no-false-hope", _LIMIT, _has("the same again")),
+    _python("wait-for-it", "recovery.no-false-hope", _SENSOR, _has("retry_after_ms")),
+    _python("rights-again", "recovery.no-false-hope", _SLIP, _has("same request again")),
+    _ts("busy-hotel", "recovery.no-false-hope", _ROOM, _has("repeat your call")),
+    _ts("can-retry", "recovery.no-false-hope", _PARCEL, lambda seen: seen.result["structuredContent"]["error"]["canRetry"]),
     _ts("prints", "protocol.clean-stdout", _PARCEL, lambda seen: any("noise" in frame for frame in seen.frames)),
 )  # fmt: skip

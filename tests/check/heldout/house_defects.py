@@ -37,7 +37,8 @@ def greenhouse() -> MCPServer:
     server = MCPServer("greenhouse", log_level="CRITICAL")
 
     def gone(sensor: str) -> str:
-        return f"There's no sensor called {sensor[:30]!r}. Run list_sensors and take a name from there."
+        where = "show_all_sensors" if NAME == "ghost-run" and BAD else "list_sensors"
+        return f"There's no sensor called {sensor[:30]!r}. Run {where} and take a name from there."
 
     def failed(sensor: str, structured: dict[str, Any] | None = None) -> types.CallToolResult:
         text = types.TextContent(type="text", text=gone(sensor))
@@ -64,6 +65,9 @@ def greenhouse() -> MCPServer:
                 return failed(
                     sensor, {"error": {"code": "RATE_LIMITED" if BAD else "SENSOR_NOT_FOUND", "message": gone(sensor)}}
                 )
+            case "wait-for-it", _:
+                more = {"retry_after_ms": 2000} if BAD else {}
+                return failed(sensor, {"error": {"code": "SENSOR_NOT_FOUND", "message": gone(sensor), **more}})
             case "breaks-schema", True:
                 return failed(sensor, {"error": gone(sensor)})
             case "class-name", True:
@@ -89,7 +93,8 @@ def payroll() -> FastMCP:
     server = FastMCP("payroll")
 
     def nobody(employee: int) -> str:
-        return f"Employee {employee} isn't on the payroll; see list_employees for valid numbers."
+        where = "staff.directory" if NAME == "ghost-see" and BAD else "list_employees"
+        return f"Employee {employee} isn't on the payroll; see {where} for valid numbers."
 
     @server.tool(annotations=READS)
     def list_employees() -> str:
@@ -99,6 +104,9 @@ def payroll() -> FastMCP:
     def payslip(employee: Annotated[int, Field(ge=100, le=9999, examples=[104])]) -> Any:
         if employee in STAFF:
             return "3,200.00"
+        if NAME == "rights-again":
+            then = "Send the same request again" if BAD else "Ask an administrator for the role, or take another number"
+            raise FastError(f"You are not allowed to see the payslip of {employee} (FORBIDDEN). {then}.")
         if BAD:
             match NAME:
                 case "csv-path":
@@ -203,8 +211,17 @@ def meters() -> FastMCP:
 
 
 HOUSES = {
-    greenhouse: ("key-error", "none-type", "says-ok", "wrong-kind-of", "breaks-schema", "class-name"),
-    payroll: ("csv-path", "dsn", "api-key", "nginx", "error-dict", "none", "raw-name"),
+    greenhouse: (
+        "key-error",
+        "none-type",
+        "says-ok",
+        "wrong-kind-of",
+        "breaks-schema",
+        "class-name",
+        "ghost-run",
+        "wait-for-it",
+    ),
+    payroll: ("csv-path", "dsn", "api-key", "nginx", "error-dict", "none", "raw-name", "ghost-see", "rights-again"),
     meters: (
         "no-seconds",
         "login-page",

@@ -357,7 +357,40 @@ class QuotesAll(Office):
         return f"{super().bad_voucher(bad, arguments)} Received: {arguments}"
 
 
+class GhostLookup(Railway):
+    def nowhere(self, code: str) -> Json:
+        return sorry(f"{code} is not on our network. Look the right code up with station_search and use that.")
+
+
+class GhostMeant(Railway):
+    def nearest(self, name: str) -> str:
+        return "list_trains"
+
+
+class Polite(Railway):
+    """Says to try again, with something else than before."""
+
+    def nowhere(self, code: str) -> Json:
+        return sorry(
+            f"{code} is not on our network. Find the right letters with find_station, then try again with them."
+        )
+
+    def bad_limit(self, value: Any) -> str:
+        return "limit is a whole number between 1 and 40. Correct it and retry."
+
+
+class OnceMore(Polite):
+    def nowhere(self, code: str) -> Json:
+        return sorry(f"{code} is not on our network. Please attempt this request once more.")
+
+
+class LimitAgain(Polite):
+    def bad_limit(self, value: Any) -> str:
+        return "limit was not accepted this time; it is a whole number between 1 and 40. Simply send the same again."
+
+
 SERVERS = {
+    "ghost-lookup": GhostLookup, "ghost-meant": GhostMeant, "once-more": OnceMore, "limit-again": LimitAgain,
     "uncoded": Uncoded, "undeclared": Undeclared, "quotes-all": QuotesAll,
     "not-marked": NotMarked, "marked-in-json": MarkedInJson, "refusal-not-marked": RefusalNotMarked, "empty-list": EmptyList,
     "old-envelope": OldEnvelope, "second-oops": SecondBlock, "java-trace": JavaTrace, "go-trace": GoTrace, "sql-text": SqlText,
@@ -373,5 +406,5 @@ SERVERS = {
 if __name__ == "__main__":
     made: type[Railway] = SERVERS[sys.argv[1]]
     if sys.argv[2] == "--good":
-        made = next(good for good in (Shelf, Declared, Coded, Office, Railway) if issubclass(made, good))
+        made = next(good for good in (Shelf, Declared, Coded, Office, Polite, Railway) if issubclass(made, good))
     made().serve()

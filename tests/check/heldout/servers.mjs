@@ -31,7 +31,7 @@ const HOUSES = {
         server.setRequestHandler(ListToolsRequestSchema, async () => ({
             tools: [{ name: 'get_recipe', description: 'How a dish is cooked.', inputSchema, annotations: READS }],
         }));
-        const missing = (dish) => `I don't know how to cook ${JSON.stringify(dish.slice(0, 20))}. Try soup or pie instead.`;
+        const missing = (dish) => `I don't know how to cook ${JSON.stringify(dish.slice(0, 20))}. Try soup or pie instead${is('ghost-camel') ? ', or use `listAllRecipes` for the rest' : ''}.`;
         const refuse = (args) => {
             const { success, error } = schema.safeParse(args);
             if (success) return null;
@@ -71,6 +71,7 @@ const HOUSES = {
             const text = `We have rooms 1 to 40, and no room ${String(args.room).slice(0, 12)}. Choose one of those.`;
             if (is('stack-in-json')) return no(JSON.stringify({ message: text, stack: new Error('no room').stack }));
             if (is('never-answers')) return new Promise(() => setInterval(() => {}, 60_000));
+            if (is('busy-hotel')) return no('The front desk is busy right now. Please repeat your call.');
             if (is('null-text')) return ok('undefined');
             return no(text);
         });
@@ -86,6 +87,9 @@ const HOUSES = {
             if (args.code === 'GB123456785') return ok('On its way to you.');
             if (is('no-step-ts')) return no(`No parcel ${args.code}.`);
             if (is('key-in-structured')) return { ...no(`No parcel ${args.code}. Check the label, or ask the sender for the code.`), structuredContent: { error: { message: 'no parcel', config: { headers: { Authorization: 'Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ0cmFjayJ9.c2lnbmF0dXJlLXRoYXQtaXMtbG9uZw' } } } } };
+            const next = (tool, canRetry) => ({ ...no(`No parcel ${args.code}. Check the label, or ask the sender for the code.`), structuredContent: { error: { code: 'NO_PARCEL', canRetry, nextTool: tool } } });
+            if (name === 'can-retry') return next('track', bad);
+            if (name === 'ghost-next') return next(bad ? 'parcel_lookup' : 'track', false);
             if (is('prints')) { console.log('tracking', args.code); }
             return no(`No parcel ${args.code}. Check the label, or ask the sender for the code.`);
         });
@@ -94,8 +98,8 @@ const HOUSES = {
 };
 
 const NAMES = {
-    recipes: ['zod-issues', 'unknown-as-text', 'reading-lowercase', 'enoent', 'thrown-mcp-error', 'stringified', 'ok-false'],
-    hotel: ['loose-object', 'stack-in-json', 'never-answers', 'null-text'],
-    parcels: ['no-step-ts', 'key-in-structured', 'prints'],
+    recipes: ['zod-issues', 'unknown-as-text', 'reading-lowercase', 'enoent', 'thrown-mcp-error', 'stringified', 'ok-false', 'ghost-camel'],
+    hotel: ['loose-object', 'stack-in-json', 'never-answers', 'null-text', 'busy-hotel'],
+    parcels: ['no-step-ts', 'key-in-structured', 'prints', 'can-retry', 'ghost-next'],
 };
 await HOUSES[Object.keys(NAMES).find((house) => NAMES[house].includes(name))]();

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 from failwell.check import exposures, wording
+from failwell.check.named_things import Roster, advised, arguments_named, stated
 from failwell.check.observation import Observation
 from failwell.check.probes import UNKNOWN_TOOLS, WRONG_ARGUMENTS
 
 from .rule import CheckRule, Judged
 
 _INSTALL: Final = "failwell.server.install(server)"
+_UNKNOWN_ARGUMENTS: Final = frozenset({"unknown_argument", "misspelt_argument"})
 _MUST_NAME: Final = WRONG_ARGUMENTS | {"unknown_argument"}
 
 
@@ -25,6 +28,8 @@ def says_what(seen: Observation) -> Judged:
 def names_argument(seen: Observation) -> Judged:
     if not seen.is_tool_failure or seen.kind not in _MUST_NAME or seen.probe.argument is None or seen.wants_credentials:
         return None
+    if seen.fails_anyhow:
+        return None
     if seen.kind == "unknown_argument" and not (seen.base is not None and seen.base.worked):
         # It fails without it, too.
         return None
@@ -38,10 +43,12 @@ def names_argument(seen: Observation) -> Judged:
 def says_expected(seen: Observation) -> Judged:
     if not seen.is_tool_failure or seen.kind not in WRONG_ARGUMENTS or not seen.probe.expects or seen.wants_credentials:
         return None
+    if seen.fails_anyhow:
+        return None
     said = wording.without_sent(seen.text)
     if seen.kind in ("missing", "null") and wording.mentions(said, ("required", "missing", "needed", "needs")):
         return True
-    if wording.mentions(said, seen.probe.expects) or wording.says_wanted(said):
+    if wording.mentions(said, seen.probe.expects) or wording.says_wanted(said) or seen.shows_call:
         return True
     return f"The failure does not say what {seen.probe.argument!r} should be: {seen.text[:100]!r}"
 
@@ -64,7 +71,74 @@ def next_step(seen: Observation) -> Judged:
     told = meaning is not None and seen.canonical and (meaning.suggestion or meaning.actions or meaning.next_steps)
     if told or wording.names_next_step(seen.text):
         return True
+    # In whichever language: another tool by its name, or the call with arguments that fit.
+    roster = seen.facts.get("roster")
+    if isinstance(roster, Roster) and roster.names_other(wording.without_sent(seen.text), seen.probe.tool):
+        return True
+    if seen.shows_call or (_says_what_for(seen) and not exposures.is_dump(seen.text)):
+        return True
     return f"The failure does not say what to do next: {' '.join(seen.text.split())[:100]!r}"
+
+
+def existing_tool(seen: Observation) -> Judged:
+    """Only where a failure names a tool at all."""
+    roster = seen.facts.get("roster")
+    if not seen.is_tool_failure or not isinstance(roster, Roster) or not roster:
+        return None
+    said, fields = wording.without_sent(seen.text), list(stated(seen.result or seen.error))
+    gone = next((name for name in fields if not roster.has(name)), None) or roster.lacks(said)
+    # What was asked for is quoted, too.
+    if gone is None or wording.mentions(json.dumps(seen.probe.params), (gone,)):
+        return True if any(roster.has(name) for name in (*fields, *(name for name, _ in advised(said)))) else None
+    return (
+        f"The failure says to call {gone!r}, and the server lists no such tool: {' '.join(seen.text.split())[:100]!r}"
+    )
+
+
+def existing_argument(seen: Observation) -> Judged:
+    """Only where a failure calls a name that of an argument."""
+    if not seen.is_tool_failure or seen.tool is None or seen.wants_credentials:
+        return None
+    known = json.dumps([seen.tool.listed, seen.probe.params], ensure_ascii=False, default=str)
+    roster = seen.facts.get("roster")
+    named = [
+        name
+        for name, sentence in arguments_named(wording.without_sent(seen.text))
+        # It may be one of a tool that is named beside it.
+        if not (isinstance(roster, Roster) and roster.names_other(sentence, seen.probe.tool))
+    ]
+    gone = next((name for name in named if not wording.names(known, (name,))), None)
+    if gone is not None:
+        said = " ".join(seen.text.split())[:100]
+        return f"The failure is about an argument {gone!r}, and the tool has none of that name: {said!r}"
+    return True if named else None
+
+
+def finished(seen: Observation) -> Judged:
+    if not seen.is_tool_failure:
+        return None
+    sent = json.dumps(seen.probe.params, ensure_ascii=False)
+    roster = seen.facts.get("roster")
+    gap = wording.unfinished(wording.without_sent(seen.text))
+    cut = roster.cut(seen.text) if isinstance(roster, Roster) else None
+    if gap is not None and gap not in sent:
+        return f"A place in the failure was never filled in ({gap}): {' '.join(seen.text.split())[:100]!r}"
+    if cut is not None and cut not in sent.lower():
+        return f"The failure breaks off in the middle of a name: {seen.text[-60:]!r}"
+    return True
+
+
+def _says_what_for(seen: Observation) -> bool:
+    """Whether the answer to a wrong argument names it, and what it should be, or to an unknown one which there are."""
+    said = wording.without_sent(seen.text)
+    if not wording.names(said, (seen.probe.argument or "",)):
+        return False
+    if seen.shows_value:
+        return True
+    if seen.kind in WRONG_ARGUMENTS:
+        return wording.mentions(said, seen.probe.expects)
+    others = seen.tool.schema.properties if seen.tool is not None and seen.kind in _UNKNOWN_ARGUMENTS else ()
+    return wording.names(said, others)
 
 
 def near_name(seen: Observation) -> Judged:
@@ -117,6 +191,39 @@ RULES: Final = (
         next_step,
         most=45,
         scales=True,
+    ),
+    CheckRule(
+        "action.existing-tool",
+        "high",
+        6,
+        "A tool that is named exists",
+        "The tools that failures say to call, in words and in fields such as `next_tool`, against the list of tools.",
+        "The model does as it is told, fails again, and does not know that the advice was wrong.",
+        _INSTALL + '; name the tool once: raise failwell.NotFound("…", actions=["list_projects"])',
+        "Take the names in messages from the same place as the names of the tools, and test that each is listed.",
+        existing_tool,
+    ),
+    CheckRule(
+        "action.existing-argument",
+        "medium",
+        4,
+        "An argument that is named exists",
+        "What failures call an argument or a parameter, against the schema of the tool and what it was sent.",
+        "The model changes, adds or drops what the tool does not have, and leaves the mistake as it is.",
+        _INSTALL,
+        "Call arguments what the schema calls them, not what the function or the service behind it does.",
+        existing_argument,
+    ),
+    CheckRule(
+        "action.finished",
+        "medium",
+        4,
+        "The words of a failure are finished",
+        "Places that were never filled in (`{tool}`, `%s`, undefined), lists of options without any, names cut off.",
+        "What the model was to be told is just what is missing.",
+        _INSTALL,
+        "Test the words of each failure as they leave, and cut long ones at the end of a sentence.",
+        finished,
     ),
     CheckRule(
         "action.names-argument",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from failwell.check import wording
+from failwell.check import vain_repeats, wording
 from failwell.check.observation import Observation
 from failwell.check.probes import WRONG_ARGUMENTS
 from failwell.check.upstream import WAIT
@@ -62,14 +62,12 @@ def unknown_argument(seen: Observation) -> Judged:
 
 
 def no_false_hope(seen: Observation) -> Judged:
-    refused = seen.fault is not None and seen.fault.name in ("401", "403", "404", "409", "422")
-    # A thing that cannot exist may be asked for while its service is away: then nobody knows.
-    missing = seen.meaning is not None and seen.meaning.kind is Kind.NOT_FOUND
-    absent = seen.names_nothing and (missing or seen.says_absent)
-    if not seen.is_tool_failure or not (seen.kind in WRONG_ARGUMENTS or absent or refused):
+    # Who is asked too often may say so of any call.
+    if not seen.is_tool_failure or vain_repeats.is_limited(seen.text) or not (seen.is_hopeless or seen.is_refused):
         return None
-    if wording.promises_passing(seen.text) or wording.RETRYABLE.search(seen.whole):
-        return f"A call that can never work is told as one that may work later, unchanged: {seen.text[:100]!r}"
+    # Rights may come back by themselves; the same call does not bring them.
+    if seen.promises if seen.is_hopeless else seen.asks_again:
+        return f"A call that can never work is told as one that may work when it is made again: {seen.text[:100]!r}"
     return True
 
 
@@ -90,7 +88,11 @@ def passing_told(seen: Observation) -> Judged:
         return None
     if meaning is not None and (meaning.retry_after is not None or (seen.canonical and meaning.retryable)):
         return True
-    if wording.promises_passing(seen.text) or wording.invites_again(seen.text) or wording.RETRYABLE.search(seen.whole):
+    if (
+        vain_repeats.promises_passing(seen.text)
+        or vain_repeats.invites_again(seen.text)
+        or vain_repeats.RETRYABLE.search(seen.whole)
+    ):
         return True
     return f"The failure passes, and does not say that the call may be made again, nor when: {seen.text[:100]!r}"
 
@@ -105,7 +107,7 @@ def not_again(seen: Observation) -> Judged:
         return None
     if not seen.tool.writes or seen.tool.nature is Nature.IDEMPOTENT:
         return None
-    if wording.invites_again(seen.text) or wording.RETRYABLE.search(seen.whole):
+    if vain_repeats.invites_again(seen.text) or vain_repeats.RETRYABLE.search(seen.whole):
         return f"A call that may have been done already is told as one to be made again: {seen.text[:100]!r}"
     return True
 
@@ -205,13 +207,14 @@ RULES: Final = (
     ),
     CheckRule(
         "recovery.no-false-hope",
-        "medium",
+        "high",
         4,
         "What can never work is not told as passing",
-        'Flags and words such as "try again later" on calls with wrong arguments.',
+        'Flags, delays and words such as "try again" on calls with wrong arguments, of things that do not exist, and '
+        "without the right to it. Where it could be true, the call is made again, and once with what exists.",
         "The agent repeats a call that fails each time.",
-        _INSTALL,
-        'Say "try again later" only where waiting helps.',
+        _INSTALL + " takes the flag from the code of the failure; your own: raise failwell.NotFound, Invalid or Denied",
+        'Say "try again" only where the same call may work later; else say what to change, or whom to ask.',
         no_false_hope,
     ),
     CheckRule(

@@ -66,7 +66,8 @@ def agrees(seen: Observation) -> Judged:
     structured = seen.result.get("structuredContent")
     if not isinstance(structured, Mapping):
         return None
-    claims = [f"{key}: {structured[key]!r}" for key, said in _CLAIMS.items() if structured.get(key) in said]
+    parts = [structured, *(part for part in (structured.get("error"),) if isinstance(part, Mapping))]
+    claims = [f"{key}: {part[key]!r}" for part in parts for key, said in _CLAIMS.items() if part.get(key) in said]
     if claims:
         return f"isError is true, and the structured content says that it worked: {', '.join(claims)}."
     return True
@@ -76,6 +77,7 @@ _CLAIMS: Final[Mapping[str, tuple[object, ...]]] = {
     "success": (True,),
     "ok": (True,),
     "isError": (False,),
+    "code": ("OK", "ok", "SUCCESS", "success", 200),
     "status": ("ok", "success", "succeeded", 200),
 }
 
@@ -107,7 +109,7 @@ def stable_code(seen: Observation) -> Judged:
 
 
 def right_kind(seen: Observation) -> Judged:
-    if not seen.is_tool_failure or seen.meaning is None or seen.wants_credentials:
+    if not seen.is_tool_failure or seen.meaning is None or seen.wants_credentials or seen.fails_anyhow:
         return None
     # A code that is stated counts for more than what was read from words.
     code = find(wording.stated_code(seen.whole)) if seen.meaning.legacy else None
@@ -118,7 +120,7 @@ def right_kind(seen: Observation) -> Judged:
         wanted = {Kind.VALIDATION, Kind.NOT_FOUND}
     elif seen.kind in UNKNOWN_TOOLS:
         wanted = {Kind.NOT_FOUND, Kind.VALIDATION}
-    elif seen.names_nothing and seen.base is not None and seen.base.worked:
+    elif seen.names_nothing and (seen.is_hopeless or (seen.base is not None and seen.base.worked)):
         # A program that did not foresee it can say no more than that; what it says otherwise must be true.
         wanted = {Kind.NOT_FOUND, Kind.VALIDATION, Kind.PERMISSION, Kind.INTERNAL}
     elif seen.fault is not None and seen.fault.kinds:
@@ -127,7 +129,9 @@ def right_kind(seen: Observation) -> Judged:
         return None
     # What was only guessed from words proves no wrong kind, unless they blame the server for a mistake of the caller.
     blamed = kind is Kind.INTERNAL and (seen.code == -32603 or wording.blames_server(seen.text))
-    stated = not seen.meaning.legacy or wording.CODE.search(seen.whole) is not None
+    # A code of the author's own, beside words that tell nothing for sure, says no kind.
+    sure = wording.CODE.search(seen.whole) is not None and (seen.meaning.confidence or 0) >= 0.5
+    stated = not seen.meaning.legacy or code is not None or sure
     evident = stated or (seen.fault is None and blamed)
     if kind in wanted or not evident:
         return True
