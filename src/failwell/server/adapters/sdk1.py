@@ -24,7 +24,7 @@ from failwell.server import rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.absent import no_such
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
-from failwell.server.facts import BrokenResult, Facts, Failed, taken
+from failwell.server.facts import BrokenResult, Facts, Failed, runs_another, taken
 from failwell.server.options import is_untouched
 from failwell.server.served_call import EXTENSION, ServedCall, current
 
@@ -311,12 +311,17 @@ def cause_of(raised: BaseException) -> BaseException:
 
 
 def is_nested(raised: BaseException, code: CodeType | None) -> bool:
-    """Whether a framework has wrapped it inside a tool with this code: that one has called another, which failed."""
+    """Whether it came out of another tool, which one with this code has called."""
+    if code is None:
+        return False
     for _ in range(20):
         under = raised.__cause__ or (None if raised.__suppress_context__ else raised.__context__)
-        if under is None or code is None or not is_frameworks(raised):
+        if runs_another(raised, code):
+            return True
+        if under is None or not is_frameworks(raised):
             break
         if any(trace.tb_frame.f_code is code for trace in frames(raised)):
+            # A framework has wrapped it inside the tool.
             return True
         raised = under
     return False
