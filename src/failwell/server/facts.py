@@ -180,7 +180,8 @@ def runs_another(exc: BaseException, code: CodeType | None) -> bool:
                 return False
             has_run = True
         elif frame.f_code is code and not is_frameworks_module(place):
-            is_inside = True
+            # Anew each time: an exception that is raised again and again carries along the ways that it went before.
+            is_inside, has_run = True, False
     return has_run
 
 
