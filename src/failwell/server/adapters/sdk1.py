@@ -329,8 +329,10 @@ def is_nested(raised: BaseException, code: CodeType | None) -> bool:
 
 def is_frameworks(exc: BaseException) -> bool:
     """Whether a framework raised it, and no code of an author's."""
-    places = [str(trace.tb_frame.f_globals.get("__name__")) for trace in frames(exc)]
-    return bool(places) and places[-1].startswith(_FRAMEWORKS)
+    last = None
+    for last in frames(exc):  # noqa: B007
+        pass
+    return last is not None and str(last.tb_frame.f_globals.get("__name__")).startswith(_FRAMEWORKS)
 
 
 def is_check_of_arguments(exc: BaseException) -> bool:
