@@ -51,6 +51,18 @@ def test_no_word_of_a_format_itself_asks_for_a_second_look() -> None:
     assert [(str(error), format) for error, format, text in written if not DEFAULT.passes(error, text)] == []
 
 
+@pytest.mark.parametrize("name", ["p\\u0061ssword", "\\u0074oken", "p%61ssword"])
+def test_a_name_with_letters_written_as_numbers_is_seen_at_first_sight(name: str) -> None:
+    assert DEFAULT(fw.ToolError(f"{name}=hunter2xyz")).message == f"{name}={MASK}"
+
+
+def test_a_missing_key_asks_for_no_second_look_and_hides_nothing() -> None:
+    plain = fw.Internal("The tool failed.", debug="KeyError: 7", details={"error_type": "KeyError"})
+    assert not DEFAULT._needed(plain)
+    assert DEFAULT.hides_nothing("KeyError 7")
+    assert DEFAULT(fw.Internal("KeyError: api_key=hunter2xyz")).message == f"KeyError: api_key={MASK}"
+
+
 def test_an_ordinary_question_comes_back_itself() -> None:
     question = fw.NeedsInput("Which one?", fields=["id"], suggestions={"id": ["a", "b"]}, options=["a"])
     assert guard(question) is question

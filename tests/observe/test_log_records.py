@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.logging import RichHandler
 
 import failwell as fw
+from failwell.guards import DEFAULT
 from failwell.observe import logged
 from failwell.observe.log import log_failure, way
 
@@ -318,6 +319,16 @@ def test_no_secret_is_in_any_attribute(logger: logging.Logger, structured: list[
     assert SECRET not in told
     assert "postgres://app:[redacted]@db.internal/prod" in only_context(kept(logger).records[0])["url"]
     assert kept(logger).records[0].exc_text is not None
+
+
+def test_a_way_that_was_printed_before_tells_no_secret_of_a_later_call(logger: logging.Logger) -> None:
+    """The first time nobody knows that a word in the source is what this call was sent for its secret argument."""
+    error, exc = fw.Internal("The tool failed."), crash()
+    word = way(exc).rpartition(" ")[2]
+    for guard in (fw.Guard(), DEFAULT, DEFAULT, DEFAULT.knowing([word]), DEFAULT):
+        log_failure(logger, error, tool="t", exc=exc, guard=guard)
+    told = [record.exc_text for record in kept(logger).records]
+    assert [word in (text or "") for text in told] == [True, True, True, False, True]
 
 
 def only_context(record: logging.LogRecord) -> dict[str, Any]:

@@ -25,11 +25,11 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NoReturn, get_type_hints
 
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter, field_serializer
 from sdk_names import GENERATION, UrlElicitationRequiredError, httpx, page_to_visit
 from sdk_names import ResourceError as SdkResourceError
 from sdk_names import ResourceNotFoundError as SdkResourceNotFoundError
@@ -513,6 +513,160 @@ def limit(name: str) -> None:
         raise RateLimitError
 
 
+# Failed around once they had run.
+
+LEDGER: list[str] = []
+"""What tools have really done, which nobody may hear was not."""
+
+
+class Receipt(BaseModel):
+    number: int
+
+    @field_serializer("number")
+    def written(self, number: int) -> int:
+        raise RuntimeError(f"cannot connect to {SECRET}")
+
+
+class Nothing:
+    """No result of any kind."""
+
+
+@tool()
+def audited_crash():
+    LEDGER.append("audited_crash")
+    return "paid"
+
+
+@tool()
+def audited_number():
+    LEDGER.append("audited_number")
+    return "paid"
+
+
+@tool()
+def audited_own():
+    LEDGER.append("audited_own")
+    return "paid"
+
+
+@tool()
+def audited_call():
+    LEDGER.append("audited_call")
+    return "paid"
+
+
+@tool()
+def unwritable():
+    LEDGER.append("unwritable")
+    return Receipt(number=7)
+
+
+@tool(only="lowlevel")
+def no_result():
+    LEDGER.append("no_result")
+    return Nothing()
+
+
+async def audit(name: str) -> None:
+    """What a middleware that writes down some calls does once they were made."""
+    if name == "audited_crash":
+        raise Overloaded(f"cannot connect to {SECRET}")
+    if name == "audited_number":
+        raise MCPError(-32602, "The audit takes no such thing")
+    if name == "audited_own":
+        raise fw.Transient("The audit is busy.", code="RATE_LIMITED", retry_after=60)
+    if name == "audited_call":
+        await call_another("sold_out", {})
+
+
+# One inside another.
+
+
+Calls = Callable[[str, dict[str, Any]], Awaitable[Any]]
+call_another: Calls
+run_another: Calls
+"""How a tool of the server that is served calls another of its tools; each framework has its own ways."""
+
+
+@tool()
+def sold_out():
+    raise fw.Conflict("The last one is sold.", effect="none")
+
+
+@tool()
+def unreached():
+    if LEDGER:
+        raise ConnectionRefusedError(111, "refused")
+    with fw.effects():
+        return "reached"
+
+
+@tool()
+async def calls_sold_out():
+    LEDGER.append("calls_sold_out")
+    await call_another("sold_out", {})
+
+
+@tool()
+async def calls_limited():
+    LEDGER.append("calls_limited")
+    await call_another("rate_limited", {})
+
+
+@tool()
+async def calls_refusing():
+    LEDGER.append("calls_refusing")
+    await call_another("value_error", {})
+
+
+@tool()
+async def calls_unreached():
+    LEDGER.append("calls_unreached")
+    await call_another("unreached", {})
+
+
+@tool()
+async def calls_reading():
+    LEDGER.append("calls_reading")
+    await call_another("timeout_read_only", {})
+
+
+@tool()
+async def calls_wrongly(count: int = 1):
+    LEDGER.append("calls_wrongly")
+    await call_another("convert", {"count": "abc"})
+
+
+@tool(only="fastmcp")
+async def runs_sold_out():
+    LEDGER.append("runs_sold_out")
+    await run_another("sold_out", {})
+
+
+@tool(only="fastmcp")
+async def runs_refusing():
+    LEDGER.append("runs_refusing")
+    await run_another("value_error", {})
+
+
+@tool(only="fastmcp")
+async def runs_wrongly(count: int = 1):
+    LEDGER.append("runs_wrongly")
+    await run_another("convert", {"count": "abc"})
+
+
+@tool()
+async def calls_nobody():
+    LEDGER.append("calls_nobody")
+    await call_another("no_such_tool", {})
+
+
+@tool()
+async def calls_raising():
+    LEDGER.append("calls_raising")
+    await call_another("sdk_error", {})
+
+
 # Hostile exceptions.
 
 
@@ -597,6 +751,8 @@ def anything(value: Any = None):
 def _read(uri: str) -> str:
     if uri == "shop://motd":
         return "Welcome."
+    if uri == "shop://ledger":
+        return ", ".join(LEDGER)
     if uri == "shop://crash":
         raise RuntimeError(f"cannot connect to {SECRET}")
     if uri == "shop://deliberate":
@@ -615,7 +771,7 @@ def _reader(uri: str) -> Callable[[], str]:
     return read
 
 
-RESOURCES = ("shop://motd", "shop://crash", "shop://deliberate", "shop://own", "shop://endless")
+RESOURCES = ("shop://motd", "shop://crash", "shop://deliberate", "shop://own", "shop://endless", "shop://ledger")
 
 
 def book(isbn: str) -> str:
@@ -670,10 +826,25 @@ def tools_for(framework: str) -> list[Tool]:
     return [each for each in TOOLS.values() if each.only in (None, framework)]
 
 
-async def limiting(ctx: Any, call_next: Any) -> Any:
-    if ctx.method == "tools/call":
-        limit(str((ctx.params or {}).get("name", "")))
-    return await call_next(ctx)
+async def around(ctx: Any, call_next: Any) -> Any:
+    name = str((ctx.params or {}).get("name", "")) if ctx.method == "tools/call" else ""
+    limit(name)
+    result = await call_next(ctx)
+    await audit(name)
+    return result
+
+
+def calls_by(call: Calls, run: Calls | None = None) -> None:
+    """Say how the tools of the server that is made now call each other."""
+    global call_another, run_another
+    call_another, run_another = call, run or call
+
+
+def by_hand(server: Any) -> Calls:
+    async def run(name: str, arguments: dict[str, Any]) -> Any:
+        return await (await server.get_tool(name)).run(arguments)
+
+    return run
 
 
 def mcpserver() -> Any:
@@ -681,7 +852,9 @@ def mcpserver() -> Any:
     from mcp.server.mcpserver.prompts.base import Prompt
     from mcp_types import Completion
 
-    server = MCPServer(NAME, version=VERSION, middleware=[limiting])
+    server = MCPServer(NAME, version=VERSION, middleware=[around])
+    # Looked up when it is called, as a tool would: `install` may have changed it by then.
+    calls_by(lambda name, arguments: server.call_tool(name, arguments))
     for each in tools_for("mcpserver"):
         server.add_tool(each.fn, annotations=each.annotations)
     for uri in RESOURCES:
@@ -701,12 +874,15 @@ def fastmcp() -> Any:
     from fastmcp import FastMCP
     from fastmcp.server.middleware import Middleware
 
-    class Limiting(Middleware):
+    class Around(Middleware):
         async def on_call_tool(self, context: Any, call_next: Any) -> Any:
             limit(context.message.name)
-            return await call_next(context)
+            result = await call_next(context)
+            await audit(context.message.name)
+            return result
 
-    server = FastMCP(NAME, version=VERSION, middleware=[Limiting()])
+    server = FastMCP(NAME, version=VERSION, middleware=[Around()])
+    calls_by(lambda name, arguments: server.call_tool(name, arguments), by_hand(server))
     for each in tools_for("fastmcp"):
         server.tool(each.fn, annotations=each.annotations, timeout=each.timeout)
     for uri in RESOURCES:
@@ -794,7 +970,7 @@ def lowlevel() -> Any:
         on_get_prompt=get_prompt,
         on_completion=completion,
     )
-    server.middleware.append(limiting)
+    server.middleware.append(around)
     return server
 
 
@@ -816,7 +992,7 @@ def _output_schema(fn: Callable[..., Any]) -> dict[str, Any] | None:
 
 
 def _result(value: Any) -> CallToolResult | InputRequiredResult:
-    if isinstance(value, (CallToolResult, InputRequiredResult)):
+    if isinstance(value, (CallToolResult, InputRequiredResult, Nothing)):
         return value
     if value is None:
         return CallToolResult(content=[])

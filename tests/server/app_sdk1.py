@@ -24,6 +24,7 @@ def fastmcp1() -> Any:
     from mcp.types import Completion
 
     server = FastMCP(app.NAME)
+    app.calls_by(lambda name, arguments: server.call_tool(name, arguments))
     server._mcp_server.version = app.VERSION
     for each in tools_for("fastmcp1"):
         server.add_tool(each.fn, annotations=each.annotations)
@@ -45,12 +46,18 @@ def fastmcp() -> Any:
     from fastmcp.server.middleware import Middleware
     from mcp.types import Completion
 
-    class Limiting(Middleware):
+    class Around(Middleware):
         async def on_call_tool(self, context: Any, call_next: Any) -> Any:
             app.limit(context.message.name)
-            return await call_next(context)
+            result = await call_next(context)
+            await app.audit(context.message.name)
+            return result
 
-    server = FastMCP(app.NAME, version=app.VERSION, middleware=[Limiting()])
+    server = FastMCP(app.NAME, version=app.VERSION, middleware=[Around()])
+
+    # FastMCP 2 has no public way but to run the tool by hand.
+    call_tool = getattr(server, "call_tool", None) or server._tool_manager.call_tool
+    app.calls_by(call_tool, app.by_hand(server))
     timed = "timeout" in inspect.signature(server.tool).parameters
     for each in tools_for("fastmcp"):
         more = {"timeout": each.timeout} if timed else {}
@@ -107,7 +114,7 @@ def lowlevel() -> Any:
     def _content(value: Any) -> Any:
         """What this SDK takes from a tool: blocks, and since 1.10 what is structured beside them."""
         result = app._result(value)
-        if isinstance(value, types.CallToolResult) and takes_results:
+        if isinstance(value, app.Nothing) or (isinstance(value, types.CallToolResult) and takes_results):
             return value
         beside = getattr(result, "structuredContent", None)
         return result.content if beside is None or not structured else (result.content, beside)

@@ -13,7 +13,7 @@ from wire import ERAS, LEGACY, SERVERS
 class Case:
     """A request.
 
-    `code` is that of the failure it must lead to everywhere. `untouched` names the servers whose answer must be the one
+    `code` is that of the failure it must lead to everywhere, and `effect` what that must say was done. `untouched` names the servers whose answer must be the one
     they give without Failwell, to the byte.
     """
 
@@ -21,6 +21,7 @@ class Case:
     method: str
     params: dict[str, Any] | None
     code: str | None = None
+    effect: str | None = None
     untouched: Collection[str] = ()
     servers: Collection[str] = SERVERS
     eras: Collection[str] = ERAS
@@ -186,6 +187,36 @@ MIDDLEWARE: Final = (
     call("middleware that limits rates", "limited_rate", servers=("fastmcp",), code="RATE_LIMITED"),
 )
 
+_FRAMEWORKS: Final = ("mcpserver", "fastmcp")
+AUDITED: Final = (
+    call("middleware with its own exception after the tool", "audited_crash", code="INTERNAL_ERROR", effect="done"),
+    call("middleware with MCPError -32602 after the tool", "audited_number", effect="done"),
+    call("middleware with our own after the tool", "audited_own", code="RATE_LIMITED", effect="done"),
+    call("middleware with another tool after the tool", "audited_call", effect="done", servers=_FRAMEWORKS),
+)
+"""Somebody around the tool fails once it has run."""
+
+NESTED: Final = (
+    call("inner tool that says it did nothing", "calls_sold_out", effect="unknown", servers=_FRAMEWORKS),
+    call("inner tool that asks for a wait", "calls_limited", effect="unknown", servers=_FRAMEWORKS),
+    call("inner tool that refuses", "calls_refusing", effect="unknown", servers=_FRAMEWORKS),
+    call("inner tool before its marks", "calls_unreached", effect="unknown", servers=_FRAMEWORKS),
+    call("inner tool that only reads", "calls_reading", effect="unknown", servers=_FRAMEWORKS),
+    call("inner tool with a wrong argument", "calls_wrongly", effect="unknown", servers=_FRAMEWORKS),
+    call("inner tool that does not exist", "calls_nobody", effect="unknown", servers=_FRAMEWORKS),
+    call("inner tool run by hand that says it did nothing", "runs_sold_out", effect="unknown", servers=("fastmcp",)),
+    call("inner tool run by hand that refuses", "runs_refusing", effect="unknown", servers=("fastmcp",)),
+    call("inner tool run by hand with a wrong argument", "runs_wrongly", effect="unknown", servers=("fastmcp",)),
+    call("inner tool with a ToolError of the SDK", "calls_raising", effect="unknown", servers=_FRAMEWORKS),
+)
+"""A tool has done something, and then calls another one of its server, which fails and says that nothing was done."""
+
+WRITTEN: Final = (
+    call("result that cannot be written", "unwritable", code="INTERNAL_ERROR", effect="done", servers=_FRAMEWORKS),
+    call("result of no kind", "no_result", code="INTERNAL_ERROR", effect="done", servers=("lowlevel",)),
+    Case("what was really done", "resources/read", {"uri": "shop://ledger"}),
+)
+
 REQUESTS: Final = (
     Case("resource unknown", "resources/read", {"uri": "shop://nothing"}, code="NOT_FOUND"),
     Case("resource of another scheme", "resources/read", {"uri": "file:///etc/passwd"}, code="NOT_FOUND"),
@@ -206,7 +237,19 @@ REQUESTS: Final = (
     call("success after everything", "echo", {"text": "hi"}, untouched=SERVERS),
 )
 
-ALL: Final = (*WORKING, *PROTOCOL, *OWN, *FRAMEWORK, *UNPLANNED, *ARGUMENTS, *MIDDLEWARE, *REQUESTS)
+ALL: Final = (
+    *WORKING,
+    *PROTOCOL,
+    *OWN,
+    *FRAMEWORK,
+    *UNPLANNED,
+    *ARGUMENTS,
+    *MIDDLEWARE,
+    *AUDITED,
+    *NESTED,
+    *WRITTEN,
+    *REQUESTS,
+)
 
 
 def applicable(cases: Collection[Case], server: str, era: str) -> list[Case]:

@@ -11,15 +11,18 @@ import asyncio
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from transports import run_http, run_stdio
 
 import failwell as fw
 import failwell.server
+from failwell.observe import store
 from failwell.sdk import GENERATION, ToolAnnotations
 
 FOLDER = Path(sys.argv[-1])
+KEPT = FOLDER / "events.db"
+EVENTS = f"sqlite:///{KEPT}" if KEPT.exists() else None
 READS = ToolAnnotations.model_validate({"readOnlyHint": True})
 WRITES = ToolAnnotations.model_validate({"readOnlyHint": False})
 
@@ -42,6 +45,16 @@ def count(name: str) -> int:
     return len((FOLDER / name).read_text())
 
 
+def die() -> NoReturn:
+    """End as one that is killed, with the calls before this one in the store.
+
+    A process that is killed takes with it what its store has gathered and not written, which is no question of whether
+    a client and a server know a call of the other's again."""
+    if EVENTS:
+        store(EVENTS).flush()
+    os._exit(3)
+
+
 def busy(city: str) -> str:
     """Works the third time."""
     if count("busy") < 3:
@@ -54,7 +67,7 @@ def busy(city: str) -> str:
 def dies(city: str) -> str:
     """Takes its server with it the first time."""
     if count("dies") < 2:
-        os._exit(3)
+        die()
     return f"{city}: still here"
 
 
@@ -67,7 +80,7 @@ def pay(invoice: str, amount: int) -> str:
 def ship(order: str) -> str:
     """Ships, and takes its server with it."""
     count("shipped")
-    os._exit(3)
+    die()
 
 
 def find_order(id: int) -> str:
@@ -105,8 +118,7 @@ def build() -> tuple[str, Any]:
 if __name__ == "__main__":
     framework, made = build()
     if sys.argv[1] != "plain":
-        kept = Path(sys.argv[-1]) / "events.db"
-        failwell.server.install(made, events=f"sqlite:///{kept}" if kept.exists() else None)
+        failwell.server.install(made, events=EVENTS)
     if sys.argv[1] != "http":
         asyncio.run(run_stdio(framework, made))
     else:

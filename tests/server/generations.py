@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from cases import ARGUMENTS, MIDDLEWARE, WORKING
+from cases import ARGUMENTS, AUDITED, MIDDLEWARE, WORKING
 from wire import LEGACY
 
 TABLE: Final = "matrix"
@@ -41,7 +41,7 @@ Named = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
 NOT_ASKED: Final[Named] = {
     "The SDK's servers have no middleware before 2.x.": (
         ("mcp-1.9", "mcp-1.16", "mcp-1.30"),
-        tuple(case.id for case in MIDDLEWARE),
+        tuple(case.id for case in (*MIDDLEWARE, *AUDITED)),
     ),
     "Nobody is sent to a page before 1.23.": (("mcp-1.9", "mcp-1.16"), ("MCPError -32042",)),
     "Tools build no results of their own before 1.19.": (("mcp-1.16",), ("built result breaks the output schema",)),
@@ -86,8 +86,15 @@ DIFFERENT: Final = {
         "prompt argument missing",
     ),
     "The answer of 2.x to what middleware raises says what kind of result it is.": tuple(
-        case.id for case in MIDDLEWARE
+        case.id for case in (*MIDDLEWARE, *AUDITED)
     ),
+    "What was wrong with the call of an inner tool is said as its framework says it; FastMCP 4 reads it where it fails.": (
+        "inner tool that only reads",
+        "inner tool with a wrong argument",
+        "inner tool that does not exist",
+    ),
+    "On 2.x a low-level result is looked at by the runner, further out.": ("result of no kind",),
+    "What was done is what was asked.": ("what was really done",),
     "FastMCP 4 names its own exception around that of a prompt.": ("prompt crash",),
 }
 """Which answers may differ from one row to another, and why. All the others are the same everywhere."""

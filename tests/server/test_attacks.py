@@ -555,6 +555,20 @@ def test_what_another_tool_says_of_itself_is_no_word_about_the_one_that_called_i
     assert (error["effect"], error["retryable"]) == ("unknown", False)
 
 
+def test_an_exception_that_is_raised_again_and_again_says_the_same_each_time() -> None:
+    """It keeps the frames of the calls before, in which a framework ran the tool."""
+    server: Any = fastmcp.FastMCP("shop")
+    sold = fw.Conflict("The last one is sold.", effect="none")
+
+    @server.tool
+    def pay() -> str:
+        raise sold
+
+    failwell.server.install(server)
+    told = [asyncio.run(answered(server)) for _ in range(3)]
+    assert [each.meta[META_KEY]["effect"] for each in told if each.meta is not None] == ["none"] * 3
+
+
 def test_a_mark_in_a_decorator_is_no_word_about_the_function_in_it() -> None:
     def audited(function: Any) -> Any:
         @functools.wraps(function)

@@ -35,14 +35,17 @@ def asked(client: Client, cases: list[Case]) -> dict[str, Answer]:
 
 
 def misread(cases: list[Case], values: dict[str, Any]) -> list[str]:
-    """The failures that do not have the code they must have, and crashes that do not name their tool."""
+    """The failures that do not have the code or say the effect they must, and crashes that do not name their tool."""
     problems = []
     for case in cases:
         value = values.get(case.id, {})
         result = value.get("result", {})
         about = result.get("_meta") or value.get("error", {}).get("data")
         said = about if isinstance(about, dict) else {}
-        code = said.get(META_KEY, {}).get("code") or said.get("mcp_error_code")
+        told = said.get(META_KEY, {})
+        code = told.get("code") or said.get("mcp_error_code")
+        if case.effect not in (None, told.get("effect")):
+            problems.append(f"{case.id}: the effect is {told.get('effect')}, not {case.effect}: {value}")
         if case.code not in (None, code):
             problems.append(f"{case.id}: the code is {code}, not {case.code}")
         if code == "INTERNAL_ERROR" and result and case.params is not None:

@@ -94,6 +94,11 @@ class Guard:
             return known
         return replace(known, _echoes=Echoes.of(arguments, secrets))
 
+    @property
+    def is_lasting(self) -> bool:
+        """Whether it knows of no value in particular, as one does that hears what a call was sent."""
+        return self._echoes is None and not self.redact.values
+
     def __call__(self, outcome: Outcome) -> Outcome:
         """The outcome as it may leave."""
         if isinstance(outcome, NeedsInput):

@@ -7,8 +7,8 @@ import traceback
 from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
-from types import TracebackType
-from typing import Any, Final
+from types import CodeType, TracebackType
+from typing import Any, Final, NamedTuple
 
 from failwell.formats import default_code, number_of
 from failwell.guards import DEFAULT, Guard
@@ -83,7 +83,7 @@ def log_failure(
             "context": _context(error, context, guard) if context else dict(told.details),
             "error": told.to_dict(),
         }
-        led = guard.plain(way(exc)) if crash and exc is not None else None
+        led = _masked_way(exc, guard) if crash and exc is not None else None
         if standard:
             _write(logger, level, fields, led)
         else:
@@ -120,6 +120,10 @@ def _method(logger: Any, level: int) -> Any:
 
 def way(exc: BaseException) -> str:
     """The frames that led to it, from the tool on: how a framework calls a tool is no news. May quote secrets."""
+    return "".join(traceback.format_tb(_beginning(exc))).rstrip()
+
+
+def _beginning(exc: BaseException) -> TracebackType | None:
     last: deque[TracebackType] = deque(maxlen=_DEEPEST_TRACEBACK)
     step = exc.__traceback__
     while step is not None:
@@ -127,7 +131,40 @@ def way(exc: BaseException) -> str:
         step = step.tb_next
     # Looked for before anything is read: the lines of the frames before it are in files that nobody needs.
     own = next((each for each in last if not _FRAMEWORK.search(each.tb_frame.f_code.co_filename)), None)
-    return "".join(traceback.format_tb(own or (last[0] if last else None))).rstrip()
+    return own or (last[0] if last else None)
+
+
+def _masked_way(exc: BaseException, guard: Guard) -> str:
+    """The same as it may be printed. What crashes crashes in the same places over and over, and of a place only the
+    lines of its files are told, so it is read and looked through once. A guard that knows what a call was sent must not
+    stay."""
+    if not guard.is_lasting:
+        return guard.plain(way(exc))
+    places: list[tuple[CodeType, int]] = []
+    step = _beginning(exc)
+    while step is not None:
+        places.append((step.tb_frame.f_code, step.tb_lasti))
+        step = step.tb_next
+    key = (id(guard), *((id(code), at) for code, at in places))
+    known = _ways.get(key)
+    if known is None:
+        if len(_ways) >= _MOST_WAYS:
+            _ways.clear()
+        # Kept with what it was found by, so that nothing else can have their ids.
+        known = _ways[key] = _Way(guard.plain(way(exc)), guard, places)
+    return known.told
+
+
+class _Way(NamedTuple):
+    """What was printed of one way to a crash."""
+
+    told: str
+    guard: Guard
+    places: list[tuple[CodeType, int]]
+
+
+_ways: dict[tuple[Any, ...], _Way] = {}
+_MOST_WAYS: Final = 200
 
 
 def _listens(logger: Any, level: int) -> bool:

@@ -142,8 +142,7 @@ class Answering:
             if not own.tool or is_anothers:
                 changes = {"tool": tool.name, "action": tool.action if is_anothers else own.action or tool.action}
             if is_anothers and own.kind is Kind.VALIDATION:
-                # What was wrong with a call that this tool made is nothing that its own caller could correct.
-                own = ToolError(cited(own.message), code="UPSTREAM_ERROR", origin=own.origin, cause=own)
+                own = _anothers(own)
             # Somebody's reading of an exception, or of a peer's answer, is no word about this tool; an effect given is.
             is_said = own.standing is None or own.given("effect")
             is_authors = own is exc and is_said and not is_anothers
@@ -160,7 +159,7 @@ class Answering:
                 is_authors = True
         elif _is_pydantic(exc):
             # Raised in the body. Its data are the caller's only if they came with the call.
-            place = anchored(exc, arguments)
+            place = None if nested else anchored(exc, arguments)
             error = (
                 from_pydantic(exc, tool=tool.name, schema=tool.schema, arguments=arguments, at=place)
                 if place is not None
@@ -174,6 +173,8 @@ class Answering:
                 error = unreadable
             elif not error.authored and (unknown := unexpected(exc, arguments, tool.schema, tool=tool.name)):
                 error = unknown
+            if nested and error.kind is Kind.VALIDATION:
+                error = _anothers(error)
         changes = {
             "tool": tool.name,
             "action": tool.action,
@@ -186,7 +187,8 @@ class Answering:
         if isinstance(exc, BrokenResult):
             is_read = self.aftermath.nature(tool) is Nature.READ
             return error.replace(**changes, effect=Effect.NONE if is_read else Effect.DONE)
-        is_authors = is_authors or error.authored
+        # Whoever wrote the words of another tool wrote them about that one.
+        is_authors = (is_authors or error.authored) and not nested
         return error.replace(
             **(self.aftermath.of(error, tool, is_authors=is_authors, exc=exc, nested=nested) | changes)
         )
@@ -409,6 +411,11 @@ class Answering:
                 self._guards.clear()
             known = self._guards[id(schema)] = (schema, guard if paths else self.options.guard)
         return known[1]
+
+
+def _anothers(error: ToolError) -> ToolError:
+    """What was wrong with a call that a tool made is nothing that its own caller could correct."""
+    return ToolError(cited(error.message), code="UPSTREAM_ERROR", origin=error.origin, cause=error)
 
 
 def _debug(exc: BaseException, error: ToolError) -> str | None:

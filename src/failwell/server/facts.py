@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from operator import is_
+from types import CodeType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from failwell.formats import Outcome
 from failwell.guards import Guard
-from failwell.model import Traits, declared, marks_effects
+from failwell.model import Traits, declared, frames, is_frameworks_module, marks_effects
 from failwell.readers import code_of, is_order, plain_function
 
 if TYPE_CHECKING:
@@ -158,6 +159,30 @@ def taken(exc: BaseException) -> BaseException:
     if is_order(exc):
         raise exc
     return exc
+
+
+# Whose parts with these names run tools.
+_FRAMEWORKS: Final = ("mcp.", "fastmcp.")
+_RUNNING: Final = ".tools"
+# One that was made of another is that one, with other arguments.
+_MADE_OF: Final = ".tool_transform"
+
+
+def runs_another(exc: BaseException, code: CodeType | None) -> bool:
+    """Whether an exception came out of a tool that a framework ran for the function with this code, an author's own:
+    what it says is said of that tool."""
+    is_inside = has_run = False
+    for trace in frames(exc):
+        frame = trace.tb_frame
+        place = str(frame.f_globals.get("__name__"))
+        if is_inside and _RUNNING in place and place.startswith(_FRAMEWORKS):
+            if place.endswith(_MADE_OF):
+                return False
+            has_run = True
+        elif frame.f_code is code and not is_frameworks_module(place):
+            # Anew each time: an exception that is raised again and again carries along the ways that it went before.
+            is_inside, has_run = True, False
+    return has_run
 
 
 class BrokenResult(Exception):

@@ -143,6 +143,12 @@ def tool_ended(name: str) -> None:
         passed.has_run = True
 
 
+def has_ended(name: str) -> bool:
+    """Whether that was said of this tool."""
+    call, passed = current.get(), marks.get()
+    return call is not None and passed is not None and passed.has_run and is_same_tool(call.tool, name)
+
+
 def is_within(request: Any) -> bool:
     """Whether the call of this request is being answered already: then it is a tool that calls another. What a tool
     asks of a server through a client is a request of its own, though it is begun in the context of the tool."""

@@ -31,6 +31,7 @@ from .secret_names import (
     is_bookmark,
     is_secret_name,
     unescaped,
+    without_class,
     words_of,
 )
 from .sentences import sentences
@@ -396,7 +397,7 @@ def _names_something(lower: str) -> bool:
         lower = unquote(lower)
     if "\\u00" in lower:
         lower = unescaped(lower).lower()
-    if _has(lower, STEMS) or "\ufffd" in lower or _SHORT_NAME.search(lower) is not None:
+    if _has(without_class(lower), STEMS) or "\ufffd" in lower or _SHORT_NAME.search(lower) is not None:
         return True
     if lower.isascii():
         return False

@@ -12,7 +12,7 @@ from typing import Final
 from failwell.guards.fence import MARKS, WORDS
 
 from .rows import ROWS
-from .secret_names import SHORT, STEMS
+from .secret_names import SHORT, STEMS, without_class
 
 # How often a character comes up among a thousand of JSON with English in it; what is not here hardly does.
 _OFTEN: Final = {
@@ -42,7 +42,7 @@ _RARE: Final = 10
 # A short name is a whole word, or stands before one of those that `secret_names` overlooks.
 _TAIL: Final = r"(?:(?![a-z])|(?=code|conf|repeat|again|new|old|curr|hash|value|raw|plain|text|data|base|pem|uniq|v))"
 # What is a name in a query, and letters written as numbers.
-_MORE: Final = ("sig=", "sas=", "code=", "%2", "%3", "%4", "%5", "%6", "%7")
+_MORE: Final = ("sig=", "sas=", "code=", "%2", "%3", "%4", "%5", "%6", "%7", "\\u00")
 
 
 Search = Callable[[str], object]
@@ -91,6 +91,7 @@ def _all(fences: bool) -> tuple[Search, ...]:
 
 def suspicious(lower: str, fences: bool = True) -> bool:
     """Whether a word is in the text, in ASCII and in lower case, that one of the rules begins with."""
+    lower = without_class(lower)
     # A plain loop: this is asked of every text, and it is the fastest way to ask.
     for search in _all(fences):  # noqa: SIM110
         if search(lower):

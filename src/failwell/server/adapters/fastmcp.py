@@ -35,7 +35,7 @@ from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
 from failwell.server.extras import note
-from failwell.server.facts import BrokenResult, Facts, Failed, group_of, taken
+from failwell.server.facts import BrokenResult, Facts, Failed, group_of, runs_another, taken
 from failwell.server.groups.fastmcp import GroupRefusal
 from failwell.server.options import is_untouched
 from failwell.server.served_call import EXTENSION, ServedCall, current, is_within, tool_ended
@@ -263,8 +263,9 @@ def _carrier(
     boundary: Boundary, failed: BaseException, tool: Facts, arguments: dict[str, Any], rejected: bool
 ) -> BaseException:
     """What goes on from inside a tool's run: nothing of the exception but what it means."""
+    nested = not rejected and runs_another(failed, code_of(tool.function))
     try:
-        read = boundary.failure(failed, tool, arguments, era=_era(), rejected=rejected)
+        read = boundary.failure(failed, tool, arguments, era=_era(), rejected=rejected, nested=nested)
     except MCPError as protocol:
         return CarriedProtocolError(protocol)
     if current.get() is None:

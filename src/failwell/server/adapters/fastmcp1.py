@@ -13,8 +13,8 @@ from failwell.schema import open_ended, properties_of
 from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary
 from failwell.server.extras import note
-from failwell.server.facts import Facts
-from failwell.server.served_call import ServedCall, current
+from failwell.server.facts import BrokenResult, Facts
+from failwell.server.served_call import ServedCall, current, has_ended, tool_ended
 
 from .func_results import all_problems, look_at_results
 from .posts import CheckedPosts
@@ -58,6 +58,15 @@ class _Tools(FrameworkTools):
         return is_check_of_arguments(cause_of(raised))
 
     async def run(self, call: ServedCall, arguments: dict[str, Any], send: Callable[..., Awaitable[Any]]) -> Any:
+        try:
+            return await self._run(call, arguments, send)
+        except Exception as exc:
+            # Nothing of an author's stands between the end of a tool and what is made of its result.
+            if not has_ended(call.tool):
+                raise
+            raise BrokenResult from exc
+
+    async def _run(self, call: ServedCall, arguments: dict[str, Any], send: Callable[..., Awaitable[Any]]) -> Any:
         tool = self.server._tool_manager.get_tool(call.tool)
         if tool is None:
             return await send(arguments)
@@ -85,9 +94,13 @@ def _look_at_results(server: Any) -> None:
         return
     original = server._tool_manager.call_tool
 
-    async def call_tool(*given: Any, **options: Any) -> Any:
-        result = await original(*given, **options)
-        return result if current.get() is None else unwrapped(result)
+    async def call_tool(name: str, *given: Any, **options: Any) -> Any:
+        result = await original(name, *given, **options)
+        if current.get() is None:
+            return result
+        result = unwrapped(result)
+        tool_ended(name)
+        return result
 
     server._tool_manager.call_tool = call_tool
 

@@ -10,14 +10,14 @@ from typing import Any
 from fastmcp.exceptions import DisabledError, NotFoundError
 from starlette.routing import Mount, Route
 
-from failwell.model import ToolError, unwrapped
+from failwell.model import ToolError, frames, unwrapped
 from failwell.readers import fate, unknown_names
 from failwell.schema import open_ended
 from failwell.server.absent import missing_arguments
 from failwell.server.boundary import Boundary
 from failwell.server.extras import note
-from failwell.server.facts import Facts
-from failwell.server.served_call import ServedCall, current, tool_ended
+from failwell.server.facts import BrokenResult, Facts
+from failwell.server.served_call import ServedCall, current, has_ended, tool_ended
 
 from .posts import CheckedPosts
 from .sdk1 import FrameworkTools, Named, cause_of, install_on, is_check_of_arguments
@@ -98,7 +98,7 @@ def _look_at_results(server: Any) -> None:
     async def get_tool(key: str) -> Any:
         tool = await original(key)
         if hasattr(tool, "fn") and "_failwell" not in tool.__dict__:
-            twin = tool.model_copy(update={"fn": looking(tool.fn)})
+            twin = tool.model_copy(update={"fn": looking(tool.fn, tool.name)})
             kind: type = type(tool)
             object.__setattr__(tool, "__class__", _running_twin(kind))
             tool.__dict__["_failwell"] = twin
@@ -114,7 +114,12 @@ def _running_twin(kind: type) -> type:
             twin = self.__dict__["_failwell"]
             if current.get() is None or twin is None:
                 return await super().run(arguments)
-            result = await twin.run(arguments)
+            try:
+                result = await twin.run(arguments)
+            except Exception as exc:
+                if not has_ended(self.name) or _is_of_function(exc):
+                    raise
+                raise BrokenResult from exc
             tool_ended(self.name)
             return result
 
@@ -122,21 +127,32 @@ def _running_twin(kind: type) -> type:
     return Twin
 
 
-def looking(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, with a failure that it returns raised."""
+def looking(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The function of a tool, with a failure that it returns raised, and word that it has ended."""
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
         async def awaited(*given: Any, **options: Any) -> Any:
-            return unwrapped(await function(*given, **options))
+            value = unwrapped(await function(*given, **options))
+            tool_ended(name)
+            return value
 
         return awaited
 
     @functools.wraps(function)
     def called(*given: Any, **options: Any) -> Any:
-        return unwrapped(function(*given, **options))
+        value = unwrapped(function(*given, **options))
+        if not inspect.isawaitable(value):
+            tool_ended(name)
+        return value
 
     return called
+
+
+def _is_of_function(exc: BaseException) -> bool:
+    """Whether it came out of the function of a tool, and not of what FastMCP makes of that one's result."""
+    _, *inner = frames(exc)
+    return any(trace.tb_frame.f_globals is globals() for trace in inner)
 
 
 def check_posts(server: Any, boundary: Boundary) -> None:

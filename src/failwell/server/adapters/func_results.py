@@ -29,7 +29,8 @@ def _returned_failures(kind: Any) -> Any:
             result = unwrapped(result)
             try:
                 return super().convert_result(result)
-            except ValidationError as exc:
+            except Exception as exc:
+                # The tool has done its work by now.
                 raise BrokenResult from exc
 
     return ReturnedFailures

@@ -24,7 +24,7 @@ from failwell.server import framework_rows  # noqa: F401  (the frameworks' own e
 from failwell.server.absent import no_such
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
-from failwell.server.facts import BrokenResult, Facts, Failed, taken
+from failwell.server.facts import BrokenResult, Facts, Failed, runs_another, taken
 from failwell.server.options import is_untouched
 from failwell.server.served_call import EXTENSION, ServedCall, current
 
@@ -311,12 +311,17 @@ def cause_of(raised: BaseException) -> BaseException:
 
 
 def is_nested(raised: BaseException, code: CodeType | None) -> bool:
-    """Whether a framework has wrapped it inside a tool with this code: that one has called another, which failed."""
+    """Whether it came out of another tool, which one with this code has called."""
+    if code is None:
+        return False
     for _ in range(20):
         under = raised.__cause__ or (None if raised.__suppress_context__ else raised.__context__)
-        if under is None or code is None or not is_frameworks(raised):
+        if runs_another(raised, code):
+            return True
+        if under is None or not is_frameworks(raised):
             break
         if any(trace.tb_frame.f_code is code for trace in frames(raised)):
+            # A framework has wrapped it inside the tool.
             return True
         raised = under
     return False
@@ -324,8 +329,10 @@ def is_nested(raised: BaseException, code: CodeType | None) -> bool:
 
 def is_frameworks(exc: BaseException) -> bool:
     """Whether a framework raised it, and no code of an author's."""
-    places = [str(trace.tb_frame.f_globals.get("__name__")) for trace in frames(exc)]
-    return bool(places) and places[-1].startswith(_FRAMEWORKS)
+    last = None
+    for last in frames(exc):  # noqa: B007
+        pass
+    return last is not None and str(last.tb_frame.f_globals.get("__name__")).startswith(_FRAMEWORKS)
 
 
 def is_check_of_arguments(exc: BaseException) -> bool:
