@@ -162,7 +162,7 @@ FAILED = [
     ),
     (
         {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "limit must be at most 100"}},
-        'It said: "limit must be at most 100". Next: ask the user.',
+        'It said: "limit must be at most 100".',
     ),
 ]
 

@@ -180,14 +180,14 @@ def test_a_call_that_may_have_been_done_is_made_once_and_told_with_the_one_that_
 
 @pytest.mark.parametrize(
     ("arguments", "step"),
-    [({"id": 7}, 'Next: call get_order with {"id":7} to see what came of it.'), ({}, "Next: ask the user.")],
+    [({"id": 7}, ' Next: call get_order with {"id":7} to see what came of it.'), ({}, "")],
 )
-def test_a_write_that_only_words_call_refused_is_looked_at_or_the_user_is_asked(
+def test_a_write_that_only_words_call_refused_is_looked_at_where_there_is_a_way(
     arguments: dict[str, Any], step: str
 ) -> None:
     words = fw.Invalid("reason is too short", origin="peer", standing="quoted")
     run = driven(*engine(), words, tool="cancel_order", **arguments)
-    assert (run.report.calls, text_of(run)) == (1, f'It said: "reason is too short". {step}')
+    assert (run.report.calls, text_of(run)) == (1, f'It said: "reason is too short".{step}')
     advised = words.replace(suggestion="Give two words.")
     run = driven(*engine(), advised, tool="cancel_order", **arguments)
     assert text_of(run) == 'It said: "reason is too short. Give two words."'

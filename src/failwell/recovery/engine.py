@@ -26,6 +26,7 @@ from failwell.model import (
     IN_DOUBT,
     Decision,
     Effect,
+    Kind,
     NeedsInput,
     Next,
     Policy,
@@ -154,6 +155,10 @@ class Engine:
 
 def _is_unsent(outcome: Outcome) -> bool:
     return isinstance(outcome, ToolError) and outcome.delivery == "never_sent"
+
+
+# What a caller can put right by the words alone.
+_CALLERS: Final = frozenset({Kind.VALIDATION, Kind.NOT_FOUND})
 
 
 @dataclass(slots=True)
@@ -339,11 +344,14 @@ class Run:
         return Ending(error, decision, told, **about)
 
     def _with_step(self, error: ToolError, tools: Tools) -> ToolError:
-        """A write that only somebody's words say was refused, with one step: the call that shows it, or to ask."""
+        """A write that only somebody's words say was refused, with one step: the call that shows it, or to ask; where
+        the words themselves tell what to correct, nobody is stopped by that."""
         says = error.suggestion or error.next_steps or error.actions
         if says or advised(error) is not error or not is_unsure(error, tools.traits(self.report.tool)):
             return error
         check = tools.check_of(self.report.tool, self.report.arguments)
+        if check is None and error.kind in _CALLERS:
+            return error
         return error.replace(next_steps=(next_step(error.replace(effect=Effect.DONE, verify=check)),))
 
     def _last_decision(self, outcome: Outcome, tools: Tools) -> Decision:
