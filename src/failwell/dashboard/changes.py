@@ -56,7 +56,9 @@ def compare(reading: Reading, query: Query) -> View:
     columns = (Column("number"), *(Column(name, is_number=True) for name in ("before", "after", "change")))
     view.blocks.append(Paragraph(_verdict(rows)))
     view.blocks.append(Sheet("compare", "The numbers", columns, rows))
-    view.blocks.append(_changed_failures(reading, before, after, query, old, new))
+    if old.calls and new.calls:
+        # Where one side is empty, everything would be new, or gone.
+        view.blocks.append(_changed_failures(reading, before, after, query, old, new))
     return view
 
 
