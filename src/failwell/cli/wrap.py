@@ -11,7 +11,6 @@ from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from failwell.relay import Listening, RelayOptions, Wrapping, log_as_json, wrap
 
@@ -156,6 +155,8 @@ def _wrapping(options: Namespace) -> Wrapping:
 
 def _remote(url: str, headers: dict[str, str], options: Namespace) -> Wrapping:
     """A server behind an address."""
+    from urllib.parse import urlsplit
+
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise Stop(f"{url} is no address of a server: it begins with http:// or https://")
