@@ -83,12 +83,12 @@ class Guard:
         # The longest first: one may be part of another.
         return replace(self, redact=replace(self.redact, values=tuple(sorted(known, key=len, reverse=True))))
 
-    def hearing(self, arguments: Mapping[str, Any] | None) -> Guard:
+    def hearing(self, arguments: Mapping[str, Any] | None, *, is_plain: bool = False) -> Guard:
         """The same guard for a call with these arguments: the secrets among them are masked wherever they turn up, and
-        none is quoted twice in a text, nor at length."""
+        none is quoted twice in a text, nor at length. `is_plain` says that no secret is among them."""
         if not arguments:
             return self
-        secrets = self.secrets.values(arguments)
+        secrets = () if is_plain else self.secrets.values(arguments)
         known = self.knowing(secrets) if secrets else self
         if all(room_after(value, _LONGEST_QUOTED) >= 0 for value in arguments.values()):
             return known

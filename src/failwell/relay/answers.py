@@ -59,7 +59,7 @@ def failed(
         # That the answer was lost is said by whoever does not know why.
         result["content"] = to_result(told.replace(delivery=None), format, era=era, client=client)["content"]
     theirs = said.get("result") if isinstance(said, dict) else None
-    if isinstance(theirs, Mapping):
+    if isinstance(theirs, dict):
         _beside(result, theirs, told, sent or {}, in_doubt=ending.in_doubt)
     if original is not None and keep_original:
         result.setdefault("_meta", {})[ORIGINAL] = kept(original, said, sent or {})
@@ -74,16 +74,17 @@ def _sentence(text: str) -> str:
 def _beside(result: Result, theirs: Mapping[str, Any], told: Any, sent: Mapping[str, Any], *, in_doubt: bool) -> None:
     """What the server's result had beside its words stays: pictures, other blocks, its own `_meta` and data."""
     blocks = theirs.get("content")
-    blocks = [block for block in blocks if isinstance(block, Mapping)] if isinstance(blocks, list) else []
-    first = next((place for place, block in enumerate(blocks) if block.get("type") == "text"), None)
-    words = " ".join(str(block.get("text", "")) for block in result["content"])
-    others = [block for place, block in enumerate(blocks) if place != first and not _is_told(block, words)]
-    rest = [without_places(masked(block), sent) for block in others]
-    output = str(blocks[first].get("text", "")) if first is not None else ""
+    blocks = [block for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
+    first = next((block for block in blocks if block.get("type") == "text"), None)
+    others = [block for block in blocks if block is not first]
+    if others:
+        words = " ".join(str(block.get("text", "")) for block in result["content"])
+        others = [without_places(masked(block), sent) for block in others if not _is_told(block, words)]
+    output = str(first.get("text", "")) if first is not None else ""
     if in_doubt and len(output) > _LONGEST_REASON:
         # A build that failed is of no use without what it said.
         result["content"][0]["text"] += f"\n\nIts output:\n{_output(without_paths(without_frames(output), sent))}"
-    result["content"] = [*result["content"], *rest]
+    result["content"] += others
     structured = theirs.get("structuredContent")
     if structured is not None and "structuredContent" not in result:
         result["structuredContent"] = without_places(masked(structured), sent)
