@@ -83,7 +83,8 @@ class Traits:
     def known(self, *, trusted: bool = True, reads: Iterable[str] = ()) -> Traits:
         """The same as far as it is to be believed: a tool of `reads` only reads, by the word of whoever runs this, and
         of a server that is not trusted only what makes one more careful counts."""
-        named = [pattern for pattern in reads if self.name is not None and fnmatchcase(self.name, pattern)]
+        name = self.name
+        named = [pattern for pattern in reads if fnmatchcase(name, pattern)] if reads and name is not None else []
         # A pattern is drawn too wide more easily than a tool is called a write or destructive by mistake.
         if named and self.destructive is not True and (self.read_only is not False or self.name in named):
             return replace(self, read_only=True, told=True)

@@ -54,7 +54,11 @@ def failed(
         told = placeless(told, sent or {})
         if note:
             told = told.replace(message=f"{_sentence(told.message)} {note}")
-    result: Result = to_result(told, format, era=era, client=client, output_schema=output_schema)
+    text = _text(original) if original is not None and keep_original else None
+    # One look at what is said anew and at what was said before, which is mostly all that there is to look at.
+    is_clear = text is not None and isinstance(told, ToolError) and DEFAULT.clears(told, text)
+    guard = None if is_clear else DEFAULT
+    result: Result = to_result(told, format, guard=guard, era=era, client=client, output_schema=output_schema)
     if isinstance(told, ToolError) and told.delivery == "unanswered" and FORMATS[format].prose:
         # That the answer was lost is said by whoever does not know why.
         result["content"] = to_result(told.replace(delivery=None), format, era=era, client=client)["content"]
@@ -62,8 +66,14 @@ def failed(
     if isinstance(theirs, dict):
         _beside(result, theirs, told, sent or {}, in_doubt=ending.in_doubt)
     if original is not None and keep_original:
-        result.setdefault("_meta", {})[ORIGINAL] = kept(original, said, sent or {})
+        whole = {"cut": len(original)} if text is None else kept(text, said, sent or {}, is_clear=is_clear)
+        result.setdefault("_meta", {})[ORIGINAL] = whole
     return result
+
+
+def _text(frame: bytes) -> str | None:
+    """A frame as it is kept; None for one that is too long."""
+    return frame.rstrip(b"\r\n").decode("utf-8", "replace") if len(frame) <= _LONGEST_ORIGINAL else None
 
 
 def _sentence(text: str) -> str:
@@ -112,14 +122,11 @@ def _output(text: str) -> str:
     return f"{text[:half]}\n…({len(text) - 2 * half} characters cut)…\n{text[-half:]}"
 
 
-def kept(frame: bytes, message: Any, sent: Mapping[str, Any]) -> dict[str, Any]:
-    """What the server sent: byte for byte where there is nothing to hide in it."""
-    if len(frame) > _LONGEST_ORIGINAL:
-        return {"cut": len(frame)}
-    text = frame.rstrip(b"\r\n").decode("utf-8", "replace")
+def kept(text: str, message: Any, sent: Mapping[str, Any], *, is_clear: bool) -> dict[str, Any]:
+    """What the server sent: byte for byte where there is nothing to hide in it, which may be known by now."""
     # A trace has line ends, which are written with a backslash.
     placed = without_places(message, sent) if "/" in text or "\\" in text else message
-    if placed == message and DEFAULT.hides_nothing(text):
+    if placed == message and (is_clear or DEFAULT.hides_nothing(text)):
         return {"frame": text}
     hidden = masked(placed)
     if hidden == message and DEFAULT.redact(text) == text:
