@@ -11,39 +11,46 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from .model import (
-    Action,
-    Catalog,
-    Code,
-    Conflict,
-    Decision,
-    Denied,
-    Err,
-    Internal,
-    Invalid,
-    NeedsInput,
-    NotFound,
-    Ok,
-    Policy,
-    Result,
-    ToolError,
-    Transient,
-    catalogs,
-    decide,
-    effects,
-    error,
-    raises,
-    required,
-)
-
 if TYPE_CHECKING:
     from . import classify
     from .formats import losses, parse, render, to_jsonrpc, to_result
     from .guards import Guard, guard
+    from .model import (
+        Action,
+        Catalog,
+        Code,
+        Conflict,
+        Decision,
+        Denied,
+        Err,
+        Internal,
+        Invalid,
+        NeedsInput,
+        NotFound,
+        Ok,
+        Policy,
+        Result,
+        ToolError,
+        Transient,
+        catalogs,
+        decide,
+        effects,
+        error,
+        raises,
+        required,
+    )
     from .readers import partial_failure, read, wrap
 
-# What is loaded when it is first asked for: to declare and raise an error takes the model alone.
+# What is loaded when it is first asked for: to declare and raise an error takes the model alone, and a relay starts its
+# server before it loads anything.
 _ROOMS: Final = {
+    **dict.fromkeys(
+        """
+        ToolError NotFound Conflict Invalid Denied Transient Internal NeedsInput error required Action
+        Code Catalog catalogs raises effects Decision decide Policy Ok Err Result
+        """.split(),
+        "model",
+    ),
     **dict.fromkeys(("losses", "parse", "render", "to_jsonrpc", "to_result"), "formats"),
     **dict.fromkeys(("Guard", "guard"), "guards"),
     **dict.fromkeys(("partial_failure", "read", "wrap"), "readers"),

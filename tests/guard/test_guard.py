@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from canaries import CANARIES
+from canaries import CANARIES, Canary
 from ordinary import ORDINARY
 
 import failwell as fw
@@ -389,3 +389,14 @@ WORKERS: dict[str, Callable[[str], object]] = {
 def test_work_grows_with_the_text_and_no_faster(worker: str) -> None:
     # No worker meets a longer text than this: it was cut before.
     assert wrong_growth(WORKERS[worker], UNITS, 20_000) == []
+
+
+@pytest.mark.parametrize("error", FINE, ids=lambda error: error.message or "empty")
+def test_one_look_clears_what_two_would(error: fw.ToolError) -> None:
+    assert DEFAULT.clears(error, '{"result":{"isError":true}}')
+
+
+@pytest.mark.parametrize("canary", CANARIES[::7], ids=lambda canary: canary.name)
+def test_one_look_clears_no_secret_on_either_side(canary: Canary) -> None:
+    assert not DEFAULT.clears(fw.ToolError(canary.text), "{}")
+    assert not DEFAULT.clears(fw.ToolError("It failed."), json.dumps({"text": canary.text}))

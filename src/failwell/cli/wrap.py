@@ -16,7 +16,6 @@ from failwell.relay import Listening, RelayOptions, Wrapping, log_as_json, wrap
 
 from .io import Commands, Stop, check_format, in_line, read_source
 from .store_source import opened
-from .targets import host_of
 
 _EPILOG = """\
 examples:
@@ -156,6 +155,8 @@ def _wrapping(options: Namespace) -> Wrapping:
 
 def _remote(url: str, headers: dict[str, str], options: Namespace) -> Wrapping:
     """A server behind an address."""
+    from .targets import host_of
+
     host = host_of(url)
     for wrong in ("lazy", "idle"):
         if getattr(options, wrong):

@@ -45,7 +45,7 @@ class Told:
 
     @classmethod
     def of(cls, ending: Ending) -> Told:
-        return cls(ending.outcome, ending.decision, ending.text, ending.secrets)
+        return cls(ending.outcome, ending.decision, ending.text, ending.secrets or ())
 
 
 def told(outcome: Outcome) -> str:

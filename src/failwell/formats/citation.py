@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from failwell.guards import cited
 from failwell.model import FieldError, ToolError
@@ -18,16 +19,19 @@ def passed_on(error: ToolError, heard: ToolError | None = None) -> ToolError:
     """
     if error.origin != "peer":
         return error
-    is_theirs = _said_by(error if heard is None else heard)
-    changes = {
-        "message": attributed(error.message) or None,
-        "suggestion": _told(error.suggestion or "", is_theirs) or None,
-        "next_steps": [_told(step, is_theirs) for step in error.next_steps],
-        "fields": [_field(each, is_theirs) for each in error.fields],
-        "origin": None,
-    }
-    given = {name: value for name, value in changes.items() if name == "origin" or getattr(error, name)}
-    return error.replace(**given)
+    changes: dict[str, Any] = {"origin": None}
+    if message := error.message:
+        changes["message"] = attributed(message) or None
+    suggestion, steps, fields = error.suggestion, error.next_steps, error.fields
+    if suggestion or steps or fields:
+        is_theirs = _said_by(error if heard is None else heard)
+        if suggestion:
+            changes["suggestion"] = _told(suggestion, is_theirs) or None
+        if steps:
+            changes["next_steps"] = [_told(step, is_theirs) for step in steps]
+        if fields:
+            changes["fields"] = [_field(each, is_theirs) for each in fields]
+    return error.replace(**changes)
 
 
 def cited_field(problem: FieldError) -> FieldError:

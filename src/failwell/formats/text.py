@@ -63,14 +63,13 @@ def dump(error: ToolError) -> str:
     if error.effect in IN_DOUBT and error.is_error:
         return " ".join(sentence for sentence in (doubt(error), *_after_doubt(error)) if sentence)
     problems = [ordered(each) for each in error.fields]
-    said = (*_reasons(error, problems), *next_action(error, problems=problems))
-    return _joined(sentence for sentence in said if sentence)
+    return _joined((*_reasons(error, problems), *_usual_steps(error, problems)))
 
 
 def _joined(sentences: Iterable[str]) -> str:
     """The sentences one after the other; after lines that are cited, on a line of its own. Two citations are one."""
     told = ""
-    for sentence in sentences:
+    for sentence in filter(None, sentences):
         before, mark, last = told.removesuffix(".").rpartition(_SAID)
         said = sentence.removesuffix(".")
         if mark and is_cited(mark + last) and said.startswith(_SAID) and is_cited(said):
@@ -83,9 +82,10 @@ def _joined(sentences: Iterable[str]) -> str:
 def _reasons(error: ToolError, wrong: Iterable[FieldError]) -> list[str]:
     """What went wrong, each thing once: the message, and what it does not say of the arguments."""
     problems = [_sentence(reason(each), ".!?:;…") for each in wrong if not _is_told(error, each)]
-    message, theirs = as_prose(error.message), uncited(error.message)
+    message = as_prose(error.message)
     if not problems:
         return [_sentence(message) or _sentence(error.title)]
+    theirs = uncited(error.message)
     if (listed := _OWN_MESSAGE.fullmatch(theirs)) is not None:
         return [*problems, listed[1] or ""]
     if error.code in ROUTING:
@@ -121,6 +121,11 @@ def next_action(
     """
     if error.effect in IN_DOUBT and error.is_error:
         return [doubt(error, with_reason=False), *_after_doubt(error)]
+    return _usual_steps(error, problems, whole_call=whole_call)
+
+
+def _usual_steps(error: ToolError, problems: Sequence[FieldError] | None, *, whole_call: bool = True) -> list[str]:
+    """The same of a call that was not done."""
     said = _advice(error)
     if error.authored and error.standing == "quoted" and not error.patch and not error.actions:
         # What is only guessed from somebody's words is no reason to add to them.
@@ -134,9 +139,8 @@ def next_action(
     is_corrected = whole_call and bool(error.fields or error.patch) and error.is_error and "Next: " not in told
     step = next_call(error, problems) if is_corrected else ""
     # The whole call takes the place of the choices that its own tool offers.
-    own = [each for each in error.actions if each.tool == error.tool] if step else []
-    others = error.replace(actions=[each for each in error.actions if each not in own]) if own else error
-    if calls := _calls(others, "" if told.endswith("?") else told):
+    others = [each for each in error.actions if not step or each.tool != error.tool]
+    if others and (calls := _calls(others, "" if told.endswith("?") else told)):
         # A question alone is no step.
         said.append(f"Next: call {calls}." if told.endswith("?") else f"Call {calls}.")
     if step:
@@ -155,7 +159,9 @@ def usual_action(error: ToolError, policy: Policy = _USUAL) -> tuple[str, str] |
 
 def _advice(error: ToolError) -> list[str]:
     """What the author says to do."""
-    told = error.suggestion or ""
+    told, steps = error.suggestion or "", error.next_steps
+    if not told and not steps:
+        return []
     theirs = uncited(told)
     if error.fields and theirs.startswith(_HINTED) and _HINTS.fullmatch(theirs):
         # The next call says the same, unless a name has to be found for it.
@@ -167,7 +173,7 @@ def _advice(error: ToolError) -> list[str]:
     # A text that has a call made again forbids nothing.
     told = told.removesuffix(_NO_TALK)
     said = [_sentence(told)] if told else []
-    return [*said, *map(_sentence, error.next_steps)]
+    return [*said, *map(_sentence, steps)]
 
 
 def _after_doubt(error: ToolError) -> list[str]:
@@ -178,15 +184,15 @@ def _after_doubt(error: ToolError) -> list[str]:
     if error.effect is Effect.PARTIAL and (changes := changed(error)):
         return [*said, f"Next: call {error.tool or 'it'} for the rest, with {', '.join(changes)}."]
     # The call itself is no way out, unless it goes on where it stopped.
-    others = error.replace(actions=[each for each in error.actions if error.may_repeat or each.tool != error.tool])
+    others = [each for each in error.actions if error.may_repeat or each.tool != error.tool]
     if calls := _calls(others, " ".join(said)):
         return [*said, f"Next: call {calls}."]
     return said or [next_step(error)]
 
 
-def _calls(error: ToolError, told: str) -> str:
+def _calls(actions: Iterable[Action], told: str) -> str:
     """The calls that help and are not named yet."""
-    return " or ".join(call for call in map(_call, error.actions) if call and not _names(told, call))
+    return " or ".join(call for call in map(_call, actions) if call and not _names(told, call))
 
 
 def _seconds(delay: float) -> str:
@@ -202,7 +208,8 @@ def _default(error: ToolError, policy: Policy = _USUAL) -> str:
         return _BY_KIND[Kind.VALIDATION]
     if error.retryable and error.recoverable and error.strategy is Strategy.RETRY:
         return f"Wait {_seconds(policy.first_wait(error))}, then make the same call again."
-    if holders := ", ".join(dict.fromkeys(conflict.holder for conflict in error.conflicts if conflict.holder)):
+    conflicts = error.conflicts
+    if conflicts and (holders := ", ".join(dict.fromkeys(each.holder for each in conflicts if each.holder))):
         return f"It is held by {holders}; ask for it to be released."
     if error.kind is Kind.TRANSIENT:
         return _BY_STRATEGY[Strategy.ABORT]

@@ -83,12 +83,12 @@ class Guard:
         # The longest first: one may be part of another.
         return replace(self, redact=replace(self.redact, values=tuple(sorted(known, key=len, reverse=True))))
 
-    def hearing(self, arguments: Mapping[str, Any] | None) -> Guard:
+    def hearing(self, arguments: Mapping[str, Any] | None, *, is_plain: bool = False) -> Guard:
         """The same guard for a call with these arguments: the secrets among them are masked wherever they turn up, and
-        none is quoted twice in a text, nor at length."""
+        none is quoted twice in a text, nor at length. `is_plain` says that no secret is among them."""
         if not arguments:
             return self
-        secrets = self.secrets.values(arguments)
+        secrets = () if is_plain else self.secrets.values(arguments)
         known = self.knowing(secrets) if secrets else self
         if all(room_after(value, _LONGEST_QUOTED) >= 0 for value in arguments.values()):
             return known
@@ -154,6 +154,14 @@ class Guard:
             return False
         return not suspicious(written.lower(), self.fences) and self.redact.idle(written)
 
+    def clears(self, error: ToolError, beside: str) -> bool:
+        """Whether an error may leave as it is, and a JSON text beside it: one look that says no when in doubt."""
+        texts = self._texts(error)
+        if texts is None:
+            return False
+        whole = " ".join(texts)
+        return whole.isprintable() and self.hides_nothing(f"{whole} {beside}")
+
     def text(self, text: str, name: str = "") -> str:
         """One text as it may leave, standing under `name`."""
         if name and text.lower() not in _SAYS_NOTHING and self.redact.secret_name(name):
@@ -198,26 +206,31 @@ class Guard:
             return quoted(self.plain(text[len(OPEN) : -len(CLOSE)].replace(_QUOTED_MASK, MASK)))
         return fence(self.plain(text))
 
-    def _needed(self, error: ToolError) -> bool:
-        """Whether there is anything to do, from one look at all texts together."""
+    def _texts(self, error: ToolError) -> list[str] | None:
+        """All texts of an error, if there is nothing to do for what they stand under, or for how long they are."""
         if self.secret_paths and (error.fields or error.patch):
-            return True
+            return None
         if self._misnamed(error):
-            return True
+            return None
         texts: list[str] = []
         names: list[str] = []
         _collect(error._given, texts, names)
         if any(map(self.redact.secret_name if self.redact.names else is_secret_name, names)):
-            return True
+            return None
         if self._echoes is not None and any(len(text) > _LONGEST_QUOTED for text in texts):
+            return None
+        # At most two characters each in JSON, and some for the structure; whatever could be more is counted exactly.
+        room = 2 * sum(map(len, texts)) + 26 * len(texts) + 250
+        plain = all(map(str.isascii, texts))
+        return None if room > self.max_chars or room > self.max_tokens * (4 if plain else 1) else texts
+
+    def _needed(self, error: ToolError) -> bool:
+        """Whether there is anything to do, from one look at all texts together."""
+        texts = self._texts(error)
+        if texts is None:
             return True
         whole = " ".join(texts)
-        size = len(whole)
-        # At most two characters each in JSON, and some for the structure; whatever could be more is counted exactly.
-        room = 2 * size + 24 * len(texts) + 250
         plain = whole.isascii()
-        if room > self.max_chars or room > self.max_tokens * (4 if plain else 1):
-            return True
         if not (plain and whole.isprintable()) and needs_cleaning(whole):
             return True
         lower = whole.lower()

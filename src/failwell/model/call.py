@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, Self
 
 from .json_values import Json, plain, room_after, text
@@ -47,11 +48,17 @@ def fingerprint(tool: str, arguments: Mapping[str, Any]) -> str:
     >>> fingerprint("pay", {"id": 7, "amount": 5}) == fingerprint("pay", {"amount": 5, "id": 7})
     True
     """
-    # It loads OpenSSL, and only whoever makes calls needs it.
-    from hashlib import blake2b
-
     try:
         written = _WRITE([tool, arguments])
     except (TypeError, ValueError, RecursionError):
         written = f"{tool} {arguments!r}"
-    return blake2b(written.encode("utf-8", "surrogatepass"), digest_size=32).hexdigest()
+    digest: str = _hash()(written.encode("utf-8", "surrogatepass"), digest_size=32).hexdigest()
+    return digest
+
+
+@cache
+def _hash() -> Callable[..., Any]:
+    # It loads OpenSSL, and only whoever makes calls needs it.
+    from hashlib import blake2b
+
+    return blake2b

@@ -145,6 +145,11 @@ _BY_STRATEGY: Final = {
     Strategy.ABORT: Next.GIVE_UP,
 }
 
+# Looking a member up in its class takes as long as a call.
+_RETRY, _GIVE_UP, _ALTERNATIVE = Next.RETRY, Next.GIVE_UP, Next.ALTERNATIVE
+_DONE, _PARTIAL, _UNKNOWN = Effect.DONE, Effect.PARTIAL, Effect.UNKNOWN
+_TRANSIENT, _CONFLICT = Kind.TRANSIENT, Kind.CONFLICT
+
 
 def decide(
     error: ToolError | NeedsInput,
@@ -165,7 +170,7 @@ def decide(
     >>> decide(ToolError("Too many requests.", code="RATE_LIMITED", retry_after=30)).delay
     30
     """
-    if delivery not in (None, *DELIVERIES):
+    if delivery is not None and delivery not in DELIVERIES:
         raise ValueError(f"There is no delivery {delivery!r}; use one of: {', '.join(DELIVERIES)}.")
     if delivery is None and isinstance(error, ToolError):
         delivery = error.delivery
@@ -174,14 +179,15 @@ def decide(
         return Decision(Next.ASK, f"The call needs an answer from the user: {_sentence(error.message)}")
     if not error.is_error:
         return Decision(Next.PROCEED, "It is an advisory: the call itself worked.", calls=error.actions)
-    if error.effect is Effect.DONE:
+    effect = error.effect
+    if effect is _DONE:
         return Decision(
-            Next.GIVE_UP,
+            _GIVE_UP,
             "The call took effect before it failed, so it must not be made again.",
             calls=_checks(error),
             doubtful=True,
         )
-    if error.effect is Effect.PARTIAL:
+    if effect is _PARTIAL:
         return _resume(error)
 
     called = Traits.of(tool)
@@ -189,13 +195,15 @@ def decide(
     if doubt is None:
         error, history = _harmless(error), [_harmless(earlier) for earlier in history]
         return _TAKE[_wanted(error)](error, history, rules, now)
-    # The call itself is no way out, whoever names it.
-    others = [action for action in error.actions if action.tool not in (error.tool, called.name)]
-    if len(others) < len(error.actions) and _wanted(error) is Next.ALTERNATIVE:
-        error = error.replace(actions=others)
     wanted = _wanted(error)
+    if wanted is _ALTERNATIVE and (actions := error.actions):
+        # The call itself is no way out, whoever names it.
+        others = [action for action in actions if action.tool not in (error.tool, called.name)]
+        if len(others) < len(actions):
+            error = error.replace(actions=others)
+            wanted = _wanted(error)
     # A corrected call is another call, yet it does the same thing a second time if the first one did it.
-    if wanted is Next.RETRY or delivery == "unanswered" or error.effect is Effect.UNKNOWN:
+    if wanted is _RETRY or delivery == "unanswered" or effect is _UNKNOWN:
         return _verify(error, doubt)
     decision = _TAKE[wanted](error, history, rules, now)
     # Nobody has seen it yet, and a copy would take longer than the decision.
@@ -212,32 +220,34 @@ def _harmless(error: ToolError) -> ToolError:
 
 
 def _wanted(error: ToolError) -> Next:
-    strategy = error.strategy
-    if strategy is not STRATEGY_OF_KIND[error.kind]:
+    strategy, kind = error.strategy, error.kind
+    if strategy is not STRATEGY_OF_KIND[kind]:
         wanted = _BY_STRATEGY[strategy]
-    elif error.kind is Kind.CONFLICT and not error.conflicts:
+    elif kind is _CONFLICT and not error.conflicts:
         wanted = _plain_conflict(error)
     else:
-        wanted = _BY_KIND[error.kind]
-    if wanted is Next.GIVE_UP and not _insists(error, ToolError.strategy):
+        wanted = _BY_KIND[kind]
+    if wanted is _GIVE_UP and not _insists(error, ToolError.strategy):
         if error.retryable:
-            wanted = Next.RETRY
+            wanted = _RETRY
         elif error.actions and error.info is None:
             # That it is given up is only what follows from a code that no catalogue knows; the calls were named.
-            wanted = Next.ALTERNATIVE
-    if wanted is Next.RETRY and error.kind is Kind.TRANSIENT and not error.retryable:
+            wanted = _ALTERNATIVE
+    return _again(error) if wanted is _RETRY else wanted
+
+
+def _again(error: ToolError) -> Next:
+    """The same call once more, unless something says that it is in vain."""
+    if error.kind is _TRANSIENT and not (error.retryable and error.recoverable):
         # TLS_ERROR and the like: of the passing kind, but the catalogue says that waiting does not help.
-        return Next.GIVE_UP
-    if wanted is Next.RETRY and error.kind is Kind.TRANSIENT and not error.recoverable:
-        return Next.GIVE_UP
+        return _GIVE_UP
+    asks = form_of(error.format).asks
     # To repeat what the catalogue says is no statement.
     refused = error.info is not None and error.info.retryable and error._given.get("wire_retryable") is False
-    if wanted is Next.RETRY and refused and error.retry_after is None and error.reset_at is None:
+    if refused and error.retry_after is None and error.reset_at is None:
         # The catalogue says what the code means, but a peer that says no knows more about this call.
-        return Next.ASK if form_of(error.format).asks else Next.GIVE_UP
-    if wanted is Next.RETRY and form_of(error.format).asks and not error.retryable:
-        return Next.ASK
-    return wanted
+        return Next.ASK if asks else _GIVE_UP
+    return Next.ASK if asks and not error.retryable else _RETRY
 
 
 def _insists(error: ToolError, field: Derived[Any]) -> bool:
@@ -256,8 +266,8 @@ def _plain_conflict(error: ToolError) -> Next:
     if error.fields or error.patch:
         return Next.FIX
     if error.actions:
-        return Next.ALTERNATIVE
-    return Next.RETRY if error.code in (None, "CONFLICT") or error.retryable or error.retry_after else Next.ASK
+        return _ALTERNATIVE
+    return _RETRY if error.code in (None, "CONFLICT") or error.retryable or error.retry_after else Next.ASK
 
 
 def _doubt(error: ToolError, tool: Traits, delivery: Delivery | None, keyed: bool) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Final
@@ -37,6 +37,8 @@ ESCAPED: Final[Mapping[Nature, Effect | None]] = {
 """What a failure that nobody stated says about the whole call: an exception proves nothing about what came before."""
 
 
+_READ: Final = Nature.READ
+_REPEATABLE: Final = frozenset({Nature.READ, Nature.IDEMPOTENT})
 ADVICE: Final = ("suggestion", "next_steps", "actions", "patch")
 """What such a failure may say about the next call, which is out of place once the first one may have been done."""
 
@@ -51,9 +53,13 @@ class Traits:
     destructive: bool | None = None
     told: bool = False
     """Whether whoever runs this says so themselves: then it does not matter whether the server is trusted."""
+    nature: Nature = field(init=False, repr=False, compare=False)
+    """What calling it twice would mean: found once, since of one failure it is asked again and again."""
 
-    @property
-    def nature(self) -> Nature:
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "nature", self._nature())
+
+    def _nature(self) -> Nature:
         if self.read_only is True and self.destructive is not True:
             return Nature.READ
         if self.idempotent is True:
@@ -67,17 +73,18 @@ class Traits:
     @property
     def reads(self) -> bool:
         """Whether it changes nothing."""
-        return self.nature is Nature.READ
+        return self.nature is _READ
 
     @property
     def repeatable(self) -> bool:
         """Whether calling it twice does no more than calling it once."""
-        return self.nature in (Nature.READ, Nature.IDEMPOTENT)
+        return self.nature in _REPEATABLE
 
     def known(self, *, trusted: bool = True, reads: Iterable[str] = ()) -> Traits:
         """The same as far as it is to be believed: a tool of `reads` only reads, by the word of whoever runs this, and
         of a server that is not trusted only what makes one more careful counts."""
-        named = [pattern for pattern in reads if self.name is not None and fnmatchcase(self.name, pattern)]
+        name = self.name
+        named = [pattern for pattern in reads if fnmatchcase(name, pattern)] if reads and name is not None else []
         # A pattern is drawn too wide more easily than a tool is called a write or destructive by mistake.
         if named and self.destructive is not True and (self.read_only is not False or self.name in named):
             return replace(self, read_only=True, told=True)

@@ -45,6 +45,7 @@ T = TypeVar("T")
 # Looking a member up in its class takes as long as a call.
 _TRANSIENT: Final = Kind.TRANSIENT
 _NO_EFFECT: Final = Effect.NONE
+_WARNING: Final = Severity.WARNING
 _EMPTY: Final[Mapping[str, Json]] = MappingProxyType({})
 
 _AGAIN: Final = frozenset({Strategy.RETRY, Strategy.FIX})
@@ -86,21 +87,27 @@ def _default_effect(error: ToolError) -> Effect | None:
 class _RecoverableField(Derived[bool]):
     """Whether it may succeed if it is tried again: never where the call may have been done already."""
 
-    __slots__ = ()
+    def _reader(self, name: str) -> Callable[[ToolError], Any]:
+        said = super()._reader(name)
 
-    def __get__(self, obj: Any, owner: type) -> Any:
-        value = super().__get__(obj, owner)
-        return value and obj.may_repeat if value is True else value
+        def read(error: ToolError) -> Any:
+            value = said(error)
+            return value and error.may_repeat if value is True else value
+
+        return read
 
 
 class _StrategyField(Derived[Strategy]):
     """How to overcome it: not by the same call where that may have been done already."""
 
-    __slots__ = ()
+    def _reader(self, name: str) -> Callable[[ToolError], Any]:
+        said = super()._reader(name)
 
-    def __get__(self, obj: Any, owner: type) -> Any:
-        value = super().__get__(obj, owner)
-        return Strategy.USER_ACTION if isinstance(value, str) and value in _AGAIN and not obj.may_repeat else value
+        def read(error: ToolError) -> Any:
+            value = said(error)
+            return Strategy.USER_ACTION if value in _AGAIN and not error.may_repeat else value
+
+        return read
 
 
 class ToolError(Exception):
@@ -278,7 +285,7 @@ class ToolError(Exception):
     @property
     def is_error(self) -> bool:
         """What `isError` says in an MCP result."""
-        return self.severity is not Severity.WARNING
+        return self.severity is not _WARNING
 
     @property
     def cause(self) -> BaseException | None:
@@ -340,17 +347,17 @@ class ToolError(Exception):
 
     def replace(self, **changes: Any) -> ToolError:
         """A copy with some fields changed; None takes one away."""
-        kind = Kind.of(changes.pop("kind", None)) or self._kind
+        kind = (Kind.of(changes.pop("kind")) if "kind" in changes else None) or self._kind
         cause = changes.pop("cause", self.__cause__)
-        same = kind is self._kind
-        new = (type(self) if same else KIND_CLASSES[cast(Kind, kind)])._blank(_own(self._given))
-        new.__dict__.update({key: value for key, value in self.__dict__.items() if key != "_given"})
+        given = _own(self._given)
         for name in changes:
-            new._given.pop(name, None)
-        new._given.update(self._normalise(changes))
+            given.pop(name, None)
+        given.update(self._normalise(changes))
+        new = (type(self) if kind is self._kind else KIND_CLASSES[cast(Kind, kind)])._blank(given)
+        new.__dict__.update(self.__dict__, _given=given)
         if "code" in changes:
             new._info = find(new.code)
-        new.args = (new.message,)
+        new.args = (given.get("message", ""),)
         new.__cause__ = cause if isinstance(cause, BaseException) else None
         return new
 
@@ -463,13 +470,18 @@ _PLAIN_FIELDS: Final = (
     "meta",
 )
 _COLLECTIONS: Final = (tuple, dict)
+_MAPS: Final = ("details", "meta", "debug")
 _UNCOMPARED: Final[dict[str, Json]] = {"standing": None}
 _PART_FIELDS: Final = ("actions", "fields", "patch", "conflicts")
 
 
 def _own(given: dict[str, Any]) -> dict[str, Any]:
     """A copy whose maps belong to nobody else."""
-    return {name: dict(value) if type(value) is dict else value for name, value in given.items()}
+    own = given.copy()
+    for name in _MAPS:
+        if type(held := own.get(name)) is dict:
+            own[name] = held.copy()
+    return own
 
 
 def normalised(name: str, value: object) -> Any:

@@ -97,14 +97,16 @@ def read(
     >>> error.code, error.retry_after, error.standing
     ('RATE_LIMITED', 7, 'quoted')
     """
-    if isinstance(outcome, BaseException):
-        raised = _raised(outcome, http)
-        return raised if transport or isinstance(outcome, (ToolError, NeedsInput)) else _unwitnessed(raised)
-    if not observe and format is None and _is_fine(outcome):
-        return None
-    if (answer := web(outcome)) is not None:
-        return _of_web(answer, observe=observe, envelopes=envelopes, format=format)
-    told = outcome if isinstance(outcome, str) and is_prose(format) else opened(outcome)
+    told: object = outcome
+    if type(outcome) is not dict:
+        if isinstance(outcome, BaseException):
+            raised = _raised(outcome, http)
+            return raised if transport or isinstance(outcome, (ToolError, NeedsInput)) else _unwitnessed(raised)
+        if not observe and format is None and _is_fine(outcome):
+            return None
+        if (answer := web(outcome)) is not None:
+            return _of_web(answer, observe=observe, envelopes=envelopes, format=format)
+        told = outcome if isinstance(outcome, str) and is_prose(format) else opened(outcome)
     if format is None and is_words(told):
         # Most failures: nothing but words could be found in it.
         prose = _prose(told, None)

@@ -81,7 +81,8 @@ def in_all(error: ToolError, tool: Traits, earlier: Sequence[ToolError] = ()) ->
     """The last failure, with what all attempts together may have done."""
     if tool.reads and not _is_known(error, tool):
         return error if error.effect in (None, Effect.NONE) else error.replace(effect=Effect.NONE, verify=None)
-    effects = [effect_of(failure, tool) for failure in (*earlier, error)]
+    effects = [effect_of(failure, tool) for failure in earlier if failure is not error]
+    effects.append(effect_of(error, tool))
     worst: Effect | None = next((worst for worst in _WORST_FIRST if worst in effects), None)
     if worst is None:
         # That nothing was done has to be so of each of them.

@@ -79,8 +79,8 @@ class Ending:
     """What the server said, before anything was added to it."""
     sent: Mapping[str, Any] | None = None
     """What it was sent."""
-    secrets: tuple[str, ...] = ()
-    """What of that is secret."""
+    secrets: tuple[str, ...] | None = None
+    """What of that is secret, where it was looked through."""
 
     @property
     def in_doubt(self) -> bool:
@@ -92,7 +92,7 @@ class Ending:
         """What is told, for a model: the server's words are cited, and what was sent is not quoted at length."""
         if not isinstance(self.told, ToolError):
             return self.told
-        told, guard = passed_on(self.told, self.heard), DEFAULT.hearing(self.sent)
+        told, guard = passed_on(self.told, self.heard), DEFAULT.hearing(self.sent, is_plain=self.secrets == ())
         return told if guard is DEFAULT else guard(told)
 
     @property
@@ -142,7 +142,12 @@ class Engine:
         """How patient to be with a failure: more so while the server is away that was there before, and is sent
         nothing meanwhile."""
         policy = self.policy
-        if not self.is_reached or policy.max_attempts < 2 or not all(map(_is_unsent, (*history, outcome))):
+        if (
+            not _is_unsent(outcome)
+            or not self.is_reached
+            or policy.max_attempts < 2
+            or not all(map(_is_unsent, history))
+        ):
             return policy
         return replace(policy, max_attempts=max(policy.max_attempts, policy.max_unsent))
 

@@ -54,16 +54,26 @@ def failed(
         told = placeless(told, sent or {})
         if note:
             told = told.replace(message=f"{_sentence(told.message)} {note}")
-    result: Result = to_result(told, format, era=era, client=client, output_schema=output_schema)
+    text = _text(original) if original is not None and keep_original else None
+    # One look at what is said anew and at what was said before, which is mostly all that there is to look at.
+    is_clear = text is not None and isinstance(told, ToolError) and DEFAULT.clears(told, text)
+    guard = None if is_clear else DEFAULT
+    result: Result = to_result(told, format, guard=guard, era=era, client=client, output_schema=output_schema)
     if isinstance(told, ToolError) and told.delivery == "unanswered" and FORMATS[format].prose:
         # That the answer was lost is said by whoever does not know why.
         result["content"] = to_result(told.replace(delivery=None), format, era=era, client=client)["content"]
     theirs = said.get("result") if isinstance(said, dict) else None
-    if isinstance(theirs, Mapping):
+    if isinstance(theirs, dict):
         _beside(result, theirs, told, sent or {}, in_doubt=ending.in_doubt)
     if original is not None and keep_original:
-        result.setdefault("_meta", {})[ORIGINAL] = kept(original, said, sent or {})
+        whole = {"cut": len(original)} if text is None else kept(text, said, sent or {}, is_clear=is_clear)
+        result.setdefault("_meta", {})[ORIGINAL] = whole
     return result
+
+
+def _text(frame: bytes) -> str | None:
+    """A frame as it is kept; None for one that is too long."""
+    return frame.rstrip(b"\r\n").decode("utf-8", "replace") if len(frame) <= _LONGEST_ORIGINAL else None
 
 
 def _sentence(text: str) -> str:
@@ -74,16 +84,17 @@ def _sentence(text: str) -> str:
 def _beside(result: Result, theirs: Mapping[str, Any], told: Any, sent: Mapping[str, Any], *, in_doubt: bool) -> None:
     """What the server's result had beside its words stays: pictures, other blocks, its own `_meta` and data."""
     blocks = theirs.get("content")
-    blocks = [block for block in blocks if isinstance(block, Mapping)] if isinstance(blocks, list) else []
-    first = next((place for place, block in enumerate(blocks) if block.get("type") == "text"), None)
-    words = " ".join(str(block.get("text", "")) for block in result["content"])
-    others = [block for place, block in enumerate(blocks) if place != first and not _is_told(block, words)]
-    rest = [without_places(masked(block), sent) for block in others]
-    output = str(blocks[first].get("text", "")) if first is not None else ""
+    blocks = [block for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
+    first = next((block for block in blocks if block.get("type") == "text"), None)
+    others = [block for block in blocks if block is not first]
+    if others:
+        words = " ".join(str(block.get("text", "")) for block in result["content"])
+        others = [without_places(masked(block), sent) for block in others if not _is_told(block, words)]
+    output = str(first.get("text", "")) if first is not None else ""
     if in_doubt and len(output) > _LONGEST_REASON:
         # A build that failed is of no use without what it said.
         result["content"][0]["text"] += f"\n\nIts output:\n{_output(without_paths(without_frames(output), sent))}"
-    result["content"] = [*result["content"], *rest]
+    result["content"] += others
     structured = theirs.get("structuredContent")
     if structured is not None and "structuredContent" not in result:
         result["structuredContent"] = without_places(masked(structured), sent)
@@ -111,14 +122,11 @@ def _output(text: str) -> str:
     return f"{text[:half]}\n…({len(text) - 2 * half} characters cut)…\n{text[-half:]}"
 
 
-def kept(frame: bytes, message: Any, sent: Mapping[str, Any]) -> dict[str, Any]:
-    """What the server sent: byte for byte where there is nothing to hide in it."""
-    if len(frame) > _LONGEST_ORIGINAL:
-        return {"cut": len(frame)}
-    text = frame.rstrip(b"\r\n").decode("utf-8", "replace")
+def kept(text: str, message: Any, sent: Mapping[str, Any], *, is_clear: bool) -> dict[str, Any]:
+    """What the server sent: byte for byte where there is nothing to hide in it, which may be known by now."""
     # A trace has line ends, which are written with a backslash.
     placed = without_places(message, sent) if "/" in text or "\\" in text else message
-    if placed == message and DEFAULT.hides_nothing(text):
+    if placed == message and (is_clear or DEFAULT.hides_nothing(text)):
         return {"frame": text}
     hidden = masked(placed)
     if hidden == message and DEFAULT.redact(text) == text:

@@ -33,6 +33,7 @@ _ASKING_NUMBERS: Final = frozenset({-32020, -32021, -32022, -32042})
 _PROTOCOL_NUMBERS: Final = _ASKING_NUMBERS | {-32601, -32700}
 _REFUSING_NUMBERS: Final = frozenset({-32600, -32602})
 _SUSPECT: Final = re.compile(SUSPECT.encode(), re.IGNORECASE)
+_OURS: Final = META_KEY.encode()
 _LOOK_AGAIN: Final = 0.25
 _LIST_AGAIN: Final = 1.0
 _DISCOVERY: Final = 5.0
@@ -592,4 +593,4 @@ def _nobody(message: Message) -> None:
 
 
 def _is_ours(frame: bytes) -> bool:
-    return META_KEY.encode() in frame
+    return _OURS in frame

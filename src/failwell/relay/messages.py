@@ -22,8 +22,12 @@ _BEGINNING: Final = re.compile(rb'\{\s*"(?:jsonrpc|id|result|error|method)"\s*:'
 _MOST_BEGINNINGS: Final = 20
 _METHOD: Final = re.compile(rb'"method"\s*:\s*"([\w/.-]{1,100})"')
 
+_READ: Final = json.JSONDecoder().decode
 _LENIENT: Final = json.JSONDecoder(strict=False)
-_WRITE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+# What is written was read, or made here: it never holds itself.
+_WRITE: Final = json.JSONEncoder(
+    ensure_ascii=False, check_circular=False, separators=(",", ":"), allow_nan=False
+).encode
 
 Message = dict[str, Any]
 
@@ -31,6 +35,16 @@ Message = dict[str, Any]
 def read_frame(frame: bytes) -> Any:
     """The JSON of a frame; None for what is none."""
     try:
+        return _READ(frame.decode())
+    except RecursionError:
+        return None
+    except ValueError:
+        return _read_leniently(frame)
+
+
+def _read_leniently(frame: bytes) -> Any:
+    try:
+        # Whatever stands before the JSON, and in which encoding.
         return json.loads(frame)
     except RecursionError:
         return None

@@ -75,10 +75,13 @@ def without_places(value: Any, sent: Mapping[str, Any]) -> Any:
 
 def placeless(error: ToolError, sent: Mapping[str, Any]) -> ToolError:
     """The error as it may be told."""
-    given = {name: value for name in _TOLD if (value := getattr(error, name))}
-    plain = {name: _plain(value) for name, value in given.items()}
-    told = {name: without_places(value, sent) for name, value in plain.items()}
-    changed = {name: value for name, value in told.items() if value != plain[name]}
+    changed = {}
+    for name in _TOLD:
+        if error.given(name):
+            plain = _plain(getattr(error, name))
+            told = without_places(plain, sent)
+            if told != plain:
+                changed[name] = told
     return error.replace(**changed) if changed else error
 
 

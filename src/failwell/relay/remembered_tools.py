@@ -110,7 +110,7 @@ class RememberedTools:
 
     def has_output_schema(self, tool: str) -> bool:
         found = self.known.get(tool)
-        return isinstance(found, Mapping) and found.get("outputSchema") is not None
+        return found is not None and found.get("outputSchema") is not None
 
 
 def _is_repeatable(tool: Mapping[str, Any]) -> bool:

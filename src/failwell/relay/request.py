@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from .messages import Message, key_of, meta_of, params_of, with_id
+from .messages import Message, key_of, params_of, with_id
 
 if TYPE_CHECKING:
     from failwell.recovery import Run
@@ -50,24 +50,20 @@ class RelayedRequest:
     """The key under which its answer is kept."""
     trace: Mapping[str, str] = field(default_factory=dict)
     """What the transport says of the trace that it belongs to."""
+    params: Mapping[str, Any] = field(init=False)
+    meta: Mapping[str, Any] = field(init=False)
+    arguments: dict[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.params = params = params_of(self.message)
+        meta, arguments = params.get("_meta"), params.get("arguments")
+        self.meta = meta if type(meta) is dict else {}
+        self.arguments = arguments if type(arguments) is dict else {}
 
     @classmethod
     def of(cls, frame: bytes, message: Message) -> RelayedRequest:
         key = key_of(message["id"])
         return cls(message["id"], frame, message, str(message.get("method")), key, key)
-
-    @property
-    def params(self) -> Mapping[str, Any]:
-        return params_of(self.message)
-
-    @property
-    def meta(self) -> Mapping[str, Any]:
-        return meta_of(self.message)
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        given = self.params.get("arguments")
-        return given if isinstance(given, dict) else {}
 
     def for_client(self, frame: bytes, message: Message | None) -> bytes:
         """An answer under the id by which the client knows the request."""

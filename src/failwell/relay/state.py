@@ -6,7 +6,6 @@ whole, or not at all.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import stat
@@ -99,6 +98,9 @@ def call_of(tool: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _hash(value: object) -> str:
+    # It loads OpenSSL, and few calls have a key.
+    import hashlib
+
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
 
 

@@ -6,6 +6,9 @@ by rules over its words (`words`). Whether it is an error at all, where nobody s
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 from failwell.formats import effect_in
 from failwell.model import ADVICE, ToolError
 
@@ -22,14 +25,19 @@ def from_text(text: str, *, is_error: bool | None = None, number: int | None = N
     >>> from_text("3 files were written.") is None
     True
     """
-    # The tables are large, and most programs never read a foreign text.
-    from .reader import read
-
-    found = read(text, is_error, number)
+    found = _reader()(text, is_error, number)
     # Our own words for a call that may have been done, which somebody has passed on.
     if found is not None and (effect := effect_in(text)) is not None:
         return found.replace(kind="internal", code="OUTCOME_UNKNOWN", effect=effect, **dict.fromkeys(ADVICE))
     return found
+
+
+@cache
+def _reader() -> Callable[[str, bool | None, int | None], ToolError | None]:
+    # The tables are large, and most programs never read a foreign text.
+    from .reader import read
+
+    return read
 
 
 def from_paste(text: str) -> ToolError | None:

@@ -162,8 +162,7 @@ def read(text: str) -> Finding | None:
     >>> read("Bad Request: No valid session ID provided").code, read("Tool use was rejected").code
     ('UNAVAILABLE', 'POLICY_DENIED')
     """
-    whole = words.masked(text[:_LONGEST])
-    first = words.first_sentence(whole)
+    first, whole = words.pieces(text[:_LONGEST])
     code = _RULES.code_of(first.lower())
     if code is None and first != whole and words.code_of(first) is None:
         code = _RULES.code_of(whole.lower())

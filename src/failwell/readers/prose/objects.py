@@ -85,6 +85,8 @@ _LONGEST_LEAD: Final = 400
 
 def split(text: str) -> tuple[str, Any]:
     """The words before the first JSON object or list in a text, and its value; None where there is none."""
+    if "{" not in text and "[" not in text:
+        return text, None
     for _, match in zip(range(4), _START.finditer(text, 0, _LONGEST_LEAD), strict=False):
         try:
             value, _ = _DECODE(text, match.start())

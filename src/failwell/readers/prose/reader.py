@@ -146,7 +146,7 @@ def _error(finding: Finding, wrapped: Unwrapped, number: int | None) -> ToolErro
         code=code,
         # Of a text that says nothing, not even a code is certain.
         kind=None if code else Kind.INTERNAL,
-        fields=finding.fields,
+        fields=finding.fields or None,
         http_status=finding.http_status,
         suggestion=finding.suggestion,
         strategy=_STRATEGIES.get(code or ""),

@@ -43,7 +43,7 @@ def read(text: str) -> Finding | None:
     text = text[:4_000]
     found = _STATE.search(text)
     code = _by_state((found[1] or found[2] or found[3]).upper()) if found else None
-    if code is None and (found := _NAME.search(text)):
+    if code is None and "_" in text and (found := _NAME.search(text)):
         code = _by_name(found[1])
     if code is None and (found := _WORD.match(text)):
         code = _REDIS.get(found[1])

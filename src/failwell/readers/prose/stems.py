@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib import import_module
+from operator import add
 from typing import Any, Final
 
 Search = Callable[[str], re.Match[str] | None]
@@ -25,56 +26,63 @@ class WordRules:
 
     def code_of(self, text: str) -> str | None:
         """The first code that something in the text stands for."""
-        held = self._held(text)
-        for code, choices, known in self._table:
-            if known is not None and known.isdisjoint(held):
-                continue
-            for choice in choices:
-                if (not choice.stems or not held.isdisjoint(choice.stems)) and choice.search(text):
-                    return code
+        choices, places = self._choices, self._places
+        likely = set(places[""])
+        for stem in self._held(text):
+            likely.update(places[stem])
+        for place in sorted(likely):
+            choice = choices[place]
+            if choice.search(text):
+                return choice.code
         return None
 
-    def _held(self, text: str) -> set[str]:
-        """Which of the stems are in a text. In a short one they are told by two letters that follow each other."""
+    def _held(self, text: str) -> list[str]:
+        """Which of the stems are in a text. In a short one they are told by three letters that follow each other."""
         index = self._index
-        if len(text) > _SHORT:
-            return {stem for stems in index.values() for stem in stems if stem in text}
-        pairs = index.keys() & {text[at : at + 2] for at in range(len(text))}
-        return {stem for pair in pairs for stem in index[pair] if stem in text}
+        pieces = index if len(text) > _SHORT else index.keys() & _pieces_in(text)
+        return [stem for piece in pieces for stem in index[piece] if stem in text]
 
     @cached_property
-    def _table(self) -> tuple[tuple[str, tuple[_Choice, ...], frozenset[str] | None], ...]:
-        """Each code with its choices, and the stems of which a text must hold one, where all of them have some."""
-        table = []
-        for code, sources in self._rows:
-            choices = tuple(_Choice(each) for source in sources for each in alternatives(source))
-            is_told = all(choice.stems for choice in choices)
-            known = frozenset(stem for choice in choices for stem in choice.stems) if is_told else None
-            table.append((code, choices, known))
-        return tuple(table)
+    def _choices(self) -> tuple[_Choice, ...]:
+        """What is searched for, in order."""
+        return tuple(
+            _Choice(code, each) for code, sources in self._rows for source in sources for each in alternatives(source)
+        )
+
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        """By each stem, which of the choices a text with it may be; under no stem those that any text may be."""
+        places: dict[str, list[int]] = {"": []}
+        for place, choice in enumerate(self._choices):
+            for stem in choice.stems or ("",):
+                places.setdefault(stem, []).append(place)
+        return places
 
     @cached_property
     def _index(self) -> dict[str, list[str]]:
-        """The stems by two letters in each of them: those that the fewest others have."""
-        stems = sorted({stem for _, choices, _ in self._table for choice in choices for stem in choice.stems})
-        often = Counter(pair for stem in stems for pair in set(_pairs(stem)))
+        """The stems by three letters in each of them: those that the fewest others have."""
+        stems = sorted(filter(None, self._places))
+        often = Counter(piece for stem in stems for piece in _pieces_in(stem))
         index: dict[str, list[str]] = {}
         for stem in stems:
-            index.setdefault(min(_pairs(stem), key=lambda pair: (often[pair], pair)), []).append(stem)
+            index.setdefault(min(_pieces_in(stem), key=lambda piece: (often[piece], piece)), []).append(stem)
         return index
 
 
 _SHORT: Final = 400
 
 
-def _pairs(stem: str) -> list[str]:
-    return [stem[at : at + 2] for at in range(len(stem) - 1)]
+@lru_cache(8)
+def _pieces_in(text: str) -> frozenset[str]:
+    # Kept, since a text is held against several tables, one after the other.
+    return frozenset(map(add, map(add, text, text[1:]), text[2:]))
 
 
 class _Choice:
-    __slots__ = ("_source", "search", "stems")
+    __slots__ = ("_source", "code", "search", "stems")
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, code: str, source: str) -> None:
+        self.code = code
         self._source = source
         self.stems = stems(source)
         self.search: Search = self._first_search
@@ -104,7 +112,7 @@ _TOKENS: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[|()]", re.DOTALL)
 
 
 def stems(source: str) -> tuple[str, ...]:
-    """Texts of two letters or more of which every match of an expression holds one; none where nothing is certain.
+    """Texts of three letters or more of which every match of an expression holds one; none where nothing is certain.
 
     >>> stems("(?:un)?known tools?|no such [a-z]+")
     ('known tool', 'no such ')
@@ -115,7 +123,7 @@ def stems(source: str) -> tuple[str, ...]:
     except (AttributeError, ImportError, TypeError, ValueError):
         # Python's own reader of expressions is nothing that it promises. Without it everything is searched for.
         return ()
-    return _shortest(found) if found and min(map(len, found)) > 1 else ()
+    return _shortest(found) if found and min(map(len, found)) > 2 else ()
 
 
 def _shortest(found: Iterable[str]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ addresses are taken out before: what a caller sent says nothing about what went 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from re import IGNORECASE
 from typing import Final
 
@@ -355,12 +356,20 @@ _LONGEST: Final = 3_000
 
 def masked(text: str) -> str:
     """The text without the values in it."""
-    return _MASKED.sub("¤", text)
+    has_values = "'" in text or '"' in text or "`" in text or "://" in text
+    return _MASKED.sub("¤", text) if has_values else text
 
 
 def first_sentence(text: str) -> str:
     cut = _SENTENCE.search(text)
     return text[: cut.start()] if cut else text
+
+
+@lru_cache(8)
+def pieces(text: str) -> tuple[str, str]:
+    """The first sentence of a text, and all of it, without the values: kept while one parser after the other asks."""
+    whole = masked(text)
+    return first_sentence(whole), whole
 
 
 def code_of(text: str) -> str | None:
@@ -375,8 +384,7 @@ def code_of(text: str) -> str | None:
 def read(text: str) -> Finding | None:
     """What happened stands in the first sentence; the ones after it give advice, and count only if it says nothing."""
     text = text[:_LONGEST]
-    whole = masked(text)
-    first = first_sentence(whole)
+    first, whole = pieces(text)
     # Last with the values in it: all that a text says may stand in quotes.
     for less, piece in enumerate(dict.fromkeys((first, whole, text))):
         if code := code_of(piece):

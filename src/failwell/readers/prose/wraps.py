@@ -62,7 +62,7 @@ def unwrap(text: str) -> Unwrapped:
             announced = True
         elif found := _ERROR.match(text):
             announced = True
-        elif found := _REMARK.match(text):
+        elif "\n" in text and (found := _REMARK.match(text)):
             pass
         else:
             break

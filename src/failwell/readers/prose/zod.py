@@ -104,7 +104,7 @@ def _problems(issue: dict[str, Any]) -> Iterator[FieldError]:
 def one_line(text: str) -> Finding | None:
     """`Invalid input: expected string, received undefined at path`, and its relatives."""
     text = text[:6_000]
-    if found := _NAMED.match(text):
+    if text.startswith("Invalid ") and (found := _NAMED.match(text)):
         where = () if found["before"] == "(root)" else path(found["before"])
         return invalid(problem(where, found["said"]), plain=True)
     lead = _LEAD.match(text)
