@@ -273,7 +273,24 @@ def test_a_call_that_once_went_without_its_key_is_known_by_none(sends: Callable[
     run = it.begin("cancel_order", {"id": 7}, {IDEMPOTENCY_KEY: "mine"})
     sends(run)
     assert not run.after(LOST, ORDERS).decision.repeats
+    # It goes along for whoever knows it on the way, and proves nothing.
+    assert attempt(run, "store", LOST)[IDEMPOTENCY_KEY] == "mine"
+    assert not run.key.is_known
+
+
+@pytest.mark.parametrize("sends", [without_a_store, without_a_word])
+def test_a_key_of_ours_is_not_sent_where_the_call_once_went_without_it(sends: Callable[[Run], None]) -> None:
+    it, _ = engine()
+    run = it.begin("cancel_order", {"id": 7})
+    sends(run)
     assert IDEMPOTENCY_KEY not in attempt(run, "store", LOST)
+
+
+def test_a_key_of_ones_own_goes_to_a_server_that_says_nothing_of_keys() -> None:
+    """A relay in between may know it."""
+    it, _ = engine()
+    run = it.begin("cancel_order", {"id": 7}, {IDEMPOTENCY_KEY: "mine"})
+    assert attempt(run, None, LOST) == {IDEMPOTENCY_KEY: "mine"}
 
 
 def test_a_key_of_ones_own_is_kept() -> None:

@@ -294,6 +294,20 @@ def test_a_question_to_the_user_gives_the_key_back(answer: dict[str, Any]) -> No
     assert len(table.heard()) == 2
 
 
+def test_a_key_is_the_same_for_a_client_that_calls_itself_something_else() -> None:
+    """After an update, say: the call is the same."""
+    table = Table(modern=True, keys=state.AnswersInMemory())
+    for id, version in ((1, "1"), (2, "2")):
+        client = {"io.modelcontextprotocol/clientInfo": {"name": "agent", "version": version}}
+        table.call(id, "pay", {"invoice_id": "i"}, meta={**KEY, **client})
+        if id == 1:
+            asked = next(each["id"] for each in table.heard() if each["method"] == "server/discover")
+            table.server({"jsonrpc": "2.0", "id": asked, "result": {"capabilities": {}}})
+            table.server(result(1, "paid"))
+    assert [each["method"] for each in table.heard()] == ["tools/call"]
+    assert [each["result"]["content"][0]["text"] for each in table.told()] == ["paid", "paid"]
+
+
 @pytest.mark.parametrize("key", ["", "k" * 256, 5, None, ["k"], True])
 def test_what_is_no_key_is_refused_and_nothing_is_done(key: Any) -> None:
     table = Table(keys=state.AnswersInMemory())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import fastmcp
@@ -692,3 +694,94 @@ def test_what_a_recovering_client_raises_is_another_servers_word() -> None:
     assert result.meta is not None
     assert result.meta[META_KEY]["effect"] == "unknown"
     assert "again" not in result.content[0].text  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("how", ["pool", "thread", "shared"])
+def test_a_mark_that_is_passed_in_a_thread_is_not_overlooked(how: str) -> None:
+    server: Any = MCPServer("shop", log_level="CRITICAL")
+    work = fw.effects()
+
+    def charge() -> None:
+        with work if how == "shared" else fw.effects():
+            """It is paid."""
+
+    @server.tool(annotations=WRITES)
+    def pay() -> str:
+        if how == "pool":
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(charge).result()
+        elif how == "thread":
+            thread = threading.Thread(target=charge)
+            thread.start()
+            thread.join()
+        else:
+            charge()
+        raise fw.Transient("Too many payments.", code="RATE_LIMITED", retry_after=0.1)
+
+    failwell.server.install(server)
+    told = asyncio.run(answered(server)).meta
+    assert told is not None
+    assert told[META_KEY]["effect"] == ("done" if how == "shared" else "unknown")
+
+
+@pytest.mark.parametrize("last", [fw.Transient("Too many.", code="RATE_LIMITED"), fw.Denied("Daily limit reached.")])
+def test_what_an_earlier_run_in_the_same_call_may_have_done_is_told(last: fw.ToolError) -> None:
+    server: Any = fastmcp.FastMCP("shop")
+    paid: list[str] = []
+
+    class Again(fastmcp.server.middleware.Middleware):
+        async def on_call_tool(self, context: Any, call_next: Any) -> Any:
+            try:
+                return await call_next(context)
+            except Exception:
+                return await call_next(context)
+
+    @server.tool
+    def pay() -> str:
+        if paid:
+            raise last
+        paid.append("paid")
+        raise ConnectionError("The answer was lost.")
+
+    server.add_middleware(Again())
+    failwell.server.install(server)
+    result = asyncio.run(answered(server))
+    assert result.meta is not None
+    assert (paid, result.meta[META_KEY]["effect"]) == (["paid"], "unknown")
+    assert "may have been done" in result.content[0].text  # type: ignore[union-attr]
+
+
+def test_a_service_that_a_tool_of_an_api_cannot_reach_is_no_wrong_argument() -> None:
+    spec = {
+        "openapi": "3.1.0",
+        "info": {"title": "shop", "version": "1"},
+        "paths": {"/pay": {"post": {"operationId": "pay", "responses": {"200": {"description": "paid"}}}}},
+    }
+
+    def late(request: httpx2.Request) -> httpx2.Response:
+        raise httpx2.ReadTimeout("timed out", request=request)
+
+    service = httpx2.AsyncClient(base_url="http://shop.example", transport=httpx2.MockTransport(late))
+    server = fastmcp.FastMCP.from_openapi(spec, client=service)
+    failwell.server.install(server)
+    told = asyncio.run(answered(server)).meta
+    assert told is not None
+    assert (told[META_KEY]["code"], told[META_KEY]["effect"]) == ("TIMEOUT", "unknown")
+
+
+def test_what_middleware_does_not_find_is_not_the_tool() -> None:
+    server: Any = fastmcp.FastMCP("shop")
+
+    class Tenants(fastmcp.server.middleware.Middleware):
+        async def on_call_tool(self, context: Any, call_next: Any) -> Any:
+            raise fastmcp.exceptions.NotFoundError("There is no tenant 7.")
+
+    @server.tool
+    def pay() -> str:
+        return "paid"
+
+    server.add_middleware(Tenants())
+    failwell.server.install(server)
+    text = asyncio.run(answered(server)).content[0].text  # type: ignore[union-attr]
+    assert "no tool" not in text
+    assert "tenant 7" in text

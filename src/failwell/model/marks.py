@@ -28,6 +28,8 @@ class Marks:
     parts: int = 0
     has_run: bool = False
     """Whether the tool itself came to its end. What fails after that is somebody who stands around it."""
+    earlier: Effect | None = None
+    """What a run of the tool may have done that failed in the same call: somebody around it may have run it again."""
     is_over: bool = False
     """Whether the call was answered. Who passes a mark after that works for another one."""
     _before: int = field(default_factory=lambda: _strayed)
@@ -71,8 +73,10 @@ def marked_effect(exc: BaseException) -> Effect | None:
         return Effect.UNKNOWN if is_past_marks(exc) else None
     if passed.effect is not None:
         return passed.effect
+    if not passed.is_complete:
+        return Effect.UNKNOWN
     # Not reached yet, by a function that has them: whatever stands before them does nothing, by its author's word.
-    return Effect.NONE if passed.is_complete and is_before_marks(exc) else None
+    return Effect.NONE if is_before_marks(exc) else None
 
 
 class effects:
@@ -92,16 +96,18 @@ class effects:
     __slots__ = ("_entered", "_marks", "_parts")
 
     def __init__(self) -> None:
+        self._marks = Marks()
+        self._entered = False
+        self._parts = 0
+
+    def __enter__(self) -> effects:
         held = marks.get()
         if held is None or held.is_over:
             global _strayed
             _strayed += 1
             held = Marks()
+        # Of the call in which it is entered, wherever it was made.
         self._marks = held
-        self._entered = False
-        self._parts = 0
-
-    def __enter__(self) -> effects:
         self._marks.open += 1
         self._entered = True
         return self

@@ -40,9 +40,14 @@ class Key:
     """What is sent as the `_meta` of the call, with the key where the server honours one."""
     sent: bool = False
     """Whether an earlier attempt was made, with this key or without any."""
+    _is_given: bool = False
+    """Whether the key is the caller's own: then it goes with every attempt, for whoever knows it on the way."""
     _store: str | None = None
     _is_whole: bool = True
     """Whether every call so far carried the key to that store."""
+
+    def __post_init__(self) -> None:
+        self._is_given = bool(self.meta.get(IDEMPOTENCY_KEY))
 
     @property
     def is_known(self) -> bool:
@@ -80,5 +85,5 @@ class Key:
     def lose(self) -> None:
         """A call was made without the key: nobody knows all of them by it any more."""
         self._is_whole = False
-        for name in (IDEMPOTENCY_KEY, IDEMPOTENCY_FIRST):
+        for name in (IDEMPOTENCY_FIRST,) if self._is_given else (IDEMPOTENCY_KEY, IDEMPOTENCY_FIRST):
             self.meta.pop(name, None)

@@ -147,10 +147,8 @@ class Calls:
         if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY:
             self._refuse(request, failures.no_key(request.tool))
             return True
-        caller = self._traffic.session.client_of(request)
-        if self._traffic.options.caller:
-            caller = f"{caller} {self._traffic.options.caller}"
-        claim = state.named(key, caller, self._traffic.options.command)
+        # Not the client's program: after an update it calls itself something else, and makes the same call.
+        claim = state.named(key, self._traffic.options.caller, self._traffic.options.command)
         call = state.call_of(request.tool, request.arguments)
         is_first = request.meta.get(keys.IDEMPOTENCY_FIRST) is not None
         try:

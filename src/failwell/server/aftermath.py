@@ -72,7 +72,7 @@ def _place(exc: BaseException | None, nature: Nature) -> Effect | None:
         # The tool has done its work, and somebody around it failed.
         return Effect.DONE
     if exc is None:
-        return None if passed is None else passed.effect
+        return None if passed is None else passed.effect or (None if passed.is_complete else Effect.UNKNOWN)
     return marked_effect(exc)
 
 

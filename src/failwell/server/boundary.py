@@ -16,7 +16,7 @@ import jsonschema_rs  # noqa: F401
 
 from failwell.formats import META_KEY, Outcome, load
 from failwell.guards import cited
-from failwell.model import IN_DOUBT, Effect, Marks, Nature, NeedsInput, ToolError, is_same_tool, marks
+from failwell.model import ADVICE, IN_DOUBT, Effect, Marks, Nature, NeedsInput, ToolError, is_same_tool, marks
 from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, mark_failure
 from failwell.readers import find_check, from_schema, unknown_tool
 from failwell.sdk import IS_ERROR, CallToolResult, InputRequiredResult, TextContent, changed
@@ -50,6 +50,14 @@ def _same(value: Any) -> Any:
 
 def _no() -> bool:
     return False
+
+
+def _in_all(failed: Failed, earlier: Effect | None) -> Failed:
+    """The failure of the last run of a tool, with what the runs before it in the same call may have done."""
+    outcome = failed.outcome
+    if earlier is None or not isinstance(outcome, ToolError) or outcome.effect in IN_DOUBT:
+        return failed
+    return failed._replace(outcome=outcome.replace(effect=earlier, **dict.fromkeys(ADVICE)))
 
 
 def _is_undone(error: object) -> bool:
@@ -142,7 +150,7 @@ class Boundary(Answering):
                         return await self._dressed(call, result, framework)
                     return result
                 try:
-                    failed = await _now(framework.read(raised))
+                    failed = _in_all(await _now(framework.read(raised)), made.earlier)
                 except BaseException:
                     self._told(call, Facts(call.tool), None)
                     raise

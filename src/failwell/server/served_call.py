@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any, Final
 
 from failwell.formats import FORMATS, GATES, META_KEY, UNKNOWN, Client, find_client, keys
-from failwell.model import NeedsInput, ToolError, is_same_tool, marks
+from failwell.model import IN_DOUBT, Effect, NeedsInput, ToolError, is_same_tool, marks
 from failwell.schema import properties_of
 
 EXTENSION: Final = META_KEY
@@ -147,6 +147,15 @@ def has_ended(name: str) -> bool:
     """Whether that was said of this tool."""
     call, passed = current.get(), marks.get()
     return call is not None and passed is not None and passed.has_run and is_same_tool(call.tool, name)
+
+
+def run_failed(name: str, outcome: object) -> None:
+    """Say how a run of a tool failed: if it is the tool of the call, somebody around it may run it again."""
+    call, passed = current.get(), marks.get()
+    if call is None or passed is None or not is_same_tool(call.tool, name):
+        return
+    if isinstance(outcome, ToolError) and outcome.effect in IN_DOUBT and passed.earlier is not Effect.DONE:
+        passed.earlier = outcome.effect
 
 
 def is_within(request: Any) -> bool:

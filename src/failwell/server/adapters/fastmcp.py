@@ -38,7 +38,7 @@ from failwell.server.extras import note
 from failwell.server.facts import BrokenResult, Facts, Failed, group_of, runs_another, taken
 from failwell.server.groups.fastmcp import GroupRefusal
 from failwell.server.options import is_untouched
-from failwell.server.served_call import EXTENSION, ServedCall, current, is_within, tool_ended
+from failwell.server.served_call import EXTENSION, ServedCall, current, is_within, run_failed, tool_ended
 
 from .listed import settings
 from .lowlevel import requests, worded, wrap_handlers
@@ -207,10 +207,12 @@ def _guarded_tool(kind: type) -> type:
                 failed = failed.__cause__
             if isinstance(failed, CarriedFailure):
                 raise failed if _stands_for(self) else _passed_on(boundary, failed, _facts(self, arguments), arguments)
-            if type(failed).__name__ == "_ToolBodyError" and failed.__cause__ is not None:
-                # FastMCP's mark on a pydantic error that is not about the arguments.
+            if failed.__cause__ is not None and _is_frameworks_word(failed):
                 failed = failed.__cause__
-            raise _carrier(boundary, failed, _facts(self, arguments), arguments, rejected)
+            carried = _carrier(boundary, failed, _facts(self, arguments), arguments, rejected)
+            if isinstance(carried, CarriedFailure):
+                run_failed(self.name, carried.failed.outcome)
+            raise carried
 
         def convert_result(self, raw_value: Any) -> Any:
             value = unwrapped(raw_value)
@@ -221,6 +223,15 @@ def _guarded_tool(kind: type) -> type:
                 raise BrokenResult from exc
 
     return _named(GuardedTool, kind)
+
+
+def _is_frameworks_word(exc: BaseException) -> bool:
+    """Whether FastMCP itself put something around what was raised: its mark on a pydantic error that is not about the
+    arguments, or its sentence about a service that a tool made from an API could not reach."""
+    if type(exc).__name__ == "_ToolBodyError":
+        return True
+    raised = [str(trace.tb_frame.f_globals.get("__name__")) for trace in frames(exc)][-1:]
+    return type(exc) is ValueError and any(name.startswith("fastmcp.") for name in raised)
 
 
 def _has_begun(tool: Any, exc: BaseException) -> bool:
@@ -442,8 +453,10 @@ class _AnswersMiddleware(Middleware):
             if name in boundary.options.skip or is_untouched(getattr(await self._tool(name), "fn", None)):
                 raise raised
             if isinstance(raised, (NotFoundError, DisabledError)) and not has_run:
-                tools = await self._server.list_tools(run_middleware=False)
-                return boundary.no_such_tool(call, [each.name for each in tools], raised)
+                names = [each.name for each in await self._server.list_tools(run_middleware=False)]
+                # Where the tool is there, somebody's middleware did not find something else.
+                if name not in names:
+                    return boundary.no_such_tool(call, names, raised)
             # Of other middleware, before the tool ran or after it.
             return boundary.failure(raised, await facts(), call.arguments, era=call.era)
 
