@@ -180,9 +180,15 @@ def test_a_server_of_the_newer_era_that_knows_keys_keeps_them_itself(
                     table.server({"jsonrpc": "2.0", "id": each["id"], **answer})
                 else:
                     made.append(each)
-                    table.server(result(each["id"], "paid"))
+                    table.server(complete(each["id"]))
     assert [each["method"] for each in made] == ["tools/call"] * sent
-    assert [each for each in table.told() if each["id"] != "d"] == [result(1, "paid"), result(2, "paid")]
+    assert [each for each in table.told() if each["id"] != "d"] == [complete(1), complete(2)]
+
+
+def complete(id: object) -> dict[str, Any]:
+    """A result as a server of the newer era gives it."""
+    paid = result(id, "paid")
+    return {**paid, "result": {"resultType": "complete", **paid["result"]}}
 
 
 def test_a_server_that_does_not_say_whether_it_knows_keys_is_not_waited_for() -> None:
@@ -509,3 +515,30 @@ def test_relays_that_share_their_breakers_leave_the_same_tools_alone() -> None:
     other.died()
     other.desk.started()
     assert breakers
+
+
+def test_a_kept_answer_says_what_it_is_to_a_client_of_the_newer_era() -> None:
+    kept = state.AnswersInMemory()
+    for modern in (False, True):
+        table = Table(modern=modern, keys=kept)
+        table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+        for asked in table.heard():
+            if asked["method"] == "server/discover":
+                table.server({"jsonrpc": "2.0", "id": asked["id"], "result": {"capabilities": {}}})
+            elif asked["method"] == "tools/call":
+                table.server(result(1, "paid"))
+        (told,) = table.told()
+        assert told["result"].get("resultType") == ("complete" if modern else None)
+
+
+@pytest.mark.parametrize(("answer", "effect"), [({"error": {"code": -32601, "message": "no"}}, "unknown"), ({"result": {"action": "decline"}}, None)])  # fmt: skip
+def test_a_tool_that_was_let_down_in_its_work_may_have_done_something(
+    answer: dict[str, Any], effect: str | None
+) -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.server({"jsonrpc": "2.0", "id": 7, "method": "elicitation/create", "params": {"message": "Sure?"}})
+    table.client({"jsonrpc": "2.0", "id": 7, **answer})
+    table.server(result(1, "Elicitation not supported", is_error=True))
+    *_, told = table.told()
+    assert told["result"]["_meta"][META_KEY].get("effect") == effect

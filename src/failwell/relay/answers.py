@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from failwell.formats import FORMATS, META_KEY, keys, parse, render, to_result
+from failwell.formats import FORMATS, META_KEY, MODERN_ERA, keys, parse, render, to_result
 from failwell.guards import DEFAULT, masked
 from failwell.model import ToolError, compact
 from failwell.readers import without_frames
@@ -132,6 +132,13 @@ def kept(text: str, message: Any, sent: Mapping[str, Any], *, is_clear: bool) ->
     if hidden == message and DEFAULT.redact(text) == text:
         return {"frame": text}
     return {"frame": DEFAULT.redact(compact(hidden)), "redacted": True}
+
+
+def in_era(result: bytes, era: str) -> bytes:
+    """A result that was kept, for a client that may speak the newer protocol, where each says what it is."""
+    if era < MODERN_ERA or b'"resultType"' in result or not result.startswith(b"{") or result == b"{}":
+        return result
+    return b'{"resultType":"complete",' + result[1:]
 
 
 def shortened(message: Mapping[str, Any]) -> dict[str, Any]:

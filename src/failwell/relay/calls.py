@@ -175,7 +175,8 @@ class Calls:
                 request.run = None
                 self._traffic.after(_LOOK_AGAIN, lambda: self._again(request))
         elif kept.state == "done" and kept.answer is not None:
-            self._traffic.tell(b'{"jsonrpc":"2.0","id":' + request.own_key + b',"result":' + kept.answer + b"}\n")
+            answer = answers.in_era(kept.answer, self._traffic.session.era_of(request))
+            self._traffic.tell(b'{"jsonrpc":"2.0","id":' + request.own_key + b',"result":' + answer + b"}\n")
             self._ended(request, None, prevented=True)
         else:
             lost = failures.key_unfinished if kept.state == "lost" else failures.key_done
@@ -453,6 +454,9 @@ class Calls:
         run, tools = request.run, self._traffic.listing.tools
         assert run is not None
         run.hears(outcome)
+        is_unsaid = outcome.effect is None and outcome.standing == "quoted"
+        if request.was_let_down and is_unsaid and not tools.traits(request.tool).repeatable:
+            outcome = outcome.replace(effect=Effect.UNKNOWN)
         outcome = self._ruled(request, outcome, text)
         outcome = explained(outcome, request.tool, request.arguments, tools.listed, text)
         outcome = advised(outcome)

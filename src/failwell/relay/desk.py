@@ -176,6 +176,9 @@ class Desk:
         key = key_of(message.get("id"))
         if key in self._traffic.asked:
             asked = self._traffic.asked.pop(key)
+            if "error" in message:
+                for request in self._traffic.pending.values():
+                    request.was_let_down = True
             self._traffic.pass_on(frame if key_of(asked) == key else with_id(frame, message, asked))
         elif key in self._traffic.stale:
             self._traffic.stale.discard(key)
