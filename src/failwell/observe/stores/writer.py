@@ -154,8 +154,9 @@ class Store:
                 self._work.wait(_RETIRE_EVERY)
                 if not self._queue and self._stop.is_set():
                     break
-                # More may come at once, and each batch costs as much as a hundred events.
-                self._stop.wait(_GATHER)
+                if len(self._queue) < _BATCH:
+                    # More may come at once, and each batch costs as much as a hundred events.
+                    self._stop.wait(_GATHER)
                 self._work.clear()
                 waiting = self._taken()
             try:
