@@ -886,3 +886,16 @@ def test_what_was_sent_as_a_secret_is_in_no_part_of_a_failure() -> None:
     (told,) = table.told()
     assert "blue horse" not in json.dumps(told)
     assert told["result"]["_meta"]["io.github.failwell/original"]["redacted"] is True
+
+
+def test_an_answer_keeps_its_id_though_it_looks_like_a_secret_that_was_sent() -> None:
+    table = Table()
+    secret = {"type": "object", "properties": {"pin": {"type": "integer", "format": "password"}}}
+    table.client(table.request("again", "tools/list"))
+    table.server({"jsonrpc": "2.0", "id": "again", "result": {"tools": [{"name": "open", "inputSchema": secret}]}})
+    table.told()
+    table.call(848201, "open", {"pin": 848201})
+    # What only the client can act on passes as it is.
+    table.server({"jsonrpc": "2.0", "id": 848201, "error": {"code": -32042, "message": "Log in, not with 848201"}})
+    (told,) = table.told()
+    assert (told["id"], told["error"]["message"]) == (848201, "Log in, not with [redacted]")

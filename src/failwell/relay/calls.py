@@ -361,6 +361,8 @@ class Calls:
         request.is_redacted = made is not message
         if made is message:
             return frame, message, result
+        # By its id the answer is known, whatever else it may look like.
+        made = {**made, "id": message.get("id")}
         return written(made), made, made.get("result")
 
     def _is_of_protocol(self, request: RelayedRequest, number: object) -> bool:
