@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import Any
 
 import anyio
@@ -11,6 +12,7 @@ import mcp_types
 import pytest
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.shared.exceptions import MCPError
 from mcp_types import ToolAnnotations
 
 import failwell as fw
@@ -128,3 +130,44 @@ def test_of_two_tools_by_one_name_the_one_that_may_not_be_called_twice_counts() 
     for listed in ([read, write], [write, read]):
         listing.learn(mcp_types.ListToolsResult(tools=listed))
         assert not listing.tools.traits("sync").repeatable
+
+
+class Dying:
+    """A connection to a server that is killed by others before it has answered, and is back a moment later."""
+
+    def __init__(self, client: Any, *failures: Exception) -> None:
+        self._client, self.failures = client, list(failures)
+
+    async def open(self, timeout: float) -> Any:
+        if self.failures:
+            raise self.failures.pop(0)
+        return self
+
+    @contextmanager
+    def calling(self, timeout: float) -> Any:
+        yield self._client
+
+
+@pytest.mark.parametrize(
+    ("failures", "left", "is_listed"),
+    [
+        ([ConnectionError(), ConnectionError()], 0, True),
+        ([ConnectionError()] * 4, 1, False),
+        # Somebody is there, and says that there is no list.
+        ([MCPError(-32601, "Method not found"), ConnectionError()], 1, False),
+    ],
+)
+def test_a_list_that_others_have_cut_off_is_looked_for_again(
+    failures: list[Exception], left: int, is_listed: bool
+) -> None:
+    server: Any = MCPServer("shop", log_level="CRITICAL")
+    server.tool(name="get_payment")(lambda: "paid")
+    listing = Listing(driver_for(mcp.Client(server)), FakeClock())
+
+    async def main() -> int:
+        async with mcp.Client(server) as client:
+            connection: Any = Dying(client, *failures)
+            await listing.look(connection, 5)
+            return len(connection.failures)
+
+    assert (anyio.run(main), listing.is_missing) == (left, not is_listed)

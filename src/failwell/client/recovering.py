@@ -389,12 +389,12 @@ class Recovering:
     # What is known of the server
 
     async def _listed(self, call: ClientCall) -> None:
-        """See to the list of tools. If they could not be listed, a call that was sent and failed is worth one more
-        try."""
+        """See to the list of tools. If they could not be listed, a call that was sent and failed is worth another
+        look."""
         was_sent = call.run.key.sent
         if self._listing.is_missing and was_sent and not call.looked:
             call.looked = True
-            await self._listing.try_to_fetch(self._open, None, min(self._timeout(call), LISTING_TIMEOUT))
+            await self._listing.look(self._open, min(self._timeout(call), LISTING_TIMEOUT))
         live = call.connected
         if live is None or live.ended or not was_sent:
             return

@@ -25,6 +25,7 @@ log = logging.getLogger("failwell.client")
 LISTING_TIMEOUT: Final = 10.0
 _HEARING_TIMEOUT: Final = 2.0
 _OLD: Final = 1.0
+_LOOKS: Final = (0.0, 0.1, 0.4)
 _NONE: Final[frozenset[str]] = frozenset()
 
 
@@ -75,14 +76,26 @@ class Listing:
         self.tools, self.is_missing = replace(self.tools, listed=found), False
         self._names = {name: _names_in(tool) for name, tool in self.known.items()}
 
-    async def try_to_fetch(self, connection: Connection, live: Live | None, timeout: float) -> None:
+    async def try_to_fetch(self, connection: Connection, live: Live | None, timeout: float) -> bool:
+        """List the tools if they can be listed; whether somebody answered, be it with an error."""
         token = watching.set(Seen())
         try:
             await self.fetch(live or await connection.open(timeout), timeout)
-        except Exception:
+        except Exception as exc:
             log.debug("The tools could not be listed.", exc_info=True)
+            return _is_answer(exc)
         finally:
             watching.reset(token)
+        return True
+
+    async def look(self, connection: Connection, timeout: float) -> None:
+        """List the tools if ever that can be done: by them a call in doubt is looked up. A server that has just died is
+        back in a moment, and may die of another's call meanwhile."""
+        with anyio.move_on_after(timeout):
+            for wait in _LOOKS:
+                await anyio.sleep(wait)
+                if await self.try_to_fetch(connection, None, timeout):
+                    return
 
     async def is_answered(self, live: Live, timeout: float) -> bool:
         """Whether anybody answers over a connection that was silent: any answer, an error too."""
@@ -92,8 +105,7 @@ class Listing:
             with anyio.fail_after(timeout), live.calling(timeout) as client:
                 await self._driver.knock(client)
         except Exception as exc:
-            outcome = read(exc)
-            return not (isinstance(outcome, ToolError) and outcome.origin == "local")
+            return _is_answer(exc)
         finally:
             watching.reset(token)
         return True
@@ -118,6 +130,11 @@ class Listing:
             raise
         finally:
             asked.set()
+
+
+def _is_answer(exc: Exception) -> bool:
+    outcome = read(exc)
+    return not (isinstance(outcome, ToolError) and outcome.origin == "local")
 
 
 def _names_in(tool: Any) -> frozenset[str]:
