@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from math import ceil
 from typing import Any, Final
 
-from failwell.formats import META_KEY, keys
-from failwell.guards import DEFAULT
-from failwell.model import Effect, NeedsInput, Policy, ToolError, compact
-from failwell.observe import Names, emit, event_of, is_tracing, sent_id, trace_call, trace_of
+from failwell.formats import META_KEY
+from failwell.model import Effect, NeedsInput, Policy, ToolError
 from failwell.readers import is_plain_failure, read, text_of
-from failwell.recovery import Breakers, Engine, Report, Run, advised, explained, remembered
+from failwell.recovery import Breakers, Engine, Run, advised, explained
 
 from . import answers, failures, state
-from .actions import Note, RelayOptions, StopServer, ToClient, ToServer
+from .actions import Note, RelayOptions, ToClient
+from .call_events import CallEvents
+from .deadlines import Deadlines
 from .evidence import SUSPECT, is_own_failure
 from .gate import Gate
+from .keyed_calls import KEY, KeyedCalls
 from .lists import Lists
-from .messages import Message, params_of, read_frame, with_id, written
+from .messages import Message, with_id, written
 from .own_secrets import OwnSecrets
 from .request import RelayedRequest
-from .session import notification
 from .traffic import Traffic
 
-KEY: Final = keys.IDEMPOTENCY_KEY
 # Numbers that are between client and server, and tell a model nothing: by the first ones the client is asked for
 # something else, and nothing was done.
 _ASKING_NUMBERS: Final = frozenset({-32020, -32021, -32022, -32042})
@@ -34,13 +31,9 @@ _PROTOCOL_NUMBERS: Final = _ASKING_NUMBERS | {-32601, -32700}
 _REFUSING_NUMBERS: Final = frozenset({-32600, -32602})
 _SUSPECT: Final = re.compile(SUSPECT.encode(), re.IGNORECASE)
 _OURS: Final = META_KEY.encode()
-_LOOK_AGAIN: Final = 0.25
 _LIST_AGAIN: Final = 1.0
 _DISCOVERY: Final = 5.0
-# How long a call that was cancelled may still be answered, before nobody knows how it ended.
-_LAST_WORD: Final = 2.0
 _LARGE: Final = 100_000
-_LONGEST_KEY: Final = 255
 # A client gives up on a call after a minute, as a rule: what takes longer is for the model to decide. What the user has
 # done meanwhile a relay does not see, so that only calls in quick succession are stopped, and only for a moment; and
 # what a tool fails of may be what it is asked for, such as five addresses that do not answer.
@@ -57,12 +50,10 @@ class Calls:
             self._policy, traffic.clock, jitter, self._breakers(traffic.options), traffic.options.elsewhere
         )
         self._gate = Gate(traffic.options.validate)
-        self._joined: dict[str, list[RelayedRequest]] = {}
-        """Calls that wait for the answer to the first one with their key."""
+        self.keyed, self.deadlines = KeyedCalls(traffic, self), Deadlines(traffic, self)
+        self.ended = CallEvents(traffic).ended
         self._is_discovering = False
         """Whether a server of the newer era is asked what it can do."""
-        self._knocked: object = None
-        """Which server was asked whether it is still there."""
 
     def called(self, request: RelayedRequest) -> None:
         self._traffic.session.heard(request)
@@ -70,7 +61,7 @@ class Calls:
         request.began = self._traffic.called_at = self._traffic.clock.monotonic()
         if self._traffic.is_ending:
             request.run = self.begin(request)
-            self._refuse(request, failures.ending(request.tool))
+            self.refuse(request, failures.ending(request.tool))
         elif self._traffic.listing.is_fresh or self._traffic.listing.is_hopeless or self._traffic.state != "up":
             self.listed(request)
         else:
@@ -95,11 +86,6 @@ class Calls:
         self._traffic.session.discovered(message)
         self._lists.listed()
 
-    @property
-    def joined(self) -> list[RelayedRequest]:
-        """Calls that wait for the answer to another one."""
-        return [each for waiting in self._joined.values() for each in waiting]
-
     def _breakers(self, options: RelayOptions) -> Breakers | None:
         if options.breakers is not None or options.keys is None:
             return options.breakers
@@ -122,11 +108,11 @@ class Calls:
         """Make a call, unless it had better not be made."""
         if request.run is None:
             request.run = self._engine.begin(request.tool, request.arguments)
-            if KEY in request.meta and self._is_known_by_key(request):
+            if KEY in request.meta and self.keyed.is_known(request):
                 return
             problem = self._gate.refuses(request.tool, request.arguments, self._traffic.listing)
             if problem is not None:
-                self._refuse(request, problem)
+                self.refuse(request, problem)
                 return
         refusal = request.run.refusal()
         if refusal is None:
@@ -135,185 +121,11 @@ class Calls:
             # There is something better to tell than why it is not made once more.
             self.end(request, request.last, request.answer)
         else:
-            self._refuse(request, refusal)
+            self.refuse(request, refusal)
 
-    def _is_known_by_key(self, request: RelayedRequest) -> bool:
-        """Whether the call was made before, by its idempotency key: then it is answered, or waits for that answer."""
-        key, kept_keys = request.meta[KEY], self._traffic.options.keys
-        if kept_keys is None or self._traffic.session.keeps_keys:
-            return False
-        if self._traffic.listing.tools.traits(request.tool).reads:
-            return False
-        if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY:
-            self._refuse(request, failures.no_key(request.tool))
-            return True
-        # Not the client's program: after an update it calls itself something else, and makes the same call.
-        claim = state.named(key, self._traffic.options.caller, self._traffic.options.command)
-        call = state.call_of(request.tool, request.arguments)
-        is_first = request.meta.get(keys.IDEMPOTENCY_FIRST) is not None
-        try:
-            kept = kept_keys.begin(claim, call, is_first=is_first)
-        except state.BadState as problem:
-            # Without its key the call might be made twice.
-            self._traffic.once("state", str(problem), loud=True)
-            if is_first:
-                self._refuse(request, failures.no_place_for_keys(request.tool))
-            else:
-                # It may have been made behind another relay.
-                self.end(request, failures.no_look_at_keys(request.tool), None)
-            return True
-        if kept is None:
-            request.claim = claim
-            return False
-        if kept.call != call:
-            self._refuse(request, failures.key_reused(request.tool))
-        elif kept.state == "running":
-            if claim in self._joined or any(each.claim == claim for each in self._under_way()):
-                self._joined.setdefault(claim, []).append(request)
-            else:
-                # It runs behind another relay.
-                request.run = None
-                self._traffic.after(_LOOK_AGAIN, lambda: self._again(request))
-        elif kept.state == "done" and kept.answer is not None:
-            answer = answers.in_era(kept.answer, self._traffic.session.era_of(request))
-            self._traffic.tell(b'{"jsonrpc":"2.0","id":' + request.own_key + b',"result":' + answer + b"}\n")
-            self._ended(request, None, prevented=True)
-        else:
-            lost = failures.key_unfinished if kept.state == "lost" else failures.key_done
-            assert request.run is not None
-            self.end(request, lost(request.tool), None)
-        return True
-
-    def _under_way(self) -> list[RelayedRequest]:
-        held = [each for each in self._traffic.held if isinstance(each, RelayedRequest)]
-        return [*self._traffic.pending.values(), *self._traffic.repeating, *self._traffic.unlisted, *held]
-
-    def keep_answer(self, request: RelayedRequest, frame: bytes, *, is_undone: bool) -> None:
-        """Keep how a call with a key was answered, and tell all who waited for it."""
-        kept_keys, claim = self._traffic.options.keys, request.claim
-        if kept_keys is None or not claim:
-            return
-        request.claim = ""
-        message = read_frame(frame) or {}
-        waiting = self._joined.pop(claim, [])
-        result = message.get("result")
-        try:
-            if is_undone:
-                kept_keys.forget(claim)
-            elif result is None:
-                kept_keys.lose(claim)
-            else:
-                answer = compact(result).encode()
-                kept_keys.finish(claim, answer if len(answer) <= state.LARGEST else None)
-        except state.BadState as problem:
-            self._traffic.once("state", str(problem), loud=True)
-        for each in waiting:
-            if not each.cancelled:
-                self._admit_joined(each, frame)
-
-    def given_up(self, request: RelayedRequest) -> None:
-        """The client has cancelled a call that was made: a server that heeds that will not answer."""
-        if request.claim:
-            self._traffic.after(_LAST_WORD, lambda: self.keep_answer(request, b"", is_undone=False))
-
-    def abandon(self) -> None:
-        """Nothing will be answered any more: what has begun under a key is known as that to whoever asks for it."""
-        self._joined.clear()
-        for request in self._under_way():
-            was_sent = request.is_again or self._traffic.pending.get(request.key) is request
-            self.keep_answer(request, b"", is_undone=not was_sent)
-
-    def _admit_joined(self, request: RelayedRequest, frame: bytes) -> None:
-        if frame:
-            self._traffic.tell(with_id(frame, None, request.id))
-            self._ended(request, None, prevented=True)
-        else:
-            # The first one was given up before it was made.
-            request.run = None
-            self.admit(request)
-
-    def _refuse(self, request: RelayedRequest, why: ToolError) -> None:
+    def refuse(self, request: RelayedRequest, why: ToolError) -> None:
         assert request.run is not None
         self.end(request, request.run.refused(why), None)
-
-    def limit(self, request: RelayedRequest) -> None:
-        seconds = self._timeout_of(request)
-        if seconds is None:
-            return
-        request.deadline = self._traffic.clock.monotonic() + seconds
-        self._traffic.timers.at(request.deadline, lambda: self._late(request))
-
-    def limit_wait(self, request: RelayedRequest) -> None:
-        """A call waits for a server to be started again: not longer than it may take. A first start takes its time."""
-        seconds = self._timeout_of(request) if self._traffic.life is not None else None
-        if seconds is not None:
-            self._traffic.after(seconds, lambda: self._waited(request, seconds))
-
-    def _waited(self, request: RelayedRequest, seconds: float, *, is_last: bool = False) -> None:
-        """A call may have waited too long for a server to be there; one that is starting by now gets as long again."""
-        if request not in self._traffic.held or request.cancelled:
-            return
-        if self._traffic.state == "starting" and not is_last:
-            self._traffic.after(seconds, lambda: self._waited(request, seconds, is_last=True))
-            return
-        self._traffic.held.remove(request)
-        request.run = request.run or self.begin(request)
-        error = failures.not_there(request.tool, seconds=seconds)
-        starts_in = (self._traffic.starts_at or 0.0) - self._traffic.clock.monotonic()
-        if starts_in > 0:
-            error = error.replace(retry_after=float(ceil(starts_in)))
-        self.end(request, request.run.refused(error) if request.last is None else request.last, None)
-
-    def _timeout_of(self, request: RelayedRequest) -> float | None:
-        rules = self._traffic.options.rules
-        return (
-            self._traffic.options.timeout
-            if rules is None
-            else rules.timeout(request.tool, self._traffic.options.timeout)
-        )
-
-    def _late(self, request: RelayedRequest) -> None:
-        """A call may have taken too long."""
-        if self._traffic.pending.get(request.key) is not request or request.deadline is None or request.cancelled:
-            return
-        if (now := self._traffic.clock.monotonic()) < request.deadline:
-            self._traffic.timers.at(request.deadline, lambda: self._late(request))
-            return
-        del self._traffic.pending[request.key]
-        cancelled = {"requestId": read_frame(request.key), "reason": "It took too long."}
-        self._traffic.out.append(ToServer(notification("notifications/cancelled", cancelled)))
-        self.settle(request, failures.timed_out(request.tool, seconds=self._timeout_of(request) or now), None)
-        self._knock(request.began, self._timeout_of(request) or now)
-
-    def _knock(self, began: float, seconds: float) -> None:
-        """Ask a server that let a call wait whether it is still there; one that is frozen is started anew."""
-        traffic = self._traffic
-        life = traffic.life
-        if traffic.state != "up" or self._knocked is life:
-            return
-        self._knocked = life
-        method = "tools/list" if traffic.session.is_modern else "ping"
-        asked = traffic.ask(method, None, lambda message: self._is_there())
-
-        def look() -> None:
-            if traffic.life is not life or asked not in traffic.own:
-                return
-            del traffic.own[asked]
-            self._knocked = None
-            # A call that is older, and may take its time, may be what it is busy with.
-            if not any(each.began < began for each in traffic.pending.values() if each.run is not None):
-                traffic.out.append(StopServer("no answer to anything, so the relay ended it"))
-
-        traffic.after(seconds, look)
-
-    def _is_there(self) -> None:
-        self._knocked = None
-
-    def progress(self, message: Message) -> None:
-        token = params_of(message).get("progressToken")
-        for request in self._traffic.pending.values():
-            if request.deadline is not None and request.meta.get("progressToken") == token:
-                request.deadline = self._traffic.clock.monotonic() + (self._timeout_of(request) or 0.0)
 
     def tool_answered(self, request: RelayedRequest, frame: bytes, message: Message | None) -> None:
         assert request.run is not None
@@ -330,8 +142,8 @@ class Calls:
                 request.run.worked(self._traffic.listing.tools)
                 self._traffic.has_worked = True
             self._traffic.tell(self._told_anew(request.for_client(frame, message)))
-            self.keep_answer(request, frame, is_undone=is_asking)
-            self._ended(request, None)
+            self.keyed.keep_answer(request, frame, is_undone=is_asking)
+            self.ended(request, None)
             return
         if len(frame) > _LARGE:
             message = answers.shortened(message)
@@ -346,8 +158,8 @@ class Calls:
             request.run.let_go()
             self._traffic.tell(request.for_client(frame, message))
             is_asking = isinstance(error, Mapping) and error.get("code") in _ASKING_NUMBERS
-            self.keep_answer(request, frame, is_undone=is_asking or isinstance(outcome, NeedsInput))
-            self._ended(request, outcome if isinstance(outcome, NeedsInput) else None)
+            self.keyed.keep_answer(request, frame, is_undone=is_asking or isinstance(outcome, NeedsInput))
+            self.ended(request, outcome if isinstance(outcome, NeedsInput) else None)
             return
         self.settle(request, outcome, frame, text_of(result) if result is not None else "")
 
@@ -408,8 +220,8 @@ class Calls:
         told = ending.cited if isinstance(ending.cited, ToolError) else seen
         marked = with_id(answers.marked(message, told), None, request.id)
         self._traffic.tell(marked)
-        self.keep_answer(request, marked, is_undone=False)
-        self._ended(request, ending.outcome)
+        self.keyed.keep_answer(request, marked, is_undone=False)
+        self.ended(request, ending.outcome)
         return False
 
     def settle(self, request: RelayedRequest, outcome: ToolError, frame: bytes | None, text: str = "") -> None:
@@ -472,7 +284,7 @@ class Calls:
         if verdict.wait is not None and run.may_follow(verdict, tools) and run.takes(verdict):
             request.is_again = True
             self._traffic.repeating.add(request)
-            self._traffic.after(verdict.wait, lambda: self._again(request))
+            self._traffic.after(verdict.wait, lambda: self.again(request))
             return
         self.end(request, verdict.outcome, frame)
 
@@ -485,7 +297,7 @@ class Calls:
             self._traffic.out.append(Note(f"{rule} decides about a failure of {request.tool}"))
         return ruled
 
-    def _again(self, request: RelayedRequest) -> None:
+    def again(self, request: RelayedRequest) -> None:
         """The time has come to make a call again."""
         if request.last is not None and self._goes_by_old_list(request, request.last):
             self._traffic.repeating.add(request)
@@ -505,7 +317,7 @@ class Calls:
             self.admit(request)
         elif run.left > _LIST_AGAIN:
             self._traffic.repeating.add(request)
-            self._traffic.after(_LIST_AGAIN, lambda: self._again(request))
+            self._traffic.after(_LIST_AGAIN, lambda: self.again(request))
         else:
             self.end(request, request.last, request.answer)
 
@@ -539,52 +351,8 @@ class Calls:
         if request.claim:
             is_undone = isinstance(ending.outcome, ToolError) and ending.outcome.effect is Effect.NONE
             told = self._traffic.out[-1]
-            self.keep_answer(request, told.frame if isinstance(told, ToClient) else b"", is_undone=is_undone)
-        self._ended(request, ending.outcome)
-
-    def _ended(self, request: RelayedRequest, outcome: Any, *, prevented: bool = False) -> None:
-        """A call has ended: tell whoever watches. `prevented` says that it was answered from what was kept."""
-        options, session = self._traffic.options, self._traffic.session
-        is_traced = is_tracing()
-        if not options.hooks and options.events is None and not is_traced:
-            return
-        outcome = DEFAULT(outcome) if isinstance(outcome, ToolError) else outcome
-        about: dict[str, Any] = {
-            "at": self._traffic.clock.now(),
-            "request_id": request.id if isinstance(request.id, (str, int)) else None,
-            "client": session.client_of(request),
-            "era": session.era_of(request),
-            "format": options.format if isinstance(outcome, ToolError) else None,
-            "seat": "relay",
-            "server": session.server,
-        }
-        report = Report(request.tool, {}, calls=1) if request.run is None else request.run.report
-        report.seconds = self._traffic.clock.monotonic() - request.began
-        if options.names is not None:
-            about |= self._identity(request, options.names)
-            report = remembered(report)
-        event = event_of(report, outcome, **about)
-        if prevented:
-            event = replace(event, prevented=True)
-        if is_traced:
-            trace_call(event, {**request.trace, **request.meta})
-        emit(options.hooks if options.events is None else (*options.hooks, options.events), event)
-
-    def _identity(self, request: RelayedRequest, names: Names) -> dict[str, Any]:
-        """By what a call is known to whoever keeps events."""
-        given = sent_id(request.meta)
-        if given is None:
-            ids = [f"{names.session}/{key.decode('utf-8', 'replace')}" for key in request.ids]
-        else:
-            # The id goes with the message, as often as that is sent.
-            ids = [given.text if not times else f"{given.text}+{times}" for times in range(len(request.ids))]
-        return {
-            "session": names.session if given is None else given.session,
-            "ids": ids,
-            "key": names.key,
-            "sent": request.arguments,
-            "trace_id": trace_of(request.meta),
-        }
+            self.keyed.keep_answer(request, told.frame if isinstance(told, ToClient) else b"", is_undone=is_undone)
+        self.ended(request, ending.outcome)
 
     def let_go(self, request: RelayedRequest) -> None:
         request.cancelled = True

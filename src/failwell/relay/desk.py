@@ -43,8 +43,8 @@ class Desk:
         """Answers that stood behind something else in their lines, by their ids."""
         self.options, self.session, self.listing = options, traffic.session, traffic.listing
         self._lists.admit = lambda request: self._calls.listed(request)
-        traffic.wake, traffic.sent = self._life.wake, lambda request: self._calls.limit(request)
-        traffic.waiting = lambda request: self._calls.limit_wait(request)
+        traffic.wake, traffic.sent = self._life.wake, lambda request: self._calls.deadlines.limit(request)
+        traffic.waiting = lambda request: self._calls.deadlines.limit_wait(request)
 
     @cached_property
     def _calls(self) -> Calls:
@@ -90,7 +90,7 @@ class Desk:
     def abandon(self) -> None:
         """Nobody is there any more, neither a client nor a server."""
         if "_calls" in self.__dict__:
-            self._calls.abandon()
+            self._calls.keyed.abandon()
 
     @property
     def wakes_at(self) -> float | None:
@@ -202,17 +202,17 @@ class Desk:
                 place.remove(request)
                 self._calls.let_go(request)
                 if request.claim:
-                    self._calls.keep_answer(request, b"", is_undone=not request.is_again)
+                    self._calls.keyed.keep_answer(request, b"", is_undone=not request.is_again)
                 return b""
         for key, request in self._traffic.pending.items():
             if request.id == wanted and type(request.id) is type(wanted):
                 self._calls.let_go(request)
-                self._calls.given_up(request)
+                self._calls.keyed.given_up(request)
                 if key == key_of(wanted):
                     return frame
                 changed = {**message, "params": {**params_of(message), "requestId": read_frame(key)}}
                 return written(changed)
-        for request in (*self._traffic.repeating, *self._calls.joined):
+        for request in (*self._traffic.repeating, *self._calls.keyed.waiting):
             if request.id == wanted:
                 self._calls.let_go(request)
                 return b""
@@ -328,7 +328,7 @@ class Desk:
         elif method == "notifications/tools/list_changed":
             self.listing.changed()
         elif method == "notifications/progress":
-            self._calls.progress(message)
+            self._calls.deadlines.progress(message)
         elif method == "notifications/cancelled":
             self._traffic.asked.pop(key_of(params_of(message).get("requestId")), None)
         self._traffic.tell(frame)
@@ -386,7 +386,7 @@ class Desk:
             self._traffic.out.append(Prepare())
         if request.claim:
             # It was cancelled, and is answered all the same.
-            self._calls.keep_answer(request, frame, is_undone=False)
+            self._calls.keyed.keep_answer(request, frame, is_undone=False)
 
     def _too_long_for_client(self, frame: TooLong) -> list[Action]:
         from . import answers, failures

@@ -178,7 +178,7 @@ class Life:
             return
         is_unsent = error.delivery == "never_sent"
         if request.cancelled:
-            self._calls().keep_answer(request, b"", is_undone=is_unsent)
+            self._calls().keyed.keep_answer(request, b"", is_undone=is_unsent)
         elif not self._traffic.has_answered and (request.method == "initialize" or is_unsent):
             self._traffic.state = "failed"
             self._reason = failures.unreached(error.message, self._traffic.command)
@@ -263,7 +263,7 @@ class Life:
         from . import answers, failures
 
         if request.cancelled:
-            self._calls().keep_answer(request, b"", is_undone=False)
+            self._calls().keyed.keep_answer(request, b"", is_undone=False)
             return
         if request.run is not None:
             is_written = not any(request is each for each in death.unwritten)
@@ -329,7 +329,7 @@ class Life:
         for request in [*lost, *waiting]:
             if request.cancelled:
                 if request.claim:
-                    self._calls().keep_answer(request, b"", is_undone=False)
+                    self._calls().keyed.keep_answer(request, b"", is_undone=False)
                 continue
             if not request.tool:
                 self._traffic.tell(answers.error_answer(request.id, "The relay was told to end."))

@@ -1,0 +1,131 @@
+"""Calls with an idempotency key: one that is made again gets the first answer, or waits for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from failwell.formats import keys
+from failwell.model import compact
+
+from . import answers, failures, state
+from .messages import read_frame, with_id
+from .request import RelayedRequest
+from .traffic import Traffic
+
+if TYPE_CHECKING:
+    from .calls import Calls
+
+KEY: Final = keys.IDEMPOTENCY_KEY
+_LOOK_AGAIN: Final = 0.25
+# How long a call that was cancelled may still be answered, before nobody knows how it ended.
+_LAST_WORD: Final = 2.0
+_LONGEST_KEY: Final = 255
+
+
+class KeyedCalls:
+    """What is known by their keys of the calls of one server's tools."""
+
+    def __init__(self, traffic: Traffic, calls: Calls) -> None:
+        self._traffic, self._calls = traffic, calls
+        self._joined: dict[str, list[RelayedRequest]] = {}
+        """Calls that wait for the answer to the first one with their key."""
+
+    @property
+    def waiting(self) -> list[RelayedRequest]:
+        """Calls that wait for the answer to another one."""
+        return [each for waiting in self._joined.values() for each in waiting]
+
+    def is_known(self, request: RelayedRequest) -> bool:
+        """Whether the call was made before, by its idempotency key: then it is answered, or waits for that answer."""
+        key, kept_keys = request.meta[KEY], self._traffic.options.keys
+        if kept_keys is None or self._traffic.session.keeps_keys:
+            return False
+        if self._traffic.listing.tools.traits(request.tool).reads:
+            return False
+        if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY:
+            self._calls.refuse(request, failures.no_key(request.tool))
+            return True
+        # Not the client's program: after an update it calls itself something else, and makes the same call.
+        claim = state.named(key, self._traffic.options.caller, self._traffic.options.command)
+        call = state.call_of(request.tool, request.arguments)
+        is_first = request.meta.get(keys.IDEMPOTENCY_FIRST) is not None
+        try:
+            kept = kept_keys.begin(claim, call, is_first=is_first)
+        except state.BadState as problem:
+            # Without its key the call might be made twice.
+            self._traffic.once("state", str(problem), loud=True)
+            if is_first:
+                self._calls.refuse(request, failures.no_place_for_keys(request.tool))
+            else:
+                # It may have been made behind another relay.
+                self._calls.end(request, failures.no_look_at_keys(request.tool), None)
+            return True
+        if kept is None:
+            request.claim = claim
+            return False
+        if kept.call != call:
+            self._calls.refuse(request, failures.key_reused(request.tool))
+        elif kept.state == "running":
+            if claim in self._joined or any(each.claim == claim for each in self._under_way()):
+                self._joined.setdefault(claim, []).append(request)
+            else:
+                # It runs behind another relay.
+                request.run = None
+                self._traffic.after(_LOOK_AGAIN, lambda: self._calls.again(request))
+        elif kept.state == "done" and kept.answer is not None:
+            answer = answers.in_era(kept.answer, self._traffic.session.era_of(request))
+            self._traffic.tell(b'{"jsonrpc":"2.0","id":' + request.own_key + b',"result":' + answer + b"}\n")
+            self._calls.ended(request, None, prevented=True)
+        else:
+            lost = failures.key_unfinished if kept.state == "lost" else failures.key_done
+            assert request.run is not None
+            self._calls.end(request, lost(request.tool), None)
+        return True
+
+    def _under_way(self) -> list[RelayedRequest]:
+        held = [each for each in self._traffic.held if isinstance(each, RelayedRequest)]
+        return [*self._traffic.pending.values(), *self._traffic.repeating, *self._traffic.unlisted, *held]
+
+    def keep_answer(self, request: RelayedRequest, frame: bytes, *, is_undone: bool) -> None:
+        """Keep how a call with a key was answered, and tell all who waited for it."""
+        kept_keys, claim = self._traffic.options.keys, request.claim
+        if kept_keys is None or not claim:
+            return
+        request.claim = ""
+        message = read_frame(frame) or {}
+        waiting = self._joined.pop(claim, [])
+        result = message.get("result")
+        try:
+            if is_undone:
+                kept_keys.forget(claim)
+            elif result is None:
+                kept_keys.lose(claim)
+            else:
+                answer = compact(result).encode()
+                kept_keys.finish(claim, answer if len(answer) <= state.LARGEST else None)
+        except state.BadState as problem:
+            self._traffic.once("state", str(problem), loud=True)
+        for each in waiting:
+            if not each.cancelled:
+                self._admit_joined(each, frame)
+
+    def given_up(self, request: RelayedRequest) -> None:
+        """The client has cancelled a call that was made: a server that heeds that will not answer."""
+        if request.claim:
+            self._traffic.after(_LAST_WORD, lambda: self.keep_answer(request, b"", is_undone=False))
+
+    def abandon(self) -> None:
+        """Nothing will be answered any more: what has begun under a key is known as that to whoever asks for it."""
+        self._joined.clear()
+        for request in self._under_way():
+            was_sent = request.is_again or self._traffic.pending.get(request.key) is request
+            self.keep_answer(request, b"", is_undone=not was_sent)
+
+    def _admit_joined(self, request: RelayedRequest, frame: bytes) -> None:
+        if frame:
+            self._traffic.tell(with_id(frame, None, request.id))
+            self._calls.ended(request, None, prevented=True)
+        else:
+            # The first one was given up before it was made.
+            request.run = None
+            self._calls.admit(request)
