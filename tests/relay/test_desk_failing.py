@@ -455,6 +455,17 @@ def test_wrong_arguments_get_the_words_of_the_tools_own_schema() -> None:
     assert "pydantic.dev" not in answer["content"][0]["text"]
 
 
+def test_the_number_of_an_operating_system_is_not_told() -> None:
+    table = Table()
+    table.call(1, "get_invoice", {"invoice_id": "inv_7"})
+    said = "Invalid id: [Errno 36] File name too long; see [Errno 5]"
+    table.server(frame(result(1, said, is_error=True)))
+    (answer,) = table.told()
+    assert "Invalid id: File name too long; see [Errno 5]" in answer["result"]["content"][0]["text"]
+    # What the server sent is kept as it came.
+    assert said in answer["result"]["_meta"][keys.ORIGINAL]["frame"]
+
+
 # Failures that are sent as successes
 
 
@@ -519,6 +530,10 @@ def test_an_answer_that_speaks_of_errors_passes_as_it_came(text: str) -> None:
         ("weather", {"city": "Lyon"}, "Error executing tool weather: HTTP 503 Service Unavailable", True),
         ("weather", {"city": "Lyon"}, "Error: no data for Lyon: Request failed with status code 500", True),
         ("weather", {"city": "Lyon"}, "Error: Request failed with status code 500", False),
+        ("read_files", {"paths": ["a.txt"]}, "a.txt: Error - ENOENT: no such file or directory, open 'a.txt'", True),
+        # Of several one may have been read.
+        ("read_files", {"paths": ["a.txt", "b.txt"]}, "a.txt: Error - ENOENT: no such file, open 'a.txt'", False),
+        ("columns", {"table": "orders"}, json.dumps({"success": False, "a": 1, "error": "No orders."}, indent=2), True),
         ("search", {"query": "ECONNREFUSED"}, "Error: connect ECONNREFUSED 10.0.0.1:80", False),
         ("translate", {"text": "Fehler"}, "Error: connection refused", False),
         ("sentry", {}, "Error: connect ETIMEDOUT 10.0.0.1:443 (seen 34 times in production since Monday)", False),

@@ -47,12 +47,25 @@ def is_own_failure(traits: Traits, arguments: Mapping[str, Any], result: Mapping
     if not isinstance(content, list) or len(content) != 1 or not isinstance(content[0], Mapping):
         return False
     text = content[0].get("text")
-    if not isinstance(text, str) or len(text) > _LONGEST or text.strip().count("\n") >= _MOST_LINES:
+    if not isinstance(text, str) or len(text) > _LONGEST or not _is_one_statement(text.strip()):
         return False
     if not _SUSPECT.search(_unsent(text, arguments)):
         # A note that is saved, a status that is set: it says what the caller said.
         return False
     return _FRAMEWORKS.match(text) is not None or _does_something(traits) or _speaks_of_this_call(text, arguments)
+
+
+def _is_one_statement(text: str) -> bool:
+    """Whether a text is short enough to say one thing. How many lines an object takes is a matter of taste."""
+    return text.count("\n") < _MOST_LINES or (text[:1] == "{" and _is_json(text))
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _unsent(text: str, arguments: Mapping[str, Any]) -> str:
@@ -80,8 +93,12 @@ def _does_something(traits: Traits) -> bool:
 
 
 def _speaks_of_this_call(text: str, arguments: Mapping[str, Any]) -> bool:
+    # Of several things one may have worked, and another not.
+    named = {
+        name: value[0] if isinstance(value, list) and len(value) == 1 else value for name, value in arguments.items()
+    }
     return any(
         isinstance(value, str) and len(value) >= _SHORTEST and " " not in value and value in text
-        for name, value in arguments.items()
+        for name, value in named.items()
         if not _SOUGHT.search(name)
     )

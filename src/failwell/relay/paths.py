@@ -24,6 +24,8 @@ _PATH: Final = re.compile(
     rf"|[A-Za-z]:[\\/]{{1,2}}{_FOLDER}+{_PART}"
     rf"|\\{{2,4}}[\w.$-]+\\{{1,2}}{_FOLDER}*{_PART})"
 )
+# The number that an operating system gives to what stands behind it in words.
+_NUMBER: Final = re.compile(r"\[(?:Errno|WinError) -?\d{1,6}\] ?(?=\w)")
 _SEPARATOR: Final = re.compile(r"[\\/]+")
 # What is to be sent is left as it is, or it is something else: `actions`, `patch` and `verify`.
 _TOLD: Final = (
@@ -80,6 +82,8 @@ def placeless(error: ToolError, sent: Mapping[str, Any]) -> ToolError:
         if error.given(name):
             plain = _plain(getattr(error, name))
             told = without_places(plain, sent)
+            if isinstance(told, str) and "rr" in told:
+                told = _NUMBER.sub("", told)
             if told != plain:
                 changed[name] = told
     return error.replace(**changed) if changed else error
