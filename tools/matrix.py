@@ -17,6 +17,7 @@ import argparse
 import functools
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -37,6 +38,8 @@ from test_matrix import SNAPSHOTS, asked, misread, raw, same  # noqa: E402
 from wire import LEGACY, TRANSPORTS, Fresh, Nursery, Wanted, client_of, started  # noqa: E402
 
 HOME: Final = ROOT / ".matrix"
+# FastMCP's own line about a tool that raised, with a traceback below it.
+TOLD_TWICE: Final = re.compile(r"Error calling tool [^\n]*\n[^\n]*(?:Traceback|\n\s*Traceback)")
 
 
 def python_of(row: Row) -> str:
@@ -117,6 +120,11 @@ def problems_of(row: Row, server: str) -> list[str]:
             f"{each.transport}: the log tells a secret"
             for process, each in zip(processes, wanted, strict=True)
             if not each.bare and "hunter2xYz" in process.errors.read_text(errors="replace")
+        ]
+        problems += [
+            f"{each.transport}: the log tells how a failure came about twice"
+            for process, each in zip(processes, wanted, strict=True)
+            if not each.bare and TOLD_TWICE.search(process.errors.read_text(errors="replace"))
         ]
         for client in clients:
             client.close()

@@ -10,6 +10,8 @@ from typing import Any, Final
 from failwell.guards import Guard
 from failwell.readers import chain, named
 
+from .served_call import current
+
 LOGGERS: Final = (
     "mcp.server.mcpserver.server",
     "mcp.server.fastmcp.server",
@@ -39,6 +41,8 @@ LOGGERS: Final = (
 _HARMLESS: Final = frozenset({"Processing request of type %s"})
 
 
+# What FastMCP writes about a tool that raised. How it came to that, Failwell's own line says of a call that it answers.
+_TOLD_TWICE: Final = "Error calling tool "
 _IN_SDK: Final = "/mcp/"
 
 
@@ -54,6 +58,8 @@ class Masking(logging.Filter):
             return True
         try:
             record.msg, record.args = self._guard.plain(record.getMessage()), ()
+            if current.get() is not None and record.msg.startswith(_TOLD_TWICE):
+                record.exc_info = None
             if record.exc_info and record.exc_info[1] is not None:
                 record.exc_text, record.exc_info = self._guard.plain(_printed(record.exc_info[1])), None
         except Exception:
