@@ -38,7 +38,15 @@ from failwell.server.extras import note
 from failwell.server.facts import BrokenResult, Facts, Failed, group_of, runs_another, taken
 from failwell.server.groups.fastmcp import GroupRefusal
 from failwell.server.options import is_untouched
-from failwell.server.served_call import EXTENSION, ServedCall, current, is_within, run_failed, tool_ended
+from failwell.server.served_call import (
+    EXTENSION,
+    ServedCall,
+    current,
+    error_returned,
+    is_within,
+    run_failed,
+    tool_ended,
+)
 
 from .listed import settings
 from .lowlevel import requests, worded, wrap_handlers
@@ -190,7 +198,10 @@ def _guarded_tool(kind: type) -> type:
                     if unknown and extra != "reject":
                         arguments = {name: value for name, value in arguments.items() if name not in unknown}
                 result = await super()._run(arguments)
-                tool_ended(self.name)
+                if getattr(result, "is_error", False) is True:
+                    error_returned(self.name, _opened(result))
+                else:
+                    tool_ended(self.name)
                 if options.validate and self.output_schema is not None and _breaks(result, mine, self.output_schema):
                     raise BrokenResult
                 if unknown and (call := current.get()) is not None:
@@ -200,19 +211,22 @@ def _guarded_tool(kind: type) -> type:
                 rejected = not _has_begun(self, exc)
                 failed = exc if rejected else exc.__cause__ or exc
             except BaseException as exc:
-                failed = taken(exc)
-            if isinstance(failed, CarriedProtocolError):
-                raise failed
+                try:
+                    failed = taken(exc)
+                except BaseException:
+                    run_failed(self.name)
+                    raise
             if isinstance(failed, GroupRefusal) and failed.__cause__ is not None:
                 failed = failed.__cause__
             if isinstance(failed, CarriedFailure):
-                raise failed if _stands_for(self) else _passed_on(boundary, failed, _facts(self, arguments), arguments)
-            if failed.__cause__ is not None and _is_frameworks_word(failed):
-                failed = failed.__cause__
-            carried = _carrier(boundary, failed, _facts(self, arguments), arguments, rejected)
-            if isinstance(carried, CarriedFailure):
-                run_failed(self.name, carried.failed.outcome)
-            raise carried
+                if not _stands_for(self):
+                    failed = _passed_on(boundary, failed, _facts(self, arguments), arguments)
+            elif not isinstance(failed, CarriedProtocolError):
+                if failed.__cause__ is not None and _is_frameworks_word(failed):
+                    failed = failed.__cause__
+                failed = _carrier(boundary, failed, _facts(self, arguments), arguments, rejected)
+            run_failed(self.name, failed.failed.outcome if isinstance(failed, CarriedFailure) else None)
+            raise failed
 
         def convert_result(self, raw_value: Any) -> Any:
             value = unwrapped(raw_value)
