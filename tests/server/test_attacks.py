@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import os
 import threading
@@ -15,6 +16,7 @@ import fastmcp.server.middleware
 import httpx2
 import mcp
 import pytest
+from fastmcp.dependencies import Depends
 from fastmcp.tools import Tool as FastMCPTool
 from fastmcp.tools import ToolResult as FastMCPResult
 from fastmcp.tools.tool_transform import ArgTransform, forward
@@ -956,3 +958,68 @@ def test_a_run_of_fastmcp_that_was_cut_off_may_have_been_done() -> None:
     result = asyncio.run(answered(server))
     assert result.meta is not None
     assert (paid, result.meta[META_KEY]["effect"]) == (["paid"], "unknown")
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        fw.Transient("The pool is busy.", code="RATE_LIMITED", retry_after=0.01),
+        fw.NotFound("The session is gone."),
+        ValueError("The pool was closed twice."),
+        fastmcp.exceptions.ValidationError("The pool takes no such thing."),
+        FrameworkError("The pool is gone."),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("is_async", [False, True])
+def test_what_fails_when_a_dependency_is_closed_may_come_after_the_work(problem: Exception, is_async: bool) -> None:
+    server: Any = fastmcp.FastMCP("shop")
+    paid: list[str] = []
+
+    @contextlib.asynccontextmanager
+    async def pool() -> Any:
+        yield "a pool"
+        raise problem
+
+    opened = Depends(pool)
+
+    async def pay_later(pool: Any = opened) -> str:
+        paid.append("paid")
+        return "paid"
+
+    def pay_now(pool: Any = opened) -> str:
+        paid.append("paid")
+        return "paid"
+
+    server.tool(pay_later if is_async else pay_now, name="pay")
+    server.tool(pay_later, name="look", annotations={"readOnlyHint": True})
+    failwell.server.install(server, client=None)
+
+    async def call(tool: str) -> Any:
+        async with Recovering(fastmcp.Client(server), policy=fw.Policy(base_delay=0.01)) as agent:
+            return await agent.call(tool)
+
+    report = asyncio.run(call("pay"))
+    assert (len(paid), report.failure.effect) == (1, Effect.UNKNOWN)
+    assert "may have been done already" in report.result.content[0].text
+    assert asyncio.run(call("look")).failure.effect in (None, Effect.NONE), "what only looks has done nothing"
+
+
+def test_a_dependency_that_says_at_its_end_that_nothing_was_done_is_believed() -> None:
+    server: Any = fastmcp.FastMCP("shop")
+
+    @contextlib.asynccontextmanager
+    async def transaction() -> Any:
+        yield "a transaction"
+        raise fw.Conflict("Somebody else was faster.", effect="none")
+
+    begun = Depends(transaction)
+
+    @server.tool
+    async def pay(transaction: Any = begun) -> str:
+        return "paid"
+
+    failwell.server.install(server, client=None)
+    result = asyncio.run(answered(server))
+    assert result.meta is not None
+    assert result.meta[META_KEY]["effect"] == "none"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from operator import is_
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -183,6 +184,19 @@ def runs_another(exc: BaseException, code: CodeType | None) -> bool:
             # Anew each time: an exception that is raised again and again carries along the ways that it went before.
             is_inside, has_run = True, False
     return has_run
+
+
+def is_torn_down(exc: BaseException) -> bool:
+    """Whether it was raised when FastMCP closed what a tool depends on, after the tool itself had returned."""
+    return any(
+        outer.tb_frame.f_globals.get("__name__") == _DEPENDENCIES
+        and "result" in outer.tb_frame.f_locals
+        and inner.tb_frame.f_code.co_name == "__aexit__"
+        for outer, inner in pairwise(frames(exc))
+    )
+
+
+_DEPENDENCIES: Final = "fastmcp.server.dependencies"
 
 
 class BrokenResult(Exception):

@@ -163,6 +163,14 @@ def tool_ended(name: str) -> None:
         passed.has_run = True
 
 
+def left_open(name: str) -> None:
+    """Say that this tool came to its end, and that what it used could not be closed: that may have taken back its work,
+    or not."""
+    call, passed = current.get(), marks.get()
+    if call is not None and passed is not None and is_same_tool(call.tool, name) and passed.effect is None:
+        passed.broken += 1
+
+
 def has_ended(name: str) -> bool:
     """Whether that was said of this tool."""
     call, passed = current.get(), marks.get()

@@ -26,7 +26,7 @@ from starlette.routing import Route
 
 from failwell.formats import MODERN_ERA, in_words
 from failwell.guards import cited
-from failwell.model import Kind, NeedsInput, ToolError, frames, is_same_tool, marks, unwrapped
+from failwell.model import Kind, Nature, NeedsInput, ToolError, frames, is_same_tool, marks, unwrapped
 from failwell.observe import mark_span
 from failwell.readers import SHIPPED, code_of, fate, unknown_names
 from failwell.schema import Checkers, open_ended
@@ -35,7 +35,7 @@ from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
 from failwell.server.extras import note
-from failwell.server.facts import BrokenResult, Facts, Failed, group_of, runs_another, taken
+from failwell.server.facts import BrokenResult, Facts, Failed, group_of, is_torn_down, runs_another, taken
 from failwell.server.groups.fastmcp import GroupRefusal
 from failwell.server.options import is_untouched
 from failwell.server.served_call import (
@@ -44,6 +44,7 @@ from failwell.server.served_call import (
     current,
     error_returned,
     is_within,
+    left_open,
     run_failed,
     tool_ended,
 )
@@ -208,7 +209,8 @@ def _guarded_tool(kind: type) -> type:
                     note(call, unknown, _facts(self, arguments), extra)
                 return result
             except RejectedArguments as exc:
-                rejected = not _has_begun(self, exc)
+                torn = is_torn_down(exc)
+                rejected = not torn and not _has_begun(self, exc)
                 failed = exc if rejected else exc.__cause__ or exc
             except BaseException as exc:
                 try:
@@ -216,6 +218,9 @@ def _guarded_tool(kind: type) -> type:
                 except BaseException:
                     run_failed(self.name)
                     raise
+                torn = is_torn_down(exc)
+            if torn and boundary.aftermath.nature(_facts(self, arguments)) is not Nature.READ:
+                left_open(self.name)
             if isinstance(failed, GroupRefusal) and failed.__cause__ is not None:
                 failed = failed.__cause__
             if isinstance(failed, CarriedFailure):
