@@ -1023,3 +1023,38 @@ def test_a_dependency_that_says_at_its_end_that_nothing_was_done_is_believed() -
     result = asyncio.run(answered(server))
     assert result.meta is not None
     assert result.meta[META_KEY]["effect"] == "none"
+
+
+class Receipt(BaseModel):
+    number: int
+
+
+@pytest.mark.parametrize(
+    "returned", [{"error": "Insufficient funds."}, {"success": False, "error": "Insufficient funds."}]
+)
+@pytest.mark.parametrize("kind", ["MCPServer", "Server", "FastMCP"])
+def test_an_error_in_place_of_what_was_promised_is_not_told_as_done(kind: str, returned: Any) -> None:
+    async def list_tools(ctx: Any, params: Any) -> ListToolsResult:
+        tool = Tool(name="pay", input_schema={"type": "object"}, output_schema=Receipt.model_json_schema())
+        return ListToolsResult(tools=[tool])
+
+    async def call_tool(ctx: Any, params: Any) -> CallToolResult:
+        return CallToolResult(content=[], structured_content=returned)
+
+    def pay() -> Receipt:
+        return returned  # type: ignore[no-any-return]
+
+    server: Any
+    if kind == "Server":
+        server = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
+    else:
+        server = MCPServer("shop", log_level="CRITICAL") if kind == "MCPServer" else fastmcp.FastMCP("shop")
+        server.tool()(pay)
+    failwell.server.install(server, client=None)
+    result = asyncio.run(answered(server))
+    assert result.meta is not None
+    assert result.meta[META_KEY]["effect"] == "unknown"
+    assert result.content[0].text == (  # type: ignore[union-attr]
+        "pay failed part-way (The tool's result does not have the form that the tool promises. It said: "
+        '"Insufficient funds."), so it may have been done already. Next: ask the user.'
+    )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from failwell.formats import Outcome
 from failwell.guards import Guard
 from failwell.model import Traits, declared, frames, is_frameworks_module, marks_effects
-from failwell.readers import code_of, is_order, plain_function
+from failwell.readers import code_of, is_order, plain_function, read
 
 if TYPE_CHECKING:
     from .groups.group import Group
@@ -200,7 +200,17 @@ _DEPENDENCIES: Final = "fastmcp.server.dependencies"
 
 
 class BrokenResult(Exception):
-    """A tool ran to its end and returned what its output schema does not allow."""
+    """A tool ran to its end and returned what its output schema does not allow: this, where that is known."""
+
+    def __init__(self, returned: object = None) -> None:
+        super().__init__()
+        self.returned = returned
+
+    @property
+    def words(self) -> str:
+        """What the tool said, where it returned an error in place of what it promised."""
+        found = read(self.returned) if isinstance(self.returned, (str, dict)) else None
+        return found.message if found is not None else ""
 
 
 class Failed(NamedTuple):

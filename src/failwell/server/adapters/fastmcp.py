@@ -28,7 +28,7 @@ from failwell.formats import MODERN_ERA, in_words
 from failwell.guards import cited
 from failwell.model import Kind, Nature, NeedsInput, ToolError, frames, is_same_tool, marks, unwrapped
 from failwell.observe import mark_span
-from failwell.readers import SHIPPED, code_of, fate, unknown_names
+from failwell.readers import SHIPPED, code_of, fate, text_of, unknown_names
 from failwell.schema import Checkers, open_ended
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.absent import missing_arguments, no_such
@@ -199,12 +199,12 @@ def _guarded_tool(kind: type) -> type:
                     if unknown and extra != "reject":
                         arguments = {name: value for name, value in arguments.items() if name not in unknown}
                 result = await super()._run(arguments)
+                if options.validate and self.output_schema is not None and _breaks(result, mine, self.output_schema):
+                    raise BrokenResult(_returned(result))
                 if getattr(result, "is_error", False) is True:
                     error_returned(self.name, _opened(result))
                 else:
                     tool_ended(self.name)
-                if options.validate and self.output_schema is not None and _breaks(result, mine, self.output_schema):
-                    raise BrokenResult
                 if unknown and (call := current.get()) is not None:
                     note(call, unknown, _facts(self, arguments), extra)
                 return result
@@ -239,9 +239,17 @@ def _guarded_tool(kind: type) -> type:
                 return super().convert_result(value)
             except Exception as exc:
                 # The tool has done its work by now.
-                raise BrokenResult from exc
+                raise BrokenResult(value) from exc
 
     return _named(GuardedTool, kind)
+
+
+def _returned(result: ToolResult) -> object:
+    """What a tool has returned, as data, or else as text."""
+    held = result.structured_content
+    # What is no object is put into one.
+    held = held["result"] if isinstance(held, dict) and held.keys() == {"result"} else held
+    return text_of(_opened(result)) if held is None else held
 
 
 def _is_frameworks_word(exc: BaseException) -> bool:

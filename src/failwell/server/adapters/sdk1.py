@@ -219,7 +219,7 @@ class FrameworkTools:
                 result = last.root
                 if note.entered and type(note.returned) is not type(result) and field(result, "is_error") is True:
                     # The SDK's word about what the tool returned.
-                    raise BrokenResult
+                    raise BrokenResult(note.returned)
                 if not note.entered and field(result, "is_error") is True and inner is not handler:
                     raise await self._refused(call, result)
                 return result
