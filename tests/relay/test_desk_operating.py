@@ -542,3 +542,27 @@ def test_a_tool_that_was_let_down_in_its_work_may_have_done_something(
     table.server(result(1, "Elicitation not supported", is_error=True))
     *_, told = table.told()
     assert told["result"]["_meta"][META_KEY].get("effect") == effect
+
+
+@pytest.mark.parametrize(
+    ("words", "effect"),
+    [
+        ("Client does not support form elicitation.", "unknown"),
+        ("Client does not support sampling (required for sampling/createMessage)", "unknown"),
+        (
+            "Cannot send 'roots/list': this transport context has no back-channel for server-initiated requests.",
+            "unknown",
+        ),
+        ("The client does not support the project any more.", None),
+    ],
+)
+def test_a_tool_that_could_not_ask_in_its_work_may_have_done_something(words: str, effect: str | None) -> None:
+    for answer in (
+        result(1, words, is_error=True),
+        {"jsonrpc": "2.0", "id": 1, "error": {"code": -32600, "message": words}},
+    ):
+        table = Table(modern=True)
+        table.call(1, "pay", {"invoice_id": "i"})
+        table.server(answer)
+        *_, told = table.told()
+        assert told["result"]["_meta"][META_KEY].get("effect") == effect

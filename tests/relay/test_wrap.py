@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import pty
@@ -11,7 +12,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import mcp
 import pytest
 from wrapped import PLAIN, SERVER, WRAP, Wrapped, lives
 
@@ -238,3 +241,44 @@ def test_a_lazy_server_is_known_again_in_another_environment(tmp_path: Path, mon
             server.process.stdin = None
             server.close()
     assert len(list((tmp_path / "failwell" / "wrap").glob("*.json"))) == 1
+
+
+ASKING = """
+import sys
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+from pydantic import BaseModel
+
+server = MCPServer("shop", log_level="CRITICAL")
+
+
+class Sure(BaseModel):
+    sure: bool
+
+
+@server.tool()
+async def pay(ctx: Context) -> str:
+    with open(sys.argv[1], "a") as ledger:
+        ledger.write("paid ")
+    await ctx.elicit("Sure?", Sure)
+    return "paid"
+
+
+server.run()
+"""
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_a_question_that_cannot_be_asked_says_that_the_tool_was_at_work(tmp_path: Path, mode: Any) -> None:
+    ledger, script = tmp_path / "ledger", tmp_path / "asking.py"
+    script.write_text(ASKING)
+    command, *options = [*WRAP, "--", sys.executable, str(script), str(ledger)]
+
+    async def called() -> Any:
+        async with mcp.Client(mcp.StdioServerParameters(command=command, args=options), mode=mode) as client:
+            return await client.call_tool("pay", {})
+
+    result = asyncio.run(called())
+    assert ledger.read_text() == "paid "
+    assert result.meta[META_KEY]["effect"] == "unknown"
+    assert result.content[0].text.endswith(", so it may have been done already. Next: ask the user.")

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import anyio
 import fastmcp
 import fastmcp.server.middleware
 import httpx2
 import mcp
 import pytest
+from fastmcp.dependencies import Depends
 from fastmcp.tools import Tool as FastMCPTool
+from fastmcp.tools import ToolResult as FastMCPResult
 from fastmcp.tools.tool_transform import ArgTransform, forward
 from mcp.server import MCPServer
 from mcp.server.lowlevel import Server
@@ -653,7 +657,7 @@ def test_another_servers_answer_is_no_word_about_a_tool_of_fastmcp() -> None:
     @server.tool
     async def pay() -> Any:
         result = await charged("pay")
-        return fastmcp.tools.tool.ToolResult(content=result.content, meta=result.meta, is_error=True)
+        return FastMCPResult(content=result.content, meta=result.meta, is_error=True)
 
     failwell.server.install(server)
     told = asyncio.run(answered(server)).meta
@@ -785,3 +789,272 @@ def test_what_middleware_does_not_find_is_not_the_tool() -> None:
     text = asyncio.run(answered(server)).content[0].text  # type: ignore[union-attr]
     assert "no tool" not in text
     assert "tenant 7" in text
+
+
+def served(kind: str, pay: Any, middleware: Any) -> Any:
+    """A server of the SDK with one tool that nobody marked, and middleware around it."""
+    if kind == "MCPServer":
+        server: Any = MCPServer("shop", log_level="CRITICAL")
+        server.tool(name="pay")(pay)
+    elif kind == "FastMCP":
+        server = fastmcp.FastMCP("shop")
+        server.tool(name="pay")(pay)
+        server._mcp_server.middleware.append(middleware)
+    else:
+
+        async def list_tools(ctx: Any, params: Any) -> ListToolsResult:
+            return ListToolsResult(tools=[Tool(name="pay", input_schema={"type": "object"})])
+
+        async def call_tool(ctx: Any, params: Any) -> CallToolResult:
+            found = await pay()
+            return (
+                found
+                if isinstance(found, CallToolResult)
+                else CallToolResult(content=[TextContent(type="text", text=found)])
+            )
+
+        server = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
+    if kind != "FastMCP":
+        server.middleware.append(middleware)
+    failwell.server.install(server, client=None)
+    return server
+
+
+def error_of(kind: str, text: str) -> Any:
+    """An error as a tool returns it."""
+    made: Any = FastMCPResult if kind == "FastMCP" else CallToolResult
+    return made(content=[TextContent(type="text", text=text)], is_error=True)
+
+
+async def run_again(ctx: Any, call_next: Any) -> Any:
+    """Middleware that gives a call a second chance when it failed, or took too long."""
+    if ctx.method != "tools/call":
+        return await call_next(ctx)
+    with anyio.move_on_after(0.2):
+        result = await call_next(ctx)
+        if not result.get("isError"):
+            raise fw.Transient("The audit is busy.", code="RATE_LIMITED", retry_after=0.01)
+    return await call_next(ctx)
+
+
+@pytest.mark.parametrize("kind", ["MCPServer", "Server", "FastMCP"])
+@pytest.mark.parametrize("first", ["raises", "returns", "hangs"])
+@pytest.mark.parametrize("last", [fw.Transient("Too many.", code="RATE_LIMITED"), fw.Denied("Daily limit reached.")])
+def test_what_an_earlier_run_may_have_done_is_told_whoever_had_it_run(
+    kind: str, first: str, last: fw.ToolError
+) -> None:
+    paid: list[str] = []
+
+    async def pay() -> Any:
+        if paid:
+            raise last
+        paid.append("paid")
+        if first == "hangs":
+            await anyio.sleep_forever()
+        if first == "returns":
+            return error_of(kind, "The answer was lost.")
+        raise ConnectionError("The answer was lost.")
+
+    result = asyncio.run(answered(served(kind, pay, run_again)))
+    assert result.meta is not None
+    assert (paid, result.meta[META_KEY]["effect"]) == (["paid"], "unknown")
+    assert "may have been done" in result.content[0].text  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("kind", ["MCPServer", "Server"])
+def test_runs_that_all_say_that_nothing_was_done_have_done_nothing(kind: str) -> None:
+    async def pay() -> Any:
+        raise fw.Transient("Too many.", code="RATE_LIMITED")
+
+    result = asyncio.run(answered(served(kind, pay, run_again)))
+    assert result.meta is not None
+    assert result.meta[META_KEY]["effect"] == "none"
+
+
+@pytest.mark.parametrize("kind", ["MCPServer", "Server"])
+def test_a_run_that_worked_was_done_though_a_later_one_in_the_same_call_was_refused(kind: str) -> None:
+    paid: list[str] = []
+
+    async def twice(ctx: Any, call_next: Any) -> Any:
+        result = await call_next(ctx)
+        return await call_next(ctx) if ctx.method == "tools/call" else result
+
+    async def pay() -> Any:
+        if paid:
+            raise fw.Transient("Too many.", code="RATE_LIMITED")
+        paid.append("paid")
+        return "paid"
+
+    result = asyncio.run(answered(served(kind, pay, twice)))
+    assert result.meta is not None
+    assert (paid, result.meta[META_KEY]["effect"]) == (["paid"], "done")
+
+
+@pytest.mark.parametrize("kind", ["MCPServer", "Server"])
+def test_middleware_that_gives_up_after_a_run_that_failed_does_not_say_that_nothing_was_done(kind: str) -> None:
+    async def gives_up(ctx: Any, call_next: Any) -> Any:
+        result = await call_next(ctx)
+        if ctx.method == "tools/call":
+            raise fw.Transient("Too many.", code="RATE_LIMITED")
+        return result
+
+    async def pay() -> Any:
+        raise ConnectionError("The answer was lost.")
+
+    result = asyncio.run(answered(served(kind, pay, gives_up)))
+    assert result.meta is not None
+    assert result.meta[META_KEY]["effect"] == "unknown"
+
+
+class Metrics(fastmcp.server.middleware.Middleware):
+    async def on_call_tool(self, context: Any, call_next: Any) -> Any:
+        await call_next(context)
+        raise ConnectionError("The metrics are down.")
+
+
+@pytest.mark.parametrize("kind", ["MCPServer", "Server", "FastMCP"])
+def test_an_error_that_a_tool_returned_is_not_told_as_done_when_somebody_around_it_fails(kind: str) -> None:
+    async def metrics(ctx: Any, call_next: Any) -> Any:
+        result = await call_next(ctx)
+        if ctx.method == "tools/call" and kind != "FastMCP":
+            raise ConnectionError("The metrics are down.")
+        return result
+
+    async def pay() -> Any:
+        return error_of(kind, "Insufficient funds.")
+
+    server = served(kind, pay, metrics)
+    if kind == "FastMCP":
+        server.add_middleware(Metrics())
+    result = asyncio.run(answered(server))
+    assert result.meta is not None
+    assert result.meta[META_KEY]["effect"] == "unknown"
+    assert result.content[0].text == (  # type: ignore[union-attr]
+        "pay failed part-way (A service the tool needs cannot be reached: the connection broke. It said: "
+        '"Insufficient funds."), so it may have been done already. Next: ask the user.'
+    )
+
+
+def test_a_run_of_fastmcp_that_was_cut_off_may_have_been_done() -> None:
+    server: Any = fastmcp.FastMCP("shop")
+    paid: list[str] = []
+
+    class Again(fastmcp.server.middleware.Middleware):
+        async def on_call_tool(self, context: Any, call_next: Any) -> Any:
+            with anyio.move_on_after(0.2):
+                return await call_next(context)
+            return await call_next(context)
+
+    @server.tool
+    async def pay() -> str:
+        if paid:
+            raise fw.Transient("Too many.", code="RATE_LIMITED")
+        paid.append("paid")
+        await anyio.sleep_forever()
+        return "paid"
+
+    server.add_middleware(Again())
+    failwell.server.install(server)
+    result = asyncio.run(answered(server))
+    assert result.meta is not None
+    assert (paid, result.meta[META_KEY]["effect"]) == (["paid"], "unknown")
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        fw.Transient("The pool is busy.", code="RATE_LIMITED", retry_after=0.01),
+        fw.NotFound("The session is gone."),
+        ValueError("The pool was closed twice."),
+        fastmcp.exceptions.ValidationError("The pool takes no such thing."),
+        FrameworkError("The pool is gone."),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("is_async", [False, True])
+def test_what_fails_when_a_dependency_is_closed_may_come_after_the_work(problem: Exception, is_async: bool) -> None:
+    server: Any = fastmcp.FastMCP("shop")
+    paid: list[str] = []
+
+    @contextlib.asynccontextmanager
+    async def pool() -> Any:
+        yield "a pool"
+        raise problem
+
+    opened = Depends(pool)
+
+    async def pay_later(pool: Any = opened) -> str:
+        paid.append("paid")
+        return "paid"
+
+    def pay_now(pool: Any = opened) -> str:
+        paid.append("paid")
+        return "paid"
+
+    server.tool(pay_later if is_async else pay_now, name="pay")
+    server.tool(pay_later, name="look", annotations={"readOnlyHint": True})
+    failwell.server.install(server, client=None)
+
+    async def call(tool: str) -> Any:
+        async with Recovering(fastmcp.Client(server), policy=fw.Policy(base_delay=0.01)) as agent:
+            return await agent.call(tool)
+
+    report = asyncio.run(call("pay"))
+    assert (len(paid), report.failure.effect) == (1, Effect.UNKNOWN)
+    assert "may have been done already" in report.result.content[0].text
+    assert asyncio.run(call("look")).failure.effect in (None, Effect.NONE), "what only looks has done nothing"
+
+
+def test_a_dependency_that_says_at_its_end_that_nothing_was_done_is_believed() -> None:
+    server: Any = fastmcp.FastMCP("shop")
+
+    @contextlib.asynccontextmanager
+    async def transaction() -> Any:
+        yield "a transaction"
+        raise fw.Conflict("Somebody else was faster.", effect="none")
+
+    begun = Depends(transaction)
+
+    @server.tool
+    async def pay(transaction: Any = begun) -> str:
+        return "paid"
+
+    failwell.server.install(server, client=None)
+    result = asyncio.run(answered(server))
+    assert result.meta is not None
+    assert result.meta[META_KEY]["effect"] == "none"
+
+
+class Receipt(BaseModel):
+    number: int
+
+
+@pytest.mark.parametrize(
+    "returned", [{"error": "Insufficient funds."}, {"success": False, "error": "Insufficient funds."}]
+)
+@pytest.mark.parametrize("kind", ["MCPServer", "Server", "FastMCP"])
+def test_an_error_in_place_of_what_was_promised_is_not_told_as_done(kind: str, returned: Any) -> None:
+    async def list_tools(ctx: Any, params: Any) -> ListToolsResult:
+        tool = Tool(name="pay", input_schema={"type": "object"}, output_schema=Receipt.model_json_schema())
+        return ListToolsResult(tools=[tool])
+
+    async def call_tool(ctx: Any, params: Any) -> CallToolResult:
+        return CallToolResult(content=[], structured_content=returned)
+
+    def pay() -> Receipt:
+        return returned  # type: ignore[no-any-return]
+
+    server: Any
+    if kind == "Server":
+        server = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
+    else:
+        server = MCPServer("shop", log_level="CRITICAL") if kind == "MCPServer" else fastmcp.FastMCP("shop")
+        server.tool()(pay)
+    failwell.server.install(server, client=None)
+    result = asyncio.run(answered(server))
+    assert result.meta is not None
+    assert result.meta[META_KEY]["effect"] == "unknown"
+    assert result.content[0].text == (  # type: ignore[union-attr]
+        "pay failed part-way (The tool's result does not have the form that the tool promises. It said: "
+        '"Insufficient funds."), so it may have been done already. Next: ask the user.'
+    )

@@ -150,3 +150,32 @@ def test_other_peoples_refusals_get_the_next_call_from_their_list(framework: Any
     step = STATUS.partition(" Next: ")[2] + ', "password": "<unchanged>"}.'
     assert report.result.content[0].text.endswith(f"\n\nNext: {step}")
     assert fw.render(report.error) == STATUS + ', "password": "<unchanged>"}.'
+
+
+@pytest.mark.parametrize("framework", [MCPServer, FastMCP])
+@pytest.mark.parametrize(
+    ("sent", "step"),
+    [
+        ({"dry_run": True}, 'Next: call order with {"item": "tea", "dry_run_mode": true}.'),
+        ({"preview": True}, "Next: call order with an argument it has in place of preview, and the rest unchanged."),
+        ({"dry_run": True, "colour": 7}, 'Next: call order with {"item": "tea", "dry_run_mode": true} and an argument it has in place of colour.'),
+    ],
+)  # fmt: skip
+def test_the_next_call_is_no_less_careful_than_what_was_meant(framework: Any, sent: dict[str, Any], step: str) -> None:
+    ordered: list[str] = []
+
+    def order(item: str, dry_run_mode: bool = False) -> str:
+        ordered.append(item)
+        return "ordered"
+
+    server = framework("shop")
+    server.tool()(order)
+    install(server)
+
+    async def main() -> str:
+        async with client_of(server) as client:
+            return await told(client, "order", {"item": "tea", **sent})
+
+    text = asyncio.run(main())
+    assert ordered == []
+    assert text[text.index("Next: ") :] == step

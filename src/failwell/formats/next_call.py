@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from failwell.guards import MASK
 from failwell.model import UNSET, FieldError, Json, Patch, Path, ToolError, apply_patch, compact, place_of
+from failwell.schema import restraint
 
 from .wrong_argument import holder_of, placeholder, strange_names
 
@@ -84,8 +85,13 @@ def _is_reached(problem: FieldError, changes: Any) -> bool:
 def _unplaced(error: ToolError, open_problems: list[FieldError]) -> list[str]:
     """The strange names for which nobody knows what was meant, unless that stands in the next call already."""
     asked = {place_of(problem.path) for problem in open_problems}
-    meant = {name: target for target, name in _MEANT.findall(error.suggestion or "")}
+    meant = _meant(error)
     return [name for problem in open_problems for name in strange_names(problem) if meant.get(name) not in asked - {""}]
+
+
+def _meant(error: ToolError) -> dict[str, str]:
+    """What was probably meant by which name."""
+    return {name: target for target, name in _MEANT.findall(error.suggestion or "")}
 
 
 def _whole(error: ToolError, changes: list[Patch], open_problems: list[FieldError], strange: list[str]) -> str | None:
@@ -95,13 +101,21 @@ def _whole(error: ToolError, changes: list[Patch], open_problems: list[FieldErro
         return None
     given: dict[str, Any] = {**sent.arguments, **dict.fromkeys(sent.long, UNSET)}
     arguments = apply_patch(given, changes)
+    meant = _meant(error)
     for problem in open_problems:
         if names := strange_names(problem):
             holder = _at(arguments, holder_of(problem))
             if not isinstance(holder, dict):
                 return None
             for name in names:
-                holder.pop(name, None)
+                value = holder.pop(name, UNSET)
+                kind = restraint(name)
+                if kind in ("trial", "less") and name in meant and value is not UNSET:
+                    # Copied without it, the call would do more than was asked for.
+                    holder.setdefault(meant[name], value)
+                    strange = [each for each in strange if each != name]
+                elif kind == "trial":
+                    return None
         elif not problem.path or not _put(arguments, problem.path, placeholder(problem)):
             return None
     long = [name for name, value in arguments.items() if value is UNSET]

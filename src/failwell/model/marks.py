@@ -28,8 +28,11 @@ class Marks:
     parts: int = 0
     has_run: bool = False
     """Whether the tool itself came to its end. What fails after that is somebody who stands around it."""
-    earlier: Effect | None = None
-    """What a run of the tool may have done that failed in the same call: somebody around it may have run it again."""
+    runs: tuple[Effect | None, ...] = ()
+    """What may have been done by each run of the tool that failed in the same call, None where nobody says: somebody
+    around it may have run it again."""
+    said: str = ""
+    """What the tool said in an error that it returned."""
     is_over: bool = False
     """Whether the call was answered. Who passes a mark after that works for another one."""
     _before: int = field(default_factory=lambda: _strayed)

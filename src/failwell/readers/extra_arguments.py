@@ -7,17 +7,12 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from failwell.model import Nature, ToolError, snake
-from failwell.schema import open_ended, properties_of
+from failwell.model import Nature, ToolError
+from failwell.schema import open_ended, properties_of, restraint
 
 from .exceptions.chain import chain, is_a, said
 from .validation import check_names, from_schema
 
-# Whoever sends one of these counts on less being done than without it.
-_RESTRAINT: Final = frozenset(
-    """dry dryrun simulate simulation preview confirm confirmed confirmation limit max maximum only safe readonly test
-    validate draft noop rollback until before""".split()
-)
 # What Python says of a function that is called with a name that it does not have.
 _UNEXPECTED: Final = re.compile(r" got an unexpected keyword argument '(.+?)'(?:\. Did you mean '.+'\?)?", re.DOTALL)
 _HARMLESS: Final = frozenset({Nature.READ, Nature.NAMED_READ, Nature.UNMARKED})
@@ -37,7 +32,7 @@ def fate(extra: str, arguments: Mapping[str, Any], schema: Mapping[str, Any], na
     if any(change.op == "rename" for change in strange.patch):
         return "reject"
     unknown = unknown_names(arguments, properties_of(schema))
-    return "note" if all(_RESTRAINT.isdisjoint(snake(name[:200]).split("_")) for name in unknown) else "reject"
+    return "reject" if any(map(restraint, unknown)) else "note"
 
 
 def strictly(schema: Mapping[str, Any], extra: str) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from failwell.formats import META_KEY
-from failwell.model import Effect, NeedsInput, Policy, ToolError
+from failwell.model import Effect, NeedsInput, Policy, ToolError, pattern
 from failwell.readers import is_plain_failure, read, text_of
 from failwell.recovery import Breakers, Engine, Run, advised, explained
 
@@ -31,6 +31,10 @@ _PROTOCOL_NUMBERS: Final = _ASKING_NUMBERS | {-32601, -32700}
 _REFUSING_NUMBERS: Final = frozenset({-32600, -32602})
 _SUSPECT: Final = re.compile(SUSPECT.encode(), re.IGNORECASE)
 _OURS: Final = META_KEY.encode()
+# What the SDKs say where a tool asks for something in the middle of its work, and the client cannot be asked.
+_COULD_NOT_ASK: Final = pattern(
+    r"has no back-channel for server|[Cc]lient does not support (?:\w{1,20} )?(?:elicitation|sampling|roots)\b"
+)
 _LIST_AGAIN: Final = 1.0
 _DISCOVERY: Final = 5.0
 _LARGE: Final = 100_000
@@ -269,7 +273,8 @@ class Calls:
         assert run is not None
         run.hears(outcome)
         is_unsaid = outcome.effect is None and outcome.standing == "quoted"
-        if request.was_let_down and is_unsaid and not tools.traits(request.tool).repeatable:
+        was_at_work = request.was_let_down or _COULD_NOT_ASK.search(outcome.message) is not None
+        if is_unsaid and was_at_work and not tools.traits(request.tool).repeatable:
             outcome = outcome.replace(effect=Effect.UNKNOWN)
         outcome = self._ruled(request, outcome, text)
         outcome = explained(outcome, request.tool, request.arguments, tools.listed, text)

@@ -5,7 +5,7 @@ Other rooms import what is listed here, and nothing from inside. No validator is
 
 from __future__ import annotations
 
-from .argument_names import has_names, open_ended, strange_names
+from .argument_names import has_names, open_ended, restraint, strange_names
 from .certainty import fits
 from .check import Checker, Checkers, broken_rules
 from .fixes import as_option
@@ -66,6 +66,7 @@ __all__ = [
     "normal",
     "one_edit",
     "open_ended",
+    "restraint",
     "places",
     "properties_of",
     "pydantic_problems",

@@ -5,11 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from failwell.model import snake
+
 from .problems import NO_PROBLEMS, BrokenRule, CheckedCall, Problems, told
 from .refs import REFERENCES
 
 # Keywords by which a schema gets properties that are not under `properties`.
 _ELSEWHERE: Final = frozenset({*REFERENCES, "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "patternProperties"})
+
+
+# What whoever sends an argument with one of these words in its name counts on: that nothing is done in earnest, that
+# less is done than without it, that something is done only when it is confirmed.
+_RESTRAINTS: Final = {
+    **dict.fromkeys(
+        "dry dryrun simulate simulation preview safe readonly test validate draft noop rollback".split(), "trial"
+    ),
+    **dict.fromkeys("limit max maximum only until before".split(), "less"),
+    **dict.fromkeys("confirm confirmed confirmation".split(), "confirmed"),
+}
+
+
+def restraint(name: str) -> str | None:
+    """Which restraint an argument of this name promises: `trial`, `less` or `confirmed`; None for any other."""
+    return next((kind for word in snake(name[:200]).split("_") if (kind := _RESTRAINTS.get(word))), None)
 
 
 def open_ended(schema: object) -> bool:

@@ -12,11 +12,13 @@ from dataclasses import replace
 from typing import Any, Final
 
 from failwell.formats import reason_of
+from failwell.guards import cited
 from failwell.model import ADVICE, ESCAPED, IN_DOUBT, Effect, Nature, ToolError, marked_effect, marks
 
 from .facts import Facts
 from .options import is_untouched
 
+_WORST_FIRST: Final = (Effect.DONE, Effect.PARTIAL, Effect.UNKNOWN)
 _CERTAIN: Final = frozenset({Effect.PARTIAL, Effect.DONE})
 
 
@@ -58,6 +60,19 @@ class Aftermath:
                 changes["message"] = reason or f"{error.title}."
         return changes
 
+    def in_all(self, error: ToolError, tool: Facts) -> dict[str, Any]:
+        """What to change on an error so that it says what all runs of the tool in this call may have done."""
+        made = marks.get()
+        if made is None or not made.runs:
+            return {}
+        changes: dict[str, Any] = {}
+        effect = _added(error.effect, made.runs, self.nature(tool))
+        if effect is not error.effect:
+            changes = {"effect": effect, "standing": "quoted" if effect is None else None, **dict.fromkeys(ADVICE)}
+        if made.said and effect in IN_DOUBT:
+            changes["message"] = f"{error.message} {cited(made.said)}"
+        return changes
+
     def passed_on(self, error: ToolError, tool: Facts) -> dict[str, Any]:
         """The same for what another server said of another tool, and a tool gives as its own answer."""
         effect = _escaped(error, self.passed(), self.nature(tool))
@@ -96,6 +111,16 @@ def _escaped(error: ToolError, place: Effect | None, nature: Nature) -> Effect |
     if known is None or (known is not Effect.NONE and nature is Nature.IDEMPOTENT):
         return ESCAPED[nature]
     return known
+
+
+def _added(last: Effect | None, runs: Collection[Effect | None], nature: Nature) -> Effect | None:
+    if last in IN_DOUBT or nature is Nature.READ:
+        return last
+    if nature is not Nature.IDEMPOTENT and (worst := next((each for each in _WORST_FIRST if each in runs), None)):
+        return worst
+    # That nothing was done has to be so of each of them.
+    is_unsaid = last is Effect.NONE and any(each is not Effect.NONE for each in runs)
+    return ESCAPED[nature] if is_unsaid else last
 
 
 def tell_unmarked(log: Any, tools: Collection[Facts], aftermath: Aftermath) -> None:

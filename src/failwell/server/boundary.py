@@ -16,7 +16,7 @@ import jsonschema_rs  # noqa: F401
 
 from failwell.formats import META_KEY, Outcome, load
 from failwell.guards import cited
-from failwell.model import ADVICE, IN_DOUBT, Effect, Marks, Nature, NeedsInput, ToolError, is_same_tool, marks
+from failwell.model import IN_DOUBT, Effect, Marks, Nature, NeedsInput, ToolError, is_same_tool, marks
 from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, mark_failure
 from failwell.readers import find_check, from_schema, unknown_tool
 from failwell.sdk import IS_ERROR, CallToolResult, InputRequiredResult, TextContent, changed
@@ -31,7 +31,7 @@ from .options import Options, is_untouched
 from .outputs import fitted, is_writable, written
 from .questions import Answers, ask, can_ask, missing, resumed
 from .replies import enveloped, remarked
-from .served_call import ServedCall, current, passage
+from .served_call import ServedCall, current, error_returned, left_as, marks_of, run_failed
 from .watchers import Watchers
 from .wrong_requests import WrongRequests
 
@@ -50,14 +50,6 @@ def _same(value: Any) -> Any:
 
 def _no() -> bool:
     return False
-
-
-def _in_all(failed: Failed, earlier: Effect | None) -> Failed:
-    """The failure of the last run of a tool, with what the runs before it in the same call may have done."""
-    outcome = failed.outcome
-    if earlier is None or not isinstance(outcome, ToolError) or outcome.effect in IN_DOUBT:
-        return failed
-    return failed._replace(outcome=outcome.replace(effect=earlier, **dict.fromkeys(ADVICE)))
 
 
 def _is_undone(error: object) -> bool:
@@ -115,7 +107,8 @@ class Boundary(Answering):
         return await self._handle(call, framework)
 
     async def _handle(self, call: ServedCall, framework: FrameworkCall) -> Any:
-        token, marked = current.set(call), marks.set(made := Marks())
+        token, marked = current.set(call), marks.set(made := marks_of(call.request))
+        made.is_over = False
         try:
             sent = call.arguments
             answers: Answers | None = None
@@ -136,13 +129,16 @@ class Boundary(Answering):
                         self._ruled(call, framework) if self.options.rules else framework.run(call.arguments)
                     )
                 except BaseException as exc:
-                    raised = taken(exc)
+                    try:
+                        raised = taken(exc)
+                    except BaseException:
+                        run_failed(call.tool)
+                        raise
                 else:
                     # Out here, where nothing that goes wrong could be taken for a failure of the tool.
-                    if (way := passage.get()) is not None and way.request_id == call.request_id:
-                        way.has_run = True
                     if getattr(result, framework.flag, False) is True:
                         return await self._returned(call, result, framework)
+                    made.has_run = True
                     self.stats.add(call.counted, call.seconds)
                     if self.watchers.are_there:
                         self._emit(call, None, ok=True)
@@ -150,8 +146,10 @@ class Boundary(Answering):
                         return await self._dressed(call, result, framework)
                     return result
                 try:
-                    failed = _in_all(await _now(framework.read(raised)), made.earlier)
+                    failed = self._in_all(await _now(framework.read(raised)))
+                    run_failed(call.tool, failed.outcome)
                 except BaseException:
+                    run_failed(call.tool)
                     self._told(call, Facts(call.tool), None)
                     raise
                 outcome = await self._asked(call, await self._checked(call, failed), answers)
@@ -161,6 +159,9 @@ class Boundary(Answering):
                 if not isinstance(outcome, Answers):
                     return framework.closed(self._answer(call, failed._replace(outcome=outcome)))
                 answers = outcome
+        except BaseException as exc:
+            left_as(call.request, exc)
+            raise
         finally:
             made.is_over = True
             marks.reset(marked)
@@ -170,6 +171,10 @@ class Boundary(Answering):
         """An error that a tool returned: as it is, or with what is known of the call and it does not say."""
         whole = framework.opened(result)
         failed = await self._restated(call, whole, framework) if isinstance(whole, CallToolResult) else None
+        if failed is not None:
+            run_failed(call.tool, failed.outcome)
+        elif isinstance(whole, CallToolResult):
+            error_returned(call.tool, whole)
         if failed is None:
             self._told(call, Facts(call.tool), None)
             return result if is_writable(result) else framework.closed(written(whole))
@@ -197,6 +202,13 @@ class Boundary(Answering):
             return None
         error = error.replace(tool=tool.name, action=tool.action)
         return self.failed(error, tool, error, call.arguments)
+
+    def _in_all(self, failed: Failed) -> Failed:
+        """A failure, with what earlier runs of the tool in the same call may have done."""
+        outcome = failed.outcome
+        if not isinstance(outcome, ToolError) or not (changes := self.aftermath.in_all(outcome, failed.tool)):
+            return failed
+        return failed._replace(outcome=outcome.replace(**changes))
 
     async def _is_anothers(self, call: ServedCall, error: ToolError, framework: FrameworkCall) -> bool:
         """Whether an error that a tool returned is what another server said of a call that the tool made. By the same
@@ -291,11 +303,11 @@ class Boundary(Answering):
         held = self.options.guard(ToolError("", details={"names": call.ignored}))
         return [name for name in held.details.get("names", ()) if isinstance(name, str)]
 
-    def refused(self, call: ServedCall, raised: BaseException, tool: Facts, *, has_run: bool = False) -> CallToolResult:
+    def refused(self, call: ServedCall, raised: BaseException, tool: Facts, passed: Marks) -> CallToolResult:
         """The answer to a call where somebody around the tool has failed: before it ran, or after."""
-        token = marks.set(Marks(has_run=has_run))
+        token = marks.set(passed)
         try:
-            return self._answer(call, self.failure(raised, tool, call.arguments, era=call.era))
+            return self._answer(call, self._in_all(self.failure(raised, tool, call.arguments, era=call.era)))
         finally:
             marks.reset(token)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from operator import is_
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from failwell.formats import Outcome
 from failwell.guards import Guard
 from failwell.model import Traits, declared, frames, is_frameworks_module, marks_effects
-from failwell.readers import code_of, is_order, plain_function
+from failwell.readers import code_of, is_order, plain_function, read
 
 if TYPE_CHECKING:
     from .groups.group import Group
@@ -185,8 +186,31 @@ def runs_another(exc: BaseException, code: CodeType | None) -> bool:
     return has_run
 
 
+def is_torn_down(exc: BaseException) -> bool:
+    """Whether it was raised when FastMCP closed what a tool depends on, after the tool itself had returned."""
+    return any(
+        outer.tb_frame.f_globals.get("__name__") == _DEPENDENCIES
+        and "result" in outer.tb_frame.f_locals
+        and inner.tb_frame.f_code.co_name == "__aexit__"
+        for outer, inner in pairwise(frames(exc))
+    )
+
+
+_DEPENDENCIES: Final = "fastmcp.server.dependencies"
+
+
 class BrokenResult(Exception):
-    """A tool ran to its end and returned what its output schema does not allow."""
+    """A tool ran to its end and returned what its output schema does not allow: this, where that is known."""
+
+    def __init__(self, returned: object = None) -> None:
+        super().__init__()
+        self.returned = returned
+
+    @property
+    def words(self) -> str:
+        """What the tool said, where it returned an error in place of what it promised."""
+        found = read(self.returned) if isinstance(self.returned, (str, dict)) else None
+        return found.message if found is not None else ""
 
 
 class Failed(NamedTuple):

@@ -7,9 +7,10 @@ from contextvars import ContextVar
 from time import perf_counter
 from typing import Any, Final
 
-from failwell.formats import FORMATS, GATES, META_KEY, UNKNOWN, Client, find_client, keys
-from failwell.model import IN_DOUBT, Effect, NeedsInput, ToolError, is_same_tool, marks
+from failwell.formats import FORMATS, GATES, META_KEY, UNKNOWN, Client, find_client, keys, load
+from failwell.model import Marks, NeedsInput, ToolError, is_same_tool, marks
 from failwell.schema import properties_of
+from failwell.sdk import CallToolResult, TextContent
 
 EXTENSION: Final = META_KEY
 """The extension by which a client says which formats it reads: `{"formats": ["v1", "text"]}`, the best first."""
@@ -124,16 +125,35 @@ current: ContextVar[ServedCall | None] = ContextVar("failwell_call", default=Non
 class Passage:
     """A request on its way through middleware that others have put around its handler."""
 
-    __slots__ = ("has_run", "request_id")
+    __slots__ = ("marks", "raised", "request")
 
     def __init__(self, request: Any) -> None:
-        self.request_id = request.request_id
-        self.has_run = False
-        """Whether its tool came to its end. What fails after that is somebody who stands around it."""
+        self.request = request
+        self.marks = Marks()
+        """What its tool has passed, however often it was run."""
+        self.raised: BaseException | None = None
+        """As what its answer left the handler, where that was no result."""
+
+    def is_of_tool(self, raised: BaseException) -> bool:
+        """Whether it was raised by the tool or before it ran, and not by somebody around the tool after that."""
+        return not self.marks.has_run and len(self.marks.runs) == (self.raised is raised)
 
 
 passage: ContextVar[Passage | None] = ContextVar("failwell_passage", default=None)
 """The request that is under way: between the outermost middleware and the handler there is an author's own."""
+
+
+def marks_of(request: Any) -> Marks:
+    """The marks of the call of a request: the same, where somebody's middleware has it run again."""
+    way = passage.get()
+    return way.marks if way is not None and _is_same(way.request, request) else Marks()
+
+
+def left_as(request: Any, raised: BaseException) -> None:
+    """Say that the answer to a request leaves as this, and not as a result."""
+    way = passage.get()
+    if way is not None and _is_same(way.request, request):
+        way.raised = raised
 
 
 def tool_ended(name: str) -> None:
@@ -143,19 +163,35 @@ def tool_ended(name: str) -> None:
         passed.has_run = True
 
 
+def left_open(name: str) -> None:
+    """Say that this tool came to its end, and that what it used could not be closed: that may have taken back its work,
+    or not."""
+    call, passed = current.get(), marks.get()
+    if call is not None and passed is not None and is_same_tool(call.tool, name) and passed.effect is None:
+        passed.broken += 1
+
+
 def has_ended(name: str) -> bool:
     """Whether that was said of this tool."""
     call, passed = current.get(), marks.get()
     return call is not None and passed is not None and passed.has_run and is_same_tool(call.tool, name)
 
 
-def run_failed(name: str, outcome: object) -> None:
-    """Say how a run of a tool failed: if it is the tool of the call, somebody around it may run it again."""
+def run_failed(name: str, outcome: object = None) -> None:
+    """Say how a run of a tool failed, as far as that is known: if it is the tool of the call, somebody around it may
+    run it again."""
     call, passed = current.get(), marks.get()
-    if call is None or passed is None or not is_same_tool(call.tool, name):
+    if call is None or passed is None or not is_same_tool(call.tool, name) or isinstance(outcome, NeedsInput):
         return
-    if isinstance(outcome, ToolError) and outcome.effect in IN_DOUBT and passed.earlier is not Effect.DONE:
-        passed.earlier = outcome.effect
+    passed.runs += (outcome.effect if isinstance(outcome, ToolError) else None,)
+
+
+def error_returned(name: str, result: CallToolResult) -> None:
+    """The same of a run that returned an error, with what that says."""
+    stated = (result.meta or {}).get(META_KEY)
+    run_failed(name, load(stated) if isinstance(stated, Mapping) else None)
+    if (passed := marks.get()) is not None:
+        passed.said = "\n".join(block.text for block in result.content if isinstance(block, TextContent))
 
 
 def is_within(request: Any) -> bool:
@@ -164,9 +200,12 @@ def is_within(request: Any) -> bool:
     call = current.get()
     if call is None:
         return False
-    own = call.request
-    is_same = own.request_id == request.request_id and _connection(own) is _connection(request)
-    return own is request or is_same
+    return call.request is request or _is_same(call.request, request)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    is_same: bool = one.request_id == other.request_id
+    return is_same and _connection(one) is _connection(other)
 
 
 def _connection(request: Any) -> object:

@@ -26,19 +26,28 @@ from starlette.routing import Route
 
 from failwell.formats import MODERN_ERA, in_words
 from failwell.guards import cited
-from failwell.model import Kind, NeedsInput, ToolError, frames, is_same_tool, marks, unwrapped
+from failwell.model import Kind, Nature, NeedsInput, ToolError, frames, is_same_tool, marks, unwrapped
 from failwell.observe import mark_span
-from failwell.readers import SHIPPED, code_of, fate, unknown_names
+from failwell.readers import SHIPPED, code_of, fate, text_of, unknown_names
 from failwell.schema import Checkers, open_ended
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
 from failwell.server.extras import note
-from failwell.server.facts import BrokenResult, Facts, Failed, group_of, runs_another, taken
+from failwell.server.facts import BrokenResult, Facts, Failed, group_of, is_torn_down, runs_another, taken
 from failwell.server.groups.fastmcp import GroupRefusal
 from failwell.server.options import is_untouched
-from failwell.server.served_call import EXTENSION, ServedCall, current, is_within, run_failed, tool_ended
+from failwell.server.served_call import (
+    EXTENSION,
+    ServedCall,
+    current,
+    error_returned,
+    is_within,
+    left_open,
+    run_failed,
+    tool_ended,
+)
 
 from .listed import settings
 from .lowlevel import requests, worded, wrap_handlers
@@ -190,29 +199,39 @@ def _guarded_tool(kind: type) -> type:
                     if unknown and extra != "reject":
                         arguments = {name: value for name, value in arguments.items() if name not in unknown}
                 result = await super()._run(arguments)
-                tool_ended(self.name)
                 if options.validate and self.output_schema is not None and _breaks(result, mine, self.output_schema):
-                    raise BrokenResult
+                    raise BrokenResult(_returned(result))
+                if getattr(result, "is_error", False) is True:
+                    error_returned(self.name, _opened(result))
+                else:
+                    tool_ended(self.name)
                 if unknown and (call := current.get()) is not None:
                     note(call, unknown, _facts(self, arguments), extra)
                 return result
             except RejectedArguments as exc:
-                rejected = not _has_begun(self, exc)
+                torn = is_torn_down(exc)
+                rejected = not torn and not _has_begun(self, exc)
                 failed = exc if rejected else exc.__cause__ or exc
             except BaseException as exc:
-                failed = taken(exc)
-            if isinstance(failed, CarriedProtocolError):
-                raise failed
+                try:
+                    failed = taken(exc)
+                except BaseException:
+                    run_failed(self.name)
+                    raise
+                torn = is_torn_down(exc)
+            if torn and boundary.aftermath.nature(_facts(self, arguments)) is not Nature.READ:
+                left_open(self.name)
             if isinstance(failed, GroupRefusal) and failed.__cause__ is not None:
                 failed = failed.__cause__
             if isinstance(failed, CarriedFailure):
-                raise failed if _stands_for(self) else _passed_on(boundary, failed, _facts(self, arguments), arguments)
-            if failed.__cause__ is not None and _is_frameworks_word(failed):
-                failed = failed.__cause__
-            carried = _carrier(boundary, failed, _facts(self, arguments), arguments, rejected)
-            if isinstance(carried, CarriedFailure):
-                run_failed(self.name, carried.failed.outcome)
-            raise carried
+                if not _stands_for(self):
+                    failed = _passed_on(boundary, failed, _facts(self, arguments), arguments)
+            elif not isinstance(failed, CarriedProtocolError):
+                if failed.__cause__ is not None and _is_frameworks_word(failed):
+                    failed = failed.__cause__
+                failed = _carrier(boundary, failed, _facts(self, arguments), arguments, rejected)
+            run_failed(self.name, failed.failed.outcome if isinstance(failed, CarriedFailure) else None)
+            raise failed
 
         def convert_result(self, raw_value: Any) -> Any:
             value = unwrapped(raw_value)
@@ -220,9 +239,17 @@ def _guarded_tool(kind: type) -> type:
                 return super().convert_result(value)
             except Exception as exc:
                 # The tool has done its work by now.
-                raise BrokenResult from exc
+                raise BrokenResult(value) from exc
 
     return _named(GuardedTool, kind)
+
+
+def _returned(result: ToolResult) -> object:
+    """What a tool has returned, as data, or else as text."""
+    held = result.structured_content
+    # What is no object is put into one.
+    held = held["result"] if isinstance(held, dict) and held.keys() == {"result"} else held
+    return text_of(_opened(result)) if held is None else held
 
 
 def _is_frameworks_word(exc: BaseException) -> bool:

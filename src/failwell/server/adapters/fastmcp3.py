@@ -98,7 +98,7 @@ def _looking(kind: type) -> type:
                 return super().convert_result(value)
             except Exception as exc:
                 # The tool has done its work by now.
-                raise BrokenResult from exc
+                raise BrokenResult(value) from exc
 
     Looking.__name__, Looking.__qualname__, Looking.__module__ = kind.__name__, kind.__qualname__, kind.__module__
     return Looking

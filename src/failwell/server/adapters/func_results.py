@@ -31,7 +31,7 @@ def _returned_failures(kind: Any) -> Any:
                 return super().convert_result(result)
             except Exception as exc:
                 # The tool has done its work by now.
-                raise BrokenResult from exc
+                raise BrokenResult(result) from exc
 
     return ReturnedFailures
 

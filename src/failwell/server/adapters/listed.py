@@ -8,7 +8,7 @@ from typing import Any
 
 from failwell.formats import FORMATS
 from failwell.model import ToolError
-from failwell.readers import from_schema, strictly
+from failwell.readers import from_schema, strictly, text_of
 from failwell.schema import Checker, open_ended
 from failwell.sdk import CallToolResult, MCPError, field
 from failwell.server.boundary import Boundary
@@ -50,8 +50,8 @@ def refuse(schema: Mapping[str, Any], arguments: Mapping[str, Any], tool: str) -
 
 def check_output(schema: Checker, result: Any) -> None:
     promised = isinstance(result, CallToolResult) and not field(result, "is_error")
-    if promised and not schema.fits(field(result, "structured_content")):
-        raise BrokenResult
+    if promised and not schema.fits(held := field(result, "structured_content")):
+        raise BrokenResult(text_of(result) if held is None else held)
 
 
 def could_mean_unknown(exc: BaseException) -> bool:

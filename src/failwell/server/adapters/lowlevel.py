@@ -223,7 +223,7 @@ def add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str
             raise boundary.wrong.of_params(exc, ctx.method, ctx.params, ctx.request_id) from None
         except MCPError as exc:
             # What the runner says about a request is the protocol's business; any other number is somebody's own.
-            if not way.has_run and (
+            if way.is_of_tool(exc) and (
                 exc.code in (-32700, -32600, -32601, -32602, -32603)
                 or boundary.is_protocol(exc, ctx.protocol_version)
                 or _is_contract(exc)
@@ -247,7 +247,7 @@ def add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str
         tool = facts(str(params.get("name", "")))
         arguments = params.get("arguments")
         call = ServedCall(tool.name, arguments if isinstance(arguments, dict) else {}, ctx)
-        answer = boundary.refused(call, failed, tool, has_run=way.has_run)
+        answer = boundary.refused(call, failed, tool, way.marks)
         return stamped(server, answer.model_dump(by_alias=True, mode="json", exclude_none=True), call.era)
 
     middleware: list[Any] = server.middleware
@@ -260,6 +260,7 @@ def worded(boundary: Boundary) -> Any:
     """Middleware that puts what the protocol says of a request into the contract's words."""
 
     async def failwell_words(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        token = passage.set(Passage(ctx))
         try:
             return await call_next(ctx)
         except ValidationError as exc:
@@ -269,6 +270,8 @@ def worded(boundary: Boundary) -> Any:
             if completed is None:
                 raise
             raise MCPError.from_error_data(completed) from None
+        finally:
+            passage.reset(token)
 
     return failwell_words
 

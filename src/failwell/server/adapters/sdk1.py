@@ -17,16 +17,16 @@ from typing import Any, Final
 import mcp.types
 from mcp.server.lowlevel.server import request_ctx  # type: ignore[attr-defined]
 
-from failwell.model import ToolError, frames, marks, unwrapped
+from failwell.model import Nature, ToolError, frames, marks, unwrapped
 from failwell.readers import code_of, from_schema, said
 from failwell.sdk import field
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.absent import no_such
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
-from failwell.server.facts import BrokenResult, Facts, Failed, runs_another, taken
+from failwell.server.facts import BrokenResult, Facts, Failed, is_torn_down, runs_another, taken
 from failwell.server.options import is_untouched
-from failwell.server.served_call import EXTENSION, ServedCall, current
+from failwell.server.served_call import EXTENSION, ServedCall, current, left_open
 
 from .listed import settings
 from .streams import check_streams
@@ -219,7 +219,7 @@ class FrameworkTools:
                 result = last.root
                 if note.entered and type(note.returned) is not type(result) and field(result, "is_error") is True:
                     # The SDK's word about what the tool returned.
-                    raise BrokenResult
+                    raise BrokenResult(note.returned)
                 if not note.entered and field(result, "is_error") is True and inner is not handler:
                     raise await self._refused(call, result)
                 return result
@@ -234,6 +234,8 @@ class FrameworkTools:
                 has_run = (passed := marks.get()) is not None and passed.has_run
                 if not has_run and self.unknown(raised, tool):
                     return boundary.no_such_tool(call, [each.name for each in await self.all()], raised)
+                if is_torn_down(raised) and boundary.aftermath.nature(tool or Facts(name)) is not Nature.READ:
+                    left_open(name)
                 nested = is_nested(raised, code_of(tool.function) if tool is not None else None)
                 rejected = not nested and self.rejected(raised)
                 return boundary.failure(

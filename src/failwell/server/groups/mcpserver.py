@@ -75,7 +75,7 @@ class _Results(FuncMetadata):
         try:
             return super().convert_result(result)
         except ValidationError as exc:
-            raise BrokenResult from exc
+            raise BrokenResult(result) from exc
 
 
 def rejection(metadata: FuncMetadata, arguments: dict[str, Any]) -> ValidationError | None:

@@ -26,7 +26,7 @@ from failwell.recovery import IDEMPOTENCY_KEY as KEY
 from failwell.recovery import IDEMPOTENCY_STORE as STORE
 from failwell.sdk import CallToolResult, MCPError, protocol_error
 from failwell.server.options import PROTOCOL_NUMBERS
-from failwell.server.served_call import ServedCall
+from failwell.server.served_call import ServedCall, marks_of
 
 from .key_stores import Kept, KeysInMemory, KeyStore
 
@@ -182,7 +182,7 @@ class Once:
         """The answer to a call with a key: `work` is done, or has been."""
 
         def refused(error: ToolError) -> Any:
-            return framework.closed(boundary.refused(call, error, tool))
+            return framework.closed(boundary.refused(call, error, tool, marks_of(call.request)))
 
         if (problem := _problem(key)) is not None:
             return refused(problem)
