@@ -209,6 +209,67 @@ def test_an_error_that_a_tool_returns_is_left_alone_where_nothing_was_marked() -
     assert text.startswith("No such invoice.")
 
 
+def _slips(ledger: Ledger) -> dict[str, Callable[[], Any]]:
+    """Tools that return what they do not promise, from different places."""
+
+    def at_once() -> str:
+        return None  # type: ignore[return-value]
+
+    def before_the_mark() -> str:
+        if not ledger:
+            return None  # type: ignore[return-value]
+        with fw.effects():
+            ledger.pay()
+        return "paid"
+
+    def taken_back() -> str:
+        with fw.effects() as work:
+            work.undone()
+        return None  # type: ignore[return-value]
+
+    def after_the_mark() -> str:
+        with fw.effects():
+            ledger.pay()
+        return None  # type: ignore[return-value]
+
+    def at_its_end() -> int:
+        ledger.pay()
+        return "a receipt"  # type: ignore[return-value]
+
+    return {each.__name__: each for each in (at_once, before_the_mark, taken_back, after_the_mark, at_its_end)}
+
+
+@pytest.mark.parametrize(
+    ("tool", "effect", "done"),
+    [
+        ("at_once", Effect.UNKNOWN, 0),
+        ("before_the_mark", Effect.NONE, 0),
+        ("taken_back", Effect.NONE, 0),
+        ("after_the_mark", Effect.DONE, 1),
+        ("at_its_end", Effect.DONE, 1),
+    ],
+)
+def test_a_result_that_breaks_its_promise_says_no_more_than_is_known(tool: str, effect: Effect, done: int) -> None:
+    ledger = Ledger()
+    report, _ = called(_slips(ledger)[tool], tool)
+    assert (report.failure.effect, len(ledger), report.calls) == (effect, done, 1)
+
+
+def test_a_refusal_in_another_round_of_a_loop_says_that_a_part_was_done() -> None:
+    ledger = Ledger()
+
+    def pay_all() -> str:
+        for number in range(3):
+            if number == 1:
+                raise fw.Denied("The second one is not yours.")
+            with fw.effects():
+                ledger.pay()
+        return "paid"
+
+    report, _ = called(pay_all, "pay_all")
+    assert (report.failure.effect, ledger) == (Effect.PARTIAL, ["paid"])
+
+
 def test_tool_errors_and_the_bridges_know_the_marks() -> None:
     ledger = Ledger()
 

@@ -74,6 +74,9 @@ def marked_effect(exc: BaseException) -> Effect | None:
     if passed is None:
         # Nobody has kept them. Where the exception came from says at least whether the first of them was reached.
         return Effect.UNKNOWN if is_past_marks(exc) else None
+    if passed.effect is Effect.DONE and is_before_marks(exc):
+        # In another round of a loop.
+        return Effect.PARTIAL
     if passed.effect is not None:
         return passed.effect
     if not passed.is_complete:

@@ -15,7 +15,7 @@ from failwell.formats import reason_of
 from failwell.guards import cited
 from failwell.model import ADVICE, ESCAPED, IN_DOUBT, Effect, Nature, ToolError, marked_effect, marks
 
-from .facts import Facts
+from .facts import BrokenResult, Facts
 from .options import is_untouched
 
 _WORST_FIRST: Final = (Effect.DONE, Effect.PARTIAL, Effect.UNKNOWN)
@@ -59,6 +59,19 @@ class Aftermath:
             if (reason := reason_of(error.message)) != error.message:
                 changes["message"] = reason or f"{error.title}."
         return changes
+
+    def of_result(self, broken: BrokenResult, tool: Facts) -> Effect | None:
+        """The same for a tool that came to its end, and returned what it does not promise."""
+        nature, made = self.nature(tool), marks.get()
+        if nature is Nature.READ:
+            return Effect.NONE
+        if made is not None and made.effect is not None:
+            return made.effect
+        if made is not None and made.is_complete and tool.marks_effects:
+            # It never came to where it says that its effects are, or took them back.
+            return Effect.NONE
+        # Whoever returns nothing, or an error, may have left before the work.
+        return ESCAPED[nature] if broken.words or broken.returned in (None, "") else Effect.DONE
 
     def in_all(self, error: ToolError, tool: Facts) -> dict[str, Any]:
         """What to change on an error so that it says what all runs of the tool in this call may have done."""

@@ -22,7 +22,7 @@ from failwell.formats import (
     v1,
 )
 from failwell.guards import Guard, cited, secret_paths
-from failwell.model import ESCAPED, Effect, Json, Kind, Nature, NeedsInput, Strategy, ToolError, text
+from failwell.model import Effect, Json, Kind, Nature, NeedsInput, Strategy, ToolError, text
 from failwell.observe import log_failure, new_id
 from failwell.readers import classify, code_of, from_error, from_pydantic, misread, named, refusal, said, unexpected
 from failwell.schema import Checkers, anchored, errors_of, loc_of
@@ -185,13 +185,10 @@ class Answering:
             text = said(exc) if self.options.show_text else ""
             changes["message"] = " ".join(filter(None, (f"[{tool.label}] {error.message}", cited(text))))
         if isinstance(exc, BrokenResult):
-            nature = self.aftermath.nature(tool)
-            effect: Effect | None = Effect.NONE if nature is Nature.READ else Effect.DONE
             if words := exc.words:
-                # It came to its end without having done what it was called for, or not all of it.
                 changes["message"] = f"{changes['message']} {cited(words)}"
-                effect = self.aftermath.passed() or ESCAPED[nature]
-            return error.replace(**changes, effect=effect)
+            effect = self.aftermath.of_result(exc, tool)
+            return error.replace(**changes, effect=effect, standing="quoted" if effect is None else None)
         # Whoever wrote the words of another tool wrote them about that one.
         is_authors = (is_authors or error.authored) and not nested
         return error.replace(

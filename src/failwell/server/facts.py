@@ -200,9 +200,10 @@ _DEPENDENCIES: Final = "fastmcp.server.dependencies"
 
 
 class BrokenResult(Exception):
-    """A tool ran to its end and returned what its output schema does not allow: this, where that is known."""
+    """A tool ran to its end and returned what its output schema does not allow: this, where that is known; else it is
+    something that nothing can be made of."""
 
-    def __init__(self, returned: object = None) -> None:
+    def __init__(self, returned: object = ...) -> None:
         super().__init__()
         self.returned = returned
 
