@@ -234,7 +234,7 @@ class FrameworkTools:
                 has_run = (passed := marks.get()) is not None and passed.has_run
                 if not has_run and self.unknown(raised, tool):
                     return boundary.no_such_tool(call, [each.name for each in await self.all()], raised)
-                if is_torn_down(raised) and boundary.aftermath.nature(tool or Facts(name)) is not Nature.READ:
+                if is_torn_down(cause_of(raised)) and boundary.aftermath.nature(tool or Facts(name)) is not Nature.READ:
                     left_open(name)
                 nested = is_nested(raised, code_of(tool.function) if tool is not None else None)
                 rejected = not nested and self.rejected(raised)
