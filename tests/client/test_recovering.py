@@ -828,3 +828,23 @@ def test_what_is_left_stands_in_the_log_and_the_user_hears_what_nobody_can_mend(
         ("ERROR", "tool_error unsafe: UNSAFE_OPERATION: Cannot modify ether1, password=[redacted]"),
         ("WARNING", "tool_error missing: NOT_FOUND: No such device."),
     ]
+
+
+@pytest.mark.parametrize(
+    ("traits", "note"),
+    [
+        ({"effect": True, "idempotent": True}, " An earlier try, whose answer was lost, may have done it."),
+        ({"read_only": True}, ""),
+    ],
+)
+def test_what_is_gone_by_now_may_be_gone_by_an_earlier_try(traits: dict[str, Any], note: str) -> None:
+    gone = fw.NotFound("Invoice inv_1 does not exist.")
+    faults = [Fault.crash(at="after"), Fault.error(gone)]
+
+    async def story() -> None:
+        async with agent(Tool("delete", input_schema=TAKES_ID, faults=faults, **traits)) as it:
+            report = await it.call("delete", {"id": "inv_1"})
+            assert report.calls == 2
+            assert text_of(report).endswith(f"It was tried twice.{note}")
+
+    run(story)

@@ -8,6 +8,7 @@ import functools
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -32,6 +33,7 @@ import failwell.server
 from failwell.client import Recovering, patched
 from failwell.formats import META_KEY
 from failwell.model import Effect
+from failwell.recovery import IDEMPOTENCY_KEY
 
 WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=True)
 
@@ -1058,3 +1060,30 @@ def test_an_error_in_place_of_what_was_promised_is_not_told_as_done(kind: str, r
         "pay failed part-way (The tool's result does not have the form that the tool promises. It said: "
         '"Insufficient funds."), so it may have been done already. Next: ask the user.'
     )
+
+
+def test_servers_that_wait_for_each_other_with_one_store_of_keys_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("failwell.server.once.repeats._PATIENCE", 0.5, raising=False)
+    paid: list[str] = []
+    backend: Any = fastmcp.FastMCP("backend")
+
+    @backend.tool
+    def pay() -> str:
+        paid.append("paid")
+        return "paid"
+
+    failwell.server.install(backend, client=None, idempotency=failwell.server.KeysOnDisk(tmp_path / "keys.db"))
+    front = fastmcp.server.create_proxy(backend, name="front")
+    failwell.server.install(front, client=None, idempotency=failwell.server.KeysOnDisk(tmp_path / "keys.db"))
+
+    async def called() -> Any:
+        async with fastmcp.Client(front) as client:
+            with anyio.fail_after(60):
+                return await client.call_tool_mcp("pay", {}, meta={IDEMPOTENCY_KEY: "k"})
+
+    result = asyncio.run(called())
+    assert (paid, result.is_error) == ([], True)
+    assert "each needs a store of keys of its own" in result.content[0].text
+    assert result.meta[META_KEY]["effect"] == "unknown"

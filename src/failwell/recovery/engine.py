@@ -27,6 +27,7 @@ from failwell.model import (
     Decision,
     Effect,
     Kind,
+    Nature,
     NeedsInput,
     Next,
     Policy,
@@ -334,6 +335,8 @@ class Run:
             before = self.engine.patience.doubt(self.report.tool, self.report.arguments)
             error = error if before is None else still_in_doubt(before, error)
         decision, notes = self._last_decision(error, tools), self._notes(error)
+        done_before = self._may_be_done_before(error, tools)
+        notes = (*notes, own_words.DONE_BEFORE) if done_before else notes
         about: dict[str, Any] = {"notes": notes, "heard": self._heard or error, "sent": self.report.arguments}
         about["secrets"] = tools.secrets_in(self.report.tool, self.report.arguments)
         # Of a call that may have been done, one step is told, and nothing about trying; and how long is waited differs
@@ -343,7 +346,8 @@ class Run:
         usual, mine = usual_action(error, self.engine.policy) or ("", "")
         if not notes and usual == mine:
             return Ending(error, decision, error, **about)
-        steps = [mine] if mine and not any(note.endswith(way_out(error)) for note in notes) else []
+        is_told = done_before or any(note.endswith(way_out(error)) for note in notes)
+        steps = [mine] if mine and not is_told else []
         # What is said of trying must not take the place of what there is to do.
         told = error.replace(next_steps=(*error.next_steps, *notes, *steps))
         return Ending(error, decision, told, **about)
@@ -389,6 +393,12 @@ class Run:
         checked = self._with_check(known, tools)
         assert isinstance(checked, ToolError)
         return checked
+
+    def _may_be_done_before(self, error: ToolError, tools: Tools) -> bool:
+        """Whether what is missing by now, or there by now, may be so since a try before it was done."""
+        is_idempotent = tools.traits(self.report.tool).nature is Nature.IDEMPOTENT
+        lost = any(each.delivery == "unanswered" for each in self.failures[:-1])
+        return is_idempotent and lost and error.kind in (Kind.NOT_FOUND, Kind.CONFLICT)
 
     def _notes(self, error: ToolError) -> tuple[str, ...]:
         report = self.report

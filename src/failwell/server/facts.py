@@ -190,8 +190,9 @@ def is_torn_down(exc: BaseException) -> bool:
     """Whether it was raised when FastMCP closed what a tool depends on, after the tool itself had returned."""
     return any(
         outer.tb_frame.f_globals.get("__name__") == _DEPENDENCIES
-        and "result" in outer.tb_frame.f_locals
         and inner.tb_frame.f_code.co_name == "__aexit__"
+        # With what a block has raised, where it has.
+        and inner.tb_frame.f_locals.get("typ", inner) is None
         for outer, inner in pairwise(frames(exc))
     )
 

@@ -16,7 +16,7 @@ from failwell.server.facts import BrokenResult
 from failwell.server.served_call import current, tool_ended
 
 from .fastmcp2 import FastMCPTools, check_posts
-from .sdk1 import Named, install_on
+from .sdk1 import Named, install_on, run_raised
 
 
 def install(server: Any, boundary: Boundary) -> None:
@@ -89,6 +89,15 @@ class _Returned(Transform):
 @cache
 def _looking(kind: type) -> type:
     class Looking(kind):  # type: ignore[misc]
+        async def run(self, arguments: dict[str, Any]) -> Any:
+            try:
+                return await super().run(arguments)
+            except RejectedArguments:
+                raise
+            except BaseException as exc:
+                run_raised(self.name, exc)
+                raise
+
         def convert_result(self, raw_value: Any) -> Any:
             if current.get() is None:
                 return super().convert_result(raw_value)

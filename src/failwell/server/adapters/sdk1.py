@@ -17,7 +17,7 @@ from typing import Any, Final
 import mcp.types
 from mcp.server.lowlevel.server import request_ctx  # type: ignore[attr-defined]
 
-from failwell.model import Nature, ToolError, frames, marks, unwrapped
+from failwell.model import Nature, ToolError, frames, is_same_tool, marks, unwrapped
 from failwell.readers import code_of, from_schema, said
 from failwell.sdk import field
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
@@ -26,7 +26,7 @@ from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
 from failwell.server.facts import BrokenResult, Facts, Failed, is_torn_down, runs_another, taken
 from failwell.server.options import is_untouched
-from failwell.server.served_call import EXTENSION, ServedCall, current, left_open
+from failwell.server.served_call import EXTENSION, ServedCall, current, left_open, run_failed
 
 from .listed import settings
 from .streams import check_streams
@@ -43,15 +43,24 @@ _SPOKEN: Final[list[str]] = import_module("mcp.shared.version").SUPPORTED_PROTOC
 class HandlerNote:
     """What became of one call inside the SDK's handler."""
 
-    __slots__ = ("entered", "raised", "returned")
+    __slots__ = ("entered", "raised", "returned", "runs")
 
     def __init__(self) -> None:
+        self.runs: list[BaseException] = []
+        """What each run of the tool has raised: somebody's middleware may have it run again."""
         self.entered = False
         self.raised: BaseException | None = None
         self.returned: Any = None
 
 
 _noting: ContextVar[HandlerNote | None] = ContextVar("failwell_noting", default=None)
+
+
+def run_raised(name: str, exc: BaseException) -> None:
+    """Say what a run of a tool has raised."""
+    note, call = _noting.get(), current.get()
+    if note is not None and call is not None and is_same_tool(call.tool, name):
+        note.runs.append(cause_of(exc))
 
 
 class OlderSession:
@@ -202,13 +211,15 @@ class FrameworkTools:
             sent = params.arguments or {}
             call = ServedCall(name, sent, OlderRequest(request_ctx.get()))
             last: Any = None
+            runs: list[BaseException] = []
 
             async def send(arguments: dict[str, Any]) -> Any:
-                nonlocal last
+                nonlocal last, runs
                 asked = request
                 if arguments is not sent:
                     asked = request.model_copy(update={"params": params.model_copy(update={"arguments": arguments})})
                 note = HandlerNote()
+                runs = note.runs
                 token = _noting.set(note)
                 try:
                     last = await inner(asked)
@@ -234,12 +245,15 @@ class FrameworkTools:
                 has_run = (passed := marks.get()) is not None and passed.has_run
                 if not has_run and self.unknown(raised, tool):
                     return boundary.no_such_tool(call, [each.name for each in await self.all()], raised)
-                if is_torn_down(raised) and boundary.aftermath.nature(tool or Facts(name)) is not Nature.READ:
+                cause = cause_of(raised)
+                for earlier in (each for each in runs if each is not cause):
+                    run_failed(name, earlier if getattr(earlier, "origin", None) is None else None)
+                if is_torn_down(cause) and boundary.aftermath.nature(tool or Facts(name)) is not Nature.READ:
                     left_open(name)
                 nested = is_nested(raised, code_of(tool.function) if tool is not None else None)
                 rejected = not nested and self.rejected(raised)
                 return boundary.failure(
-                    raised if rejected else cause_of(raised),
+                    raised if rejected else cause,
                     tool or Facts(name),
                     call.arguments,
                     era=call.era,

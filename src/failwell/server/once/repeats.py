@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -45,6 +46,8 @@ CODES: Final = ("IDEMPOTENCY_CONFLICT", "IDEMPOTENCY_UNFINISHED", "INVALID_PARAM
 # Between two looks at a call that another process answers.
 _FIRST_LOOK: Final = 0.01
 _LAST_LOOK: Final = 0.25
+# So long is waited for the answer to the first call with a key; less than most clients wait.
+_PATIENCE: Final = 50.0
 
 
 def key_of(call: ServedCall) -> Any:
@@ -142,6 +145,16 @@ def _unavailable(*, is_first: bool) -> ToolError:
     )
 
 
+def _under_way() -> ToolError:
+    return Transient(
+        "The first call with this idempotency key is still under way. Where one server calls the other to answer, they "
+        "wait for each other: each needs a store of keys of its own.",
+        code="UNAVAILABLE",
+        effect=Effect.UNKNOWN,
+        suggestion="Make the same call again with the same key.",
+    )
+
+
 def _is_first(call: ServedCall) -> bool:
     """Whether the agent says that it has not made the call before."""
     return call.params["_meta"].get(keys.IDEMPOTENCY_FIRST) is True
@@ -198,6 +211,8 @@ class Once:
             return await self._done(call, claim, tool, work, framework)
         if kept.call != claim.call:
             return refused(_reused())
+        if kept.under_way:
+            return refused(_under_way())
         if kept.answer is None:
             # Nobody knows how it ended, and for a tool that may be called twice it does not matter.
             return await work() if tool.traits.repeatable else refused(_unfinished())
@@ -213,16 +228,18 @@ class Once:
         return sent.get(keys.IDEMPOTENCY_FIRST) is True and store in getattr(self.store, "former", ())
 
     async def _claimed(self, claim: Claim) -> Kept | None:
-        """None once the key is this call's; or how the call that has it ended."""
-        look = _FIRST_LOOK
+        """None once the key is this call's; or how the call that has it ended, if that can be waited for."""
+        look, until = _FIRST_LOOK, time.monotonic() + _PATIENCE
         while True:
             kept = await self._begun(claim)
             if kept is None or not kept.under_way or kept.call != claim.call:
                 return kept
+            if (left := until - time.monotonic()) <= 0:
+                return kept
             if claim.key in self._lost:
                 return Kept(kept.call)
             if (ending := self._under_way.get(claim.key)) is not None:
-                await asyncio.wait([asyncio.wrap_future(ending)])
+                await asyncio.wait([asyncio.wrap_future(ending)], timeout=left)
             else:
                 await asyncio.sleep(look)
                 look = min(look * 2, _LAST_LOOK)
