@@ -23,7 +23,7 @@ class ServedCall:
 
     __slots__ = (
         *("arguments", "counted", "data", "ignored", "in_span", "meta"),
-        *("outcome", "remarks", "request", "started", "tool"),
+        *("outcome", "remarks", "request", "returned", "started", "tool"),
     )
 
     def __init__(self, tool: str, arguments: dict[str, Any], request: Any, *, in_span: bool = True) -> None:
@@ -42,6 +42,8 @@ class ServedCall:
         self.meta: dict[str, Any] = {}
         self.outcome: ToolError | NeedsInput | None = None
         """How it ended, where that was no success and no result of the tool's own."""
+        self.returned: Any = ...
+        """What its tool returned, where somebody has told."""
 
     @property
     def seconds(self) -> float:
@@ -156,11 +158,12 @@ def left_as(request: Any, raised: BaseException) -> None:
         way.raised = raised
 
 
-def tool_ended(name: str) -> None:
+def tool_ended(name: str, returned: object = ...) -> None:
     """Say that the tool of the call that is being answered came to its end: what fails after that stands around it."""
     call, passed = current.get(), marks.get()
     if call is not None and passed is not None and is_same_tool(call.tool, name):
         passed.has_run = True
+        call.returned = returned
 
 
 def left_open(name: str) -> None:

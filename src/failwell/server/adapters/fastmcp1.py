@@ -64,7 +64,7 @@ class _Tools(FrameworkTools):
             # Nothing of an author's stands between the end of a tool and what is made of its result.
             if not has_ended(call.tool):
                 raise
-            raise BrokenResult from exc
+            raise BrokenResult(call.returned) from exc
 
     async def _run(self, call: ServedCall, arguments: dict[str, Any], send: Callable[..., Awaitable[Any]]) -> Any:
         tool = self.server._tool_manager.get_tool(call.tool)

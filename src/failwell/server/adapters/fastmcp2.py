@@ -112,14 +112,15 @@ def _running_twin(kind: type) -> type:
     class Twin(kind):  # type: ignore[misc]
         async def run(self, arguments: dict[str, Any]) -> Any:
             twin = self.__dict__["_failwell"]
-            if current.get() is None or twin is None:
+            call = current.get()
+            if call is None or twin is None:
                 return await super().run(arguments)
             try:
                 result = await twin.run(arguments)
             except Exception as exc:
                 if not has_ended(self.name) or _is_of_function(exc):
                     raise
-                raise BrokenResult from exc
+                raise BrokenResult(call.returned) from exc
             tool_ended(self.name)
             return result
 
@@ -134,7 +135,7 @@ def looking(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         @functools.wraps(function)
         async def awaited(*given: Any, **options: Any) -> Any:
             value = unwrapped(await function(*given, **options))
-            tool_ended(name)
+            tool_ended(name, value)
             return value
 
         return awaited
@@ -143,7 +144,7 @@ def looking(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     def called(*given: Any, **options: Any) -> Any:
         value = unwrapped(function(*given, **options))
         if not inspect.isawaitable(value):
-            tool_ended(name)
+            tool_ended(name, value)
         return value
 
     return called
