@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import threading
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -368,6 +369,22 @@ def test_keys_in_a_file_outlive_the_relay_and_a_call_that_it_left_is_unknown(tmp
     assert other.begin("done", "c") == state.KeptAnswer("c", "done", b"{}")
     assert oct(os.stat(path).st_mode & 0o777) == "0o600"
     other.close()
+
+
+def test_relays_that_are_started_at_once_wait_for_the_one_that_makes_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "keys[1].db"
+    state.KeysInFile(str(path)).close()
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        # As it is for a moment: made, and not yet in the mode in which several use it.
+        other.execute("PRAGMA journal_mode = DELETE")
+        other.execute("BEGIN IMMEDIATE")
+        threading.Timer(0.2, other.execute, ["COMMIT"]).start()
+        store = state.KeysInFile(str(path))
+    second = state.KeysInFile(str(path))
+    assert store.begin("k", "c") is None
+    assert second.begin("k", "c") == state.KeptAnswer("c", "running")
+    second.close()
+    store.close()
 
 
 def test_a_state_file_of_another_kind_is_refused_in_one_line(
