@@ -539,6 +539,16 @@ def test_an_id_that_is_used_again_at_once_is_answered() -> None:
     assert (first.answer, second.answer) == (told, told)
 
 
+def test_an_answer_that_nobody_here_can_read_comes_back_as_it_is() -> None:
+    visit = Visit("v", "", RelayLimits(), is_shared=True, say=print, left=print)
+    visit.attendant = SimpleNamespace(client=lambda *given: None)  # type: ignore[assignment]
+    asked = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "pay_invoice"}}
+    _, exchange = visit.asks(written(asked), asked)
+    told = b'{"jsonrpc":"2.0","id":7,"result":{"n":' + b"9" * 5_000 + b"}}\n"
+    visit.tell(told, ANY)
+    assert exchange.answer == told
+
+
 def test_faults_that_were_asked_for_are_made_for_all_clients_together(ledger: Path) -> None:
     fault = Injected("pay_invoice", {"fault": "crash", "at": "after"})
     front = app(SERVER, env={"LEDGER": str(ledger)}, inject=[fault])
