@@ -407,6 +407,16 @@ def test_a_session_that_the_server_has_forgotten_is_opened_again(words: bytes) -
     run(story)
 
 
+@pytest.mark.parametrize("words", FORGOTTEN)
+def test_a_session_that_was_begun_for_the_call_and_is_forgotten_as_well_proves_nothing(words: bytes) -> None:
+    async def story() -> None:
+        async with agent(lambda method, message: words if method == "tools/call" else None) as it:
+            paid = await it.call("pay", {"id": 1})
+            assert (paid.ok, it.server.count("tools/call"), paid.error.effect) == (False, 2, "unknown"), str(paid)
+
+    run(story)
+
+
 @pytest.mark.parametrize("words", WORDED)
 def test_words_about_a_session_repeat_a_read_and_never_a_write(words: bytes) -> None:
     async def story() -> None:

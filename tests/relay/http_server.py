@@ -104,6 +104,11 @@ class FaultyServer:
             self.sessions.clear()
             await answer(send, 404, b"Session not found")
             return
+        if what.startswith("always"):
+            # Taken, and denied in every session.
+            self.done.append(what)
+            await answer(send, 404, b"Session not found")
+            return
         if fault == "before":
             raise ConnectionAbortedError
         if tool == "pay_invoice":

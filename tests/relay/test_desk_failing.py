@@ -106,6 +106,14 @@ def test_a_success_however_deep_passes_and_so_does_a_request(levels: int) -> Non
     assert table.told()[0]["id"] == 2
 
 
+def test_an_answer_that_says_neither_how_it_went_nor_what_failed_is_told_as_one_that_cannot_be_read() -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.server({"jsonrpc": "2.0", "id": 1})
+    (told,) = table.told()
+    assert (told["id"], told["result"]["_meta"][META_KEY]["effect"]) == (1, "unknown")
+
+
 def test_a_large_failure_is_read_at_its_ends_only(monkeypatch: pytest.MonkeyPatch) -> None:
     read = calls.read
     sizes: list[int] = []

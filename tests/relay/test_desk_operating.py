@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import threading
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -355,6 +356,102 @@ def test_an_answer_that_is_too_large_is_told_as_done(store: Any) -> None:
     assert len(table.heard()) == 1
 
 
+LONG = b"9" * 5_000
+DEEP = b"[" * 5_000 + b"]" * 5_000
+SPELT = [
+    b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"pay","arguments":{"invoice_id":"i","n":%b},"_meta":{%b}}}\n',
+    b'{"params":{"arguments":{"id":"x","n":%b},"_meta":{%b},"name":"pay"},"method":"tools/call","jsonrpc":"2.0","id":%d}\n',
+    b'[{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"pay","arguments":{"n":%b},"_meta":{%b}}}]\n',
+]
+
+
+def unread(spelt: bytes, number: int, value: bytes, meta: bytes = b"") -> bytes:
+    """A call that Python cannot read, and others can."""
+    given = (number, value, meta) if spelt.index(b"%d") < spelt.index(b"%b") else (value, meta, number)
+    return spelt % given
+
+
+@pytest.mark.parametrize("value", [LONG, DEEP])
+@pytest.mark.parametrize("spelt", SPELT)
+@pytest.mark.parametrize("key", [b"io.github.failwell/", b"io.github.failwell\\/", b"\\u0069o.github.failwell/"])
+def test_a_call_with_a_key_that_cannot_be_looked_at_is_not_made(spelt: bytes, value: bytes, key: bytes) -> None:
+    table = Table(keys=state.AnswersInMemory())
+    for number in (1, 2):
+        table.client(unread(spelt, number, value, b'"%bidempotency-key":"k"' % key))
+        told = table.told()[0]
+        (told,) = told if isinstance(told, list) else [told]
+        error = told["result"]["_meta"][META_KEY]
+        assert (told["id"], error["code"], error["effect"]) == (number, "INVALID_PARAMS", "none")
+    assert table.heard() == []
+
+
+@pytest.mark.parametrize("value", [LONG, DEEP])
+@pytest.mark.parametrize("spelt", SPELT[:2])
+def test_a_call_that_cannot_be_looked_at_passes_as_it_came_and_has_its_time(spelt: bytes, value: bytes) -> None:
+    table = Table(keys=state.AnswersInMemory(), timeout=5.0)
+    call = unread(spelt, 7, value)
+    table.client(call)
+    assert [each.frame for each in table.sent] == [call]
+    # Under an id that is in use it is another call, and loses nothing.
+    table.sent.clear()
+    table.client(call)
+    (again,) = [each.frame for each in table.sent]
+    assert again != call
+    assert value in again
+    table.passes(6.0)
+    assert [(each["id"], each["result"]["_meta"][META_KEY]["code"]) for each in table.told()] == [(7, "TIMEOUT")] * 2
+
+
+@pytest.mark.parametrize(("more", "effect"), [({}, "unknown"), ({keys.IDEMPOTENCY_FIRST: True}, "none")])
+def test_a_call_with_a_key_that_is_read_and_too_deep_to_be_compared_is_not_made(
+    monkeypatch: pytest.MonkeyPatch, more: dict[str, Any], effect: str
+) -> None:
+    def too_deep(*given: object) -> str:
+        raise RecursionError
+
+    # How deep that is depends on who asks, so that another call with the key may have been made.
+    monkeypatch.setattr(state, "call_of", too_deep)
+    table = Table(keys=state.AnswersInMemory())
+    table.call(1, "pay", {"invoice_id": "i"}, meta={**KEY, **more})
+    (told,) = table.told()
+    assert (told["id"], told["result"]["_meta"][META_KEY]["effect"], table.heard()) == (1, effect, [])
+
+
+@pytest.mark.parametrize("value", [LONG, DEEP])
+def test_a_repeated_write_gets_the_first_answer_though_nobody_here_can_read_it(store: Any, value: bytes) -> None:
+    table = Table(keys=store)
+    answer = b'{"jsonrpc":"2.0","id":%d,"result":{"content":[],"structuredContent":{"a":%b}}}\n'
+    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(2, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.server(answer % (1, value))
+    table.call(3, "pay", {"invoice_id": "i"}, meta=KEY)
+    assert table.frames == [answer % (number, value) for number in (1, 2, 3)]
+    assert len(table.heard()) == 1
+
+
+def test_whoever_waits_for_the_answer_to_another_call_does_so_no_longer_than_a_call_may_take(tmp_path: Path) -> None:
+    store, other = (state.KeysInFile(str(tmp_path / "keys.db")) for _ in range(2))
+    table, elsewhere = Table(keys=store, timeout=5.0), Table(keys=other)
+    elsewhere.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(2, "pay", {"invoice_id": "i"}, meta=KEY)
+    for _ in range(30):
+        table.passes(0.25)
+    (told,) = table.told()
+    assert (told["id"], told["result"]["_meta"][META_KEY]["code"]) == (2, "IDEMPOTENCY_UNFINISHED")
+    # Beside the first call itself, which goes on and tells so.
+    table.call(3, "pay", {"invoice_id": "j"}, meta={**KEY, keys.IDEMPOTENCY_KEY: "j", "progressToken": "p"})
+    table.call(4, "pay", {"invoice_id": "j"}, meta={**KEY, keys.IDEMPOTENCY_KEY: "j"})
+    for step in range(4):
+        progress = {"progressToken": "p", "progress": step}
+        table.server({"jsonrpc": "2.0", "method": "notifications/progress", "params": progress})
+        table.passes(2.0)
+    told = [each for each in table.told() if "id" in each]
+    assert [(each["id"], each["result"]["_meta"][META_KEY]["effect"]) for each in told] == [(4, "unknown")]
+    assert len(table.heard()) == 1
+    store.close()
+    other.close()
+
+
 def test_keys_in_a_file_outlive_the_relay_and_a_call_that_it_left_is_unknown(tmp_path: Path) -> None:
     path = str(tmp_path / "keys.db")
     store = state.KeysInFile(path)
@@ -368,6 +465,22 @@ def test_keys_in_a_file_outlive_the_relay_and_a_call_that_it_left_is_unknown(tmp
     assert other.begin("done", "c") == state.KeptAnswer("c", "done", b"{}")
     assert oct(os.stat(path).st_mode & 0o777) == "0o600"
     other.close()
+
+
+def test_relays_that_are_started_at_once_wait_for_the_one_that_makes_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "keys[1].db"
+    state.KeysInFile(str(path)).close()
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        # As it is for a moment: made, and not yet in the mode in which several use it.
+        other.execute("PRAGMA journal_mode = DELETE")
+        other.execute("BEGIN IMMEDIATE")
+        threading.Timer(0.2, other.execute, ["COMMIT"]).start()
+        store = state.KeysInFile(str(path))
+    second = state.KeysInFile(str(path))
+    assert store.begin("k", "c") is None
+    assert second.begin("k", "c") == state.KeptAnswer("c", "running")
+    second.close()
+    store.close()
 
 
 def test_a_state_file_of_another_kind_is_refused_in_one_line(

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from ipaddress import ip_address
 from pathlib import Path
 from types import SimpleNamespace
@@ -163,6 +163,33 @@ def test_clients_of_the_newer_era_share_a_server_and_get_their_own_answers(relay
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(pays, range(16))) == [f"m{number}" for number in range(16)]
+
+
+@pytest.mark.parametrize("era", ["older", "newer"])
+def test_each_token_has_keys_and_a_guard_against_loops_of_its_own(ledger: Path, era: str) -> None:
+    key, what = {"io.github.failwell/idempotency-key": "order-1"}, f"own-{era}"
+    newer = {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "pay_invoice"}
+
+    def pay(caller: Caller, what: str, meta: dict[str, Any]) -> str:
+        more = MODERN if era == "newer" else {}
+        params = {"name": "pay_invoice", "arguments": {"id": what}, "_meta": {**meta, **more}}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        headers = newer if era == "newer" else caller.headers
+        return said(caller.http.post(caller.url, json=message, headers=headers))[0]
+
+    options, tokens = RelayOptions(keys=AnswersInMemory()), ["of-ann-1234", "of-bob-1234"]
+    # However the same token is written.
+    logins = "Bearer of-ann-1234", "Bearer of-bob-1234", "bearer  of-ann-1234"
+    with serving(app(SERVER, env={"LEDGER": str(ledger)}, options=options, tokens=tokens)) as url, ExitStack() as open:
+        ann, bob, ann_again = (open.enter_context(closing(Caller(url, authorization=login))) for login in logins)
+        for each in (ann, bob, ann_again) if era == "older" else ():
+            each.greet()
+        paid = [pay(each, what, key) for each in (ann, bob, ann_again)]
+        assert (paid, ledger.read_text("utf-8").split().count(what)) == ([what] * 3, 2)
+        for _ in range(3):
+            pay(ann, f"refuse-{what}", {})
+        assert "was not called this time" in pay(ann, f"refuse-{what}", {})
+        assert "was not called this time" not in pay(bob, f"refuse-{what}", {})
 
 
 @pytest.mark.parametrize(
@@ -510,6 +537,16 @@ def test_an_id_that_is_used_again_at_once_is_answered() -> None:
     visit.forget(key, first, is_cancelled=True)
     visit.tell(told, ANY)
     assert (first.answer, second.answer) == (told, told)
+
+
+def test_an_answer_that_nobody_here_can_read_comes_back_as_it_is() -> None:
+    visit = Visit("v", "", RelayLimits(), is_shared=True, say=print, left=print)
+    visit.attendant = SimpleNamespace(client=lambda *given: None)  # type: ignore[assignment]
+    asked = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "pay_invoice"}}
+    _, exchange = visit.asks(written(asked), asked)
+    told = b'{"jsonrpc":"2.0","id":7,"result":{"n":' + b"9" * 5_000 + b"}}\n"
+    visit.tell(told, ANY)
+    assert exchange.answer == told
 
 
 def test_faults_that_were_asked_for_are_made_for_all_clients_together(ledger: Path) -> None:

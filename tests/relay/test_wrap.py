@@ -10,6 +10,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -282,3 +283,33 @@ def test_a_question_that_cannot_be_asked_says_that_the_tool_was_at_work(tmp_path
     assert ledger.read_text() == "paid "
     assert result.meta[META_KEY]["effect"] == "unknown"
     assert result.content[0].text.endswith(", so it may have been done already. Next: ask the user.")
+
+
+def test_relays_that_use_one_file_of_keys_at_once_make_a_call_once(tmp_path: Path) -> None:
+    def say(id: int, what: str, seconds: float) -> dict[str, Any]:
+        meta = {"io.github.failwell/idempotency-key": what}
+        params = {"name": "say", "arguments": {"begun": what, "sleep": seconds}, "_meta": meta}
+        return {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}
+
+    ledger, file = tmp_path / "ledger", str(tmp_path / "keys.db")
+    with Wrapped(ledger, "--state", file) as first, Wrapped(ledger, "--state", file) as second:
+
+        def begin(what: str, seconds: float) -> None:
+            first.send(say(1, what, seconds))
+            while what not in first.done():
+                time.sleep(0.01)
+
+        begin("running", 0.5)
+        second.send(say(2, "running", 0.5))
+        answer = first.read()["result"]
+        assert second.read()["result"] == answer
+        # Answered, while both of them live.
+        second.send(say(3, "running", 0.5))
+        assert second.read()["result"] == answer
+        begin("left", 600)
+        first.process.kill()
+        first.process.wait()
+        second.send(say(4, "left", 600))
+        error = second.read()["result"]["_meta"]["io.github.failwell/tool-error"]
+        assert (error["code"], error["effect"]) == ("IDEMPOTENCY_UNFINISHED", "unknown")
+        assert second.done() == ["running", "left"]

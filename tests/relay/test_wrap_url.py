@@ -63,6 +63,11 @@ def test_a_session_that_is_gone_is_begun_anew_and_what_was_not_taken_is_sent_aga
     assert relay.text(4, "get_invoice", id="forget:1") == "1"
 
 
+def test_a_session_that_was_begun_for_the_call_and_is_gone_as_well_proves_nothing(relay: Wrapped, server: Any) -> None:
+    _, effect, _ = told(relay.call(5, "pay_invoice", id="always:1"))
+    assert (effect, server[0].done.count("always:1")) == ("unknown", 2)
+
+
 def test_a_404_while_the_session_is_there_proves_nothing(tmp_path: Path) -> None:
     faulty = FaultyServer(streams=True)
     with serving(faulty, lifespan="off") as url, Wrapped(tmp_path / "ledger", url, command=()) as relay:

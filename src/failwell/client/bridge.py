@@ -191,6 +191,7 @@ class Course:
 
     def failed(self, outcome: Outcome) -> float | Told:
         """How long to wait before the call is made again, or what to tell."""
+        outcome = self.run.believed(outcome) if isinstance(outcome, ToolError) else outcome
         self.run.failed(outcome)
         verdict = self.run.after(outcome, self.tools)
         write_down(self.run.report.attempts[-1])

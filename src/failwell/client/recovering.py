@@ -243,6 +243,7 @@ class Recovering:
             if outcome is None or (isinstance(outcome, ToolError) and not outcome.is_error):
                 run.worked(self._listing.tools)
                 return result, None
+            outcome = run.believed(outcome) if isinstance(outcome, ToolError) else outcome
             if run.failed(outcome, call.connected) and call.connected is not None:
                 call.connected.retire()
             if isinstance(outcome, ToolError):

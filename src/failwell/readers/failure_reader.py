@@ -434,6 +434,11 @@ def lost_session(http: Http) -> ToolError | None:
     return None
 
 
+def is_forgotten(error: ToolError) -> bool:
+    """Whether a failure says that the session was gone when the call came, so that it was never taken."""
+    return error.delivery == "never_sent" and error.message == _FORGOTTEN
+
+
 def of_post(http: Http) -> ToolError:
     """What an HTTP answer says of the call in whose answer's place it stands."""
     return lost_session(http) or _from_peer(_answered(http))

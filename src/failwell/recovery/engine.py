@@ -36,6 +36,7 @@ from failwell.model import (
     decide,
     form_of,
 )
+from failwell.readers import is_forgotten
 
 from .advice import advised
 from .attempts import effect_of, in_all, is_undone, is_unsure, of_this_call, spread, with_effect
@@ -181,6 +182,7 @@ class Run:
     _is_keyed: bool = False
     _questions: int = 0
     _heard: ToolError | None = None
+    _forgotten: int = 0
 
     @property
     def failures(self) -> list[ToolError]:
@@ -242,6 +244,17 @@ class Run:
     def let_go(self) -> None:
         """The attempt was given up before it told anything."""
         self.engine.patience.let_go(self.report.tool)
+
+    def believed(self, error: ToolError) -> ToolError:
+        """What is to be made of what came back; asked once of each failure, before anything else.
+
+        That the session was gone proves that nothing was done. Of one that was begun for this very call it proves
+        nothing: whoever says so again says it of calls that it has taken.
+        """
+        if not is_forgotten(error):
+            return error
+        self._forgotten += 1
+        return error if self._forgotten == 1 else error.replace(delivery="unanswered", effect=Effect.UNKNOWN)
 
     def failed(self, outcome: Outcome, connection: object = None) -> bool:
         """The attempt failed, over this connection if one is known. Whether that is better left for a new one."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from failwell.formats import META_KEY
+from failwell.formats import META_KEY, keys
 from failwell.model import Effect, NeedsInput, Policy, ToolError, pattern
 from failwell.readers import is_plain_failure, read, text_of
 from failwell.recovery import Breakers, Engine, Run, advised, explained
@@ -72,6 +72,28 @@ class Calls:
             self._traffic.unlisted.append(request)
             self._lists.list()
 
+    def unread(self, request: RelayedRequest, *, was_read: bool = False) -> None:
+        """A call that cannot be looked at: it is passed on as it came, unless it has a key by which it is to be known.
+
+        was_read: whether it was read all the same: then it may be a matter of chance whether it can be looked at.
+        """
+        request.began = self._traffic.called_at = self._traffic.clock.monotonic()
+        request.run, request.tool, request.arguments = None, "", {}
+        if self._traffic.is_ending:
+            self.end_unread(request, failures.ending(request.params["name"]))
+        elif self.keyed.needs_look(request):
+            is_new = not was_read or request.claim or keys.IDEMPOTENCY_FIRST in request.meta
+            why = failures.no_look_at_call if is_new else failures.too_deep_for_key
+            self.end_unread(request, why(request.params["name"]))
+        else:
+            self._traffic.forward(request)
+
+    def end_unread(self, request: RelayedRequest, error: ToolError) -> None:
+        """Tell what became of a call that cannot be looked at."""
+        request.tool = str(request.params["name"])
+        request.run = self.begin(request)
+        self.end(request, request.run.refused(error), None)
+
     def listed(self, request: RelayedRequest) -> None:
         """The tools are known, so that a call can be made; one with a key, once it is known who keeps keys."""
         traffic, session = self._traffic, self._traffic.session
@@ -110,6 +132,14 @@ class Calls:
 
     def admit(self, request: RelayedRequest) -> None:
         """Make a call, unless it had better not be made."""
+        try:
+            self._admit(request)
+        except RecursionError:
+            # Read, but too deep to be looked at.
+            if self._traffic.pending.get(request.key) is not request:
+                self.unread(request, was_read=True)
+
+    def _admit(self, request: RelayedRequest) -> None:
         if request.run is None:
             request.run = self._engine.begin(request.tool, request.arguments)
             if KEY in request.meta and self.keyed.is_known(request):
@@ -189,6 +219,15 @@ class Calls:
         return number in _REFUSING_NUMBERS and any(
             name in request.params for name in ("inputResponses", "requestState")
         )
+
+    def passed(self, request: RelayedRequest, frame: bytes) -> None:
+        """A success that cannot be read: it leaves as it came."""
+        assert request.run is not None
+        request.run.worked(self._traffic.listing.tools)
+        self._traffic.has_answered = self._traffic.has_worked = True
+        self._traffic.tell(request.for_client(frame, None))
+        self.keyed.keep_answer(request, frame, is_undone=False)
+        self.ended(request, None)
 
     def unreadable(self, request: RelayedRequest) -> None:
         """An answer came that cannot be read, and is no success."""

@@ -25,7 +25,7 @@ class Deadlines:
         """Which server was asked whether it is still there."""
 
     def limit(self, request: RelayedRequest) -> None:
-        seconds = self._timeout_of(request)
+        seconds = self.timeout_of(request)
         if seconds is None:
             return
         request.deadline = self._traffic.clock.monotonic() + seconds
@@ -33,7 +33,7 @@ class Deadlines:
 
     def limit_wait(self, request: RelayedRequest) -> None:
         """A call waits for a server to be started again: not longer than it may take. A first start takes its time."""
-        seconds = self._timeout_of(request) if self._traffic.life is not None else None
+        seconds = self.timeout_of(request) if self._traffic.life is not None else None
         if seconds is not None:
             self._traffic.after(seconds, lambda: self._waited(request, seconds))
 
@@ -45,6 +45,8 @@ class Deadlines:
             self._traffic.after(seconds, lambda: self._waited(request, seconds, is_last=True))
             return
         self._traffic.held.remove(request)
+        # One that cannot be looked at has no name so far.
+        request.tool = request.tool or str(request.params["name"])
         request.run = request.run or self._calls.begin(request)
         error = failures.not_there(request.tool, seconds=seconds)
         starts_in = (self._traffic.starts_at or 0.0) - self._traffic.clock.monotonic()
@@ -52,12 +54,13 @@ class Deadlines:
             error = error.replace(retry_after=float(ceil(starts_in)))
         self._calls.end(request, request.run.refused(error) if request.last is None else request.last, None)
 
-    def _timeout_of(self, request: RelayedRequest) -> float | None:
+    def timeout_of(self, request: RelayedRequest) -> float | None:
+        """How many seconds a call may take without a word; None for no limit."""
         rules = self._traffic.options.rules
         return (
             self._traffic.options.timeout
             if rules is None
-            else rules.timeout(request.tool, self._traffic.options.timeout)
+            else rules.timeout(request.tool or request.params["name"], self._traffic.options.timeout)
         )
 
     def _late(self, request: RelayedRequest) -> None:
@@ -70,8 +73,12 @@ class Deadlines:
         del self._traffic.pending[request.key]
         cancelled = {"requestId": read_frame(request.key), "reason": "It took too long."}
         self._traffic.out.append(ToServer(notification("notifications/cancelled", cancelled)))
-        self._calls.settle(request, failures.timed_out(request.tool, seconds=self._timeout_of(request) or now), None)
-        self._knock(request.began, self._timeout_of(request) or now)
+        seconds = self.timeout_of(request) or now
+        if request.run is None:
+            self._calls.end_unread(request, failures.timed_out(request.params["name"], seconds=seconds))
+        else:
+            self._calls.settle(request, failures.timed_out(request.tool, seconds=seconds), None)
+        self._knock(request.began, seconds)
 
     def _knock(self, began: float, seconds: float) -> None:
         """Ask a server that let a call wait whether it is still there; one that is frozen is started anew."""
@@ -101,4 +108,4 @@ class Deadlines:
         token = params_of(message).get("progressToken")
         for request in self._traffic.pending.values():
             if request.deadline is not None and request.meta.get("progressToken") == token:
-                request.deadline = self._traffic.clock.monotonic() + (self._timeout_of(request) or 0.0)
+                request.deadline = self._traffic.clock.monotonic() + (self.timeout_of(request) or 0.0)

@@ -15,7 +15,19 @@ from .actions import Action, Death, Prepare, RelayOptions
 from .frames import TooLong
 from .life import Life
 from .lists import Lists
-from .messages import Message, behind_noise, key_of, large_success, outline, params_of, read_frame, with_id, written
+from .messages import (
+    Message,
+    behind_noise,
+    key_of,
+    large_success,
+    outline,
+    params_of,
+    read_frame,
+    unread_batch,
+    unread_request,
+    with_id,
+    written,
+)
 from .remembered_tools import LISTS
 from .request import RelayedRequest
 from .traffic import Batch, Traffic
@@ -127,9 +139,13 @@ class Desk:
         if isinstance(frame, TooLong):
             return self._too_long_for_server(frame)
         message = read_frame(frame)
-        if message is None and (found := outline(frame)) is not None and {"id", "method"} <= found.keys():
-            # Too deep to be read, but not to be answered.
-            self._traffic.forward(RelayedRequest.of(frame, found))
+        if message is None and (found := unread_request(frame)) is not None:
+            # It cannot be read, but it can be answered.
+            request = RelayedRequest.of(frame, found)
+            if request.is_call:
+                self._calls.unread(request)
+            else:
+                self._traffic.forward(request)
             return self._traffic.taken()
         if type(message) is not dict:
             return self._batch_from_client(frame, message)
@@ -141,23 +157,16 @@ class Desk:
             method = ""
         if "id" not in message:
             self._notified_by_client(frame, message, method)
-        elif method == "tools/call" and isinstance(params_of(message).get("name"), str):
-            self._called(_request(frame, message, trace))
-        else:
-            self._requested(_request(frame, message, trace))
-        return self._traffic.taken()
-
-    def _called(self, request: RelayedRequest) -> None:
-        try:
+        elif (request := _request(frame, message, trace)).is_call:
             self._calls.called(request)
-        except RecursionError:
-            # Too deep to be looked at, but not to be answered.
-            if self._traffic.pending.get(request.key) is not request:
-                request.run, request.tool = None, ""
-                self._traffic.forward(request)
+        else:
+            self._requested(request)
+        return self._traffic.taken()
 
     def _batch_from_client(self, frame: bytes, message: Any) -> list[Action]:
         """What is no single message goes on as it is; requests in a batch are known, so that they can be answered."""
+        if message is None and (parts := unread_batch(frame)):
+            return self._unread_batch(parts)
         members = message if isinstance(message, list) else []
         if any(isinstance(each, dict) and each.get("method") == "tools/call" for each in members):
             # Calls are looked at one by one: a batch must not be a way around that.
@@ -171,6 +180,13 @@ class Desk:
                     self._traffic.pending[request.key] = request
             self._traffic.pass_on(frame)
         return self._traffic.taken()
+
+    def _unread_batch(self, parts: list[bytes]) -> list[Action]:
+        """A batch that cannot be read as a whole: its messages one by one, as they came."""
+        asked = [found for each in parts if (found := unread_request(each)) is not None]
+        keys = [key_of(each["id"]) for each in asked]
+        self._traffic.batches.update(dict.fromkeys(keys, Batch(len(set(keys)))))
+        return [action for each in parts for action in self.client(each)]
 
     def _answered_by_client(self, frame: bytes, message: Message) -> list[Action]:
         key = key_of(message.get("id"))
@@ -266,14 +282,18 @@ class Desk:
         return self._answered(key_of(message.get("id")), frame, message)
 
     def _outlined(self, frame: bytes, message: Message) -> list[Action]:
-        """A message that is too deep to be read, but for its ends."""
+        """A message that cannot be read, but for its ends."""
         request = self._traffic.pending.pop(key_of(message.get("id")), None) if "method" not in message else None
         if "method" not in message and request is None:
             return self._noise(frame, None)
         if request is not None and request.run is not None and not request.cancelled and "error" in message:
             self._calls.unreadable(request)
+        elif request is None:
+            self._traffic.tell(frame)
+        elif request.run is not None and not request.cancelled:
+            self._calls.passed(request, frame)
         else:
-            self._traffic.tell(frame if request is None else with_id(frame, message, request.id))
+            self._request_answered(request, frame, None)
         return self._traffic.taken()
 
     def _heard_behind_noise(self, noise: bytes, frame: bytes, message: Message) -> list[Action]:
@@ -306,6 +326,13 @@ class Desk:
                 if "id" in each:
                     self._traffic.pending.pop(key_of(each["id"]), None)
             self._traffic.tell(frame)
+        elif type(message) is dict and (request := self._traffic.pending.get(key_of(message.get("id")))) is not None:
+            # An answer that says neither how it went nor what failed.
+            del self._traffic.pending[request.key]
+            if request.run is not None and not request.cancelled:
+                self._calls.unreadable(request)
+            else:
+                self._request_answered(request, frame, message)
         elif frame.strip():
             from . import failures
 
@@ -364,7 +391,7 @@ class Desk:
         """An answer that nobody here can read: a success passes, a failure is told without its words."""
         result = message.get("result")
         if isinstance(result, dict) and result.get("isError") is not True:
-            self._traffic.tell(with_id(frame, None, request.id))
+            self._calls.passed(request, frame)
         else:
             self._calls.unreadable(request)
 

@@ -173,6 +173,20 @@ no_key = _row(
     suggestion="Give this call a key such as a UUID, or none. It was not made.",
     **NEVER_SENT,
 )
+# Whether it is the call that its key was used for before cannot be told.
+no_look_at_call = _row(
+    "The idempotency key of this call cannot be heeded, since its arguments cannot be looked at here: a number in them "
+    "is too long, or they are nested too deeply.",
+    code="INVALID_PARAMS",
+    suggestion="Make the call with other arguments, or without a key. It was not made.",
+    **NEVER_SENT,
+)
+too_deep_for_key = _row(
+    "the arguments are nested too deeply to tell whether a call with this idempotency key was made before",
+    code="INVALID_PARAMS",
+    origin="local",
+    effect=Effect.UNKNOWN,
+)
 no_place_for_keys = _row(
     "The idempotency key of this call cannot be kept at present.", code="UNAVAILABLE", retry_after=5, **NEVER_SENT
 )

@@ -8,7 +8,7 @@ from failwell.formats import keys
 from failwell.model import compact
 
 from . import answers, failures, state
-from .messages import read_frame, with_id
+from .messages import raw_members, read_frame, with_id
 from .request import RelayedRequest
 from .traffic import Traffic
 
@@ -66,12 +66,7 @@ class KeyedCalls:
         if kept.call != call:
             self._calls.refuse(request, failures.key_reused(request.tool))
         elif kept.state == "running":
-            if claim in self._joined or any(each.claim == claim for each in self._under_way()):
-                self._joined.setdefault(claim, []).append(request)
-            else:
-                # It runs behind another relay.
-                request.run = None
-                self._traffic.after(_LOOK_AGAIN, lambda: self._calls.again(request))
+            self._wait(request, claim)
         elif kept.state == "done" and kept.answer is not None:
             answer = answers.in_era(kept.answer, self._traffic.session.era_of(request))
             self._traffic.tell(b'{"jsonrpc":"2.0","id":' + request.own_key + b',"result":' + answer + b"}\n")
@@ -81,6 +76,32 @@ class KeyedCalls:
             assert request.run is not None
             self._calls.end(request, lost(request.tool), None)
         return True
+
+    def _wait(self, request: RelayedRequest, claim: str) -> None:
+        """Another call with the key is running: its answer is waited for, but no longer than a call may take."""
+        seconds = self._calls.deadlines.timeout_of(request)
+        left = None if seconds is None else request.began + seconds - self._traffic.clock.monotonic()
+        if left is not None and left <= 0:
+            self._calls.end(request, failures.key_unfinished(request.tool), None)
+        elif claim in self._joined or any(each.claim == claim for each in self._under_way()):
+            self._joined.setdefault(claim, []).append(request)
+            if left is not None:
+                self._traffic.after(left, lambda: self._late(request, claim))
+        else:
+            # It runs behind another relay.
+            request.run = None
+            self._traffic.after(_LOOK_AGAIN, lambda: self._calls.again(request))
+
+    def _late(self, request: RelayedRequest, claim: str) -> None:
+        if request in self._joined.get(claim, ()) and not request.cancelled:
+            self._joined[claim].remove(request)
+            self._calls.end(request, failures.key_unfinished(request.tool), None)
+
+    def needs_look(self, request: RelayedRequest) -> bool:
+        """Whether a call has a key that means nothing without a look at the call."""
+        if KEY not in request.meta or self._traffic.options.keys is None or self._traffic.session.keeps_keys:
+            return False
+        return not self._traffic.listing.tools.traits(str(request.params["name"])).reads
 
     def _under_way(self) -> list[RelayedRequest]:
         held = [each for each in self._traffic.held if isinstance(each, RelayedRequest)]
@@ -92,12 +113,14 @@ class KeyedCalls:
         if kept_keys is None or not claim:
             return
         request.claim = ""
-        message = read_frame(frame) or {}
+        message = read_frame(frame)
         waiting = self._joined.pop(claim, [])
-        result = message.get("result")
+        result = message.get("result") if isinstance(message, dict) else None
         try:
             if is_undone:
                 kept_keys.forget(claim)
+            elif message is None and frame:
+                kept_keys.finish(claim, _raw_result(frame))
             elif result is None:
                 kept_keys.lose(claim)
             else:
@@ -129,3 +152,12 @@ class KeyedCalls:
             # The first one was given up before it was made.
             request.run = None
             self._calls.admit(request)
+
+
+def _raw_result(frame: bytes) -> bytes | None:
+    """The result of an answer that cannot be read, as it came; None for one that is not kept."""
+    found = raw_members(frame).get("result") if len(frame) <= state.LARGEST else None
+    try:
+        return found.decode().encode() if found is not None else None
+    except UnicodeDecodeError:
+        return None

@@ -211,6 +211,8 @@ class Life:
             self._traffic.out.append(Note("the server has forgotten the session; another one is begun", loud=True))
             self._traffic.state = "starting"
         request = self._traffic.pending.get(key)
+        if request is not None and request.run is not None:
+            error = request.run.believed(error)
         is_safe = request is not None and (error.delivery == "never_sent" or request.method in _READS)
         if request is None or not is_safe or request.cancelled or request.losses >= _MOST_SESSIONS:
             self.failed(key, error)

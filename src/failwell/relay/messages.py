@@ -9,6 +9,8 @@ from itertools import islice
 from math import isfinite
 from typing import Any, Final
 
+from .raw_members import spans
+
 # Reading a message of this size costs nothing that anybody would notice; longer ones are looked at first.
 _SMALL: Final = 16_384
 _ID: Final = rb'(-?\d{1,18}|"[^"\\\x80-\xff]{0,200}")'
@@ -20,6 +22,7 @@ _TAIL: Final = 300
 _SOME_ID: Final = re.compile(rb'"id"\s*:\s*' + _ID)
 _BEGINNING: Final = re.compile(rb'\{\s*"(?:jsonrpc|id|result|error|method)"\s*:')
 _MOST_BEGINNINGS: Final = 20
+_BEFORE: Final = b"\xef\xbb\xbf \t\r\n"
 _METHOD: Final = re.compile(rb'"method"\s*:\s*"([\w/.-]{1,100})"')
 
 _READ: Final = json.JSONDecoder().decode
@@ -80,7 +83,7 @@ def key_of(id: object) -> bytes:
 
 
 def outline(frame: bytes) -> Message | None:
-    """What can be told of a message that is too deeply nested to be read: its id, its method, and whether it failed."""
+    """What can be told of a server's message that cannot be read: its id, its method, and whether it failed."""
     if not frame.lstrip().startswith(b"{") or not frame.rstrip().endswith(b"}"):
         return None
     ends = frame[:_TAIL], frame[-_TAIL:]
@@ -92,6 +95,33 @@ def outline(frame: bytes) -> Message | None:
         return None
     kind = "error" if b'"error"' in ends[0] or b'"isError":true' in frame or b'"isError": true' in frame else "result"
     return {"id": json.loads(id), kind: {}}
+
+
+def unread_request(frame: bytes) -> Message | None:
+    """What can be told of a request that cannot be read: all but its arguments; None if it is none."""
+    found = raw_members(frame)
+    if not {"id", "method"} <= found.keys():
+        return None
+    params = raw_members(found.get("params", b""))
+    meta = {name: read_frame(value) for name, value in raw_members(params.get("_meta", b"")).items()}
+    name = {"name": read_frame(params["name"])} if "name" in params else {}
+    asked = {"id": read_frame(found["id"]), "method": read_frame(found["method"])}
+    return {**asked, "params": {**name, "_meta": meta}}
+
+
+def unread_batch(frame: bytes) -> list[bytes]:
+    """The messages of a batch that cannot be read as a whole."""
+    if not frame.lstrip(_BEFORE).startswith(b"["):
+        return []
+    return [frame[start:end].strip() + b"\n" for _, start, end in spans(frame)]
+
+
+def raw_members(data: bytes) -> dict[str, bytes]:
+    """The members of an object that cannot be read, by their names: each as it is written."""
+    if not data.lstrip(_BEFORE).startswith(b"{"):
+        return {}
+    found = ((read_frame(name), data[start:end].strip()) for name, start, end in spans(data))
+    return {name: value for name, value in found if isinstance(name, str)}
 
 
 def large_success(frame: bytes) -> bytes | None:
@@ -114,7 +144,12 @@ def with_id(frame: bytes, message: Mapping[str, Any] | None, id: object) -> byte
         return frame[: found.start(1)] + key_of(id) + frame[found.end(1) :]
     if (tail := _TAIL_ID.search(frame, max(0, len(frame) - _TAIL))) is not None:
         return frame[: tail.start(1)] + key_of(id) + frame[tail.end(1) :]
-    return written({**(message if message is not None else read_frame(frame) or {}), "id": id})
+    whole = read_frame(frame)
+    if whole is None:
+        # It cannot be read, and is not to lose what cannot.
+        places = [place for name, *place in spans(frame) if read_frame(name) == "id"]
+        return b"%b%b%b" % (frame[: places[0][0]], key_of(id), frame[places[0][1] :]) if places else frame
+    return written({**(message if message is not None else whole), "id": id})
 
 
 _ANY_HEAD: Final = re.compile(rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*' + _ID + rb"\s*,")

@@ -67,6 +67,11 @@ class RelayedRequest:
         key = key_of(message["id"])
         return cls(message["id"], frame, message, str(message.get("method")), key, key)
 
+    @property
+    def is_call(self) -> bool:
+        """Whether it is a call of a tool."""
+        return self.method == "tools/call" and isinstance(self.params.get("name"), str)
+
     def for_client(self, frame: bytes, message: Message | None) -> bytes:
         """An answer under the id by which the client knows the request."""
         return frame if self.key == self.own_key else with_id(frame, message, self.id)

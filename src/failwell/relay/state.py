@@ -12,9 +12,10 @@ import stat
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from functools import wraps
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, TypeVar
 
@@ -188,11 +189,24 @@ class KeysInFile:
         self._owner = os.urandom(8).hex()
         self._path = Path(path)
         self._db = _opened(self._path)
-        for left in self._path.parent.glob(f"{self._path.name}-running-*"):
-            # Of a relay that was killed.
-            self._lives(left.name.rpartition("-")[2])
-        # Whose calls are still running is told by a lock that the system takes away with the process.
-        self._lock = _lock(self._file_of(self._owner))
+        try:
+            self._lock = self._joined()
+        except BadState:
+            self._db.close()
+            raise
+
+    @_told
+    def _joined(self) -> sqlite3.Connection | None:
+        """The lock that tells whose calls are still running: the system takes it away with the process."""
+        with self._db:
+            # In a transaction, so that nobody takes the file for one that was left behind before it is locked.
+            self._db.execute("BEGIN IMMEDIATE")
+            for left in self._path.parent.glob(f"{escape(self._path.name)}-running-*"):
+                # Of a relay that was killed.
+                self._lives(left.name.rpartition("-")[2])
+            mine = self._file_of(self._owner)
+            os.close(os.open(mine, os.O_RDWR | os.O_CREAT, 0o600))
+            return _lock(mine)
 
     @_told
     def begin(self, key: str, call: str, *, is_first: bool = False) -> KeptAnswer | None:
@@ -243,7 +257,7 @@ class KeysInFile:
     def close(self) -> None:
         self._db.close()
         if self._lock is not None:
-            os.close(self._lock)
+            self._lock.close()
         self._file_of(self._owner).unlink(missing_ok=True)
 
     def _shorten(self) -> None:
@@ -262,7 +276,7 @@ class KeysInFile:
         lock = _lock(file)
         if lock is None:
             return True
-        os.close(lock)
+        lock.close()
         file.unlink(missing_ok=True)
         return False
 
@@ -382,21 +396,7 @@ def _opened(path: Path) -> sqlite3.Connection:
         raise BadState(f"cannot open {path}: {problem.strerror or problem}; name another file with --state") from None
     db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
     try:
-        (mark,), (version,) = (db.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version"))
-        is_new = (mark, version) == (0, 0) and not db.execute("SELECT 1 FROM sqlite_master").fetchone()
-        if not is_new and mark != _MARK:
-            raise BadState(f"{path} is no file of failwell's keys; name another one with --state")
-        if not is_new and version != _VERSION:
-            raise BadState(f"{path} is of another version ({version}) of failwell; move it away, or name another file")
-        path.chmod(0o600)
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = FULL")
-        db.execute(
-            "CREATE TABLE IF NOT EXISTS calls (key TEXT PRIMARY KEY, call TEXT NOT NULL, state TEXT NOT NULL, "
-            "owner TEXT NOT NULL, answer BLOB, expires REAL NOT NULL) WITHOUT ROWID"
-        )
-        db.execute(f"PRAGMA application_id = {_MARK}")
-        db.execute(f"PRAGMA user_version = {_VERSION}")
+        _patiently(lambda: _prepared(db, path))
     except sqlite3.OperationalError as problem:
         db.close()
         raise BadState(f"{path} cannot be used ({problem}); end what holds it, or name another file") from None
@@ -409,15 +409,52 @@ def _opened(path: Path) -> sqlite3.Connection:
     return db
 
 
-def _lock(file: Path) -> int | None:
-    """A lock on a file, held while it is open; None if somebody else has it."""
-    handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
-    with suppress(ImportError):
-        import fcntl
+def _prepared(db: sqlite3.Connection, path: Path) -> None:
+    with db:
+        # In one step: of several relays that are started at once, none sees a file that another has half made.
+        db.execute("BEGIN IMMEDIATE")
+        (mark,), (version,) = (db.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version"))
+        is_new = (mark, version) == (0, 0) and not db.execute("SELECT 1 FROM sqlite_master").fetchone()
+        if not is_new and mark != _MARK:
+            raise BadState(f"{path} is no file of failwell's keys; name another one with --state")
+        if not is_new and version != _VERSION:
+            raise BadState(f"{path} is of another version ({version}) of failwell; move it away, or name another file")
+        if is_new:
+            db.execute(
+                "CREATE TABLE calls (key TEXT PRIMARY KEY, call TEXT NOT NULL, state TEXT NOT NULL, "
+                "owner TEXT NOT NULL, answer BLOB, expires REAL NOT NULL) WITHOUT ROWID"
+            )
+            db.execute(f"PRAGMA application_id = {_MARK}")
+            db.execute(f"PRAGMA user_version = {_VERSION}")
+    path.chmod(0o600)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = FULL")
 
+
+def _patiently(do: Callable[[], T]) -> T:
+    """Wait for others who use the file: SQLite does not do so by itself while its mode is changed."""
+    import sqlite3
+
+    until = time.monotonic() + _PATIENCE
+    while True:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(handle)
-            return None
-    return handle
+            return do()
+        except sqlite3.OperationalError as problem:
+            if "locked" not in str(problem) or time.monotonic() > until:
+                raise
+        time.sleep(0.01)
+
+
+def _lock(file: Path) -> sqlite3.Connection | None:
+    """A lock on a file, held while it is open; None if somebody else has it. SQLite's own work on every system."""
+    import sqlite3
+
+    lock = sqlite3.connect(file, timeout=0, isolation_level=None)
+    try:
+        # Nothing is ever written, so there is nothing to note down beside it.
+        lock.execute("PRAGMA journal_mode = OFF")
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError:
+        lock.close()
+        return None
+    return lock

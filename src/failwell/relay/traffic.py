@@ -152,7 +152,7 @@ class Traffic:
         if self.state != "up":
             if len(self.held) < _MOST_HELD:
                 self.held.append(request)
-                if request.tool:
+                if request.is_call:
                     self.waiting(request)
             self.wake()
             return
@@ -166,6 +166,7 @@ class Traffic:
         if request.run is not None:
             request.run.sending()
             request.ids.append(key)
+        if request.is_call:
             self.sent(request)
         self.out.append(ToServer(frame, request))
 

@@ -77,13 +77,21 @@ class Gatekeeper:
         """Raises `NotTaken` for a request without a token that is known."""
         if not self.tokens:
             return
-        kind, _, given = headers.get("authorization", "").partition(" ")
-        seen = hashlib.sha256(given.strip().encode()).digest()
+        kind, given = _login(headers)
+        seen = hashlib.sha256(given.encode()).digest()
         # All of them, and each in the same time, whatever was given.
         fits = [hmac.compare_digest(seen, hashlib.sha256(token.encode()).digest()) for token in self.tokens]
         if kind.lower() != "bearer" or not any(fits):
             what = "The request has no token that is known here." if given else "The request has no bearer token."
             raise NotTaken(401, "token", what, www_authenticate='Bearer realm="failwell"')
+
+    def caller(self, headers: Mapping[str, str]) -> str:
+        """By what a client is known again: what it logs in with, as nobody can read it."""
+        given = headers.get("authorization", "")
+        if self.tokens:
+            # One token is one caller, however it is written.
+            given = f"Bearer {_login(headers)[1]}"
+        return hashlib.sha256(given.encode()).hexdigest() if given else ""
 
     def _is_host(self, host: str) -> bool:
         if host in _LOOPBACK or host in map(_host, self.hosts):
@@ -101,6 +109,12 @@ class Gatekeeper:
         return scheme in ("http", "https") and bool(named) and (named in _LOOPBACK or named == host)
 
 
+def _login(headers: Mapping[str, str]) -> tuple[str, str]:
+    """The scheme that a client logs in by, and what it gives there."""
+    kind, _, given = headers.get("authorization", "").partition(" ")
+    return kind, given.strip()
+
+
 def _host(given: str) -> str:
     """A Host header, or an address, without its port."""
     if any(sign in given for sign in "@,/?# "):
@@ -115,9 +129,3 @@ def _host(given: str) -> str:
 
 def is_loopback(host: str) -> bool:
     return host in _LOOPBACK or host.startswith("127.")
-
-
-def owner_of(headers: Mapping[str, str]) -> str:
-    """By what a client is known again: what it logs in with, as nobody can read it."""
-    given = headers.get("authorization", "")
-    return hashlib.sha256(given.encode()).hexdigest() if given else ""

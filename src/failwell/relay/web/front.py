@@ -17,7 +17,7 @@ from failwell.relay.messages import Message, params_of, read_frame, written
 from failwell.relay.request import ERA_KEY
 
 from .attendant import Attendant
-from .bounds import Gatekeeper, NotTaken, RelayLimits, owner_of
+from .bounds import Gatekeeper, NotTaken, RelayLimits
 from .event_stream import PING, event
 from .exchange import Exchange
 from .headers import (
@@ -328,7 +328,7 @@ class Front:
             raise NotTaken(400, "no session", "Bad Request: Missing session ID")
         visit = self.visits.get(session)
         # One that belongs to somebody else is as good as none.
-        if visit is None or visit.owner != owner_of(headers):
+        if visit is None or visit.owner != self.gatekeeper.caller(headers):
             raise NotTaken(404, "session", "Session not found")
         return visit
 
@@ -338,11 +338,11 @@ class Front:
         if len(self.visits) >= self.limits.sessions:
             most = f"{self.limits.sessions} sessions are open, which is the limit (--max-sessions)"
             raise NotTaken(503, "sessions", f"{most}.", retry_after="30")
-        return self._opened(secrets.token_urlsafe(24), headers, is_shared=False)
+        return self._opened(secrets.token_urlsafe(24), self.gatekeeper.caller(headers), headers, is_shared=False)
 
     def _lane(self, headers: Mapping[str, str]) -> Visit:
-        # Who logs in at the server itself is another client for each login.
-        owner = owner_of(headers) if self._is_remote and not self.gatekeeper.tokens else ""
+        # Who logs in, here or at the server itself, is another client for each login.
+        owner = self.gatekeeper.caller(headers) if self._is_remote or self.gatekeeper.tokens else ""
         visit = self.lanes.get(owner)
         if visit is not None:
             return visit
@@ -350,10 +350,9 @@ class Front:
             raise NotTaken(503, "draining", "The relay is about to end.", retry_after="5")
         if len(self.lanes) >= self.limits.sessions:
             raise NotTaken(503, "sessions", f"{self.limits.sessions} clients are known, which is the limit.")
-        return self._opened(owner, headers, is_shared=True)
+        return self._opened(owner, owner, headers, is_shared=True)
 
-    def _opened(self, id: str, headers: Mapping[str, str], *, is_shared: bool) -> Visit:
-        owner = owner_of(headers)
+    def _opened(self, id: str, owner: str, headers: Mapping[str, str], *, is_shared: bool) -> Visit:
         visit = Visit(id, owner, self.limits, is_shared=is_shared, say=self._say, left=self._over)
         # A token that is asked for here is nobody else's business.
         login = headers.get("authorization") if not self.gatekeeper.tokens else None

@@ -7,7 +7,17 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from failwell.relay.actions import Note
-from failwell.relay.messages import Message, key_of, large_success, meta_of, params_of, read_frame, with_id, written
+from failwell.relay.messages import (
+    Message,
+    key_of,
+    large_success,
+    meta_of,
+    outline,
+    params_of,
+    read_frame,
+    with_id,
+    written,
+)
 from failwell.relay.session import notification
 
 from .attendant import ANY, Attendant, Origin
@@ -101,6 +111,9 @@ class Visit:
     def tell(self, frame: bytes, origin: Origin) -> None:
         key = large_success(frame)
         message = None if key is not None else read_frame(frame)
+        if key is None and message is None:
+            # It cannot be read, but for its ends.
+            message = outline(frame)
         if key is None and isinstance(message, dict) and "method" not in message:
             key = key_of(message.get("id"))
         if key is not None:
