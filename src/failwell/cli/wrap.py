@@ -237,7 +237,7 @@ def _with_tools(wrapping: Wrapping, options: Namespace) -> Wrapping:
     from failwell.relay import record
 
     try:
-        kept = record.Record(options.record, time.time, wrapping.env if wrapping.command else None)
+        kept = record.Record(options.record, time.time, wrapping.secrets())
     except record.BadRecord as problem:
         raise Stop(str(problem)) from None
     if str(kept.path) != options.record:
