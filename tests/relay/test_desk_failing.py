@@ -6,6 +6,7 @@ import json
 import re
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -885,10 +886,21 @@ HEADERS = {
     "User-Agent": "shopbot/1.0",
     "X-Env": "production",
     "X-Short": "blue",
+    "X-Kind": "project",
 }
 URL = "https://joe:ivyword7@api.example/s/9f8a7b6c5d4e3f2a1b0c/mcp?token=elmword7"
 SENT = ["tulipword", "am9lOnBlb255d29yZA==", "peonyword", "roseword", "daisyword", "lilyword", "9f8a7b6c5d4e3f2a1b0c"]
-PLAIN = ["dark", "eu-west-1", "2022-11-28", "application/json", "shopbot/1.0", "production", "blue", "Bearer"]
+PLAIN = [
+    "dark",
+    "eu-west-1",
+    "2022-11-28",
+    "application/json",
+    "shopbot/1.0",
+    "production",
+    "blue",
+    "project",
+    "Bearer",
+]
 
 
 @pytest.mark.parametrize("form", ["result", "error", "http", "other"])
@@ -928,6 +940,8 @@ FORMS: dict[str, Callable[[str], str]] = {
     "in base64": lambda text: b64encode(text.encode()).decode(),
     "in base64, after a name": lambda text: b64encode(f"joe:{text}".encode()).decode(),
     "in base64 for addresses": lambda text: urlsafe_b64encode(text.encode()).decode().rstrip("="),
+    "in JSON in JSON": lambda text: json.dumps(json.dumps(text))[3:-3],
+    "in markup": lambda text: escape(text),
     "in hex": lambda text: text.encode().hex(),
     "in HEX": lambda text: text.encode().hex().upper(),
     "in code": lambda text: repr(text)[1:-1],

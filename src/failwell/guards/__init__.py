@@ -8,6 +8,7 @@ from .length import shorten
 from .outlet import DEFAULT, UNCHANGED, Guard, guard, masked, shown_arguments
 from .secrets.looks import drawn as drawn
 from .secrets.redactor import MASK
+from .visibility import escaped as escaped
 from .visibility import visible
 
 __all__ = [
@@ -31,4 +32,4 @@ __all__ = [
     "visible",
 ]
 # What other rooms use, and nobody else may count on.
-_HOUSE = ("drawn",)
+_HOUSE = ("drawn", "escaped")

@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from html import escape
 from itertools import pairwise
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
@@ -121,6 +122,8 @@ _PLAIN_ENDINGS: Final = frozenset(
     "agent domain encoding endpoint env environment features format host lang language locale mode platform readonly "
     "region timezone tools toolsets type uri url version".split()
 )
+# Without a name that says so, a shorter one is a word that others use, too.
+_SHORTEST_WORD: Final = 8
 # Numbers, versions, dates, and regions such as eu-west-1.
 _PLAIN_VALUE: Final = re.compile(r"v?\d+(?:[.-]\d+){0,5}|[a-z]{2,12}(?:-[a-z]{2,12}){1,3}-?\d{1,2}")
 _SCHEME: Final = re.compile(r"[A-Za-z][\w-]{1,30}[ \t]+(?=\S)")
@@ -132,7 +135,8 @@ def _in_header(name: str, value: str) -> Iterator[str]:
     name = name.lower()
     is_secret = _is_secret(name)
     is_plain = name in _PLAIN_HEADERS or re.split("[-_]", name)[-1] in _PLAIN_ENDINGS
-    if not is_secret and (is_plain or _PLAIN_VALUE.fullmatch(value)):
+    is_word = value.isalpha() and len(value) < _SHORTEST_WORD
+    if not is_secret and (is_plain or is_word or _PLAIN_VALUE.fullmatch(value)):
         return
     pairs = _PAIRS.findall(value) if name.endswith(("authorization", "cookie")) else []
     scheme = _SCHEME.match(value) if name.endswith("authorization") else None
@@ -280,7 +284,7 @@ class SentSecrets:
 
 
 def _forms(value: str) -> Iterator[str]:
-    """A value as it stands in a text, in an address, in JSON inside a text, and in base64 and hex."""
+    """A value as it stands in a text, in an address, in JSON inside a text, in markup, and in base64 and hex."""
     yield value
     data = value.encode("utf-8", "surrogatepass")
     for kept in _UNQUOTED:
@@ -288,9 +292,12 @@ def _forms(value: str) -> Iterator[str]:
         yield quoted
         yield _ESCAPE.sub(lambda found: found[0].lower(), quoted)
     yield quote_plus(data)
-    yield json.dumps(value)[1:-1]
-    yield json.dumps(value, ensure_ascii=False)[1:-1].replace("/", "\\/")
+    for is_ascii in (True, False):
+        inside = json.dumps(value, ensure_ascii=is_ascii)[1:-1]
+        # Once more for JSON that is a text in JSON.
+        yield from (inside, inside.replace("/", "\\/"), json.dumps(inside, ensure_ascii=is_ascii)[1:-1])
     yield repr(value)[1:-1]
+    yield from (escape(value), escape(value, quote=False))
     yield from (form for form in _encoded(data) if len(form) >= _SHORTEST_ENCODED)
 
 
