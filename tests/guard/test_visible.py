@@ -10,7 +10,7 @@ import pytest
 import failwell as fw
 from failwell.formats import FORMATS
 from failwell.guards import DEFAULT, guard
-from failwell.guards.visibility import needs_cleaning, one_line, visible
+from failwell.guards.visibility import escaped, needs_cleaning, one_line, visible
 
 JOINERS = "\u200c\u200d"
 # Format characters that are drawn: signs that stand under or around digits.
@@ -25,6 +25,17 @@ INVISIBLE = [
 
 def test_no_invisible_character_survives_between_letters() -> None:
     assert [hex(ord(each)) for each in INVISIBLE if each in visible(f"a{each}b")] == []
+
+
+def test_half_a_character_is_a_visible_mark() -> None:
+    assert visible("a\ud800b\udfff \U0001f600") == "a\ufffdb\ufffd \U0001f600"
+
+
+def test_a_text_of_json_means_the_same_when_it_can_be_seen() -> None:
+    said = {"\u202ea\x7f": ["\ud800\x1b[2J\x9b", "\U000e0001 é \U0001f600 \u2028"]}
+    told = escaped(json.dumps(said, ensure_ascii=False))
+    assert told == r'{"\u202ea\u007f": ["\ud800\u001b[2J\u009b", "\udb40\udc01 é ' + "\U0001f600" + r' \u2028"]}'
+    assert json.loads(told) == said
 
 
 def test_no_invisible_character_survives_in_an_error() -> None:

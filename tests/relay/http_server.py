@@ -128,6 +128,10 @@ class FaultyServer:
             await answer(send, 200, json.dumps(error).encode())
         elif fault == "cookie":
             await answer(send, 200, told, **{"set-cookie": "lane=of-one; Path=/"})
+        elif fault == "quote":
+            failed = result(id, f"refused {' | '.join(self.seen[-1].values())}")
+            failed["result"]["isError"] = True
+            await answer(send, 200, json.dumps(failed).encode())
         elif fault == "accepted":
             await answer(send, 202, b"")
         elif fault == "hang":

@@ -18,6 +18,7 @@ from failwell.cli import main
 from failwell.formats import META_KEY
 from failwell.observe import CallEvent
 from failwell.relay import injection, record, watching
+from failwell.relay.own_secrets import OwnSecrets
 from failwell.relay.tool_schemas import is_sound, listed
 
 
@@ -82,11 +83,24 @@ def test_a_record_masks_by_names_and_overwrites_nothing(tmp_path: Path, capsys: 
 
 def test_a_record_masks_what_the_server_was_given(tmp_path: Path) -> None:
     file = tmp_path / "log.jsonl"
-    kept = record.Record(str(file), lambda: 1.0, {"GITHUB_TOKEN": "plainlookingvalue77"})
+    kept = record.Record(str(file), lambda: 1.0, OwnSecrets.of({"GITHUB_TOKEN": "plainlookingvalue77"}))
     kept("to client", frame(result(1, "you are plainlookingvalue77")))
     kept.close()
     (row,) = file.read_text("utf-8").splitlines()[1:]
     assert json.loads(row) == {"at": 1.0, "side": "to client", "frame": result(1, "you are [redacted]")}
+
+
+def test_a_record_masks_what_a_server_behind_an_address_is_sent(tmp_path: Path) -> None:
+    file = tmp_path / "log.jsonl"
+    given = ["--header", "X-Shop: daisyword", "http://127.0.0.1:1/s/9f8a7b6c5d4e3f2a1b0c"]
+    words = "got daisyword at /s/9f8a7b6c5d4e3f2a1b0c"
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"note": words}}
+    command = [sys.executable, "-m", "failwell", "wrap", "--record", str(file), *given]
+    done = subprocess.run(command, input=json.dumps(hello) + "\n", capture_output=True, text=True, timeout=60)
+    assert "daisyword" not in (kept := file.read_text("utf-8"))
+    assert "9f8a7b6c5d4e3f2a1b0c" not in f"{kept}{done.stdout}{done.stderr}"
+    assert "http://127.0.0.1:1/s/[redacted]" in done.stderr
+    assert "got [redacted] at /s/[redacted]" in kept
 
 
 def test_a_record_masks_what_was_sent_for_a_secret_argument(tmp_path: Path) -> None:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from desk_table import TOOLS, Table, frame, result
 
 from failwell.formats import META_KEY, keys
 from failwell.guards import MASK
+from failwell.model import ToolError
 from failwell.relay import answers, calls, failures
+from failwell.relay.web.address import RemoteServer
 
 
 def failing(text: str, *, tool: str = "get_invoice", **options: Any) -> tuple[Table, dict[str, Any]]:
@@ -875,6 +882,112 @@ def test_where_one_is_and_where_a_secret_is_kept_are_no_secrets(tmp_path: Path) 
     assert table.notes[0].line.startswith(f"serve /srv/gone/x {tmp_path}/key.json ended")
 
 
+HEADERS = {
+    "Authorization": "Bearer tulipword",
+    "Proxy-Authorization": "Basic am9lOnBlb255d29yZA==",
+    "X-Api-Key": "roseword",
+    "X-Shop": "daisyword",
+    "Cookie": "theme=dark; sid=lilyword",
+    "X-Region": "eu-west-1",
+    "X-GitHub-Api-Version": "2022-11-28",
+    "Accept": "application/json",
+    "User-Agent": "shopbot/1.0",
+    "X-Env": "production",
+    "X-Short": "blue",
+    "X-Kind": "project",
+}
+URL = "https://joe:ivyword7@api.example/s/9f8a7b6c5d4e3f2a1b0c/mcp?token=elmword7"
+SENT = ["tulipword", "am9lOnBlb255d29yZA==", "peonyword", "roseword", "daisyword", "lilyword", "9f8a7b6c5d4e3f2a1b0c"]
+PLAIN = [
+    "dark",
+    "eu-west-1",
+    "2022-11-28",
+    "application/json",
+    "shopbot/1.0",
+    "production",
+    "blue",
+    "project",
+    "Bearer",
+]
+
+
+@pytest.mark.parametrize("form", ["result", "error", "http", "other"])
+def test_what_a_server_behind_an_address_is_sent_is_masked_and_what_says_nothing_is_not(form: str) -> None:
+    table = Table(headers=HEADERS, url=URL, remote=True, command="https://api.example/s/9f8a7b6c5d4e3f2a1b0c/mcp")
+    words = " | ".join(["refused: Bearer", *SENT, "ivyword7", "elmword7", *PLAIN])
+    if form == "other":
+        table.client(table.request(1, "resources/read", {"uri": "a:b"}))
+    else:
+        table.call(1, "get_invoice", {"invoice_id": "i"})
+    if form == "result":
+        table.server(result(1, words, is_error=True))
+    elif form == "http":
+        table.do(table.desk.failed(b"1", ToolError(words, code="UNAUTHORIZED", details={"body": words})))
+    else:
+        table.server({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": words}})
+    (told,) = table.frames
+    assert [each for each in [*SENT, "ivyword7", "elmword7"] if each.encode() in told] == []
+    assert [each for each in PLAIN if each.encode() not in told] == []
+
+
+def test_an_address_is_told_without_what_is_secret_in_its_path_and_known_by_it() -> None:
+    paths = ("/s/Zk48842qqw12", "/key/Zk48842", "/v2")
+    told = [RemoteServer(URL.replace("/s/9f8a7b6c5d4e3f2a1b0c", path)) for path in paths]
+    assert [each.name for each in told] == [
+        f"https://api.example/s/{MASK}/mcp", f"https://api.example/key/{MASK}/mcp", "https://api.example/v2/mcp",
+    ]  # fmt: skip
+    # Two that differ in nothing else are two servers, with keys of their own.
+    assert told[0].place == "https://api.example/s/Zk48842qqw12/mcp"
+
+
+FORMS: dict[str, Callable[[str], str]] = {
+    "as an address": lambda text: quote(text),
+    "as an address, all of it": lambda text: quote(text, safe=""),
+    "as an address, in small letters": lambda text: re.sub("%..", lambda each: each[0].lower(), quote(text, safe="")),
+    "as JavaScript does": lambda text: quote(text, safe=";/?:@&=+$,#!*'()"),
+    "in base64": lambda text: b64encode(text.encode()).decode(),
+    "in base64, after a name": lambda text: b64encode(f"joe:{text}".encode()).decode(),
+    "in base64 for addresses": lambda text: urlsafe_b64encode(text.encode()).decode().rstrip("="),
+    "in JSON in JSON": lambda text: json.dumps(json.dumps(text))[3:-3],
+    "in markup": lambda text: escape(text),
+    "in hex": lambda text: text.encode().hex(),
+    "in HEX": lambda text: text.encode().hex().upper(),
+    "in code": lambda text: repr(text)[1:-1],
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_secret_is_masked_in_each_form_that_programs_write_it_in(form: str) -> None:
+    secret = "Tr0ub/4dör&3\\~"
+    table = Table(env={"SHOP_API_TOKEN": secret})
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    written = FORMS[form](secret)
+    table.server(result(1, f"GET https://api.example/v1/x/{written}/y refused", is_error=True))
+    (told,) = table.told()
+    assert written not in json.dumps(told, ensure_ascii=False)
+    assert written[8:-4] not in json.dumps(told)
+    assert MASK in told["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize("place", ["error", "_meta", "structuredContent"])
+def test_a_secret_is_masked_where_it_is_a_name(place: str) -> None:
+    table = Table(env={"DB_PASSWORD": "plainword", "OTHER_PASSWORD": "otherword"})
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    named = {"plainword": [["x"]], "otherword": 2, "text": 3}
+    answer: dict[str, Any] = result(1, "refused", is_error=True)
+    if place == "error":
+        answer = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": "x", "data": named}}
+    else:
+        answer["result"][place] = named
+    table.server(answer)
+    (told,) = table.told()
+    assert "plainword" not in json.dumps(told)
+    assert "otherword" not in json.dumps(told)
+    kept = json.loads(told["result"]["_meta"][answers.ORIGINAL]["frame"])
+    kept = kept["error"]["data"] if place == "error" else kept["result"][place]
+    assert kept == {MASK: [["x"]], f"{MASK}_": 2, "text": 3}
+
+
 def test_a_success_is_no_failure_whatever_it_holds() -> None:
     table = Table(env=GIVEN)
     table.call(1, "get_invoice", {"invoice_id": "i"})
@@ -895,6 +1008,18 @@ def test_a_server_that_ends_does_not_tell_what_it_was_given() -> None:
 def test_what_follows_an_option_for_a_secret_is_not_told(word: str) -> None:
     told = failures.command_line(f"serve --token {word} --password={word} -p {word} API_KEY={word} --auth --port 80")
     assert told == (f"serve --token {MASK} --password={MASK} -p {MASK} API_KEY={MASK} --auth --port 80")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["--password hunter2zz -phunter2zz", "--user joe:hunter2zz hunter2zz", "--url db://a:hunter2zz@h/ hunter2zz"],
+)
+def test_what_is_a_secret_in_one_place_of_a_command_is_one_in_all_and_on_stderr(line: str) -> None:
+    table = Table(command=f"serve {line} -p 8080 --port 8080", connected=False)
+    table.died(3, "Error: login with -p hunter2zz refused on 8080\n")
+    assert not [note for note in table.notes if "hunter2zz" in note.line]
+    assert table.notes[-1].line.endswith(f"it said: Error: login with -p {MASK} refused on 8080")
+    assert f"-p {MASK} --port 8080 ended" in table.notes[-1].line
 
 
 def test_what_was_sent_as_a_secret_is_in_no_part_of_a_failure() -> None:

@@ -229,6 +229,14 @@ def test_a_lost_session_behind_the_relay_is_no_business_of_the_client(remote: st
         assert "may have been done already" in text
 
 
+def test_a_login_that_the_server_quotes_is_not_told(remote: str) -> None:
+    with closing(Caller(remote, authorization="Bearer tulipword")) as caller:
+        caller.greet()
+        answer = caller.call(1, "get_invoice", "quote:login").text
+    assert "[redacted]" in answer
+    assert "tulipword" not in answer
+
+
 def test_a_login_goes_to_the_server_and_what_the_server_says_of_it_comes_back(
     remote: str, faulty: FaultyServer
 ) -> None:

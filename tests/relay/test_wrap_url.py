@@ -46,6 +46,15 @@ def test_an_answer_comes_through_and_the_headers_are_the_operators(relay: Wrappe
     assert (sent["x-team"], sent["mcp-session-id"], sent["mcp-protocol-version"]) == ("blue", "s1", "2025-11-25")
 
 
+def test_a_header_that_the_server_quotes_is_not_told(server: Any, tmp_path: Path) -> None:
+    given = ("--header", "X-Shop: daisyword", "--header", "Authorization: Bearer tulipword", server[1])
+    with Wrapped(tmp_path / "ledger", *given, command=()) as relay:
+        told = str(relay.call(1, "get_invoice", id="quote:1"))
+    assert " | [redacted] | Bearer [redacted] | " in told
+    assert "daisyword" not in told
+    assert "tulipword" not in told
+
+
 def test_a_list_over_several_lines_is_one_line(relay: Wrapped) -> None:
     assert [tool["name"] for tool in relay.ask(2, "tools/list")["result"]["tools"]] == ["pay_invoice", "get_invoice"]
 

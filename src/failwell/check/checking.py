@@ -9,10 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, Unpack
 
+from failwell.guards import escaped
 from failwell.relay import processes
 
 from .check_options import CheckChoices, CheckOptions
 from .conversation import ERAS, Conversation, DoesNotStart, Waits
+from .discretion import Discretion
 from .examination import Progress, examine, examine_faults, nobody
 from .examined import Examined
 from .report_data import CheckReport
@@ -49,18 +51,18 @@ def check(
             if isinstance(target, str)
             else CheckTarget(tuple(target), env=env or {}, cwd=cwd)
         )
-    again = target.arguments()
+    again, discretion = target.arguments(), Discretion(target.secrets)
     options = options or CheckOptions.of(chosen)
 
     def reproduce(frame: str, era: str) -> str:
         if not frame or len(frame) > _LONGEST:
             return f"failwell check {again}"
-        return f"failwell check --era {era} --send {shlex.quote(frame)} {again}"
+        return discretion.secrets.text(f"failwell check --era {era} --send {shlex.quote(escaped(frame))} {again}")
 
     known = " ".join([*absolute(target.command), *target.env.values(), target.cwd or ""])
     with _warden(guarded and target.url is None) as warden:
         with target.transport(warden) as transport:
-            found = examine(transport, options, reproduce, progress, known)
+            found = examine(transport, options, reproduce, progress, known, discretion)
         if options.faults and found.reason is None:
             _with_faults(target, options, found, progress, known, warden)
     return CheckReport(target.name, found)
@@ -92,8 +94,9 @@ def _warden(wanted: bool) -> Iterator[Any]:
 
 
 def send(target: CheckTarget, frame: str, era: str | None, waits: Waits) -> str:
-    """The answer to one frame after the handshake, as it came, or what came instead."""
+    """The answer to one frame after the handshake, as it came but for secrets, or what came instead."""
     problem: DoesNotStart | None = None
+    discretion = Discretion(target.secrets)
     with target.transport() as transport:
         for each in (era,) if era is not None else ERAS:
             talk = Conversation(transport, each, waits)
@@ -103,8 +106,8 @@ def send(target: CheckTarget, frame: str, era: str | None, waits: Waits) -> str:
                 problem = problem or caught
                 continue
             reply = transport.exchange([frame.encode()], _id_of(frame), waits.call, loose=True)
-            return reply.raw or f"({reply.state} after {reply.seconds:.1f} seconds)"
-    return f"(it does not start: {problem})"
+            return discretion.whole(reply.raw) or f"({reply.state} after {reply.seconds:.1f} seconds)"
+    return discretion.line(f"(it does not start: {problem})")
 
 
 def _id_of(frame: str) -> Any:

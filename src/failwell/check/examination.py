@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from failwell.formats import keys
-from failwell.guards import DEFAULT
 
 from .check_options import CheckOptions
 from .conversation import ERAS, LEGACY, MODERN, Conversation, DoesNotStart, Endurance, Waits
+from .discretion import Discretion
 from .examined import Examined
 from .findings import Judgements
 from .listing import broken_schema, named_tools
@@ -45,10 +45,11 @@ def examine(
     reproduce: Callable[[str, str], str],
     progress: Progress = nobody,
     known: str = "",
+    discretion: Discretion | None = None,
 ) -> Examined:
     """Ask everything, and judge it. `known` is what whoever runs this named: its paths are no secrets of the server."""
     wanted = [rule for rule in RULES.values() if options.wants(rule.id)]
-    found = Examined(Judgements(wanted, reproduce))
+    found = Examined(Judgements(wanted, reproduce, discretion or Discretion()))
     began = time.monotonic()
     try:
         _Examination(transport, options, found, progress, began, known).run()
@@ -111,7 +112,8 @@ class _Examination:
                 self._unsupported(talk)
         if talk.era == LEGACY and self._options.era in ("auto", MODERN):
             self._newer(talk.began)
-        facts = {"noise": list(self._transport.noise), "twice": len(self._transport.twice)}
+        hide = self._found.ledger.discretion.secrets.text
+        facts = {"noise": [*map(hide, self._transport.noise)], "twice": len(self._transport.twice)}
         self._judge(Observation(Probe("session"), Reply("answered"), talk.era, facts=facts))
         self._remark()
 
@@ -185,7 +187,11 @@ class _Examination:
 
     @property
     def _facts(self) -> Mapping[str, Any]:
-        return {"known": self._known, "roster": self._found.roster}
+        return {"known": self._known, "roster": self._found.roster, **self._given}
+
+    @property
+    def _given(self) -> Mapping[str, Any]:
+        return {"secrets": self._found.ledger.discretion.secrets}
 
     def _opened(self) -> Conversation | None:
         """A conversation in the era that was asked for, or in the first that the server speaks."""
@@ -204,10 +210,10 @@ class _Examination:
             self._judge(Observation(Probe("start"), Reply("answered"), era))
             return talk
         assert problem is not None
-        reason = DEFAULT.redact(" ".join(str(problem).split()))
+        reason = self._found.ledger.discretion.line(str(problem))
         self._found.reason = reason
         reply = problem.reply or Reply("ended")
-        self._judge(Observation(Probe("start", "initialize", note=reason), reply, LEGACY))
+        self._judge(Observation(Probe("start", "initialize", note=reason), reply, LEGACY, facts=self._given))
         return None
 
     def _list(self, talk: Conversation) -> None:
@@ -218,7 +224,7 @@ class _Examination:
 
         def note(reply: Reply) -> None:
             frame = encoded(talk.request("tools/list", {}, 0)).decode()
-            self._judge(Observation(Probe("list", "tools/list", {}), reply, talk.era, frame=frame))
+            self._judge(Observation(Probe("list", "tools/list", {}), reply, talk.era, frame=frame, facts=self._given))
 
         entries, endless = talk.listed("tools/list", "tools", note)
         listed, odd = named_tools(entries)
@@ -378,7 +384,9 @@ class _Examination:
             problem = "Of two requests with the same id only one is answered, and whoever sent the other waits."
         probe = Probe("duplicate_id", *_LISTING)
         frame = encoded(request).decode()
-        self._judge(Observation(probe, reply, talk.era, frame=frame, died=not alive, facts={"problem": problem}))
+        self._judge(
+            Observation(probe, reply, talk.era, frame=frame, died=not alive, facts={**self._given, "problem": problem})
+        )
         if not alive:
             talk.starts = 10**6
 
@@ -399,7 +407,13 @@ class _Examination:
         request = again.request("initialize", params)
         reply = again.send(request, self._options.waits.start)
         self._judge(
-            Observation(Probe("old_version", "initialize", params), reply, LEGACY, frame=encoded(request).decode())
+            Observation(
+                Probe("old_version", "initialize", params),
+                reply,
+                LEGACY,
+                frame=encoded(request).decode(),
+                facts=self._given,
+            )
         )
 
     def _newer(self, began: float) -> None:
@@ -433,7 +447,11 @@ class _Examination:
         request["params"]["_meta"].update(params["_meta"])
         reply = talk.send(request)
         seen = Observation(
-            Probe("unsupported_version", "tools/list", params), reply, MODERN, frame=encoded(request).decode()
+            Probe("unsupported_version", "tools/list", params),
+            reply,
+            MODERN,
+            frame=encoded(request).decode(),
+            facts=self._given,
         )
         self._judge(seen)
 

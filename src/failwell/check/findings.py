@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any
 
-from failwell.guards import DEFAULT, masked, shorten, visible
-
+from .discretion import Discretion
 from .observation import Observation
 from .rules import RULES, SEVERITIES, CheckRule
 from .score import SERVER, RuleTally
-
-_LONGEST: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +68,7 @@ class Judgements:
     rules: Iterable[CheckRule]
     reproduce: Callable[[str, str], str]
     """A command, from a frame and the era it was sent in."""
+    discretion: Discretion = field(default_factory=Discretion)
     tally: RuleTally = field(default_factory=RuleTally)
     _found: dict[tuple[str, str], CheckFinding] = field(default_factory=dict)
 
@@ -90,12 +87,13 @@ class Judgements:
         if known is not None:
             self._found[rule.id, tool] = replace(known, count=known.count + 1)
             return
+        told = self.discretion
         self._found[rule.id, tool] = CheckFinding(
             rule.id,
-            tool or None,
-            _clean(said),
-            _shown(seen.frame),
-            _shown(seen.reply.raw) if seen.reply.raw else f"({seen.reply.state})",
+            told.name(tool) if tool else None,
+            told.line(said),
+            told.frame(seen.frame),
+            told.frame(seen.reply.raw) if seen.reply.raw else f"({seen.reply.state})",
             self.reproduce(seen.frame, seen.era),
             seen.kind,
             seen.era,
@@ -106,28 +104,3 @@ class Judgements:
         return sorted(
             self._found.values(), key=lambda each: (SEVERITIES.index(each.severity), each.rule, each.tool or "")
         )
-
-
-def _clean(text: str) -> str:
-    return " ".join(visible(DEFAULT.redact(text)).split())
-
-
-def _shown(raw: str) -> Any:
-    """A frame as it may be shown: without secrets, and no longer than a reader bears."""
-    try:
-        value = json.loads(raw)
-    except (ValueError, RecursionError):
-        return shorten(visible(DEFAULT.redact(raw[:_LONGEST])), _LONGEST)
-    return _cut(masked(value))
-
-
-def _cut(value: Any, depth: int = 0) -> Any:
-    if isinstance(value, str):
-        return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}… ({len(value)} characters)"
-    if depth > 12:
-        return "…"
-    if isinstance(value, dict):
-        return {key: _cut(part, depth + 1) for key, part in list(value.items())[:60]}
-    if isinstance(value, list):
-        return [_cut(part, depth + 1) for part in value[:30]]
-    return value

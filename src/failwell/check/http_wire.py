@@ -90,7 +90,8 @@ class HttpTransport:
             return self._read(answer, connection, id, started, until, loose)
         except TimeoutError:
             return Reply("silent", seconds=time.monotonic() - started)
-        except (OSError, HTTPException) as problem:
+        except (OSError, HTTPException, ValueError) as problem:
+            # The last of a header that cannot be sent.
             self._problem = _told(problem)
             return Reply("ended", seconds=time.monotonic() - started)
         finally:

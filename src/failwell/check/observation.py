@@ -88,6 +88,12 @@ class Observation:
     def text(self) -> str:
         return "\n".join(self.blocks)[:_LONGEST_READ]
 
+    @property
+    def shown(self) -> str:
+        """The text as a finding may quote it: what is cut off must not be the half of a secret."""
+        given = self.facts.get("secrets")
+        return self.text if given is None else str(given.text(self.text))
+
     @cached_property
     def whole(self) -> str:
         """Everything of the answer that a client gets, as text."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from .discretion import Discretion
 from .examined import Examined
 from .findings import CheckFinding
 from .rules import GROUPS, RULES
@@ -21,6 +22,11 @@ class CheckReport:
 
     target: str
     examined: Examined
+
+    @property
+    def discretion(self) -> Discretion:
+        """How it tells what the server said."""
+        return self.examined.ledger.discretion
 
     @property
     def rates(self) -> dict[str, float]:
@@ -60,18 +66,18 @@ class CheckReport:
     def tools(self) -> list[dict[str, Any]]:
         findings = self.findings
         tally = self.examined.ledger.tally
-        found = []
+        found: list[dict[str, Any]] = []
         for tool in self.examined.tools:
             rates = tally.rates(tool.name)
-            probes = self.examined.probes.get(tool.name, 0)
+            probes, name = self.examined.probes.get(tool.name, 0), self.discretion.name(tool.name)
             found.append(
                 {
-                    "name": tool.name,
+                    "name": name,
                     "nature": tool.nature.value,
                     "probes": probes,
                     "scope": "all" if tool.freely and probes else "refusals" if probes else "none",
                     "score": total(tally, tool.name) if probes and rates else None,
-                    "findings": sum(finding.tool == tool.name for finding in findings),
+                    "findings": sum(finding.tool == name for finding in findings),
                 }
             )
         return found
@@ -81,7 +87,7 @@ class CheckReport:
         """How many of the tools could be graded: with any call, and only with calls that must be refused."""
         tools = self.tools
         return {
-            "tools": len(tools) + len(set(self.examined.left_out) - {tool["name"] for tool in tools}),
+            "tools": len(tools) + len(set(self.examined.left_out) - {tool.name for tool in self.examined.tools}),
             "graded": sum(tool["scope"] != "none" for tool in tools),
             "fully": sum(tool["scope"] == "all" for tool in tools),
             "not_called": sum(tool["scope"] == "none" for tool in tools),
@@ -106,7 +112,7 @@ class CheckReport:
         return {
             "failwell_check": VERSION,
             "target": self.target,
-            "server": dict(self.examined.server),
+            "server": self.discretion.data(dict(self.examined.server)),
             "eras": list(self.examined.eras),
             "started": self.examined.reason is None,
             "reason": self.examined.reason,
@@ -119,5 +125,5 @@ class CheckReport:
             "probes": sum(self.examined.probes.values()),
             "duration_s": round(self.examined.seconds, 3),
             "findings": [finding.to_dict() for finding in self.findings],
-            "notes": list(self.examined.notes),
+            "notes": [*map(self.discretion.line, self.examined.notes)],
         }

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from failwell.guards import DEFAULT
+from failwell.relay import own_secrets
 
 from .http_wire import HttpTransport
 from .raw_wire import StdioTransport, Transport
@@ -38,9 +39,15 @@ class CheckTarget:
     """Where it works; a temporary folder if nobody says."""
 
     @property
+    def secrets(self) -> own_secrets.OwnSecrets:
+        """What it is given as a secret."""
+        return own_secrets.OwnSecrets.of(self.env, headers=self.headers, command=self.command, url=self.url)
+
+    @property
     def name(self) -> str:
         """What is checked, as it may be shown."""
-        return DEFAULT.redact(self.url if self.url is not None else shlex.join(self.command))
+        named = self.url if self.url is not None else shlex.join(self.command)
+        return self.secrets.text(DEFAULT.redact(named))
 
     def arguments(self) -> str:
         """What follows `failwell check` to check the same again, without what is secret."""

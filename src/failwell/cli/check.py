@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from failwell.packages import missing
 
-from .io import Commands, Stop, console, in_line, interruptible, print_json
+from .io import Commands, Stop, console, in_line, interruptible, json_text, print_json
 from .targets import host_of
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _show(report: CheckReport, wrapped: CheckReport | None, options: Namespace) 
     from failwell.check import reports
 
     files: dict[str, Callable[[], str]] = {
-        "sarif": lambda: json.dumps(reports.sarif(report), indent=2, ensure_ascii=False) + "\n",
+        "sarif": lambda: json_text(reports.sarif(report)) + "\n",
         "junit": lambda: reports.junit(report),
         "html": lambda: reports.html(report),
         "badge": lambda: reports.badge(report),
@@ -305,9 +305,11 @@ def _variable(given: str) -> tuple[str, str]:
 
 
 def _header(given: str) -> tuple[str, str]:
+    from failwell.relay import config
+
     name, colon, value = given.partition(":")
-    if not colon or not name.strip():
-        raise Stop(f"--header {name!r}: a header is written as 'Name: value'")
+    if not colon or not config.is_header(name.strip(), value.strip()):
+        raise Stop(f"--header {name!r}: {config.HEADER}")
     return name.strip(), value.strip()
 
 

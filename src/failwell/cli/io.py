@@ -117,9 +117,16 @@ def console() -> Console:
     return Quiet(highlight=False, soft_wrap=not sys.stdout.isatty(), color_system=None if plain else "auto")
 
 
+def json_text(value: Any, *, ensure_ascii: bool = False) -> str:
+    """JSON for programs, with nothing in it that a terminal would act on."""
+    from failwell.guards import escaped
+
+    return escaped(json.dumps(value, ensure_ascii=ensure_ascii, indent=2))
+
+
 def print_json(value: Any) -> None:
     """For programs, always on standard output."""
-    print(json.dumps(value, ensure_ascii=not speaks_unicode(), indent=2))
+    print(json_text(value, ensure_ascii=not speaks_unicode()))
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> None:

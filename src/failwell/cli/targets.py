@@ -43,8 +43,14 @@ def host_of(url: str) -> str:
     try:
         parts = urlsplit(url)
         is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        (parts.hostname or "").encode("idna")
+    except UnicodeError:
+        raise Stop(f"{url} is no address of a server: no host has such a name") from None
     except ValueError as problem:
         raise Stop(f"{url} is no address of a server: {problem}") from None
+    # Of an address the parser leaves some of them out, unasked.
+    if not url.isprintable() or " " in url:
+        raise Stop(f"{url} is no address of a server: there is a space in it, or what cannot be seen")
     if not is_one or parts.hostname is None:
         raise Stop(f"{url} is no address of a server: it begins with http:// or https://")
     return parts.hostname

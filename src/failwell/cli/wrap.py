@@ -220,8 +220,8 @@ def _header(given: str) -> tuple[str, str]:
         value = config.filled(value.strip(), os.environ, name)
     except config.NoServer as problem:
         raise Stop(str(problem)) from None
-    if not colon or not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or not value or not value.isprintable():
-        raise Stop(f"--header {name!r}: a header is written as 'Name: value', on one line, and says something")
+    if not colon or not value or not config.is_header(name, value):
+        raise Stop(f"--header {name!r}: {config.HEADER}, and says something")
     return name, value
 
 
@@ -237,7 +237,7 @@ def _with_tools(wrapping: Wrapping, options: Namespace) -> Wrapping:
     from failwell.relay import record
 
     try:
-        kept = record.Record(options.record, time.time, wrapping.env if wrapping.command else None)
+        kept = record.Record(options.record, time.time, wrapping.secrets())
     except record.BadRecord as problem:
         raise Stop(str(problem)) from None
     if str(kept.path) != options.record:

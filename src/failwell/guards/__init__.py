@@ -6,7 +6,9 @@ from .arguments import Secrets, secret_paths
 from .fence import CITATION, cited, ends_in_lines, in_one_line, is_cited, poses, uncited
 from .length import shorten
 from .outlet import DEFAULT, UNCHANGED, Guard, guard, masked, shown_arguments
+from .secrets.looks import drawn as drawn
 from .secrets.redactor import MASK
+from .visibility import escaped as escaped
 from .visibility import visible
 
 __all__ = [
@@ -29,3 +31,5 @@ __all__ = [
     "uncited",
     "visible",
 ]
+# What other rooms use, and nobody else may count on.
+_HOUSE = ("drawn", "escaped")

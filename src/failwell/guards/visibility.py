@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Final
 
@@ -27,9 +28,11 @@ _ESCAPES: Final = pattern(
     "|(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\x9d\x90\x98\x9e\x9f]{0,2048}(?:\x07|\x1b\\\\|\x9c)"
     "|\x1b[ -/]{0,4}[0-~]"
 )
-_CONTROL: Final = pattern("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+# With halves of characters, which no output can take.
+_CONTROL: Final = pattern("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _LONE_RETURN: Final = pattern("\r(?!\n)")
-_SUSPECT: Final = pattern(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{_INVISIBLES}{_JOINERS}]")
+_SUSPECT: Final = pattern(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff{_INVISIBLES}{_JOINERS}]")
+_UNESCAPED: Final = pattern(f"[\x7f-\x9f\u2028\u2029\ud800-\udfff{_INVISIBLES}]")
 
 
 def needs_cleaning(text: str) -> bool:
@@ -61,6 +64,13 @@ def _escape(found: re.Match[str]) -> str:
     plain = last.isalpha() and not any(map(str.isdigit, found[0]))
     following = _WORD.match(found.string, found.end()) if plain else None
     return last if following and is_secret_name(last + following[0]) and not is_secret_name(following[0]) else ""
+
+
+def escaped(text: str) -> str:
+    """A text of JSON that means the same, with what a reader cannot see in it, or no output can take, as escapes."""
+    return _UNESCAPED.sub(
+        lambda found: f"\\u{ord(found[0]):04x}" if found[0] <= "\uffff" else json.dumps(found[0])[1:-1], text
+    )
 
 
 def one_line(text: str) -> str:

@@ -15,6 +15,7 @@ from .wrapping import log_as_json as log_as_json
 if TYPE_CHECKING:
     from . import adoption as adoption
     from . import config as config
+    from . import own_secrets as own_secrets
     from . import processes as processes
     from . import record as record
     from . import rules as rules
@@ -34,12 +35,13 @@ _LATER = {
     "RelayLimits": ".web.bounds",
     **dict.fromkeys(("CannotListen", "Relay", "app"), ".web.relay"),
     **dict.fromkeys(("KINDS", "Injected"), ".injection"),
-    **dict.fromkeys(("adoption", "config", "processes", "record", "rules", "state", "watching"), ""),
+    **dict.fromkeys(("adoption", "config", "own_secrets", "processes", "record", "rules", "state", "watching"), ""),
 }
 # What the command line uses, and nobody else may count on.
 _HOUSE = (
     "adoption",
     "config",
+    "own_secrets",
     "processes",
     "record",
     "rules",

@@ -107,7 +107,7 @@ class RelayOptions:
         same session.
     events: the store that keeps them, if one does. names: by what calls are known to it.
     env: the variables that the server is given. Those under the names of secrets are masked wherever they turn up in a
-        failure.
+        failure. headers, url: what a server behind an address is sent, and where; the same holds for these.
     """
 
     command: str = "the server"
@@ -133,3 +133,5 @@ class RelayOptions:
     events: EventKeeper | None = None
     names: Names | None = None
     env: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    url: str | None = None

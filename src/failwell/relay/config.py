@@ -16,6 +16,7 @@ from failwell.schema import nearest
 
 from .jsonc import Node, NotJson, read
 
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VARIABLE: Final = re.compile(r"\$\{(?:env:)?([A-Za-z_]\w*)(?::-([^}]*))?\}|\$\{input:([^}]+)\}")
 
 
@@ -134,7 +135,18 @@ def address(entry: Entry, environment: Mapping[str, str]) -> tuple[str, dict[str
         raise NoServer(f"{entry.name} is a server of the old kind, over SSE, which is not spoken here")
     named = headers if isinstance(headers, dict) else {}
     sent = {str(key): filled(str(value), environment, entry.name) for key, value in named.items()}
+    for key, value in sent.items():
+        if not is_header(key, value):
+            raise NoServer(f"{entry.name} has a header {key!r} that cannot be sent: {HEADER}")
     return filled(url, environment, entry.name), sent
+
+
+HEADER: Final = "a header is written as 'Name: value', on one line, in ASCII"
+
+
+def is_header(name: str, value: str) -> bool:
+    """Whether it can be sent as a header."""
+    return _HEADER_NAME.fullmatch(name) is not None and value.isascii() and value.isprintable()
 
 
 def _startable(entry: Entry, environment: Mapping[str, str]) -> Server:
@@ -147,12 +159,22 @@ def _startable(entry: Entry, environment: Mapping[str, str]) -> Server:
     command = unwrapped_command(entry.command)
     cwd = given.get("cwd")
     own = {key: filled(value, environment, entry.name) for key, value in mine.items()}
-    return Server(
-        [filled(part, known, entry.name) for part in command],
-        {**environment, **own},
-        filled(cwd, known, entry.name) if isinstance(cwd, str) else None,
-        own,
-    )
+    words = [filled(part, known, entry.name) for part in command]
+    where = filled(cwd, known, entry.name) if isinstance(cwd, str) else None
+    for what, texts in (("command", words), ("cwd", [where or ""]), ("env", [*own, *own.values()])):
+        if not all(map(_is_fit, texts)):
+            raise NoServer(f"{entry.name} cannot be started: its {what} has a character that no program can be given")
+    if not all(name and "=" not in name for name in own):
+        raise NoServer(f"{entry.name} cannot be started: its env has a name that is none, empty or with a =")
+    return Server(words, {**environment, **own}, where, own)
+
+
+def _is_fit(text: str) -> bool:
+    """Whether the system takes it: no NUL, and no half of a character."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
 
 def filled(text: str, known: Mapping[str, str], name: str) -> str:

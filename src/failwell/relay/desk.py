@@ -371,7 +371,7 @@ class Desk:
             if own is not None:
                 own(message or {})
             elif key == b"null":
-                self._traffic.tell(frame)
+                self._traffic.tell(self._hidden(frame, message)[0])
             else:
                 self._traffic.once("stray", "the server answers what nobody asked, or answers twice")
             return self._traffic.taken()
@@ -395,7 +395,19 @@ class Desk:
         else:
             self._calls.unreadable(request)
 
+    def _hidden(self, frame: bytes, message: Message | None) -> tuple[bytes, Message | None]:
+        """An answer, without what the server was given as a secret where it is a failure."""
+        if message is None or "error" not in message:
+            return frame, message
+        told = self._traffic.secrets.masked(message)
+        if told is message:
+            return frame, message
+        # By its id the answer is known, whatever else it may look like.
+        told = {**told, "id": message.get("id")}
+        return written(told), told
+
     def _request_answered(self, request: RelayedRequest, frame: bytes, message: Message | None) -> None:
+        frame, message = self._hidden(frame, message)
         if request.method == "initialize":
             self.session.welcomed(frame, message)
         elif request.method in LISTS and message is not None and "result" in message:

@@ -171,6 +171,8 @@ class Life:
         """A request came to nothing by itself."""
         from . import answers, failures
 
+        error = self._traffic.secrets.error(error)
+
         request = self._traffic.pending.pop(key, None)
         if request is None:
             if (own := self._traffic.own.pop(key, None)) is not None:

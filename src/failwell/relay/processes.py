@@ -76,6 +76,9 @@ class Child:
             raise CannotStart(f"there is no {missing}") from None
         except OSError as problem:
             raise CannotStart(problem.strerror or str(problem)) from None
+        except ValueError as problem:
+            # A NUL, half a character, or a variable whose name is none.
+            raise CannotStart(str(problem)) from None
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         assert self._process.stderr is not None

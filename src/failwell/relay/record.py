@@ -35,9 +35,9 @@ class BadRecord(ValueError):
 class Record:
     """A file of frames, one per line, each with its time and the side it came from."""
 
-    def __init__(self, path: str, clock: Callable[[], float], env: Mapping[str, str] | None = None) -> None:
+    def __init__(self, path: str, clock: Callable[[], float], secrets: OwnSecrets | None = None) -> None:
         self._clock = clock
-        self._secrets = OwnSecrets.of(env or {})
+        self._secrets = secrets or OwnSecrets(())
         self._sent = SentSecrets()
         self._left = _MOST_BYTES
         try:

@@ -94,7 +94,9 @@ class Traffic:
         # With the first failure: what it takes to know them is not needed before.
         from .own_secrets import OwnSecrets
 
-        return OwnSecrets.of(self.options.env)
+        options = self.options
+        command = () if options.remote else options.command.split(" ")
+        return OwnSecrets.of(options.env, headers=options.headers, command=command, url=options.url)
 
     def after(self, seconds: float, due: Callable[[], None]) -> None:
         """Do something later."""

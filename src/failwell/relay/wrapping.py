@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from failwell.observe import CallEvent
 
     from .injection import Injected
+    from .own_secrets import OwnSecrets
     from .pipes import Pipes
     from .record import Record
     from .threads import Threads
@@ -62,6 +63,13 @@ class Wrapping:
     """The variables that were configured for this server."""
     listening: Listening | None = None
     """Where clients come in, if not by standard input and output."""
+
+    def secrets(self) -> OwnSecrets:
+        """What the server is given as a secret."""
+        from .own_secrets import OwnSecrets
+
+        env = self.env if self.command else {}
+        return OwnSecrets.of(env, headers=self.headers, command=self.command, url=self.url)
 
 
 def wrap(wrapping: Wrapping) -> int:
@@ -251,7 +259,7 @@ def _over_http(wrapping: Wrapping) -> int:
     web = [bring(f"{__package__}.web.{name}", "failwell wrap", "http") for name in ("address", "server", "stdio")]
     places, server, stdio = web
     address = places.RemoteServer(wrapping.url, wrapping.headers)
-    options = replace(wrapping.options, command=address.name, remote=True)
+    options = replace(wrapping.options, command=address.place, remote=True, headers=address.headers, url=address.url)
     told: dict[str, str] = {}
     if options.events is not None:
         from failwell.observe import SESSION_HEADER, Names

@@ -12,6 +12,7 @@ from typing import Any, Final
 from failwell.check.findings import CheckFinding
 from failwell.check.report_data import CheckReport
 from failwell.check.rules import RULES
+from failwell.guards import escaped, visible
 
 _COLOURS: Final = ((90, "good"), (70, "fair"), (0, "poor"))
 
@@ -84,7 +85,8 @@ def _body(report: CheckReport, data: dict[str, Any]) -> Iterator[str]:
 
 def _name(data: dict[str, Any]) -> str:
     server = data["server"]
-    return " ".join(str(server[key]) for key in ("name", "version") if server.get(key)) or "A server"
+    named = " ".join(str(server[key]) for key in ("name", "version") if server.get(key))
+    return " ".join(visible(named).split()) or "A server"
 
 
 def _scope(data: dict[str, Any]) -> str:
@@ -157,7 +159,7 @@ def _findings(findings: list[CheckFinding]) -> Iterator[str]:
 
 
 def _json(value: Any) -> str:
-    return escape(value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False))
+    return escape(value if isinstance(value, str) else escaped(json.dumps(value, indent=2, ensure_ascii=False)))
 
 
 def _tag(severity: str) -> str:

@@ -17,10 +17,11 @@ def junit(report: CheckReport) -> str:
             by_tool.setdefault(tool, []).append(rule)
     root = Element("testsuites", name="failwell check")
     for tool in sorted(by_tool):
-        suite = SubElement(root, "testsuite", name=_legal(tool or "server"))
+        named = report.discretion.name(tool) if tool else "server"
+        suite = SubElement(root, "testsuite", name=_legal(named))
         for rule in sorted(by_tool[tool]):
-            case = SubElement(suite, "testcase", classname=_legal(tool or "server"), name=rule)
-            finding = findings.get((rule, tool))
+            case = SubElement(suite, "testcase", classname=_legal(named), name=rule)
+            finding = findings.get((rule, named if tool else ""))
             if finding is not None:
                 failure = SubElement(case, "failure", type=finding.severity, message=_legal(finding.message))
                 failure.text = _legal(f"{RULES[rule].title}\n{finding.fix}\n{finding.reproduce}")

@@ -21,7 +21,7 @@ def says_what(seen: Observation) -> Judged:
     if not seen.is_tool_failure:
         return None
     if wording.says_nothing(seen.text):
-        return f"The failure says no more than that it failed: {seen.text[:100]!r}"
+        return f"The failure says no more than that it failed: {seen.shown[:100]!r}"
     return True
 
 
@@ -37,7 +37,7 @@ def names_argument(seen: Observation) -> Judged:
     names = (seen.probe.argument, *seen.probe.wrong, *seen.probe.expects[:1] * (seen.kind == "nested"))
     if wording.names(said, names):
         return True
-    return f"The failure does not name the argument that is wrong, {seen.probe.argument!r}: {seen.text[:100]!r}"
+    return f"The failure does not name the argument that is wrong, {seen.probe.argument!r}: {seen.shown[:100]!r}"
 
 
 def says_expected(seen: Observation) -> Judged:
@@ -50,7 +50,7 @@ def says_expected(seen: Observation) -> Judged:
         return True
     if wording.mentions(said, seen.probe.expects) or wording.says_wanted(said) or seen.shows_call:
         return True
-    return f"The failure does not say what {seen.probe.argument!r} should be: {seen.text[:100]!r}"
+    return f"The failure does not say what {seen.probe.argument!r} should be: {seen.shown[:100]!r}"
 
 
 def lists_options(seen: Observation) -> Judged:
@@ -77,7 +77,7 @@ def next_step(seen: Observation) -> Judged:
         return True
     if seen.shows_call or (_says_what_for(seen) and not exposures.is_dump(seen.text)):
         return True
-    return f"The failure does not say what to do next: {' '.join(seen.text.split())[:100]!r}"
+    return f"The failure does not say what to do next: {' '.join(seen.shown.split())[:100]!r}"
 
 
 def existing_tool(seen: Observation) -> Judged:
@@ -91,7 +91,7 @@ def existing_tool(seen: Observation) -> Judged:
     if gone is None or wording.mentions(json.dumps(seen.probe.params), (gone,)):
         return True if any(roster.has(name) for name in (*fields, *(name for name, _ in advised(said)))) else None
     return (
-        f"The failure says to call {gone!r}, and the server lists no such tool: {' '.join(seen.text.split())[:100]!r}"
+        f"The failure says to call {gone!r}, and the server lists no such tool: {' '.join(seen.shown.split())[:100]!r}"
     )
 
 
@@ -109,7 +109,7 @@ def existing_argument(seen: Observation) -> Judged:
     ]
     gone = next((name for name in named if not wording.names(known, (name,))), None)
     if gone is not None:
-        said = " ".join(seen.text.split())[:100]
+        said = " ".join(seen.shown.split())[:100]
         return f"The failure is about an argument {gone!r}, and the tool has none of that name: {said!r}"
     return True if named else None
 
@@ -122,7 +122,7 @@ def finished(seen: Observation) -> Judged:
     gap = wording.unfinished(wording.without_sent(seen.text))
     cut = roster.cut(seen.text) if isinstance(roster, Roster) else None
     if gap is not None and gap not in sent:
-        return f"A place in the failure was never filled in ({gap}): {' '.join(seen.text.split())[:100]!r}"
+        return f"A place in the failure was never filled in ({gap}): {' '.join(seen.shown.split())[:100]!r}"
     if cut is not None and cut not in sent.lower():
         return f"The failure breaks off in the middle of a name: {seen.text[-60:]!r}"
     return True
@@ -148,7 +148,7 @@ def near_name(seen: Observation) -> Judged:
     if seen.kind == "misspelt_tool":
         if wording.mentions(said, seen.probe.expects):
             return True
-        return f"The failure does not name the tool that was meant, {seen.probe.expects[0]!r}: {seen.text[:100]!r}"
+        return f"The failure does not name the tool that was meant, {seen.probe.expects[0]!r}: {seen.shown[:100]!r}"
     if wording.mentions(said, (seen.probe.argument or "",)) or "did you mean" in said.lower():
         return True
     if seen.base is not None and not seen.base.worked:
@@ -161,7 +161,7 @@ def plain_words(seen: Observation) -> Judged:
     if not seen.is_tool_failure or seen.kind in UNKNOWN_TOOLS:
         return None
     if exposures.is_dump(seen.text):
-        return f"The failure is a validator's dump, made for programmers: {' '.join(seen.text.split())[:100]!r}"
+        return f"The failure is a validator's dump, made for programmers: {' '.join(seen.shown.split())[:100]!r}"
     return True
 
 

@@ -32,7 +32,7 @@ def lists_tools(seen: Observation) -> Judged:
     if seen.result is not None and isinstance(seen.result.get("tools"), list):
         return True
     told = (
-        f"error {seen.code}: {seen.text[:160]}"
+        f"error {seen.code}: {seen.shown[:160]}"
         if seen.error is not None
         else f"nothing that is a list ({seen.reply.state})"
     )
@@ -115,7 +115,7 @@ def bad_params(seen: Observation) -> Judged:
         return True
     if seen.code in (-32602, -32600):
         return True
-    return f"A malformed tools/call is answered with {seen.code}, not with -32602: {seen.text[:80]!r}"
+    return f"A malformed tools/call is answered with {seen.code}, not with -32602: {seen.shown[:80]!r}"
 
 
 def bad_frame(seen: Observation) -> Judged:

@@ -67,7 +67,7 @@ def no_false_hope(seen: Observation) -> Judged:
         return None
     # Rights may come back by themselves; the same call does not bring them.
     if seen.promises if seen.is_hopeless else seen.asks_again:
-        return f"A call that can never work is told as one that may work when it is made again: {seen.text[:100]!r}"
+        return f"A call that can never work is told as one that may work when it is made again: {seen.shown[:100]!r}"
     return True
 
 
@@ -94,7 +94,7 @@ def passing_told(seen: Observation) -> Judged:
         or vain_repeats.RETRYABLE.search(seen.whole)
     ):
         return True
-    return f"The failure passes, and does not say that the call may be made again, nor when: {seen.text[:100]!r}"
+    return f"The failure passes, and does not say that the call may be made again, nor when: {seen.shown[:100]!r}"
 
 
 def _in_doubt(seen: Observation) -> bool:
@@ -108,7 +108,7 @@ def not_again(seen: Observation) -> Judged:
     if not seen.tool.writes or seen.tool.nature is Nature.IDEMPOTENT:
         return None
     if vain_repeats.invites_again(seen.text) or vain_repeats.RETRYABLE.search(seen.whole):
-        return f"A call that may have been done already is told as one to be made again: {seen.text[:100]!r}"
+        return f"A call that may have been done already is told as one to be made again: {seen.shown[:100]!r}"
     return True
 
 
@@ -121,7 +121,7 @@ def retry_after(seen: Observation) -> Judged:
         return None
     if (meaning is not None and meaning.retry_after) or _SECONDS.search(seen.whole):
         return True
-    return f"The service said Retry-After: {WAIT}, and the failure does not say how long to wait: {seen.text[:100]!r}"
+    return f"The service said Retry-After: {WAIT}, and the failure does not say how long to wait: {seen.shown[:100]!r}"
 
 
 _SECONDS: Final = pattern(rf"(?i)\b{WAIT}(?:\.0)?\s?(?:s\b|sec)|\b{WAIT}_?000\b|retry.after\W{{1,5}}{WAIT}\b")
@@ -136,7 +136,7 @@ def effect_told(seen: Observation) -> Judged:
     meaning = seen.meaning
     if (meaning is not None and meaning.given("effect")) or wording.tells_effect(seen.text):
         return True
-    return f"It is not said whether the call took effect, and it may have: {seen.text[:100]!r}"
+    return f"It is not said whether the call took effect, and it may have: {seen.shown[:100]!r}"
 
 
 def declared(seen: Observation) -> Judged:

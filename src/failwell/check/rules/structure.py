@@ -53,7 +53,7 @@ def nothing(seen: Observation) -> Judged:
     if not seen.names_nothing or not seen.answered or seen.asks:
         return None
     if seen.worked and seen.text.strip().lower() in _NOTHING:
-        return f"A thing that is not there is answered as a success that holds nothing: {seen.text[:20]!r}"
+        return f"A thing that is not there is answered as a success that holds nothing: {seen.shown[:20]!r}"
     return True
 
 

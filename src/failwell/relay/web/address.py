@@ -13,6 +13,7 @@ from urllib.request import getproxies
 import httpx2
 
 from failwell.model import Effect, ToolError
+from failwell.relay.own_secrets import told_address
 
 from .connections import HttpConnections
 
@@ -33,7 +34,12 @@ class RemoteServer:
 
     @property
     def name(self) -> str:
-        """As it can be told: without names, passwords and queries."""
+        """As it can be told."""
+        return told_address(self.url)
+
+    @property
+    def place(self) -> str:
+        """By what it is known from others: with what is secret in its path, which may be all that tells two apart."""
         parts = urlsplit(self.url)
         port = f":{parts.port}" if parts.port is not None else ""
         host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname

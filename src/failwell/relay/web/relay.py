@@ -83,8 +83,14 @@ class Relay:
         self._mark = f"{os.getpid()}-{os.urandom(8).hex()}"
         self._witness, self._injection = witness, Injection(inject) if inject else None
         self._warden: Warden | None = None
-        named = self.address.name if self.address is not None else " ".join(self._command)
-        self.options = replace(options or RelayOptions(), command=named, remote=self.address is not None)
+        options = options or RelayOptions()
+        if self.address is not None:
+            place = self.address.place
+            self.options = replace(
+                options, command=place, remote=True, headers=self.address.headers, url=self.address.url
+            )
+        else:
+            self.options = replace(options, command=" ".join(self._command), remote=False)
         self.gatekeeper = Gatekeeper(limits or RelayLimits(), hosts=hosts, origins=origins, tokens=tokens)
         self._say = say or _said
         self.tally = RelayTally()
@@ -134,7 +140,14 @@ class Relay:
         # A session of the older era is known to one relay alone.
         elsewhere = keys.session(self.options.command, visit.owner) if keys is not None and visit.is_shared else None
         names = self._names()
-        options = replace(self.options, caller=visit.owner, breakers=self._breakers, elsewhere=elsewhere, names=names)
+        options = replace(
+            self.options,
+            caller=visit.owner,
+            breakers=self._breakers,
+            elsewhere=elsewhere,
+            names=names,
+            headers={**self.options.headers, **headers},
+        )
         desk = Desk(options, SystemClock(), random.random)
         return Attendant(
             desk,
