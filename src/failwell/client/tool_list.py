@@ -93,7 +93,8 @@ class Listing:
         back in a moment, and may die of another's call meanwhile."""
         with anyio.move_on_after(timeout):
             for wait in _LOOKS:
-                await anyio.sleep(wait)
+                if wait:
+                    await self._clock.sleep(wait)
                 if await self.try_to_fetch(connection, None, timeout):
                     return
 
