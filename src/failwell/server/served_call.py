@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextvars import ContextVar
 from time import perf_counter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from failwell.formats import FORMATS, GATES, META_KEY, UNKNOWN, Client, find_client, keys, load
 from failwell.model import Marks, NeedsInput, ToolError, is_same_tool, marks
 from failwell.schema import properties_of
-from failwell.sdk import CallToolResult, TextContent
+
+if TYPE_CHECKING:
+    from failwell.sdk import CallToolResult
 
 EXTENSION: Final = META_KEY
 """The extension by which a client says which formats it reads: `{"formats": ["v1", "text"]}`, the best first."""
@@ -194,7 +196,8 @@ def error_returned(name: str, result: CallToolResult) -> None:
     stated = (result.meta or {}).get(META_KEY)
     run_failed(name, load(stated) if isinstance(stated, Mapping) else None)
     if (passed := marks.get()) is not None:
-        passed.said = "\n".join(block.text for block in result.content if isinstance(block, TextContent))
+        # By its name: whoever only marks effects need not have an SDK.
+        passed.said = "\n".join(block.text for block in result.content if block.type == "text")
 
 
 def is_within(request: Any) -> bool:
