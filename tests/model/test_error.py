@@ -411,3 +411,59 @@ def test_the_fluent_form_adds_up() -> None:
     assert (error.notes, error.warning().severity) == (("odd",), Severity.WARNING)
     assert error.only_details(d=4).details == {"d": 4}
     assert '<detail key="d">4</detail>' in fw.render(error, "xml")
+
+
+def test_what_follows_cannot_be_set() -> None:
+    error = fw.NotFound("Gone.")
+    with pytest.raises(AttributeError, match="retryable of NotFound follows from the rest"):
+        error.retryable = True  # type: ignore[misc]
+    with pytest.raises(AttributeError, match="kind"):
+        error.kind = "conflict"  # type: ignore[assignment]
+    assert not error.retryable
+
+
+def test_what_follows_changes_with_what_it_follows_from() -> None:
+    error = fw.Transient("Busy.", retry_after=5)
+    assert (error.retryable, error.retry_after, error.strategy) == (True, 5, "retry_with_backoff")
+    error.effect = "unknown"
+    assert (error.retryable, error.retry_after, error.strategy) == (False, None, "user_action_required")
+    error.effect = None
+    error.code = "TLS_ERROR"
+    assert (error.retryable, error.retry_after, error.title) == (False, 5, "TLS Error")
+    assert error.replace(kind="conflict").kind == "conflict"
+
+
+def test_fields_in_the_body_of_a_class_are_defaults_as_well() -> None:
+    class Paid(fw.Conflict):
+        code = "PAID"
+        suggestion = "Look at the invoice."
+
+        def __init__(self, invoice: str) -> None:
+            super().__init__(f"{invoice} is paid.")
+            self.invoice = invoice
+
+        @property
+        def title(self) -> str:  # type: ignore[override]
+            return "Paid Already"
+
+    class Odd(fw.ToolError):
+        kind = "validation"  # type: ignore[assignment]
+
+    error = Paid("inv_1")
+    assert error.to_dict() | {"code": "PAID", "suggestion": "Look at the invoice."} == error.to_dict()
+    assert error.title == "Paid Already"
+    assert Odd("m").kind == "validation"
+    # What whoever raised it has put on it stays on every copy.
+    for copied in (error.replace(message="m"), error.replace(code="OTHER"), copy.copy(error), copy.deepcopy(error)):
+        assert copied.invoice == "inv_1"
+
+
+def test_a_copy_keeps_nothing_of_what_followed_from_what_was_changed() -> None:
+    error = fw.Transient("Busy.", retry_after=5, details={"a": 1})
+    assert error.retryable
+    other = error.replace(effect="unknown")
+    assert (other.retryable, other.retry_after) == (False, None)
+    same = error.replace(message="m")
+    same.details["b"] = 2
+    assert (dict(error.details), same.to_dict()["details"]) == ({"a": 1}, {"a": 1, "b": 2})
+    assert error.replace(details=None).details == {}

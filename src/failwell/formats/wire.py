@@ -191,16 +191,17 @@ def build(
     given: dict[str, Any] = {"message": message, "origin": "peer", "format": format}
     cls = KIND_CLASSES[kind]
     error: ToolError = cls._new(cls, message)
-    error._given, error._info = given, info
+    error.__dict__.update(_given=given, _info=info)
     _fill(error, fields, clean)
     if "severity" not in fields:
         given["severity"] = _ERROR
     if flag is not None:
         given["wire_retryable"] = flag
-        if flag is not error.retryable:
-            notes.append(_contradiction(error, flag))
+    error._settle(info)
+    if flag is not None and flag is not error.retryable:
+        notes.append(_contradiction(error, flag))
     if notes:
-        given["notes"] = tuple(notes)
+        error.notes = tuple(notes)
     return error
 
 
@@ -263,6 +264,8 @@ def _fill(error: ToolError, fields: dict[str, Any], clean: bool) -> None:
             kept = normalised(name, value)
         if kept is not None:
             given[name] = kept
+    if stated:
+        error._settle(error._info)
     for name in stated:
         # What follows from the code and the kind anyway was not stated: it would read as if the author insisted.
         if name in given and given[name] == _DEFAULTS[name](error):
@@ -280,8 +283,7 @@ def _follows(error: ToolError) -> dict[str, Any]:
     known = _followed.get(code.name)
     if known is None or known[0] is not code:
         # New, or declared again since.
-        blank = KIND_CLASSES[code.kind]._blank({})
-        blank._info = code
+        blank = KIND_CLASSES[code.kind]._blank({}, code)
         known = code, {name: default(blank) for name, default in _DEFAULTS.items()}
         _followed[code.name] = known
     return known[1]
@@ -392,10 +394,10 @@ def _filled(error: ToolError, carried: Mapping[str, Any]) -> ToolError | None:
     flag = error._given.get("wire_retryable")
     if flag is not None:
         # The form's own flag, not the one that follows from it.
-        whole._given["wire_retryable"] = flag
+        whole._give("wire_retryable", flag)
     elif whole._info is not None:
         # A form that has none says what the code says.
-        whole._given.pop("wire_retryable", None)
+        whole._give("wire_retryable", None)
     return whole.replace(format=error.format)
 
 

@@ -255,7 +255,7 @@ def _insists(error: ToolError, field: Derived[Any]) -> bool:
 
     To repeat what follows is no statement: over a wire nobody could tell it from saying nothing.
     """
-    return field.__get__(error, ToolError) is not field.derive(error)
+    return getattr(error, field.name) is not field.derive(error)
 
 
 def _plain_conflict(error: ToolError) -> Next:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypedDict, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Never, Self, TypedDict, TypeVar, overload
 
 from .call import Sent
 from .json_values import positive
@@ -69,8 +69,12 @@ STANDINGS: Final = ("stated", "quoted")
 """How a failure that was read was said: as the answer itself, or as something that only looks like one."""
 
 
-class Field(property, Generic[T]):
-    """One stored field: kept only when it was given, normalised when it is set."""
+class Field(Generic[T]):
+    """One stored field: kept only when it was given, normalised when it is set.
+
+    Fields are read a hundred times for one failure. So what was given is an attribute of the error like any other, and
+    the default one of its class: no function is called to read either.
+    """
 
     name: str
 
@@ -78,52 +82,76 @@ class Field(property, Generic[T]):
         self.normal = normal
         self.default = default
 
-    def __set_name__(self, owner: type, name: str) -> None:
+    def __set_name__(self, owner: type[ToolError], name: str) -> None:
         self.name = name
-        # Fields are read a hundred times for one failure, and a property is read faster than any other descriptor.
-        super().__init__(self._reader(name), lambda error, value: error._give(name, value))
-
-    def _reader(self, name: str) -> Callable[[ToolError], Any]:
-        default = self.default
-        return lambda error: error._given.get(name, default)
+        owner._table[name] = self
+        setattr(owner, name, self.default)
 
     if TYPE_CHECKING:
 
-        @overload  # type: ignore[override]
+        @overload
         def __get__(self, obj: None, owner: type) -> Self: ...
         @overload
         def __get__(self, obj: ToolError, owner: type) -> T: ...
         def __get__(self, obj: ToolError | None, owner: type) -> Self | T: ...
+        def __set__(self, obj: ToolError, value: Any) -> None: ...
 
 
 class Derived(Field[T]):
-    """A field that follows from the others unless it was given."""
+    """A field that follows from the others unless it was given; kept until one of them changes."""
 
     def __init__(self, normal: Callable[[Any], T | None], derive: Callable[[ToolError], T]) -> None:
         self.normal = normal
         self.derive = derive
 
-    def _reader(self, name: str) -> Callable[[ToolError], Any]:
-        derive = self.derive
+    def __set_name__(self, owner: type[ToolError], name: str) -> None:
+        self.name = name
+        owner._table[name] = self
 
-        def read(error: ToolError) -> T:
-            value: T | None = error._given.get(name)
-            return value if value is not None else derive(error)
+    def _said(self, error: ToolError) -> T:
+        value: T | None = error._given.get(self.name)
+        return value if value is not None else self.derive(error)
 
-        return read
+    if not TYPE_CHECKING:
+
+        def __get__(self, error: ToolError | None, owner: type) -> Any:
+            if error is None:
+                return self
+            value = error.__dict__[self.name] = self._said(error)
+            return value
 
 
 class Delay(Field[T]):
     """A wait before the same call is made again: none where the call may have been done already."""
 
-    def _reader(self, name: str) -> Callable[[ToolError], Any]:
-        default = self.default
 
-        def read(error: ToolError) -> T:
-            value: T = error._given.get(name, default)
-            return value if value is None or error.may_repeat else default
+class Follows(Generic[T]):
+    """What can only be read: it follows from the fields, and is kept until one of them changes."""
 
-        return read
+    name: str
+
+    def __init__(self, derive: Callable[[Any], T]) -> None:
+        self.derive = derive
+        self.__doc__ = derive.__doc__
+
+    def __set_name__(self, owner: type[ToolError], name: str) -> None:
+        self.name = name
+        owner._following.append(name)
+
+    @overload
+    def __get__(self, error: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, error: ToolError, owner: type) -> T: ...
+    def __get__(self, error: ToolError | None, owner: type) -> Self | T:
+        if error is None:
+            return self
+        value: T = self.derive(error)
+        error.__dict__[self.name] = value
+        return value
+
+    if TYPE_CHECKING:
+
+        def __set__(self, error: ToolError, value: Never) -> None: ...
 
 
 def flag(value: object) -> bool | None:

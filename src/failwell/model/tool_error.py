@@ -14,7 +14,7 @@ same, whatever their class.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from datetime import datetime, timedelta
 from types import MappingProxyType
@@ -28,6 +28,7 @@ from .fields import (
     Derived,
     Field,
     Fields,
+    Follows,
     Standing,
     delivery_of,
     flag,
@@ -73,6 +74,10 @@ def _default_strategy(error: ToolError) -> Strategy:
     return strategy if strategy not in _AGAIN or error.may_repeat else Strategy.USER_ACTION
 
 
+def _default_recoverable(error: ToolError) -> bool:
+    return error.kind is _TRANSIENT and error.may_repeat
+
+
 def _default_effect(error: ToolError) -> Effect | None:
     # Of one failure this is asked thirty times.
     info, kind, given = error._info, error._kind or error.kind, error._given
@@ -87,27 +92,17 @@ def _default_effect(error: ToolError) -> Effect | None:
 class _RecoverableField(Derived[bool]):
     """Whether it may succeed if it is tried again: never where the call may have been done already."""
 
-    def _reader(self, name: str) -> Callable[[ToolError], Any]:
-        said = super()._reader(name)
-
-        def read(error: ToolError) -> Any:
-            value = said(error)
-            return value and error.may_repeat if value is True else value
-
-        return read
+    def _said(self, error: ToolError) -> bool:
+        value = super()._said(error)
+        return value and error.may_repeat if value is True else value
 
 
 class _StrategyField(Derived[Strategy]):
     """How to overcome it: not by the same call where that may have been done already."""
 
-    def _reader(self, name: str) -> Callable[[ToolError], Any]:
-        said = super()._reader(name)
-
-        def read(error: ToolError) -> Any:
-            value = said(error)
-            return Strategy.USER_ACTION if value in _AGAIN and not error.may_repeat else value
-
-        return read
+    def _said(self, error: ToolError) -> Strategy:
+        value = super()._said(error)
+        return Strategy.USER_ACTION if value in _AGAIN and not error.may_repeat else value
 
 
 class ToolError(Exception):
@@ -122,14 +117,17 @@ class ToolError(Exception):
     _defaults: ClassVar[dict[str, Any]] = {}
     # The constructor of the built-in base, found once: a subclass may have another one than Exception's.
     _new: ClassVar[Callable[..., Any]] = Exception.__new__
+    _table: ClassVar[dict[str, Field[Any]]] = {}
+    _following: ClassVar[list[str]] = []
     _given: dict[str, Any]
+    """What was given, by the names of the fields. Each is an attribute as well (`_settle`)."""
     _info: Code | None
 
     message = Field(text, "")
     code = Field(label, cast("str | None", None))
     title = Derived(label, _default_title)
-    severity = Derived(severity_of, lambda _: Severity.ERROR)
-    recoverable = _RecoverableField(flag, lambda error: error.kind is _TRANSIENT and error.may_repeat)
+    severity = Field(severity_of, Severity.ERROR)
+    recoverable = _RecoverableField(flag, _default_recoverable)
     strategy = _StrategyField(Strategy.of, _default_strategy)
     retry_after = Delay(seconds, cast("float | int | None", None))
     reset_at = Delay(instant, cast("datetime | None", None))
@@ -169,7 +167,7 @@ class ToolError(Exception):
     logged = Field(flag, False)
 
     def __init_subclass__(cls, **defaults: Unpack[Fields]) -> None:
-        """Fields given in a class statement are the defaults of its instances.
+        """Fields given in a class statement, or in its body, are the defaults of its instances.
 
         >>> class InvoicePaid(Conflict, code="InvoiceAlreadyPaid"): ...
         >>> InvoicePaid("Invoice inv_1 is paid.").code
@@ -177,11 +175,18 @@ class ToolError(Exception):
         """
         super().__init_subclass__()
         cls._new = super().__new__
+        for name in _NORMAL.keys() & vars(cls).keys():
+            value = vars(cls)[name]
+            if not hasattr(type(value), "__get__"):
+                defaults.setdefault(name, value)  # type: ignore[misc]
+                delattr(cls, name)
         cls._kind = Kind.of(defaults.get("kind")) or cls._kind
         if cls._kind is None and (info := find(label(defaults.get("code")))):
             cls._kind = info.kind
         defaults.pop("kind", None)
         cls._defaults = {**cls._defaults, **cls._normalise({**defaults})}
+        if cls._kind is not None:
+            cls.kind = cls._kind  # type: ignore[assignment]
 
     def __new__(cls, message: object = "", *rest: object, **fields: Unpack[Fields]) -> Self:
         # The rest belongs to the constructors of subclasses.
@@ -201,25 +206,63 @@ class ToolError(Exception):
             fields.setdefault("severity", Severity.ERROR)
         if self._kind is not None:
             fields.pop("kind", None)
-        self._given.update(self._normalise({"message": message, **fields}))
-        self.args = (self.message,)
-        self._info = find(self.code)
+        given = self._given
+        given.update(self._normalise({"message": message, **fields}))
+        self._settle(find(given.get("code")))
+        self.args = (given.get("message", ""),)
         if isinstance(cause, BaseException):
             self.__cause__ = cause
 
     @classmethod
-    def _blank(cls, given: dict[str, Any]) -> Self:
+    def _blank(cls, given: dict[str, Any], info: Code | None = None) -> Self:
         self: Self = cls._new(cls)
-        self._given = given
-        self._info = None
+        self.__dict__["_given"] = given
+        self._settle(info)
         return self
+
+    @classmethod
+    def _of(cls, kind: Kind, given: dict[str, Any], info: Code | None) -> ToolError:
+        """An error of a kind, of values that are as its fields keep them: nobody looks at them again."""
+        chosen = KIND_CLASSES[kind]
+        self: ToolError = chosen._new(chosen, given["message"])
+        self.__dict__["_given"] = given
+        self._settle(info)
+        return self
+
+    def _gain(self, **given: Any) -> Self:
+        """More of such values, for an error that nobody else has seen yet."""
+        self._given.update(given)
+        self._settle(self._info)
+        return self
+
+    def _settle(self, info: Code | None) -> None:
+        """Make attributes of what was given, and forget what followed from what was given before."""
+        held, given = self.__dict__, self._given
+        held["_info"] = info
+        if len(held) > _BARE:
+            for name in held.keys() & _READ:
+                del held[name]
+        held.update(given)
+        if not _BENT.isdisjoint(given):
+            # Nobody waits for a call that may have been done already, or is told to make it again.
+            for name in _BENT:
+                if name not in _DELAYS or not self.may_repeat:
+                    held.pop(name, None)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _READ_ONLY:
+            raise AttributeError(f"{name} of {type(self).__name__} follows from the rest, and cannot be set")
+        if name in _NORMAL:
+            self._give(name, value)
+        else:
+            super().__setattr__(name, value)
 
     @classmethod
     def _coded(cls, info: Code, message: object, fields: Fields) -> ToolError:
         kind = Kind.of(fields.get("kind")) or info.kind
         self = KIND_CLASSES[kind]._blank({})
         self.__init__(message, **{**fields, "code": info.name})  # type: ignore[misc]
-        self._info = info
+        self._settle(info)
         return self
 
     @classmethod
@@ -234,16 +277,15 @@ class ToolError(Exception):
         return clean
 
     def _give(self, name: str, value: object) -> None:
-        self._given.pop(name, None)
-        self._given.update(self._normalise({name: value}))
-        if name == "code":
-            self._info = find(self.code)
+        given = self._given
+        given.pop(name, None)
+        given.update(self._normalise({name: value}))
+        self._settle(find(given.get("code")) if name == "code" else self._info)
 
-    @property
+    @Follows
     def kind(self) -> Kind:
         """One of six; decides what an agent does."""
-        if (kind := self._kind) is not None:
-            return kind
+        # Of an error of no class of its own: the others have theirs by their classes.
         given: Kind | None = self._given.get("kind")
         return given or (self._info.kind if self._info else Kind.INTERNAL)
 
@@ -257,13 +299,13 @@ class ToolError(Exception):
         """What the catalogues know about the code."""
         return self._info
 
-    @property
+    @Follows
     def retryable(self) -> bool:
         """Whether the same call may succeed later: the catalogue's word, never the caller's, and false for a call that
         may have been done already."""
         return self._passes and self.may_repeat
 
-    @property
+    @Follows
     def _passes(self) -> bool:
         """Whether the code says that it passes, whatever the call may have done."""
         if self._info is not None:
@@ -271,7 +313,7 @@ class ToolError(Exception):
         flag = self._given.get("wire_retryable")
         return self.kind is _TRANSIENT if flag is None else cast(bool, flag)
 
-    @property
+    @Follows
     def may_repeat(self) -> bool:
         """Whether the same call can be thought of at all: not where it may have been done already.
 
@@ -282,7 +324,7 @@ class ToolError(Exception):
             return True
         return effect is Effect.PARTIAL and info is not None and info.effect is Effect.PARTIAL and info.retryable
 
-    @property
+    @Follows
     def is_error(self) -> bool:
         """What `isError` says in an MCP result."""
         return self.severity is not _WARNING
@@ -349,16 +391,42 @@ class ToolError(Exception):
         """A copy with some fields changed; None takes one away."""
         kind = (Kind.of(changes.pop("kind")) if "kind" in changes else None) or self._kind
         cause = changes.pop("cause", self.__cause__)
-        given = _own(self._given)
+        given, changed = _own(self._given), self._normalise(changes)
         for name in changes:
             given.pop(name, None)
-        given.update(self._normalise(changes))
-        new = (type(self) if kind is self._kind else KIND_CLASSES[cast(Kind, kind)])._blank(given)
-        new.__dict__.update(self.__dict__, _given=given)
-        if "code" in changes:
-            new._info = find(new.code)
-        new.args = (given.get("message", ""),)
-        new.__cause__ = cause if isinstance(cause, BaseException) else None
+        given.update(changed)
+        if kind is self._kind and _BASES.isdisjoint(changes):
+            return self._beside(given, changes.keys() - changed.keys(), changed, cause)
+        info = find(given.get("code")) if "code" in changes else self._info
+        cls = type(self) if kind is self._kind else KIND_CLASSES[cast(Kind, kind)]
+        new: ToolError = cls._new(cls, given.get("message", ""))
+        held = new.__dict__
+        if not _HELD.issuperset(self.__dict__):
+            # What whoever raised it has put on it stays there.
+            held.update((name, value) for name, value in self.__dict__.items() if name not in _HELD)
+        held["_given"] = given
+        new._settle(info)
+        if isinstance(cause, BaseException):
+            new.__cause__ = cause
+        return new
+
+    def _beside(
+        self, given: dict[str, Any], gone: Iterable[str], changed: dict[str, Any], cause: BaseException | None
+    ) -> ToolError:
+        """A copy that differs in nothing from which anything else follows: what is known of this one holds of it."""
+        cls = type(self)
+        new: ToolError = cls._new(cls, given.get("message", ""))
+        held = new.__dict__
+        held.update(self.__dict__)
+        held["_given"] = given
+        for name in _MAPS:
+            if name in given:
+                held[name] = given[name]
+        for name in gone:
+            held.pop(name, None)
+        held.update(changed)
+        if isinstance(cause, BaseException):
+            new.__cause__ = cause
         return new
 
     def to_dict(self, *, provenance: bool = True) -> dict[str, Json]:
@@ -368,15 +436,16 @@ class ToolError(Exception):
         data: dict[str, Json] = {"failwell": CANONICAL_VERSION}
         if "code" in given:
             data["code"] = given["code"]
-        data["kind"] = self.kind.value
+        # Not `value`, which takes as long as all the rest.
+        data["kind"] = self.kind._value_
         data["message"] = self.message
         if info is not None or "title" in given:
             data["title"] = self.title
         if "severity" in given:
-            data["severity"] = given["severity"].value
+            data["severity"] = given["severity"]._value_
         data["retryable"] = self.retryable
         data["recoverable"] = self.recoverable
-        data["strategy"] = self.strategy.value
+        data["strategy"] = self.strategy._value_
         if (delay := self.retry_after) is not None:
             data["retry_after"] = delay
         for name in _PLAIN_FIELDS:
@@ -424,7 +493,8 @@ class ToolError(Exception):
 
     def __deepcopy__(self, memo: object) -> ToolError:
         new = self.replace()
-        new._given = deepcopy(self._given)
+        new.__dict__["_given"] = deepcopy(self._given)
+        new._settle(self._info)
         return new
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -448,12 +518,21 @@ def _restore(cls: type[ToolError], state: dict[str, Any]) -> ToolError:
     return self
 
 
-_NORMAL: Final[dict[str, Callable[[Any], Any]]] = {
-    name: field.normal for name, field in vars(ToolError).items() if isinstance(field, Field)
-}
+_NORMAL: Final[dict[str, Callable[[Any], Any]]] = {name: field.normal for name, field in ToolError._table.items()}
+_READ_ONLY: Final = frozenset(ToolError._following)
+_DELAYS: Final = frozenset(name for name, field in ToolError._table.items() if isinstance(field, Delay))
+_BENT: Final = _DELAYS | {"recoverable", "strategy"}
 # Not fields of the table: the kind is the class wherever the class has one, and only a reader may say what the wire
 # said about retrying.
 _NORMAL.update({"kind": Kind.of, "wire_retryable": flag})
+# From these others follow.
+_BASES: Final = frozenset(
+    {"kind", "code", "effect", "standing", "verify", "wire_retryable", "title", "severity", *_BENT}
+)
+# What an error holds as attributes: what can be read, and what that is made of.
+_READ: Final = _READ_ONLY.union(_NORMAL)
+_HELD: Final = _READ | {"_given", "_info"}
+_BARE: Final = len(("_given", "_info"))
 
 UNWRITTEN: Final = ("debug", "cause", "sent", "authored", "crashed", "logged")
 """What an error knows for the process that it is in: no format writes it."""
@@ -470,7 +549,7 @@ _PLAIN_FIELDS: Final = (
     "meta",
 )
 _COLLECTIONS: Final = (tuple, dict)
-_MAPS: Final = ("details", "meta", "debug")
+_MAPS: Final = frozenset({"details", "meta", "debug"})
 _UNCOMPARED: Final[dict[str, Json]] = {"standing": None}
 _PART_FIELDS: Final = ("actions", "fields", "patch", "conflicts")
 
@@ -478,9 +557,10 @@ _PART_FIELDS: Final = ("actions", "fields", "patch", "conflicts")
 def _own(given: dict[str, Any]) -> dict[str, Any]:
     """A copy whose maps belong to nobody else."""
     own = given.copy()
-    for name in _MAPS:
-        if type(held := own.get(name)) is dict:
-            own[name] = held.copy()
+    if not _MAPS.isdisjoint(own):
+        for name in _MAPS:
+            if type(held := own.get(name)) is dict:
+                own[name] = held.copy()
     return own
 
 
