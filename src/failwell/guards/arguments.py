@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, Final
 
 from failwell.model import UNSET, Json, Path, pattern, plain
-from failwell.schema import ANY, Schema, cut, decoded, places, step_into, step_of
+from failwell.schema import ANY, BySchema, Schema, cut, decoded, places, step_into, step_of
 
 from .secrets.redactor import MASK
 from .secrets.secret_names import is_secret_name, masks_numbers
@@ -51,11 +51,7 @@ class Secrets:
 
     @classmethod
     def of(cls, schema: object) -> Secrets:
-        try:
-            return cls(secret_paths(schema) if isinstance(schema, Mapping) else frozenset())
-        except Exception:
-            # A schema that cannot be read names no secrets; names still do.
-            return cls()
+        return _NAMES_ALONE if not isinstance(schema, Mapping) else _KNOWN(schema)
 
     def hides(self, path: Iterable[str | int]) -> bool:
         """Whether the argument at a path is secret, or lies in one that is."""
@@ -141,6 +137,18 @@ class Secrets:
                 return True
             waiting += [(item, (*where, step)) for step, item in _items(each)]
         return True
+
+
+def _of(schema: Schema) -> Secrets:
+    try:
+        return Secrets(secret_paths(schema))
+    except Exception:
+        # A schema that cannot be read names no secrets; names still do.
+        return _NAMES_ALONE
+
+
+_NAMES_ALONE: Final = Secrets()
+_KNOWN: Final = BySchema(_of)
 
 
 def _below(paths: _Paths, step: str | int) -> list[Path]:

@@ -6,6 +6,7 @@ Other rooms import what is listed here, and nothing from inside. No validator is
 from __future__ import annotations
 
 from .argument_names import has_names, open_ended, restraint, strange_names
+from .by_schema import BySchema
 from .certainty import fits
 from .check import Checker, Checkers, broken_rules
 from .fixes import as_option
@@ -44,6 +45,7 @@ __all__ = [
     "CheckedCall",
     "Checker",
     "Checkers",
+    "BySchema",
     "Of",
     "Problems",
     "Schema",

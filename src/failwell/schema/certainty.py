@@ -44,6 +44,41 @@ _PROGRAMS: Final = ("pattern", "format")
 _MOST: Final = 2_000
 
 
+# What every validator reads in the same way, whichever language it is written in, and in every draft that is named so.
+_AGREED: Final = (_KNOWN | {"$ref"}) - {"multipleOf", "uniqueItems", "$id", "nullable"}
+_DRAFTS: Final = frozenset(
+    f"{scheme}://json-schema.org/{draft}"
+    for scheme in ("http", "https")
+    for draft in ("draft/2020-12/schema", "draft/2019-09/schema", "draft-07/schema", "draft-06/schema")
+)
+_NAMED: Final = ("properties", "$defs", "definitions")
+_LISTED: Final = ("anyOf", "oneOf", "allOf")
+_SINGLE: Final = ("items", "additionalProperties")
+
+
+def is_agreed(schema: object, depth: int = 0) -> bool:
+    """Whether a schema has nothing in it that validators are at odds about: expressions, formats, and the like.
+
+    >>> is_agreed({"type": "object", "properties": {"a": {"type": "integer"}}}), is_agreed({"pattern": "a"})
+    (True, False)
+    """
+    if isinstance(schema, bool):
+        return True
+    if depth > DEEPEST or not isinstance(schema, Mapping) or not _AGREED.issuperset(schema):
+        return False
+    if str(schema.get("$schema", "https://json-schema.org/draft/2020-12/schema")).rstrip("#") not in _DRAFTS:
+        return False
+    if not str(schema.get("$ref", "#/$defs/")).startswith(("#/$defs/", "#/definitions/")):
+        return False
+    named = [schema.get(word, NOTHING) for word in _NAMED]
+    listed = [schema.get(word, []) for word in _LISTED]
+    if not all(isinstance(each, Mapping) for each in named) or not all(isinstance(each, list) for each in listed):
+        return False
+    inner = [node for each in named for node in each.values()] + [node for each in listed for node in each]
+    inner += [schema[word] for word in _SINGLE if word in schema]
+    return all(is_agreed(node, depth + 1) for node in inner)
+
+
 class _Look:
     """One look at a value: where references lead, what the value has passed before, and how much may still be asked."""
 

@@ -10,6 +10,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
+from .by_schema import BySchema
+from .certainty import is_agreed
 from .jsonschema_errors import jsonschema_problems
 from .problems import NO_PROBLEMS, CheckedCall, Problems
 from .refs import Schema
@@ -25,6 +27,8 @@ class Checker:
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
         self._fits = _compiled(schema)
+        self.is_final = self._fits is not None and is_agreed(schema)
+        """Whether any other validator would say the same."""
 
     def fits(self, value: object) -> bool:
         if self._fits is None:
@@ -50,19 +54,11 @@ def _nothing_fetched(address: str) -> Any:
     raise LookupError(address)
 
 
-class Checkers:
+class Checkers(BySchema[Checker]):
     """The checkers of a server's schemas, by the schema itself."""
 
     def __init__(self) -> None:
-        self._known: dict[int, Checker] = {}
-
-    def __call__(self, schema: Schema) -> Checker:
-        checker = self._known.get(id(schema))
-        if checker is None or checker.schema is not schema:
-            if len(self._known) > 1000:
-                self._known.clear()
-            checker = self._known[id(schema)] = Checker(schema)
-        return checker
+        super().__init__(Checker)
 
 
 def broken_rules(call: CheckedCall, *, own: bool) -> Problems:
@@ -83,14 +79,22 @@ def broken_rules(call: CheckedCall, *, own: bool) -> Problems:
 
 
 def _mistakes(call: CheckedCall, own: bool) -> Iterator[Any]:
+    validator = (_OWN if own else _PEERS)(call.schema)
+    errors: Iterator[Any] = validator.iter_errors(dict(call.arguments))
+    return errors
+
+
+def _validator(schema: Schema, own: bool) -> Any:
     from jsonschema import validators
     from referencing import Registry
 
-    kind = validators.validator_for(call.schema, default=validators.Draft202012Validator)
-    extended = _extended(kind, own)
+    kind = validators.validator_for(schema, default=validators.Draft202012Validator)
     # With a registry of its own, nothing is fetched that a schema points to.
-    errors: Iterator[Any] = extended(call.schema, registry=Registry()).iter_errors(dict(call.arguments))
-    return errors
+    return _extended(kind, own)(schema, registry=Registry())
+
+
+_OWN: Final = BySchema(lambda schema: _validator(schema, True))
+_PEERS: Final = BySchema(lambda schema: _validator(schema, False))
 
 
 @lru_cache(maxsize=32)

@@ -25,7 +25,7 @@ from failwell.guards import Guard, cited, secret_paths
 from failwell.model import Effect, Json, Kind, Nature, NeedsInput, Strategy, ToolError, text
 from failwell.observe import log_failure, new_id
 from failwell.readers import classify, code_of, from_error, from_pydantic, misread, named, refusal, said, unexpected
-from failwell.schema import Checkers, anchored, errors_of, loc_of
+from failwell.schema import BySchema, Checkers, anchored, errors_of, loc_of
 from failwell.sdk import MCPError, protocol_error
 
 from .aftermath import Aftermath
@@ -69,7 +69,7 @@ class Answering:
         self.once = Once.of(options.idempotency)
         self._checkers = Checkers()
         self._unplaced: set[tuple[str, tuple[str, ...]]] = set()
-        self._guards: dict[int, tuple[Any, Guard]] = {}
+        self._guards = BySchema(self._guard_of)
         self.aftermath = Aftermath(options.reads)
         self._level = options.level
 
@@ -403,16 +403,11 @@ class Answering:
 
     def _guard(self, schema: Mapping[str, Any] | None) -> Guard:
         """The guard that also knows which arguments of the tool are secret."""
-        if schema is None:
-            return self.options.guard
-        known = self._guards.get(id(schema))
-        if known is None or known[0] is not schema:
-            paths = secret_paths(schema)
-            guard = replace(self.options.guard, secret_paths=self.options.guard.secret_paths | paths)
-            if len(self._guards) > 1000:
-                self._guards.clear()
-            known = self._guards[id(schema)] = (schema, guard if paths else self.options.guard)
-        return known[1]
+        return self.options.guard if schema is None else self._guards(schema)
+
+    def _guard_of(self, schema: Mapping[str, Any]) -> Guard:
+        guard, paths = self.options.guard, secret_paths(schema)
+        return replace(guard, secret_paths=guard.secret_paths | paths) if paths else guard
 
 
 def _anothers(error: ToolError) -> ToolError:

@@ -55,9 +55,13 @@ class _Tools(FrameworkTools):
             extra = fate(extra, arguments, schema, self.boundary.aftermath.nature(tool.facts))
             if extra == "reject" and tool.arguments:
                 refuse(strictly(schema, extra), arguments, call.tool)
-        if not self._validates and tool.arguments is not None and not tool.arguments.fits(arguments):
-            refuse(tool.arguments.schema, arguments, call.tool)
-        result = await send(arguments)
+        is_checked = False
+        if tool.arguments is not None and (tool.arguments.is_final or not self._validates):
+            # The SDK looks through the whole schema for each call, which takes longer than all the rest of it.
+            is_checked = tool.arguments.fits(arguments)
+            if not is_checked:
+                refuse(tool.arguments.schema, arguments, call.tool)
+        result = await send(arguments, is_checked=is_checked)
         if tool.output is not None and isinstance(result, CallToolResult):
             check_output(tool.output, result)
         if unknown:
@@ -69,6 +73,11 @@ class _Tools(FrameworkTools):
         if known is None:
             await self._list()
             known = self._listed.get(name)
+        # Whoever has listed the tools since may have been told something else: by that the SDK goes, too.
+        latest = getattr(self.server, "_tool_cache", {}).get(name)
+        if known is not None and latest is not None and latest is not known[0]:
+            checked = known[1] if latest == known[0] else CheckedTool.of(latest, self.boundary)
+            known = self._listed[name] = (latest, checked)
         return None if known is None else known[1]
 
     async def _list(self) -> None:

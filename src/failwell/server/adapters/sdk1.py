@@ -187,7 +187,8 @@ class FrameworkTools:
         raise NotImplementedError
 
     async def run(self, call: ServedCall, arguments: dict[str, Any], send: Callable[..., Awaitable[Any]]) -> Any:
-        """Make the call with these arguments, or with what is left of them; `send` makes it."""
+        """Make the call with these arguments, or with what is left of them; `send` makes it. `is_checked` says that
+        they need not be held against the schema once more."""
         return await send(arguments)
 
     def rejected(self, raised: BaseException) -> bool:
@@ -201,7 +202,7 @@ class FrameworkTools:
     def call(self, handler: Handler) -> Handler:
         boundary = self.boundary
         skip = frozenset(boundary.options.skip)
-        inner = noting(handler)
+        inner, unchecked = noting(handler), noting(handler, validate_input=False)
 
         async def guarded(request: Any) -> Any:
             params = request.params
@@ -213,7 +214,7 @@ class FrameworkTools:
             last: Any = None
             runs: list[BaseException] = []
 
-            async def send(arguments: dict[str, Any]) -> Any:
+            async def send(arguments: dict[str, Any], *, is_checked: bool = False) -> Any:
                 nonlocal last, runs
                 asked = request
                 if arguments is not sent:
@@ -222,7 +223,7 @@ class FrameworkTools:
                 runs = note.runs
                 token = _noting.set(note)
                 try:
-                    last = await inner(asked)
+                    last = await (unchecked if is_checked else inner)(asked)
                 finally:
                     _noting.reset(token)
                 if note.raised is not None:
@@ -286,9 +287,9 @@ class _Untouched(Exception):
     """The tool answers for itself."""
 
 
-def noting(handler: Handler) -> Handler:
-    """The SDK's handler of `tools/call`, with a note of what the function that it calls has raised; a handler of
-    somebody's own as it is."""
+def noting(handler: Handler, **settings: bool) -> Handler:
+    """The SDK's handler of `tools/call`, with a note of what the function that it calls has raised, and with some of
+    its settings changed; a handler of somebody's own as it is."""
     code = getattr(handler, "__code__", None)
     closure = getattr(handler, "__closure__", None)
     if code is None or closure is None or "func" not in code.co_freevars:
@@ -308,7 +309,8 @@ def noting(handler: Handler) -> Handler:
             raise
         return note.returned
 
-    cells = tuple(CellType(noted) if index == place else cell for index, cell in enumerate(closure))
+    changed = {name: CellType(value) for name, value in {"func": noted, **settings}.items()}
+    cells = tuple(changed.get(name, cell) for name, cell in zip(code.co_freevars, closure, strict=True))
     made = FunctionType(code, handler.__globals__, code.co_name, handler.__defaults__, cells)
     made.__kwdefaults__ = handler.__kwdefaults__
     return made
