@@ -7,7 +7,7 @@ from .canonical import load
 from .citation import cited_field, passed_on
 from .clients import CLIENTS, UNKNOWN, Client, find_client
 from .crosswalk import default_code, number_of
-from .detection import META_KEY, is_prose, is_words, parse
+from .detection import META_KEY, is_prose, parse, words_in
 from .doubt import effect_in, next_step, reason_of
 from .envelope import MODES, build_meta, success
 from .json_schema import SCHEMAS, schema
@@ -53,7 +53,6 @@ __all__ = [
     "is_number",
     "is_prose",
     "is_structured",
-    "is_words",
     "jsonrpc",
     "keys",
     "load",
@@ -78,4 +77,5 @@ __all__ = [
     "usual_action",
     "v1",
     "whole",
+    "words_in",
 ]

@@ -63,18 +63,26 @@ def _read(source: object, format: str | None) -> Outcome | None:
     return outcome
 
 
-def is_words(source: object) -> bool:
-    """Whether it is the result of a call that failed, or a response around one, with words in it and no format."""
+def words_in(source: object) -> str | None:
+    """The words of the result of a call that failed, or of a response around one; None where there are none, or
+    something else is in it that may say more."""
     if type(source) is not dict:
-        return False
+        return None
     result = source.get("result") if "jsonrpc" in source else source
     if type(result) is not dict or result.get("isError") is not True or not _BESIDE.isdisjoint(result):
-        return False
+        return None
     blocks = result.get("content")
     if type(blocks) is not list:
-        return False
-    texts = list(_texts(blocks))
-    return any(texts) and all(_text(each) is None for each in texts)
+        return None
+    texts = []
+    for block in blocks:
+        if type(block) is not dict:
+            return None
+        if type(value := block.get("text")) is str:
+            if _text(value) is not None:
+                return None
+            texts.append(value)
+    return "\n".join(texts) if any(texts) else None
 
 
 # Where a result may say in a form what its blocks do not.

@@ -7,7 +7,7 @@ cited as what the peer said. They are closed: nothing that a peer writes fits in
 from __future__ import annotations
 
 from functools import cache
-from re import Pattern, compile, escape
+from re import Match, Pattern, compile, escape
 from string import Formatter
 from typing import Final
 
@@ -36,6 +36,7 @@ WAYS_OUT: Final = {
 }
 
 _FIRST: Final = (NOTHING_SAID, ANSWERED, FAILED_BEFORE, LEFT_ALONE)
+_BEGINNINGS: Final = tuple(each.partition("{")[0] for each in _FIRST if not each.startswith("{"))
 _LAST: Final = (AND_NOT_CALLED, AND_LEFT_ALONE)
 _STEPS: Final = (TOO_SOON, AGAIN, TRIED, DONE_BEFORE, *WAYS_OUT.values())
 _SLOTS: Final = {
@@ -50,12 +51,20 @@ _SLOTS: Final = {
 
 def attributed(message: str) -> str:
     """A peer's message with its words cited, and ours beside them."""
-    if found := _any(_FIRST).match(message):
+    if (found := _first(message)) is not None:
         rest = message[found.end() :].strip()
         return f"{found[0]} {_beside(rest)}" if rest else found[0]
-    if found := _any(_LAST).search(message):
+    if "; " in message and (found := _any(_LAST).search(message)):
         return cited(message[: found.start()]) + found[0] if found.end() == len(message.rstrip(".")) else cited(message)
     return cited(message, lines=True)
+
+
+def _first(message: str) -> Match[str] | None:
+    """The sentence of ours that a message begins with."""
+    # Told by as little as that takes: most are somebody else's.
+    if not message.startswith(_BEGINNINGS) and " answered " not in message:
+        return None
+    return _any(_FIRST).match(message)
 
 
 def _beside(rest: str) -> str:

@@ -62,7 +62,7 @@ _USUAL: Final = Policy()
 def dump(error: ToolError) -> str:
     if error.effect in IN_DOUBT and error.is_error:
         return " ".join(sentence for sentence in (doubt(error), *_after_doubt(error)) if sentence)
-    problems = [ordered(each) for each in error.fields]
+    problems = [ordered(each) for each in error.fields] if error.fields else []
     return _joined((*_reasons(error, problems), *_usual_steps(error, problems)))
 
 
@@ -79,10 +79,10 @@ def _joined(sentences: Iterable[str]) -> str:
     return told
 
 
-def _reasons(error: ToolError, wrong: Iterable[FieldError]) -> list[str]:
+def _reasons(error: ToolError, wrong: Sequence[FieldError]) -> list[str]:
     """What went wrong, each thing once: the message, and what it does not say of the arguments."""
-    problems = [_sentence(reason(each), ".!?:;…") for each in wrong if not _is_told(error, each)]
     message = as_prose(error.message)
+    problems = [_sentence(reason(each), ".!?:;…") for each in wrong if not _is_told(error, each)] if wrong else []
     if not problems:
         return [_sentence(message) or _sentence(error.title)]
     theirs = uncited(error.message)

@@ -66,7 +66,7 @@ def cited(text: str, *, lines: bool = False) -> str:
     True
     """
     inner = " ".join(text.split())
-    if not inner or is_cited(text) or is_cited(inner):
+    if not inner or (inner.startswith("It said:") and (is_cited(text) or is_cited(inner))):
         return text if is_cited(text) else inner
     if lines and len(kept := text.strip().splitlines()) > 1:
         return _SAID_IN_LINES + "\n> ".join(kept)

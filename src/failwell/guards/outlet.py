@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final, TypeVar, cast
 
 from failwell.model import FieldError, Json, NeedsInput, Patch, Path, Sent, ToolError, pattern, room_after
@@ -196,6 +196,9 @@ class Guard:
     def label(self, text: str) -> str:
         """A name for a line of a log, a span or a metric: on one line, not long, without secrets and tricks."""
         name = " ".join(text[:_LONGEST_LABEL].split())
+        return _usual_label(name) if self is DEFAULT else self._labelled(name)
+
+    def _labelled(self, name: str) -> str:
         if name.isascii() and not suspicious(name.lower(), fences=False) and self.redact.idle(name):
             return name if name.isprintable() else self.plain(name)
         return self.plain(name)
@@ -488,6 +491,12 @@ def _same(new: object, old: object) -> bool:
 
 
 DEFAULT: Final = Guard()
+
+
+@lru_cache(maxsize=1024)
+def _usual_label(name: str) -> str:
+    # The names of tools and codes are few, and each failure is told of under them in several places.
+    return DEFAULT._labelled(name)
 
 
 def guard(outcome: Outcome) -> Outcome:

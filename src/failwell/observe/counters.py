@@ -168,4 +168,4 @@ def pair_of(error: ToolError | None) -> tuple[str, str]:
     if error is None:
         return UNKNOWN, UNKNOWN
     code = error.code
-    return error.kind.value, DEFAULT.label(code) if code and len(code) <= _LONGEST_CODE else UNKNOWN
+    return error.kind._value_, DEFAULT.label(code) if code and len(code) <= _LONGEST_CODE else UNKNOWN

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from failwell.formats import FORMATS, META_KEY, OBJECT, Outcome, is_prose, is_structured, is_words, parse
+from failwell.formats import FORMATS, META_KEY, OBJECT, Outcome, is_prose, is_structured, parse, words_in
 from failwell.model import Delivery, Effect, Kind, NeedsInput, Standing, ToolError, form_of, pattern
 
 from .contents import Web, contents, is_answer, object_in, opened, says_failed, web, written
@@ -107,10 +107,10 @@ def read(
         if (answer := web(outcome)) is not None:
             return _of_web(answer, observe=observe, envelopes=envelopes, format=format)
         told = outcome if isinstance(outcome, str) and is_prose(format) else opened(outcome)
-    if format is None and is_words(told):
+    if format is None and (words := words_in(told)) is not None:
         # Most failures: nothing but words could be found in it.
-        prose = _prose(told, None)
-        return None if prose is None else _patient(prose, told)
+        prose = from_text(words, is_error=True)
+        return None if prose is None else _patient(_heard(prose), told)
     found = parse(told, format)
     if not observe and _worked(told) and not _counts(found, told, envelopes):
         return None
@@ -267,6 +267,11 @@ def _quoted(error: ToolError) -> ToolError:
     return error.replace(origin="peer", delivery="answered", standing="quoted")
 
 
+def _heard(error: ToolError) -> ToolError:
+    """The same of an error that was made here and now, so that it needs no copy."""
+    return error._gain(origin="peer", delivery="answered", standing="quoted")
+
+
 def _prose(told: object, found: ToolError | None) -> ToolError | None:
     """A result in no format: an error if the result says so, or if its text leaves no doubt. Its structured content is
     read where the text says nothing."""
@@ -279,8 +284,9 @@ def _prose(told: object, found: ToolError | None) -> ToolError | None:
     if held.structured and (not held.text or (failed and (read is None or read.code is None))):
         inner = from_text(written(held.structured), is_error=failed)
         read = inner if read is None or (inner is not None and inner.code is not None) else read
-    read = read if read is not None or held.text else found
-    return None if read is None else _quoted(read)
+    if read is not None:
+        return _heard(read)
+    return None if held.text or found is None else _quoted(found)
 
 
 # What says what to do about an error, and what says nothing about how it failed.

@@ -14,12 +14,13 @@ from .call_report import Attempt, Report, remembered
 from .clock import Watch
 from .elsewhere import Elsewhere
 from .engine import Ending, Engine, Run, Verdict
-from .explanation import explained, misspelt
+from .explanation import EXPLAINED, explained, misspelt
 from .patience import LOST
 from .refusals import NEVER_SENT, says_doubt
 from .tools import Tools, schema_of
 
 __all__ = [
+    "EXPLAINED",
     # The engine, and what it is given and gives.
     "Engine",
     "Breakers",

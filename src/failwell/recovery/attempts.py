@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from failwell.model import ADVICE, ESCAPED, IN_DOUBT, Effect, Kind, Nature, ToolError, Traits, form_of, is_same_tool
@@ -43,12 +44,18 @@ def effect_of(error: ToolError, tool: Traits) -> Effect | None:
         return error.effect
     # Whoever names a time does not refuse: a proxy that says "locked, try in 7 seconds" may have passed the call on.
     refuses = error.kind not in _NO_REFUSAL and error.retry_after is None and error.reset_at is None
-    if refuses and not has_escaped(error) and _DONE_BEFORE.search(error.message) is None:
+    if refuses and not has_escaped(error) and not _is_of_done(error.message):
         return None
     if form_of(error.format).relayed:
         # A server that speaks our language has looked at its tool already.
         return None
     return ESCAPED[tool.nature]
+
+
+@lru_cache(8)
+def _is_of_done(message: str) -> bool:
+    """Whether somebody says that something was done. Of one failure this is asked again and again."""
+    return _DONE_BEFORE.search(message) is not None
 
 
 def _is_hearsay(error: ToolError) -> bool:
@@ -66,8 +73,10 @@ def is_undone(outcome: object) -> bool:
 def of_this_call(error: ToolError, tool: str) -> ToolError:
     """The error, unless it names another tool: then it is what a server was told that the called one asked, and was
     passed on. Whoever stands in between may have put a name of their own before that of the tool."""
+    if error.tool is None or not tool or error.tool == tool:
+        return error
     is_whole = error.origin == "peer" and form_of(error.format).relayed
-    if error.tool is None or not tool or not is_whole or is_same_tool(tool, error.tool):
+    if not is_whole or is_same_tool(tool, error.tool):
         return error
     return error.replace(standing="quoted", effect=None, format=None, tool=tool)
 
@@ -81,18 +90,21 @@ def in_all(error: ToolError, tool: Traits, earlier: Sequence[ToolError] = ()) ->
     """The last failure, with what all attempts together may have done."""
     if tool.reads and not _is_known(error, tool):
         return error if error.effect in (None, Effect.NONE) else error.replace(effect=Effect.NONE, verify=None)
-    effects = [effect_of(failure, tool) for failure in earlier if failure is not error]
-    effects.append(effect_of(error, tool))
-    worst: Effect | None = next((worst for worst in _WORST_FIRST if worst in effects), None)
-    if worst is None:
-        # That nothing was done has to be so of each of them.
-        worst = effects[-1] if all(effect is Effect.NONE for effect in effects[:-1]) else None
+    worst = effect_of(error, tool)
+    if others := [failure for failure in earlier if failure is not error]:
+        worst = _worst([effect_of(failure, tool) for failure in others], worst)
     if worst is Effect.UNKNOWN and tool.nature is Nature.IDEMPOTENT and error.origin != "local":
         worst = None
     error = error if worst is error.effect else with_effect(error, worst)
     if is_unsure(error, tool):
         error = error.replace(authored=True)
     return error
+
+
+def _worst(effects: Sequence[Effect | None], last: Effect | None) -> Effect | None:
+    """What several attempts may have done together. That nothing was done has to be so of each of them."""
+    found = next((worst for worst in _WORST_FIRST if worst is last or worst in effects), None)
+    return found or (last if all(effect is Effect.NONE for effect in effects) else None)
 
 
 def _is_known(error: ToolError, tool: Traits) -> bool:

@@ -183,6 +183,7 @@ class Run:
     _questions: int = 0
     _heard: ToolError | None = None
     _forgotten: int = 0
+    _secrets: tuple[Mapping[str, Any], Tools, tuple[str, ...]] | None = None
 
     @property
     def failures(self) -> list[ToolError]:
@@ -278,7 +279,7 @@ class Run:
         if isinstance(outcome, ToolError):
             outcome = of_this_call(outcome, self.report.tool)
             outcome = own_failure(outcome, self.report.tool, self.report.arguments, tools.listed)
-        if secrets := tools.secrets_in(self.report.tool, self.report.arguments):
+        if secrets := self.secrets_in(tools):
             outcome = DEFAULT.knowing(secrets)(outcome)
         outcome = self._with_check(outcome, tools)
         decision = self._decide(outcome, tools, self.failures)
@@ -296,9 +297,16 @@ class Run:
             tool=tools.traits(self.report.tool),
             history=history,
             policy=engine.policy_for(outcome, history),
-            now=engine.clock.now(),
+            now=engine.clock.now() if isinstance(outcome, ToolError) and outcome.given("reset_at") else None,
             keyed=self.key.is_known,
         )
+
+    def secrets_in(self, tools: Tools) -> tuple[str, ...]:
+        """What of the arguments is secret: looked through once."""
+        known, arguments = self._secrets, self.report.arguments
+        if known is None or known[0] is not arguments or known[1] is not tools:
+            known = self._secrets = arguments, tools, tools.secrets_in(self.report.tool, arguments)
+        return known[2]
 
     def _objection(self, outcome: Outcome, wait: float) -> str | None:
         """Why enough is enough."""
@@ -351,7 +359,7 @@ class Run:
         done_before = self._may_be_done_before(error, tools)
         notes = (*notes, own_words.DONE_BEFORE) if done_before else notes
         about: dict[str, Any] = {"notes": notes, "heard": self._heard or error, "sent": self.report.arguments}
-        about["secrets"] = tools.secrets_in(self.report.tool, self.report.arguments)
+        about["secrets"] = self.secrets_in(tools)
         # Of a call that may have been done, one step is told, and nothing about trying; and how long is waited differs
         # only where anybody waits.
         if error.effect in IN_DOUBT or not (notes or error.retryable):
@@ -369,7 +377,7 @@ class Run:
         """A write that only somebody's words say was refused, with one step: the call that shows it, or to ask; where
         the words themselves tell what to correct, nobody is stopped by that."""
         says = error.suggestion or error.next_steps or error.actions
-        if says or advised(error) is not error or not is_unsure(error, tools.traits(self.report.tool)):
+        if says or not is_unsure(error, tools.traits(self.report.tool)) or advised(error) is not error:
             return error
         check = tools.check_of(self.report.tool, self.report.arguments)
         if check is None and error.kind in _CALLERS:
@@ -403,15 +411,18 @@ class Run:
         if known.effect is None and may_be_done and self._last_decision(known, tools).doubtful:
             # What is told is what was decided: it is not made again because it may have been done.
             known = with_effect(known, Effect.UNKNOWN)
+        if known.effect not in IN_DOUBT:
+            return known
         checked = self._with_check(known, tools)
         assert isinstance(checked, ToolError)
         return checked
 
     def _may_be_done_before(self, error: ToolError, tools: Tools) -> bool:
         """Whether what is missing by now, or there by now, may be so since a try before it was done."""
+        if len(self.report.attempts) < 2 or error.kind not in (Kind.NOT_FOUND, Kind.CONFLICT):
+            return False
         is_idempotent = tools.traits(self.report.tool).nature is Nature.IDEMPOTENT
-        lost = any(each.delivery == "unanswered" for each in self.failures[:-1])
-        return is_idempotent and lost and error.kind in (Kind.NOT_FOUND, Kind.CONFLICT)
+        return is_idempotent and any(each.delivery == "unanswered" for each in self.failures[:-1])
 
     def _notes(self, error: ToolError) -> tuple[str, ...]:
         report = self.report

@@ -15,6 +15,8 @@ from .refusals import NEVER_SENT
 from .tools import schema_of
 from .validators import is_refusal_of, own_failure
 
+EXPLAINED: Final = frozenset({Kind.VALIDATION, Kind.INTERNAL})
+"""Failures of which the list may tell more, with what the server said."""
 # What a server proposes itself is not to be bettered.
 _SAID: Final = frozenset({"patch", "suggestion", "actions"})
 
@@ -37,7 +39,7 @@ def explained(
             meant = unknown_tool(tool, listed)
             return error.replace(kind=meant.kind, code=meant.code, suggestion=meant.suggestion, actions=meant.actions)
         return error
-    if error.kind not in (Kind.VALIDATION, Kind.INTERNAL):
+    if error.kind not in EXPLAINED:
         return error
     schema = schema_of(listed[tool])
     if (disowned := own_failure(error, tool, arguments, listed, text)) is not error:

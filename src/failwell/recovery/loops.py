@@ -13,6 +13,7 @@ from failwell.model import IN_DOUBT, Effect, Kind, Policy, ToolError, fingerprin
 _MOST_CALLS: Final = 1_000
 # A look that tells that nothing was done is reason for one more call, and not for a loop of looks and calls.
 _MOST_LOOKS: Final = 5
+_MOST_PRINTS: Final = 64
 
 
 @dataclass(slots=True)
@@ -35,6 +36,7 @@ class LoopGuard:
         self._checks: Counter[str] = Counter()
         """How many of them name a call that would tell, by its tool: most name none, and need no looking through."""
         self._changes = 0
+        self._prints: dict[int, tuple[Mapping[str, Any], str, str]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._calls)
@@ -43,8 +45,18 @@ class LoopGuard:
         """Something was done that may have changed how things stand: what failed before may work now."""
         self._changes += 1
 
+    def print_of(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """The fingerprint of a call: asked for before the call is made and after it, so it is kept meanwhile."""
+        known = self._prints.get(id(arguments))
+        if known is None or known[0] is not arguments or known[1] != tool:
+            if len(self._prints) >= _MOST_PRINTS:
+                self._prints.clear()
+            # With what it is of: else another one could come to lie in its place.
+            known = self._prints[id(arguments)] = arguments, tool, fingerprint(tool, arguments)
+        return known[2]
+
     def worked(self, tool: str, arguments: Mapping[str, Any]) -> None:
-        key = fingerprint(tool, arguments)
+        key = self.print_of(tool, arguments)
         self._forget(key)
         if not self._checks[tool]:
             return
@@ -56,7 +68,7 @@ class LoopGuard:
 
     def failed(self, tool: str, arguments: Mapping[str, Any], error: ToolError, now: float) -> int:
         """How often this call has now failed in this way."""
-        key = fingerprint(tool, arguments)
+        key = self.print_of(tool, arguments)
         before = self._known(key, now)
         is_same = before is not None and _same(before.error, error)
         times, looks = (before.times + 1, before.looks) if before is not None and is_same else (1, 0)
@@ -83,21 +95,21 @@ class LoopGuard:
 
     def doubt(self, tool: str, arguments: Mapping[str, Any]) -> ToolError | None:
         """How this call failed when it was last made, if it may have been done then, and nobody has looked since."""
-        known = self._calls.get(fingerprint(tool, arguments)) if self._calls else None
+        known = self._calls.get(self.print_of(tool, arguments)) if self._calls else None
         return known.error if known is not None and not known.looks and known.error.effect in IN_DOUBT else None
 
     def refuses(self, tool: str, arguments: Mapping[str, Any], now: float) -> tuple[ToolError, int] | None:
         """The failure that a call would only repeat, and how often it was seen; None if the call may be made."""
         if not self._calls:
             return None
-        known = self._known(fingerprint(tool, arguments), now)
+        known = self._known(self.print_of(tool, arguments), now)
         if known is None or known.times < self._policy.loop_after:
             return None
         return known.error, known.times
 
     def seen(self, tool: str, arguments: Mapping[str, Any], now: float) -> tuple[ToolError, int] | None:
         """How this call failed lately, and how often in a row."""
-        known = self._known(fingerprint(tool, arguments), now) if self._calls else None
+        known = self._known(self.print_of(tool, arguments), now) if self._calls else None
         return None if known is None else (known.error, known.times)
 
     def _known(self, key: str, now: float) -> _Repeated | None:

@@ -7,7 +7,7 @@ from threading import RLock
 from typing import Any, Final
 
 from failwell.formats import Outcome
-from failwell.model import Policy, ToolError, fingerprint
+from failwell.model import Policy, ToolError
 
 from .breaker import Breakers, is_to_blame
 from .budget import Budget, cost_of
@@ -52,7 +52,7 @@ class Patience:
         known = self._loops.refuses(tool, arguments, now)
         if known is not None or self._elsewhere is None:
             return known
-        there = self._elsewhere.failed(fingerprint(tool, arguments))
+        there = self._elsewhere.failed(self._loops.print_of(tool, arguments))
         if there is None:
             return None
         way, times = there
@@ -85,7 +85,7 @@ class Patience:
         """A call worked. If it may have changed how things stand, what failed before may work now."""
         with self._lock:
             if self._elsewhere is not None:
-                self._tell_worked(None if changed else fingerprint(tool, arguments))
+                self._tell_worked(None if changed else self._loops.print_of(tool, arguments))
             self._budget.earn()
             self._breakers.worked(tool)
             if self._loops:
@@ -152,7 +152,7 @@ class Patience:
             times = self._loops.failed(tool, arguments, error, now)
             if self._elsewhere is None:
                 return times
-            call, way = fingerprint(tool, arguments), way_of(error)
+            call, way = self._loops.print_of(tool, arguments), way_of(error)
             there = self._elsewhere.failed(call)
             self._elsewhere.tell_failed(call, way, times, self._loops.window(error))
             return times + (there[1] if there is not None and there[0] == way else 0)

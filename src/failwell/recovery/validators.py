@@ -37,8 +37,10 @@ def own_failure(
 ) -> ToolError:
     """The error, or a crash in its place where a validator's words cannot be about this call: the tool met it in its
     own work."""
+    if error.kind is not Kind.VALIDATION or error.standing != "quoted" or error.origin != "peer":
+        return error
     schema = schema_of(listed.get(tool))
-    if schema is None or error.origin != "peer" or not _is_foreign(error, tool, arguments, listed, schema, text):
+    if schema is None or not _is_foreign(error, tool, arguments, listed, schema, text):
         return error
     return error.replace(kind=Kind.INTERNAL, code="INTERNAL_ERROR", fields=(), patch=(), sent=None)
 
@@ -54,8 +56,6 @@ def _is_foreign(
     """Whether a validator's words cannot be about this call: they name another one, an argument that neither the tool
     has nor was sent, one as missing that was sent, or as wrong that was not; or what could not be converted was not
     sent."""
-    if error.kind is not Kind.VALIDATION or error.standing != "quoted":
-        return False
     named = _VALIDATED.search(text)
     # They name the function, which may be called otherwise than its tool.
     if named is not None and (named[1] or named[2]) != tool and (named[1] or named[2]) in listed:

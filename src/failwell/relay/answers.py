@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from failwell.formats import FORMATS, META_KEY, MODERN_ERA, keys, parse, render, to_result
+from failwell.formats import FORMATS, META_KEY, MODERN_ERA, as_result, keys, parse, render, to_result
 from failwell.guards import DEFAULT, masked
 from failwell.model import ToolError, compact
 from failwell.readers import without_frames
@@ -21,6 +21,7 @@ _LONGEST_ORIGINAL: Final = 64_000
 _LONGEST_REASON: Final = 500
 _LONGEST_OUTPUT: Final = 8_000
 _MOST_BLOCKS: Final = 20
+_WORDS: Final = {"content", "isError"}
 
 Result = dict[str, Any]
 
@@ -57,8 +58,8 @@ def failed(
     text = _text(original) if original is not None and keep_original else None
     # One look at what is said anew and at what was said before, which is mostly all that there is to look at.
     is_clear = text is not None and isinstance(told, ToolError) and DEFAULT.clears(told, text)
-    guard = None if is_clear else DEFAULT
-    result: Result = to_result(told, format, guard=guard, era=era, client=client, output_schema=output_schema)
+    told = told if is_clear else DEFAULT(told)
+    result: Result = as_result(told, format, era=era, client=client, output_schema=output_schema)
     if isinstance(told, ToolError) and told.delivery == "unanswered" and FORMATS[format].prose:
         # That the answer was lost is said by whoever does not know why.
         result["content"] = to_result(told.replace(delivery=None), format, era=era, client=client)["content"]
@@ -84,6 +85,9 @@ def _sentence(text: str) -> str:
 def _beside(result: Result, theirs: Mapping[str, Any], told: Any, sent: Mapping[str, Any], *, in_doubt: bool) -> None:
     """What the server's result had beside its words stays: pictures, other blocks, its own `_meta` and data."""
     blocks = theirs.get("content")
+    if not in_doubt and theirs.keys() == _WORDS and type(blocks) is list and len(blocks) == 1 and _is_text(blocks[0]):
+        # Mostly there is nothing else.
+        return
     blocks = [block for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
     first = next((block for block in blocks if block.get("type") == "text"), None)
     others = [block for block in blocks if block is not first]
@@ -104,6 +108,10 @@ def _beside(result: Result, theirs: Mapping[str, Any], told: Any, sent: Mapping[
     meta = theirs.get("_meta")
     if isinstance(meta, Mapping):
         result["_meta"] = {**without_places(masked(dict(meta)), sent), **result.get("_meta", {})}
+
+
+def _is_text(block: Any) -> bool:
+    return type(block) is dict and block.get("type") == "text"
 
 
 def _is_told(block: Mapping[str, Any], words: str) -> bool:

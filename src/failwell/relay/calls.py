@@ -9,7 +9,7 @@ from typing import Any, Final
 from failwell.formats import META_KEY, keys
 from failwell.model import Effect, NeedsInput, Policy, ToolError, pattern
 from failwell.readers import is_plain_failure, read, text_of
-from failwell.recovery import Breakers, Engine, Run, advised, explained
+from failwell.recovery import EXPLAINED, Breakers, Engine, Run, advised, explained
 
 from . import answers, failures, state
 from .actions import Note, RelayOptions, ToClient
@@ -185,7 +185,7 @@ class Calls:
         frame, message, result = self._hidden(request, frame, message, result)
         error, request.said = message.get("error"), message
         outcome = None
-        if not (isinstance(error, Mapping) and self._is_of_protocol(request, error.get("code"))):
+        if not (type(error) is dict and self._is_of_protocol(request, error.get("code"))):
             outcome = read(message)
         if not isinstance(outcome, ToolError) or not outcome.is_error:
             # A question to the user, a warning, or what only the client can act on.
@@ -195,14 +195,18 @@ class Calls:
             self.keyed.keep_answer(request, frame, is_undone=is_asking or isinstance(outcome, NeedsInput))
             self.ended(request, outcome if isinstance(outcome, NeedsInput) else None)
             return
-        self.settle(request, outcome, frame, text_of(result) if result is not None else "")
+        if outcome.tool is None:
+            outcome = outcome.replace(tool=request.tool)
+        is_heeded = outcome.kind in EXPLAINED or self._traffic.options.rules is not None
+        self.settle(request, outcome, frame, text_of(result) if is_heeded and result is not None else "")
 
     def _hidden(
         self, request: RelayedRequest, frame: bytes, message: Message, result: Any
     ) -> tuple[bytes, Message, Any]:
         """A failure without what the server was given as a secret, by us or by the caller."""
         made = self._traffic.secrets.masked(message)
-        if sent := self._traffic.listing.tools.secrets_in(request.tool, request.arguments):
+        assert request.run is not None
+        if sent := request.run.secrets_in(self._traffic.listing.tools):
             made = OwnSecrets.sent(sent).masked(made)
         request.is_redacted = made is not message
         if made is message:

@@ -28,16 +28,8 @@ _PATH: Final = re.compile(
 _NUMBER: Final = re.compile(r"\[(?:Errno|WinError) -?\d{1,6}\] ?(?=\w)")
 _SEPARATOR: Final = re.compile(r"[\\/]+")
 # What is to be sent is left as it is, or it is something else: `actions`, `patch` and `verify`.
-_TOLD: Final = (
-    "message",
-    "suggestion",
-    "next_steps",
-    "notes",
-    "details",
-    "meta",
-    "policy_decision",
-    "fields",
-    "conflicts",
+_TOLD: Final = frozenset(
+    {"message", "suggestion", "next_steps", "notes", "details", "meta", "policy_decision", "fields", "conflicts"}
 )
 _SENT: Final = frozenset({"sent", "options"})
 _OPAQUE: Final = frozenset({"data", "blob"})
@@ -78,8 +70,8 @@ def without_places(value: Any, sent: Mapping[str, Any]) -> Any:
 def placeless(error: ToolError, sent: Mapping[str, Any]) -> ToolError:
     """The error as it may be told."""
     changed = {}
-    for name in _TOLD:
-        if error.given(name):
+    for name in error._given:
+        if name in _TOLD:
             plain = _plain(getattr(error, name))
             told = without_places(plain, sent)
             if isinstance(told, str) and "rr" in told:

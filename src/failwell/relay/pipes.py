@@ -158,19 +158,20 @@ class Pipes:
     def _turn(self) -> None:
         """Wait for something, and do what follows from it."""
         child = self._child
-        if self._to_client.is_full or self._masks.get(1) == select.POLLOUT:
+        if self._to_client.size or self._masks.get(1) == select.POLLOUT:
             self._watch(1, select.POLLOUT if self._to_client.is_full else 0)
-        if child is not None and (self._to_server.is_full or child.stdin in self._masks):
+        if child is not None and (self._to_server.size or child.stdin in self._masks):
             if self._to_server.is_full:
                 self._watch(child.stdin, select.POLLOUT)
             else:
                 self._unwatch(child.stdin)
-        self._hold_back(child)
+        if self._to_client.size or self._is_held:
+            self._hold_back(child)
         for pipe, event in self._poll.poll(self._patience()):
-            if child is not None and child is self._child and pipe == child.stdout:
-                self._read_server(child)
-            elif pipe == 0:
+            if pipe == 0:
                 self._read_client()
+            elif child is not None and child is self._child and pipe == child.stdout:
+                self._read_server(child)
             elif pipe == 1:
                 self._write_client(event)
             elif pipe == self._wake.fileno():
@@ -206,8 +207,10 @@ class Pipes:
 
     def _patience(self) -> float | None:
         """For how many milliseconds there is nothing to do but wait."""
-        late = self._injection.wakes_at if self._injection is not None else None
         due, end = self._desk.wakes_at, self._ends_at
+        if due is None and end is None and self._injection is None:
+            return None
+        late = self._injection.wakes_at if self._injection is not None else None
         if due is None and end is None and late is None:
             return None
         first = min(each for each in (due, end, late) if each is not None)

@@ -20,7 +20,8 @@ MARK: Final = "FAILWELL_WRAP"
 STUBBORN: Final = 2.0
 """How long a server has to end by itself before it is killed."""
 MUTE: Final = "its stdout closed, so the relay ended it"
-_CHUNK: Final = 1 << 18
+# As much as a pipe holds. Above 128 kB the memory for each read would be asked of the system, and given back.
+_CHUNK: Final = 1 << 16
 _OURS: Final = "FAILWELL_"
 SESSION_VARIABLE: Final = "FAILWELL_SESSION"
 """By which a server that keeps events knows in which session the relay's calls are: `failwell.observe` reads it."""

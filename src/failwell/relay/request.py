@@ -79,7 +79,7 @@ class RelayedRequest:
 
 def client_name(info: object) -> str | None:
     """A client as `name/version`."""
-    if not isinstance(info, Mapping) or not isinstance(info.get("name"), str):
+    if type(info) is not dict or not isinstance(info.get("name"), str):
         return None
     version = info.get("version")
     return f"{info['name']}/{version}" if isinstance(version, str) else str(info["name"])

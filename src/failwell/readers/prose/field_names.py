@@ -140,6 +140,9 @@ _GRPC: Final = pattern(r"rpc error: code = (\w{2,30}) desc|StatusCode\.([A-Z_]{2
 
 def system(text: str) -> Finding | None:
     """errno names wherever they stand: nobody uses them in a sentence about something else."""
+    if "E" not in text:
+        # Each of them has one.
+        return None
     if "spawn" in text and _SPAWN.search(text):
         return Finding("NOT_CONFIGURED", STATED)
     for match in _ERRNO.finditer(text):

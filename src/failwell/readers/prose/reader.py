@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from re import IGNORECASE
-from typing import Final
+from typing import Any, Final
 
 from failwell.formats import own_words
-from failwell.model import Kind, Strategy, ToolError, pattern, positive
+from failwell.model import Kind, Severity, Strategy, ToolError, find, normalised, pattern, positive
 from failwell.model import text as clean
 
 from . import announcements as announcing
@@ -132,7 +132,10 @@ def _nested(said: str, depth: int) -> Finding | None:
 
 
 def _shaped(text: str, shapes: tuple[Parser, ...] = SHAPES) -> Finding | None:
-    return next((found for parse in shapes if (found := parse(text)) is not None), None)
+    for parse in shapes:
+        if (found := parse(text)) is not None:
+            return found
+    return None
 
 
 def _error(finding: Finding, wrapped: Unwrapped, number: int | None) -> ToolError:
@@ -140,23 +143,23 @@ def _error(finding: Finding, wrapped: Unwrapped, number: int | None) -> ToolErro
     if code is None:
         code = _NUMBERS.get(number) if number is not None else None
         confidence = GUESSED if code else UNKNOWN
-    message = finding.message or wrapped.text or own_words.NOTHING_SAID
-    error = ToolError(
-        message,
-        code=code,
-        # Of a text that says nothing, not even a code is certain.
-        kind=None if code else Kind.INTERNAL,
-        fields=finding.fields or None,
-        http_status=finding.http_status,
-        suggestion=finding.suggestion,
-        strategy=_STRATEGIES.get(code or ""),
-        tool=wrapped.tool or _tool(wrapped.text),
-        legacy=True,
-        origin="peer",
-        format="text",
-        confidence=confidence,
-    )
-    if error.retryable:
+    info = find(code)
+    given: dict[str, Any] = {"message": clean(finding.message or wrapped.text or own_words.NOTHING_SAID)}
+    if code:
+        given["code"] = code
+    for name, value in (
+        ("fields", finding.fields),
+        ("http_status", finding.http_status),
+        ("suggestion", finding.suggestion),
+        ("strategy", _STRATEGIES.get(code or "")),
+        ("tool", wrapped.tool or _tool(wrapped.text)),
+    ):
+        if value and (normal := normalised(name, value)) is not None:
+            given[name] = normal
+    given |= {"legacy": True, "origin": "peer", "format": "text", "confidence": confidence, "severity": Severity.ERROR}
+    # Of a text that says nothing, not even a code is certain.
+    error = ToolError._of(info.kind if info else Kind.INTERNAL, given, info)
+    if info is not None and info.retryable and error.retryable:
         if finding.reset_at is not None:
             error.reset_at = finding.reset_at
         elif (delay := finding.retry_after or _delay(wrapped.text)) is not None:

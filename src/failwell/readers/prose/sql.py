@@ -35,13 +35,15 @@ _REDIS: Final = {
     **dict.fromkeys(("LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN"), "UNAVAILABLE"),
     **dict.fromkeys(("BUSYKEY", "BUSYGROUP"), "CONFLICT"),
 }
+_DIGIT: Final = pattern(r"[0-9]")
 _WORD: Final = pattern(r"([A-Z]{4,12}) [A-Z][a-z]")
 _NAME: Final = pattern(r"\b(SQLITE_[A-Z_]{3,40}|ER_[A-Z_]{3,60})\b")
 
 
 def read(text: str) -> Finding | None:
     text = text[:4_000]
-    found = _STATE.search(text)
+    # Nearly all texts are told by this: each of its forms has a digit.
+    found = _STATE.search(text) if _DIGIT.search(text) else None
     code = _by_state((found[1] or found[2] or found[3]).upper()) if found else None
     if code is None and "_" in text and (found := _NAME.search(text)):
         code = _by_name(found[1])

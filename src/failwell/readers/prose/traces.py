@@ -108,7 +108,7 @@ _SIGNS: Final = {
     "Lua": pattern(r"stack traceback:\n"),
 }
 # Without one of these, a single line is none, which most failures are.
-_IN_ONE_LINE: Final = ("race", "goroutine ", "panicked at ", " line ", ":in ", ".php:", "Error in ", "#")
+_IN_ONE_LINE: Final = pattern(r"race|goroutine |panicked at | line |:in |\.php:|Error in |#")
 # What whoever wrote the tool says after a trace: a sentence at the margin.
 _SENTENCE: Final = pattern(r"[A-Z][^\n]{1,2000}[.!?]")
 
@@ -124,7 +124,7 @@ def trace_line(text: str) -> str | None:
     if "\\n" in text:
         # In JSON, or what is left of it where a long answer was cut.
         text = text.replace("\\n", "\n").replace('\\"', '"')
-    if "\n" not in text and not any(sign in text for sign in _IN_ONE_LINE):
+    if "\n" not in text and _IN_ONE_LINE.search(text) is None:
         return None
     if _PYTHON.search(text) and (lines := _LAST.findall(text)):
         return str(lines[-1])

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from failwell.relay.injection import Injection
     from failwell.relay.request import RelayedRequest
 
-_CHUNK: Final = 1 << 18
+# As much as a pipe holds. Above 128 kB the memory for each read would be asked of the system, and given back.
+_CHUNK: Final = 1 << 16
 _FLUSH: Final = 2.0
 
 
