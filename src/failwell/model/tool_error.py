@@ -232,7 +232,10 @@ class ToolError(Exception):
     def _gain(self, **given: Any) -> Self:
         """More of such values, for an error that nobody else has seen yet."""
         self._given.update(given)
-        self._settle(self._info)
+        if _BASES.isdisjoint(given):
+            self.__dict__.update(given)
+        else:
+            self._settle(self._info)
         return self
 
     def _settle(self, info: Code | None) -> None:

@@ -144,12 +144,9 @@ class Engine:
         """How patient to be with a failure: more so while the server is away that was there before, and is sent
         nothing meanwhile."""
         policy = self.policy
-        if (
-            not _is_unsent(outcome)
-            or not self.is_reached
-            or policy.max_attempts < 2
-            or not all(map(_is_unsent, history))
-        ):
+        if not _is_unsent(outcome) or not self.is_reached:
+            return policy
+        if policy.max_attempts < 2 or not all(map(_is_unsent, history)):
             return policy
         return replace(policy, max_attempts=max(policy.max_attempts, policy.max_unsent))
 
@@ -358,20 +355,19 @@ class Run:
         decision, notes = self._last_decision(error, tools), self._notes(error)
         done_before = self._may_be_done_before(error, tools)
         notes = (*notes, own_words.DONE_BEFORE) if done_before else notes
-        about: dict[str, Any] = {"notes": notes, "heard": self._heard or error, "sent": self.report.arguments}
-        about["secrets"] = self.secrets_in(tools)
+        about = notes, self._heard or error, self.report.arguments, self.secrets_in(tools)
         # Of a call that may have been done, one step is told, and nothing about trying; and how long is waited differs
         # only where anybody waits.
         if error.effect in IN_DOUBT or not (notes or error.retryable):
-            return Ending(error, decision, self._with_step(error, tools), **about)
+            return Ending(error, decision, self._with_step(error, tools), *about)
         usual, mine = usual_action(error, self.engine.policy) or ("", "")
         if not notes and usual == mine:
-            return Ending(error, decision, error, **about)
+            return Ending(error, decision, error, *about)
         is_told = done_before or any(note.endswith(way_out(error)) for note in notes)
         steps = [mine] if mine and not is_told else []
         # What is said of trying must not take the place of what there is to do.
         told = error.replace(next_steps=(*error.next_steps, *notes, *steps))
-        return Ending(error, decision, told, **about)
+        return Ending(error, decision, told, *about)
 
     def _with_step(self, error: ToolError, tools: Tools) -> ToolError:
         """A write that only somebody's words say was refused, with one step: the call that shows it, or to ask; where

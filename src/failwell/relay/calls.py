@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from failwell.formats import META_KEY, keys
-from failwell.model import Effect, NeedsInput, Policy, ToolError, pattern
+from failwell.model import Effect, Kind, NeedsInput, Policy, ToolError, pattern
+from failwell.model import text as plain_text
 from failwell.readers import is_plain_failure, read, text_of
 from failwell.recovery import EXPLAINED, Breakers, Engine, Run, advised, explained
 
@@ -196,7 +197,7 @@ class Calls:
             self.ended(request, outcome if isinstance(outcome, NeedsInput) else None)
             return
         if outcome.tool is None:
-            outcome = outcome.replace(tool=request.tool)
+            outcome._gain(tool=plain_text(request.tool))
         is_heeded = outcome.kind in EXPLAINED or self._traffic.options.rules is not None
         self.settle(request, outcome, frame, text_of(result) if is_heeded and result is not None else "")
 
@@ -312,19 +313,19 @@ class Calls:
                 then()
 
     def _settle(self, request: RelayedRequest, outcome: ToolError, frame: bytes | None, text: str) -> None:
-        run, tools = request.run, self._traffic.listing.tools
+        traffic, run, tool = self._traffic, request.run, request.tool
+        tools = traffic.listing.tools
         assert run is not None
         run.hears(outcome)
-        is_unsaid = outcome.effect is None and outcome.standing == "quoted"
-        was_at_work = request.was_let_down or _COULD_NOT_ASK.search(outcome.message) is not None
-        if is_unsaid and was_at_work and not tools.traits(request.tool).repeatable:
-            outcome = outcome.replace(effect=Effect.UNKNOWN)
-        outcome = self._ruled(request, outcome, text)
-        outcome = explained(outcome, request.tool, request.arguments, tools.listed, text)
+        if outcome.effect is None and outcome.standing == "quoted" and not tools.traits(tool).repeatable:
+            was_at_work = request.was_let_down or _COULD_NOT_ASK.search(outcome.message) is not None
+            outcome = outcome.replace(effect=Effect.UNKNOWN) if was_at_work else outcome
+        outcome = self._ruled(request, outcome, text) if traffic.options.rules is not None else outcome
+        outcome = explained(outcome, tool, request.arguments, tools.listed, text)
         outcome = advised(outcome)
-        if outcome.origin == "peer":
-            self._gate.heard(outcome, request.tool, self._traffic.listing)
-        run.failed(outcome, self._traffic.life)
+        if outcome.origin == "peer" and outcome.kind is Kind.VALIDATION:
+            self._gate.heard(outcome, tool, traffic.listing)
+        run.failed(outcome, traffic.life)
         if outcome.delivery == "never_sent" and request.ids:
             request.ids.pop()
         verdict = run.after(outcome, tools)
@@ -338,9 +339,10 @@ class Calls:
 
     def _ruled(self, request: RelayedRequest, outcome: ToolError, text: str) -> ToolError:
         """The failure as the operator's rules have it."""
-        if self._traffic.options.rules is None or outcome.origin == "local":
+        rules = self._traffic.options.rules
+        if rules is None or outcome.origin == "local":
             return outcome
-        ruled, rule = self._traffic.options.rules.applied(request.tool, outcome, text)
+        ruled, rule = rules.applied(request.tool, outcome, text)
         if rule is not None:
             self._traffic.out.append(Note(f"{rule} decides about a failure of {request.tool}"))
         return ruled
@@ -371,22 +373,23 @@ class Calls:
 
     def end(self, request: RelayedRequest, outcome: Any, frame: bytes | None) -> None:
         """Tell what is left of a call."""
-        run, session, options = request.run, self._traffic.session, self._traffic.options
+        traffic, run = self._traffic, request.run
+        session, options, listing = traffic.session, traffic.options, traffic.listing
         assert run is not None
-        ending = run.ending(outcome, self._traffic.listing.tools, is_answer=frame is not None)
+        ending = run.ending(outcome, listing.tools, is_answer=frame is not None)
         if frame is not None and _is_ours(frame) and not ending.notes and not ending.in_doubt:
             # A server that speaks our language has said it all.
-            self._traffic.tell(with_id(frame, None, request.id))
+            traffic.tell(with_id(frame, None, request.id))
         else:
-            is_told = self._traffic.is_anew and frame is not None
+            is_told = traffic.is_anew and frame is not None
             note = failures.renewed(remote=options.remote) if is_told else ""
-            self._traffic.is_anew = self._traffic.is_anew and frame is None
+            traffic.is_anew = traffic.is_anew and frame is None
             result = answers.failed(
                 ending,
                 format=options.format,
                 era=session.era_of(request),
                 client=session.client_of(request),
-                output_schema=self._traffic.listing.has_output_schema(request.tool),
+                output_schema=listing.has_output_schema(request.tool),
                 original=frame,
                 said=request.said,
                 keep_original=options.keep_original,
@@ -395,10 +398,10 @@ class Calls:
             )
             if request.is_redacted and answers.ORIGINAL in result.get("_meta", {}):
                 result["_meta"][answers.ORIGINAL]["redacted"] = True
-            self._traffic.tell(answers.answer(request.id, result))
+            traffic.tell(answers.answer(request.id, result))
         if request.claim:
             is_undone = isinstance(ending.outcome, ToolError) and ending.outcome.effect is Effect.NONE
-            told = self._traffic.out[-1]
+            told = traffic.out[-1]
             self.keyed.keep_answer(request, told.frame if isinstance(told, ToClient) else b"", is_undone=is_undone)
         self.ended(request, ending.outcome)
 

@@ -32,6 +32,13 @@ _WRITE: Final = json.JSONEncoder(
     ensure_ascii=False, check_circular=False, separators=(",", ":"), allow_nan=False
 ).encode
 
+try:
+    # It writes in a tenth of the time; whoever has not installed it misses nothing else.
+    from orjson import OPT_APPEND_NEWLINE as _ENDED
+    from orjson import dumps as _QUICK
+except ImportError:
+    _QUICK, _ENDED = None, 0  # type: ignore[assignment]
+
 Message = dict[str, Any]
 
 
@@ -157,6 +164,12 @@ _ANY_HEAD: Final = re.compile(rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s
 
 def written(message: Mapping[str, Any]) -> bytes:
     """A message as a frame of its own."""
+    if _QUICK is not None:
+        try:
+            return _QUICK(message, option=_ENDED)
+        except TypeError:
+            # A number that is too long for it, half a character, or what is nested very deeply.
+            pass
     try:
         text = _WRITE(message)
     except ValueError:
