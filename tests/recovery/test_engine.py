@@ -377,3 +377,14 @@ def test_copies_share_what_is_known() -> None:
 def test_two_calls_are_the_same_if_tool_and_arguments_are(one: Any, other: Any, same: bool) -> None:
     assert (fingerprint(*one) == fingerprint(*other)) is same
     assert "pay" not in fingerprint(*one)
+
+
+def test_a_servers_number_and_field_alone_have_no_write_made_again() -> None:
+    refused = fw.read(
+        {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "id is bad", "data": {"field": "id"}}}
+    )
+    assert isinstance(refused, fw.ToolError)
+    told = text_of(driven(*engine(), refused, tool="cancel_order", id=7))
+    assert told == ('It said: "id is bad". id is not valid. Next: call get_order with {"id":7} to see what came of it.')
+    # What only reads may be asked again.
+    assert "Next: call get_order with" in text_of(driven(*engine(), refused, tool="get_order", id=7))

@@ -397,10 +397,10 @@ class Run:
         tool = self.report.tool
         error = error if error.tool or not tool else error.replace(tool=tool)
         error = own_failure(error, tool, self.report.arguments, tools.listed)
-        if error.sent is None and (error.fields or error.patch):
-            error = error.replace(sent=tools.shown(tool, self.report.arguments))
         traits = tools.traits(tool)
         known = in_all(error, traits, earlier)
+        if known.sent is None and (known.fields or known.patch) and not is_unsure(known, traits):
+            known = known.replace(sent=tools.shown(tool, self.report.arguments))
         # What a server that speaks our language only quotes is its author's word, and stands.
         is_authors = known.standing == "quoted" and form_of(known.format).relayed
         may_be_done = tool != "" and not is_authors and ESCAPED[traits.nature] is Effect.UNKNOWN
