@@ -125,10 +125,24 @@ def unread_batch(frame: bytes) -> list[bytes]:
 
 def raw_members(data: bytes) -> dict[str, bytes]:
     """The members of an object that cannot be read, by their names: each as it is written."""
+    return {name: data[start:end] for name, (start, end) in _places(data).items()}
+
+
+def member(frame: bytes, name: str) -> tuple[int, int] | None:
+    """Where the value of a member of an object begins and ends."""
+    return _places(frame).get(name)
+
+
+def _places(data: bytes) -> dict[str, tuple[int, int]]:
     if not data.lstrip(_BEFORE).startswith(b"{"):
         return {}
-    found = ((read_frame(name), data[start:end].strip()) for name, start, end in spans(data))
-    return {name: value for name, value in found if isinstance(name, str)}
+    found: dict[str, tuple[int, int]] = {}
+    for name, start, end in spans(data):
+        value = data[start:end]
+        start, end = end - len(value.lstrip()), start + len(value.rstrip())
+        if isinstance(known := read_frame(name), str):
+            found[known] = start, end
+    return found
 
 
 def large_success(frame: bytes) -> bytes | None:
@@ -145,18 +159,17 @@ def large_success(frame: bytes) -> bytes | None:
 
 
 def with_id(frame: bytes, message: Mapping[str, Any] | None, id: object) -> bytes:
-    """The frame under another id; its other bytes stay as they are where its id stands in the usual place."""
+    """The frame under another id; its other bytes stay as they are."""
     found = _ANY_HEAD.match(frame) or None
     if found is not None and frame.count(b'"id"', 0, found.end()) == 1:
         return frame[: found.start(1)] + key_of(id) + frame[found.end(1) :]
     if (tail := _TAIL_ID.search(frame, max(0, len(frame) - _TAIL))) is not None:
         return frame[: tail.start(1)] + key_of(id) + frame[tail.end(1) :]
-    whole = read_frame(frame)
-    if whole is None:
-        # It cannot be read, and is not to lose what cannot.
-        places = [place for name, *place in spans(frame) if read_frame(name) == "id"]
-        return b"%b%b%b" % (frame[: places[0][0]], key_of(id), frame[places[0][1] :]) if places else frame
-    return written({**(message if message is not None else whole), "id": id})
+    if (place := member(frame, "id")) is not None:
+        return frame[: place[0]] + key_of(id) + frame[place[1] :]
+    # In another encoding, or without an id.
+    whole = message if message is not None else read_frame(frame)
+    return frame if whole is None else written({**whole, "id": id})
 
 
 _ANY_HEAD: Final = re.compile(rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*' + _ID + rb"\s*,")

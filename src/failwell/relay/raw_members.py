@@ -1,5 +1,5 @@
-"""The members of JSON that nobody here can read, as the bytes that came: a number may have too many digits for Python,
-and lists may lie too deep in each other, and others read both."""
+"""The members of JSON as the bytes that came, read or not: a number may have too many digits for Python, and lists may
+lie too deep in each other, and others read both."""
 
 from __future__ import annotations
 
