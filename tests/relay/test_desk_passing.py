@@ -196,6 +196,67 @@ def test_answers_that_nobody_asked_for_are_kept_out() -> None:
     assert table.frames == [answer]
 
 
+ANSWER = frame(result(1, "paid")).rstrip()
+NEWS = b'{ "method":"notifications/message","params":{"level":"info","data":"}{"},"jsonrpc":"2.0"}'
+OTHER = frame(result(888, "x")).rstrip()
+LARGE = b'{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"%b"}]}}' % (b"x" * 20_000)
+LARGE_LAST = b'{"result":{"content":[{"type":"text","text":"%b"}]},"jsonrpc":"2.0","id":1}' % (b"x" * 20_000)
+UNREAD = b'{"jsonrpc":"2.0","id":1,"result":{"content":[],"n":[%b,{"jsonrpc":"2.0","id":1,"result":{}}]}}' % (
+    b"9" * 5_000
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "frames", "noise"),
+    [
+        (ANSWER + NEWS, [ANSWER, NEWS], None),
+        (NEWS + ANSWER, [NEWS, ANSWER], None),
+        (NEWS + b" ," + NEWS + b"\x1e" + ANSWER + b"\0\r", [NEWS, NEWS, ANSWER], None),
+        (ANSWER + OTHER, [ANSWER], None),
+        (ANSWER + b" # done", [ANSWER], "# done"),
+        (ANSWER + b'{"level":"info"}' + b"DEBUG", [ANSWER], '{"level":"info"}DEBUG'),
+        # A line about an answer, by a server that is about to send it, and one about a request.
+        (ANSWER + b" sent: " + ANSWER, [ANSWER], "sent:"),
+        (ANSWER + b'got: {"jsonrpc":"2.0","id":7,"method":"ping"}', [ANSWER], "got:"),
+        (LARGE + NEWS, [LARGE, NEWS], None),
+        (LARGE_LAST + LARGE_LAST, [LARGE_LAST], None),
+        (UNREAD + NEWS, [UNREAD, NEWS], None),
+        (UNREAD, [UNREAD], None),
+        # The second one was cut off, and what is in it is no message by itself.
+        (ANSWER + b'{"jsonrpc":"2.0","id":3,"result":{"in":' + NEWS, [ANSWER], '"jsonrpc":"2.0"}'),
+    ],
+    ids=range(13),
+)
+def test_messages_that_share_a_line_are_told_apart(line: bytes, frames: list[bytes], noise: str | None) -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.server(line + b"\n")
+    assert table.frames == [each + b"\n" for each in frames]
+    named = [note.line for note in table.notes if note.loud]
+    assert len(named) == (noise is not None)
+    assert noise is None or noise in named[0]
+
+
+def test_noise_behind_messages_is_named_once() -> None:
+    table = Table()
+    for id in (1, 2):
+        table.call(id, "pay", {"invoice_id": str(id)})
+        table.server(frame(result(id, "paid")).rstrip() + b" # done\n")
+    assert table.told() == [result(1, "paid"), result(2, "paid")]
+    assert [note.line for note in table.notes if note.loud] == [
+        "pay-server writes to stdout what is no message, in the line of one: # done"
+    ]
+
+
+def test_an_answer_between_noise_waits_for_a_better_one() -> None:
+    table = Table(timeout=2.0)
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.server(b"DEBUG sent " + ANSWER + b" in 5 ms\n")
+    assert table.frames == []
+    table.passes(1)
+    assert table.frames == [ANSWER + b"\n"]
+
+
 def test_an_answer_behind_a_line_that_was_written_over_is_an_answer() -> None:
     table = Table()
     table.call(1, "pay", {"invoice_id": "i"})

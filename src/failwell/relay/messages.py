@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from itertools import islice
 from math import isfinite
 from typing import Any, Final
 
@@ -19,9 +18,11 @@ _TAIL_ID: Final = re.compile(rb'\}\s*,\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s
 _RESULT_FIRST: Final = re.compile(rb'\s*\{\s*"result"\s*:\s*\{')
 _FAILED: Final = re.compile(rb'"isError"\s*:\s*(?!false)')
 _TAIL: Final = 300
+# Another message behind the first one in its line, which no JSON has in it. To look through all of a large answer would
+# take as long as all the rest that is done with it, and what is written into its line is mostly small.
+_ANOTHER: Final = re.compile(rb'\}\s*\{\s*"(?:jsonrpc|id|result|error|method)"')
+_LAST: Final = 65_536
 _SOME_ID: Final = re.compile(rb'"id"\s*:\s*' + _ID)
-_BEGINNING: Final = re.compile(rb'\{\s*"(?:jsonrpc|id|result|error|method)"\s*:')
-_MOST_BEGINNINGS: Final = 20
 _BEFORE: Final = b"\xef\xbb\xbf \t\r\n"
 _METHOD: Final = re.compile(rb'"method"\s*:\s*"([\w/.-]{1,100})"')
 
@@ -69,17 +70,6 @@ def _read_leniently(frame: bytes) -> Any:
 def last_frame(rest: bytes) -> bytes | None:
     """What came after the last line end of a pipe that has ended, as a frame, if it is a whole message."""
     return rest.rstrip() + b"\n" if rest.strip() and type(read_frame(rest)) is dict else None
-
-
-def behind_noise(frame: bytes) -> tuple[bytes, bytes, Message] | None:
-    """What a server wrote into a line before a message, the message as a frame, and what it says."""
-    if frame.lstrip().startswith(b"{"):
-        return None
-    for found in islice(_BEGINNING.finditer(frame), _MOST_BEGINNINGS):
-        message = read_frame(frame[found.start() :])
-        if type(message) is dict and message.get("jsonrpc") == "2.0":
-            return frame[: found.start()], frame[found.start() :], message
-    return None
 
 
 def key_of(id: object) -> bytes:
@@ -155,7 +145,9 @@ def large_success(frame: bytes) -> bytes | None:
     found = _HEAD_ID.match(frame)
     if found is None and _RESULT_FIRST.match(frame):
         found = _TAIL_ID.search(frame, max(0, len(frame) - _TAIL))
-    return None if found is None or not frame.rstrip().endswith(b"}") else found[1]
+    if found is None or not frame.rstrip().endswith(b"}"):
+        return None
+    return None if _ANOTHER.search(frame, max(0, len(frame) - _LAST)) else found[1]
 
 
 def with_id(frame: bytes, message: Mapping[str, Any] | None, id: object) -> bytes:

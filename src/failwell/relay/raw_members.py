@@ -10,6 +10,17 @@ from typing import Final
 _SIGN: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]', re.DOTALL)
 
 
+def closing(data: bytes, start: int) -> int | None:
+    """Where an object that begins at `start` has ended; None if it never does."""
+    depth = 0
+    for sign in _SIGN.finditer(data, start):
+        what = sign[0]
+        depth += (what in (b"{", b"[")) - (what in (b"}", b"]"))
+        if not depth:
+            return sign.end()
+    return None
+
+
 def spans(data: bytes) -> Iterator[tuple[bytes, int, int]]:
     """The parts of an object or of a list: the name of each, as it is written, and where it begins and ends."""
     depth, name, start = 0, b"", 0
