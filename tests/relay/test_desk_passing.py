@@ -196,6 +196,58 @@ def test_answers_that_nobody_asked_for_are_kept_out() -> None:
     assert table.frames == [answer]
 
 
+def own_ids(*ids: object) -> list[object]:
+    """The ids of what the relay asks by itself, of a client that uses these: in a handshake that is played again, for
+    lists, in a repeat."""
+    table = Table(connected=False)
+    known = {"protocolVersion": "2025-11-25", "tools": TOOLS}
+    for id, method in zip(ids, ("initialize", "tools/list", "logging/setLevel"), strict=False):
+        table.client(table.request(id, method, {"level": "info"}))
+        table.server({"jsonrpc": "2.0", "id": id, "result": known})
+    table.heard()
+    table.died()
+    table.passes(0)
+    found: list[object] = []
+    while heard := table.heard():
+        for message in heard:
+            found.append(message["id"])
+            table.server({"jsonrpc": "2.0", "id": message["id"], "result": known})
+    table.call(ids[-1], "get_invoice", {"invoice_id": "i"})
+    table.server(result(ids[-1], "503 Service Unavailable", is_error=True))
+    table.heard()
+    table.passes(30)
+    (again,) = table.heard()
+    table.server(result(again["id"], "paid"))
+    assert table.told()[-1]["id"] == ids[-1]
+    assert len(found) == len(set(found)) == 3
+    return [*found, again["id"]]
+
+
+def test_what_the_relay_asks_by_itself_has_ids_of_the_clients_kind() -> None:
+    """Some servers take only numbers, and only such as fit in 32 bits."""
+    for ids in ((0, 1, 2, 3), ("a", 1, 2, 3), (0, "b", "c", 3)):
+        assert all(type(each) is int and 1_000_000_000 < each < 2**31 for each in own_ids(*ids))
+    assert all(str(each).startswith("failwell-") for each in own_ids("a", "b", "c", "d"))
+
+
+def test_an_id_that_the_client_uses_is_none_of_the_relays() -> None:
+    table = Table()
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    table.server(result(1, "503 Service Unavailable", is_error=True))
+    table.heard()
+    table.passes(30)
+    (again,) = table.heard()
+    # The client comes to use the same number, and the next ones.
+    for id in range(again["id"] - 3, again["id"] + 1):
+        table.call(id, "get_invoice", {"invoice_id": str(id)})
+    sent = [each["id"] for each in table.heard()]
+    assert len({again["id"], *sent}) == 5
+    for id in (again["id"], *sent):
+        table.server(result(id, f"answer {id}"))
+    told = table.told()
+    assert [each["id"] for each in told] == [1, *range(again["id"] - 3, again["id"] + 1)]
+
+
 ANSWER = frame(result(1, "paid")).rstrip()
 NEWS = b'{ "method":"notifications/message","params":{"level":"info","data":"}{"},"jsonrpc":"2.0"}'
 OTHER = frame(result(888, "x")).rstrip()

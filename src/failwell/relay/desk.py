@@ -360,7 +360,7 @@ class Desk:
             key = key_of(message["id"])
             if key in self._traffic.stale or key in self._traffic.asked:
                 # The client still knows this id from a server that is gone.
-                id = self._traffic.new_id()
+                id = self._traffic.new_id(type(message["id"]))
                 key, frame = key_of(id), with_id(frame, message, id)
             self._traffic.asked[key] = message["id"]
         elif method == "notifications/tools/list_changed":
