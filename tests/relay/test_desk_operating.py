@@ -81,6 +81,7 @@ def test_a_tool_may_have_a_time_of_its_own(tmp_path: Path) -> None:
         ("[[rules]]\ntext = '('\nset = { code = 'X' }", "text is no pattern"),
         ("[[rules]]\nset = { retry_after = -5 }", "retry_after is a number of seconds above zero, not -5"),
         ("[[rules]]\nset = { code = 5 }", "code is a text, not 5"),
+        ("[[rules]]\nset = { code = 'no such code!' }", "'no such code!' is no code; one looks like RATE_LIMITED"),
         ("[[rules]]\ntimeout = 'soon'", "'soon' is no time; it looks like 90, 90s or 5m"),
     ],
 )
