@@ -149,6 +149,21 @@ def test_an_unknown_name_is_refused_with_the_contracts_words() -> None:
         ({"properties": {}, "additionalProperties": {}}, False),
         ({"properties": {}, "patternProperties": {"^x": {}}}, False),
         ({"properties": {}, "allOf": [{"properties": {"limit": {}}}]}, False),
+        ({"properties": {}, "required": ["other"]}, False),
+        ({"properties": {}, "required": ["another"]}, True),
+        ({"properties": {}, "required": True}, True),
+        ({"properties": {}, "required": ["other"], "additionalProperties": False}, False),
+        ({"properties": {}, "dependentRequired": {"a": ["other"]}}, False),
+        ({"properties": {}, "dependentRequired": {"other": ["a"]}}, False),
+        ({"properties": {}, "dependencies": {"a": ["other"]}}, False),
+        ({"properties": {}, "dependencies": {"a": ["b"]}}, True),
+        ({"properties": {}, "dependencies": {"a": {"properties": {"other": {}}}}}, False),
+        ({"properties": {}, "dependentSchemas": {"a": {"required": ["other"]}}}, False),
+        ({"properties": {}, "if": {}, "then": {"required": ["other"]}}, False),
+        ({"properties": {}, "anyOf": [{"required": ["other"]}, {"required": ["a"]}]}, False),
+        ({"properties": {}, "oneOf": [{"required": ["other"]}]}, False),
+        ({"properties": {}, "propertyNames": {"enum": ["other"]}}, False),
+        ({"properties": {}, "unevaluatedProperties": {"type": "integer"}}, False),
         ({"type": "object"}, False),
         ({}, False),
         ({"properties": None}, False),
@@ -159,6 +174,11 @@ def test_an_unknown_name_is_refused_with_the_contracts_words() -> None:
 )
 def test_a_schema_that_allows_more_is_believed(schema: Any, refused: bool) -> None:
     assert bool(check_names({"other": 1}, schema)) is refused
+
+
+def test_a_name_that_is_only_asked_for_is_meant_by_one_that_is_misspelt() -> None:
+    problems = check_names({"currncy": "EUR"}, {"properties": {"amount": {}}, "required": ["currency"]})
+    assert [(change.path, change.to) for change in problems.patch] == [(("currncy",), "currency")]
 
 
 def test_problems_of_several_origins_are_joined_and_said_once() -> None:

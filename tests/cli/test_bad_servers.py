@@ -12,6 +12,12 @@ from failwell.cli import main
 
 ENTRIES: dict[str, tuple[dict[str, Any], str]] = {
     "nul": ({"command": "x\0y"}, "its command has a character that no program can be given"),
+    "arguments in one text": ({"command": "x", "args": "-y z"}, "cannot be started: its args are no list of texts"),
+    "arguments that are none": ({"command": "x", "args": ["-p", 1, None]}, "its args are no list of texts"),
+    "a number for a command": ({"command": 5}, "cannot be started: its command is no text"),
+    "nothing for a command": ({"command": ""}, "cannot be started: its command is empty"),
+    "a variable that is empty": ({"command": "${NO_SUCH_VARIABLE}"}, "cannot be started: its command is empty"),
+    "nothing at all": ({}, "names no server: shop has neither a command nor a url"),
     "nul in an argument": ({"command": "x", "args": ["\0"]}, "its command has a character"),
     "half a character": ({"command": "\ud800"}, "its command has a character"),
     "a name with =": ({"command": "cat", "env": {"A=B": "x"}}, "its env has a name that is none"),
@@ -49,6 +55,11 @@ def test_an_address_is_none(command: str, url: str, capsys: pytest.CaptureFixtur
     said = capsys.readouterr()
     assert (said.out, said.err.count("\n"), "\x1b" in said.err) == ("", 1, False)
     assert "is no address of a server" in said.err
+
+
+def test_a_command_is_empty(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["wrap", "--", ""]) == 2
+    assert capsys.readouterr().err.startswith("failwell: the command after -- is empty; name one")
 
 
 @pytest.mark.parametrize("header", ["A b: x", "A: é", "A: x\ny", "A"])

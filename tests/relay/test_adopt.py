@@ -119,6 +119,8 @@ def test_what_has_the_name_of_the_backup_is_not_touched(tmp_path: Path) -> None:
     ("server", "why"),
     [
         ({"command": "x", "args": "y z"}, "its args are no list of texts"),
+        ({"command": "x", "args": [1, None]}, "its args are no list of texts"),
+        ({"command": 5}, "its command is no text"),
         ({"command": "uvx", "args": ["failwell", "wrap", "--", "x"]}, "it is wrapped already"),
         ({"command": "uvx", "args": ["failwell@0.1.0", "wrap", "--", "x"]}, "it is wrapped already"),
         ({"command": "python", "args": ["-m", "failwell", "wrap", "--", "x"]}, "it is wrapped already"),
@@ -163,6 +165,22 @@ def test_what_is_printed_holds_no_values_of_variables_and_headers(
     assert os.path.isabs(json.loads(out)["mcpServers"]["files"]["command"])
 
 
+def test_arguments_that_are_no_texts_are_printed_as_they_stand(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mcp.json"
+    for args, printed in (
+        ("[1,null,true, 1e2]", "[1,null,true, 1e2]"),
+        ('["--password", 12345]', f'["--password", "{MASK}"]'),
+        ('"--read-only --token s3cret-value"', f'"--read-only --token {MASK}"'),
+        ('"--read-only  x"', '"--read-only  x"'),
+    ):
+        text = '{"mcpServers": {"a": {"command": "x", "args": %s}}}'
+        file.write_text(text % args, "utf-8")
+        assert main(["adopt", str(file)]) == 0
+        assert capsys.readouterr().out == text % printed
+
+
 def test_a_server_is_taken_from_the_file(tmp_path: Path) -> None:
     file = tmp_path / "mcp.json"
     text = CLAUDE.replace('"/data"', '"${HOME}/x", "${NOPE:-y}"').replace("s3cret-value", "${env:PASS}")
@@ -186,6 +204,9 @@ def test_a_server_is_taken_from_the_file(tmp_path: Path) -> None:
             "web is a server of the old kind, over SSE, which is not spoken here",
         ),
         ("{}", None, "names no server: it has neither mcpServers nor servers"),
+        ('{"mcpServers": []}', None, "names no server: its mcpServers is no object"),
+        ('{"mcpServers": {}}', None, "names no server: its mcpServers is empty"),
+        ('{"servers": {"a": {}, "b": 5}}', None, "names no server: a, b have neither a command nor a url"),
         ('{"mcpServers": {"a": }}', None, "is no JSON: a value is missing in line 1"),
         ("[1]", None, "holds no object with servers"),
         ('{"servers": {"a": {"command": "x", "args": ["${input:key}"]}}}', None, "which only VS Code asks for"),
@@ -203,7 +224,21 @@ def test_a_file_that_is_of_no_use_says_why_in_one_line(
 
 def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["adopt", str(tmp_path / "no.json")]) == 2
-    assert capsys.readouterr().err == f"failwell: there is no file {tmp_path / 'no.json'}\n"
+    assert main(["adopt", str(tmp_path / "no.json"), "--undo"]) == 2
+    assert capsys.readouterr().err == f"failwell: there is no file {tmp_path / 'no.json'}\n" * 2
+
+
+def test_what_stays_of_an_earlier_wrapping_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text(CLAUDE, "utf-8")
+    assert main(["adopt", str(file), "--write"]) == 0
+    more = file.read_text("utf-8").replace('"plain"', '"new": {"command": "y"}, "plain"')
+    file.write_text(more, "utf-8")
+    assert main(["adopt", str(file), "--write"]) == 0
+    capsys.readouterr()
+    assert main(["adopt", str(file), "--undo"]) == 0
+    assert "mcp.json.before-failwell-1 stays: it is the file as it was before" in capsys.readouterr().err
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["mcp.json", "mcp.json.before-failwell-1"]
 
 
 BY_HAND = json.dumps(

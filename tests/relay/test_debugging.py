@@ -148,6 +148,11 @@ def test_a_record_is_played_again_as_the_bytes_that_it_was(tmp_path: Path) -> No
     [
         (["--inject", 'pay=raw:{"x":1}'], "There is no malformed answer"),
         (["--inject", "pay=crash*0"], "is made no times"),
+        (["--inject", "pay=late:-5"], "a late answer says by how many seconds"),
+        (["--inject", "pay=late:0"], "a late answer says by how many seconds"),
+        (["--inject", "pay=late:inf"], "a late answer says by how many seconds"),
+        (["--inject", "p[=crash"], "'p[' names no tool: a [ without its ]"),
+        (["--tool", "pay"], "--tool is for --explain FILE, which is not there"),
         (["--header", "A: b"], "--header is for a server behind an address"),
         (["--token", "s3cret-of-ann"], "--token is for --listen"),
         (["--max-body", "7"], "--max-body is for --listen"),

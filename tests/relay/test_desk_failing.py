@@ -607,6 +607,32 @@ def test_what_a_server_might_take_is_sent(mode: str, arguments: dict[str, Any], 
     assert bool(table.heard()) is sent
 
 
+DRAFT_7 = {"$schema": "http://json-schema.org/draft-07/schema#"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "arguments"),
+    [
+        ({"properties": {"a": {}}, "required": ["b"]}, {"b": 1}),
+        ({"properties": {"a": {}}, "required": ["b"], "additionalProperties": False}, {"b": 1}),
+        ({"properties": {"a": {}}, "dependentRequired": {"a": ["b"]}}, {"a": 1, "b": 1}),
+        ({**DRAFT_7, "properties": {"a": {}}, "dependencies": {"a": {"required": ["b"]}}}, {"a": 1, "b": 1}),
+    ],
+)
+@pytest.mark.parametrize("mode", ["auto", "on"])
+def test_what_a_schema_asks_for_is_never_unknown(mode: str, schema: dict[str, Any], arguments: dict[str, Any]) -> None:
+    table = Table(validate=mode, connected=False)
+    table.client(table.request("list", "tools/list"))
+    tool = {"name": "pay", "inputSchema": {"type": "object", **schema}}
+    table.server({"jsonrpc": "2.0", "id": "list", "result": {"tools": [tool]}})
+    table.heard()
+    table.call(1, "pay", arguments)
+    assert [each["id"] for each in table.heard()] == [1]
+    missing = {name: value for name, value in arguments.items() if name != "b"}
+    table.call(2, "pay", missing)
+    assert not table.heard()
+
+
 @pytest.mark.parametrize(
     ("schema", "value", "sent"),
     [

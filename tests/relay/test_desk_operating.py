@@ -81,6 +81,7 @@ def test_a_tool_may_have_a_time_of_its_own(tmp_path: Path) -> None:
         ("[[rules]]\ntext = '('\nset = { code = 'X' }", "text is no pattern"),
         ("[[rules]]\nset = { retry_after = -5 }", "retry_after is a number of seconds above zero, not -5"),
         ("[[rules]]\nset = { code = 5 }", "code is a text, not 5"),
+        ("[[rules]]\nset = { code = 'no such code!' }", "'no such code!' is no code; one looks like RATE_LIMITED"),
         ("[[rules]]\ntimeout = 'soon'", "'soon' is no time; it looks like 90, 90s or 5m"),
     ],
 )
@@ -207,6 +208,65 @@ def test_one_that_comes_while_the_first_is_running_waits_for_it(store: Any) -> N
     assert len(table.heard()) == 1
     table.server(result(1, "paid"))
     assert table.told() == [result(1, "paid"), result(2, "paid")]
+
+
+# As no program of ours writes them: numbers, escapes and names of which reading and writing again would make others.
+ODD = rb'{"n":[1.0,1e2,1e400,12345678901234567890.123456789],"t":"caf\u00e9 \/ \u0041","a":1,"a":2, "b" : 3}'
+AS_THEY_CAME = [
+    b'{"jsonrpc" : "2.0","id":%b, "result":{"content":[],"structuredContent":' + ODD + b'},"x":1}\n',
+    b'{"result":{"content":[],"structuredContent":' + ODD + b'},"jsonrpc":"2.0","id":%b}\r\n',
+    b'{"vendor":{"id":5}, "id" : %b , "result":{"structuredContent":' + ODD + b',"content":[]},"jsonrpc":"2.0"}\n',
+    b'{"jsonrpc":"2.0","id":%b,"result":{"content":[],"n":' + b"9" * 5_000 + b',"s":' + ODD + b"}}\n",
+    b'{"jsonrpc":"2.0","id":%b,"result":{"content":[{"type":"text","text":"\xff"}]}}\n',
+]
+
+
+@pytest.mark.parametrize("answer", AS_THEY_CAME)
+def test_a_key_that_is_used_again_gets_the_bytes_of_the_first_answer(store: Any, answer: bytes) -> None:
+    table = Table(keys=store)
+    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.server(answer % b"1")
+    table.call("again", "pay", {"invoice_id": "i"}, meta=KEY)
+    assert table.frames == [answer % b"1", answer % b'"again"']
+    assert len(table.heard()) == 1
+
+
+def test_the_newer_era_adds_what_a_result_is_and_nothing_else() -> None:
+    store, answer = state.AnswersInMemory(), AS_THEY_CAME[0]
+    for modern, id in ((False, 1), (True, 2)):
+        table = Table(keys=store, modern=modern)
+        table.call(id, "pay", {"invoice_id": "i"}, meta=KEY)
+        table.server(answer % b"1")
+        for each in table.heard():
+            if each["method"] == "server/discover":
+                table.server({"jsonrpc": "2.0", "id": each["id"], "result": {"capabilities": {}}})
+        expected = (answer % b"%d" % id).replace(
+            b'"result":{', b'"result":{"resultType":"complete",' if modern else b'"result":{'
+        )
+        assert table.frames == [expected]
+
+
+def test_a_result_that_an_earlier_version_kept_is_an_answer() -> None:
+    store = state.AnswersInMemory()
+    table = Table(keys=store)
+    claim = state.named("k1", "", "pay-server")
+    store.begin(claim, state.call_of("pay", {"invoice_id": "i"}))
+    store.finish(claim, b'{"content":[]}')
+    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    assert table.told() == [{"jsonrpc": "2.0", "id": 1, "result": {"content": []}}]
+
+
+@pytest.mark.parametrize("answer", AS_THEY_CAME)
+def test_a_success_of_a_call_that_was_made_again_leaves_as_it_came_but_for_its_id(answer: bytes) -> None:
+    table = Table()
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    table.heard()
+    table.server(result(1, "503 Service Unavailable", is_error=True))
+    table.passes(30)
+    (again,) = table.heard()
+    assert again["id"] != 1
+    table.server(answer % json.dumps(again["id"]).encode())
+    assert table.frames == [answer % b"1"]
 
 
 def test_one_that_waits_can_be_cancelled(store: Any) -> None:

@@ -196,6 +196,119 @@ def test_answers_that_nobody_asked_for_are_kept_out() -> None:
     assert table.frames == [answer]
 
 
+def own_ids(*ids: object) -> list[object]:
+    """The ids of what the relay asks by itself, of a client that uses these: in a handshake that is played again, for
+    lists, in a repeat."""
+    table = Table(connected=False)
+    known = {"protocolVersion": "2025-11-25", "tools": TOOLS}
+    for id, method in zip(ids, ("initialize", "tools/list", "logging/setLevel"), strict=False):
+        table.client(table.request(id, method, {"level": "info"}))
+        table.server({"jsonrpc": "2.0", "id": id, "result": known})
+    table.heard()
+    table.died()
+    table.passes(0)
+    found: list[object] = []
+    while heard := table.heard():
+        for message in heard:
+            found.append(message["id"])
+            table.server({"jsonrpc": "2.0", "id": message["id"], "result": known})
+    table.call(ids[-1], "get_invoice", {"invoice_id": "i"})
+    table.server(result(ids[-1], "503 Service Unavailable", is_error=True))
+    table.heard()
+    table.passes(30)
+    (again,) = table.heard()
+    table.server(result(again["id"], "paid"))
+    assert table.told()[-1]["id"] == ids[-1]
+    assert len(found) == len(set(found)) == 3
+    return [*found, again["id"]]
+
+
+def test_what_the_relay_asks_by_itself_has_ids_of_the_clients_kind() -> None:
+    """Some servers take only numbers, and only such as fit in 32 bits."""
+    for ids in ((0, 1, 2, 3), ("a", 1, 2, 3), (0, "b", "c", 3)):
+        assert all(type(each) is int and 1_000_000_000 < each < 2**31 for each in own_ids(*ids))
+    assert all(str(each).startswith("failwell-") for each in own_ids("a", "b", "c", "d"))
+
+
+def test_an_id_that_the_client_uses_is_none_of_the_relays() -> None:
+    table = Table()
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    table.server(result(1, "503 Service Unavailable", is_error=True))
+    table.heard()
+    table.passes(30)
+    (again,) = table.heard()
+    # The client comes to use the same number, and the next ones.
+    for id in range(again["id"] - 3, again["id"] + 1):
+        table.call(id, "get_invoice", {"invoice_id": str(id)})
+    sent = [each["id"] for each in table.heard()]
+    assert len({again["id"], *sent}) == 5
+    for id in (again["id"], *sent):
+        table.server(result(id, f"answer {id}"))
+    told = table.told()
+    assert [each["id"] for each in told] == [1, *range(again["id"] - 3, again["id"] + 1)]
+
+
+ANSWER = frame(result(1, "paid")).rstrip()
+NEWS = b'{ "method":"notifications/message","params":{"level":"info","data":"}{"},"jsonrpc":"2.0"}'
+OTHER = frame(result(888, "x")).rstrip()
+LARGE = b'{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"%b"}]}}' % (b"x" * 20_000)
+LARGE_LAST = b'{"result":{"content":[{"type":"text","text":"%b"}]},"jsonrpc":"2.0","id":1}' % (b"x" * 20_000)
+UNREAD = b'{"jsonrpc":"2.0","id":1,"result":{"content":[],"n":[%b,{"jsonrpc":"2.0","id":1,"result":{}}]}}' % (
+    b"9" * 5_000
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "frames", "noise"),
+    [
+        (ANSWER + NEWS, [ANSWER, NEWS], None),
+        (NEWS + ANSWER, [NEWS, ANSWER], None),
+        (NEWS + b" ," + NEWS + b"\x1e" + ANSWER + b"\0\r", [NEWS, NEWS, ANSWER], None),
+        (ANSWER + OTHER, [ANSWER], None),
+        (ANSWER + b" # done", [ANSWER], "# done"),
+        (ANSWER + b'{"level":"info"}' + b"DEBUG", [ANSWER], '{"level":"info"}DEBUG'),
+        # A line about an answer, by a server that is about to send it, and one about a request.
+        (ANSWER + b" sent: " + ANSWER, [ANSWER], "sent:"),
+        (ANSWER + b'got: {"jsonrpc":"2.0","id":7,"method":"ping"}', [ANSWER], "got:"),
+        (LARGE + NEWS, [LARGE, NEWS], None),
+        (LARGE_LAST + LARGE_LAST, [LARGE_LAST], None),
+        (UNREAD + NEWS, [UNREAD, NEWS], None),
+        (UNREAD, [UNREAD], None),
+        # The second one was cut off, and what is in it is no message by itself.
+        (ANSWER + b'{"jsonrpc":"2.0","id":3,"result":{"in":' + NEWS, [ANSWER], '"jsonrpc":"2.0"}'),
+    ],
+    ids=range(13),
+)
+def test_messages_that_share_a_line_are_told_apart(line: bytes, frames: list[bytes], noise: str | None) -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.server(line + b"\n")
+    assert table.frames == [each + b"\n" for each in frames]
+    named = [note.line for note in table.notes if note.loud]
+    assert len(named) == (noise is not None)
+    assert noise is None or noise in named[0]
+
+
+def test_noise_behind_messages_is_named_once() -> None:
+    table = Table()
+    for id in (1, 2):
+        table.call(id, "pay", {"invoice_id": str(id)})
+        table.server(frame(result(id, "paid")).rstrip() + b" # done\n")
+    assert table.told() == [result(1, "paid"), result(2, "paid")]
+    assert [note.line for note in table.notes if note.loud] == [
+        "pay-server writes to stdout what is no message, in the line of one: # done"
+    ]
+
+
+def test_an_answer_between_noise_waits_for_a_better_one() -> None:
+    table = Table(timeout=2.0)
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.server(b"DEBUG sent " + ANSWER + b" in 5 ms\n")
+    assert table.frames == []
+    table.passes(1)
+    assert table.frames == [ANSWER + b"\n"]
+
+
 def test_an_answer_behind_a_line_that_was_written_over_is_an_answer() -> None:
     table = Table()
     table.call(1, "pay", {"invoice_id": "i"})

@@ -37,7 +37,7 @@ from wrapped import SERVER, WRAP, lives
 
 from failwell.cli import main
 from failwell.relay import Injected, Relay, RelayLimits, RelayOptions, app
-from failwell.relay.messages import written
+from failwell.relay.messages import read_frame, written
 from failwell.relay.state import AnswersInMemory
 from failwell.relay.web.address import RemoteServer, http_client
 from failwell.relay.web.attendant import ANY
@@ -545,6 +545,22 @@ def test_an_id_that_is_used_again_at_once_is_answered() -> None:
     visit.forget(key, first, is_cancelled=True)
     visit.tell(told, ANY)
     assert (first.answer, second.answer) == (told, told)
+
+
+@pytest.mark.parametrize("id", [7, "seven"])
+def test_an_id_that_two_clients_use_at_once_becomes_another_of_its_kind(id: object) -> None:
+    sent: list[Any] = []
+    visit = Visit("v", "", RelayLimits(), is_shared=True, say=print, left=print)
+    visit.attendant = SimpleNamespace(client=lambda frame, *more: sent.append(read_frame(frame)))  # type: ignore[assignment]
+    params = {"name": "pay_invoice", "_meta": {"progressToken": id}}
+    asked = {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}
+    exchanges = [visit.asks(written(asked), asked)[1] for _ in range(3)]
+    assert [type(each["id"]) for each in sent] == [type(id)] * 3
+    assert [type(each["params"]["_meta"]["progressToken"]) for each in sent] == [type(id)] * 3
+    assert len({each["id"] for each in sent}) == 3
+    for each in sent:
+        visit.tell(written({"jsonrpc": "2.0", "id": each["id"], "result": {}}), ANY)
+    assert [read_frame(each.answer or b"")["id"] for each in exchanges] == [id] * 3
 
 
 def test_an_answer_that_nobody_here_can_read_comes_back_as_it_is() -> None:

@@ -41,6 +41,16 @@ def test_a_key_from_before_the_store_was_emptied_is_not_made_again(redis: Redis)
         assert one.begin("old", "call") == KeptAnswer("call", "lost")
 
 
+def test_an_answer_is_kept_as_it_came_and_what_is_no_text_as_a_mark(redis: Redis) -> None:
+    with closing(keys_at(redis.url)) as one, closing(keys_at(redis.url)) as other:
+        for key, answer in (("odd", b'{ "id":1,"result":{"n":1e400,"a":1,"a":2} }\n'), ("bytes", b'{"t":"\xff\0"}\n')):
+            one.begin(key, "call", is_first=True)
+            one.finish(key, answer)
+            seen = answer.replace(b"\xff", b"\xef\xbf\xbd").replace(b"\0", b"\xef\xbf\xbd")
+            assert one.begin(key, "call") == KeptAnswer("call", "done", answer)
+            assert other.begin(key, "call") == KeptAnswer("call", "done", seen)
+
+
 def test_while_the_store_is_away_nobody_says_of_a_key_that_nothing_was_done(redis: Redis, tmp_path: Path) -> None:
     """Another relay may have made the call; only a client that says that it is the first knows better."""
     options = ("--state", redis.url)

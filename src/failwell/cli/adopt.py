@@ -56,6 +56,8 @@ def run(options: Namespace) -> int:
 
 
 def _undone(path: Path) -> int:
+    if not path.exists():
+        raise Stop(f"there is no file {path}")
     if (backup := adoption.backup_of(path)) is None:
         _say(f"nothing to undo: without a backup beside it, nothing in {path.name} was wrapped by adopt")
         return 0
@@ -63,6 +65,8 @@ def _undone(path: Path) -> int:
     _say(f"unwrapped: {', '.join(back.changed)}" if back.changed else "nothing was wrapped by adopt")
     if back.changed and backup.exists():
         _say(f"{backup.name} stays, since the file was changed after it was wrapped")
+    for older in adoption.older_backups_of(path):
+        _say(f"{older.name} stays: it is the file as it was before it was wrapped an earlier time")
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import inf
 from typing import Any, Final
 
 from failwell.formats import to_result
@@ -23,6 +24,8 @@ def read_fault(text: str) -> Injected:
     found = _FAULT.fullmatch(text)
     if found is None or found["kind"] not in KINDS:
         raise Stop(f"{text!r} is no fault; it looks like pay=crash@after; there are: {', '.join(KINDS)}")
+    if "[" in found["tool"].rpartition("]")[2]:
+        raise Stop(f"{text!r}: {found['tool']!r} names no tool: a [ without its ], as in [ab]*")
     kind, words, at = found["kind"], found["text"] or "", found["at"]
     when: Any = at or ("after" if kind in ("twice", "noise", "late") else "before")
     answer: dict[str, Any] | None = None
@@ -45,10 +48,7 @@ def read_fault(text: str) -> Injected:
     elif kind == "garbage":
         fault = Fault.garbage(words or "<html>Bad Gateway</html>", when)
     elif kind == "late":
-        try:
-            fault = Fault.late(float(words or 2), when)
-        except ValueError:
-            raise Stop(f"{text!r}: a late answer says by how many seconds, as in pay=late:3") from None
+        fault = Fault.late(_seconds(words or "2", text), when)
     elif kind == "noise":
         fault = Fault.noise(words or "Connecting to the bank ...")
     else:
@@ -61,3 +61,13 @@ def read_fault(text: str) -> Injected:
     if times == 0:
         raise Stop(f"{text!r} is made no times: write *3 for three times, or * for always")
     return Injected(found["tool"], fault.to_dict(), answer, times)
+
+
+def _seconds(words: str, text: str) -> float:
+    try:
+        seconds = float(words)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < inf:
+        raise Stop(f"{text!r}: a late answer says by how many seconds, as in pay=late:3")
+    return seconds

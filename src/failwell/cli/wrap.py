@@ -81,6 +81,8 @@ def register(commands: Commands) -> None:
 
 
 def run(options: Namespace) -> int:
+    if options.tool is not None and options.explain is None:
+        raise Stop("--tool is for --explain FILE, which is not there")
     if options.explain is not None:
         return _explain(options.explain, _rules(options.rules), options.tool)
     if options.replay is not None:
@@ -150,6 +152,8 @@ def _wrapping(options: Namespace) -> Wrapping:
         raise Stop(f"write -- before the command of the server: failwell wrap -- {options.name} …")
     if not options.after:
         raise Stop("name the command of a server after --, or its URL, as in: failwell wrap -- npx -y some-server")
+    if not options.after[0].strip():
+        raise Stop("the command after -- is empty; name one, as in: failwell wrap -- npx -y some-server")
     return _with_tools(Wrapping(options.after, options=wrapped, loud=options.verbose), options)
 
 

@@ -12,7 +12,7 @@ import anyio
 from failwell.model import ToolError, Traits
 from failwell.readers import read
 from failwell.recovery import Tools
-from failwell.schema import properties_of
+from failwell.schema import known_names
 from failwell.sdk import field
 
 from .connection import Connection, Live
@@ -139,4 +139,4 @@ def _is_answer(exc: Exception) -> bool:
 
 
 def _names_in(tool: Any) -> frozenset[str]:
-    return frozenset(properties_of(field(tool, "input_schema")))
+    return frozenset(known_names(field(tool, "input_schema")))

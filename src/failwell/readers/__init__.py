@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .exceptions.callers_text import misread
     from .exceptions.chain import attribute, chain, named, said
     from .exceptions.refusal import code_of, plain_function, refusal
-    from .extra_arguments import fate, strictly, unexpected, unknown_names
+    from .extra_arguments import fate, strictly, unexpected
     from .failure_reader import (
         BAD_ANSWER,
         Http,
@@ -66,7 +66,7 @@ _LATER: Final = {
     **dict.fromkeys(("attribute", "chain", "named", "said"), ".exceptions.chain"),
     **dict.fromkeys(("code_of", "plain_function", "refusal"), ".exceptions.refusal"),
     "misread": ".exceptions.callers_text",
-    **dict.fromkeys(("fate", "strictly", "unexpected", "unknown_names"), ".extra_arguments"),
+    **dict.fromkeys(("fate", "strictly", "unexpected"), ".extra_arguments"),
     "find_check": ".hints.verify",
     "trace_line": ".prose.traces",
     "without_frames": ".prose.traces",
@@ -136,7 +136,6 @@ __all__ = [
     "fate",
     "strictly",
     "unexpected",
-    "unknown_names",
     # what a tool list adds
     "find_check",
 ]

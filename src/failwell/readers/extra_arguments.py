@@ -4,11 +4,11 @@ pass."""
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from failwell.model import Nature, ToolError
-from failwell.schema import open_ended, properties_of, restraint
+from failwell.schema import known_names, open_ended, restraint, unknown_names
 
 from .exceptions.chain import chain, is_a, said
 from .validation import check_names, from_schema
@@ -31,19 +31,14 @@ def fate(extra: str, arguments: Mapping[str, Any], schema: Mapping[str, Any], na
     strange = check_names(arguments, schema)
     if any(change.op == "rename" for change in strange.patch):
         return "reject"
-    unknown = unknown_names(arguments, properties_of(schema))
-    return "reject" if any(map(restraint, unknown)) else "note"
+    return "reject" if any(map(restraint, unknown_names(arguments, schema))) else "note"
 
 
 def strictly(schema: Mapping[str, Any], extra: str) -> Mapping[str, Any]:
     """The schema as it is applied: unknown arguments are against it only if they are refused."""
     if open_ended(schema) or (extra == "auto" and schema.get("additionalProperties") is False):
         return schema
-    return {**schema, "additionalProperties": extra != "reject"}
-
-
-def unknown_names(arguments: Mapping[str, Any], known: Collection[str]) -> list[str]:
-    return [name for name in arguments if name not in known]
+    return {**schema, "properties": known_names(schema), "additionalProperties": extra != "reject"}
 
 
 def unexpected(
@@ -52,6 +47,6 @@ def unexpected(
     """What is wrong with a call that was handed on as it came, to a function that does not have all of its names."""
     for each in chain(exc, context=False):
         found = _UNEXPECTED.search(said(each)) if is_a(each, TypeError) else None
-        if found is not None and found[1] in unknown_names(arguments, properties_of(schema or {})):
+        if found is not None and found[1] in unknown_names(arguments, schema or {}):
             return from_schema(strictly(schema or {}, "reject"), arguments, tool=tool)
     return None

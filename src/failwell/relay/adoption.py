@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from glob import escape
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -77,20 +78,16 @@ def _adopted(text: str, relay_of: Callable[[Entry], Sequence[str]]) -> Adoption:
     changed: list[str] = []
     left: list[tuple[str, str]] = []
     for entry in entries(read(text)):
-        if not entry.is_stdio:
+        if entry.flaw is not None:
+            left.append((entry.name, entry.flaw))
+        elif not entry.is_stdio:
             left.append((entry.name, "it is no server on stdio"))
         elif _start(entry.command) is not None:
             left.append((entry.name, "it is wrapped already"))
-        elif not _is_list(entry.node.get("args")):
-            left.append((entry.name, "its args are no list of texts"))
         else:
             changes += _wrapping(text, entry, relay_of(entry))
             changed.append(entry.name)
     return Adoption(_replaced(text, changes), tuple(changed), tuple(left))
-
-
-def _is_list(node: Node | None) -> bool:
-    return node is None or (isinstance(node.value, list) and all(isinstance(each, str) for each in node.value))
 
 
 def _wrapping(text: str, entry: Entry, relay: Sequence[str]) -> list[tuple[int, int, str]]:
@@ -168,15 +165,18 @@ def shown(text: str) -> str:
             node = entry.node.get(name)
             changes += [(each.start, each.end, '"(kept)"') for each in (node.members.values() if node else ())]
         arguments = entry.node.get("args")
-        told = (
-            [*zip(arguments.items, told_arguments([item.value for item in arguments.items]), strict=True)]
-            if arguments
-            else []
-        )
+        words = arguments.items if arguments else []
+        told = [*zip(words, told_arguments([word.value for word in words]), strict=True)]
+        if arguments is not None and isinstance(arguments.value, str):
+            # No list, but written for a command line.
+            told.append((arguments, " ".join(told_arguments(arguments.value.split(" ")))))
         if (url := entry.node.get("url")) is not None:
             told.append((url, masked(url.value)))
         changes += [
-            (node.start, node.end, json.dumps(new, ensure_ascii=False)) for node, new in told if new != node.value
+            # What is no text stands there as it is, unless it was a secret.
+            (node.start, node.end, json.dumps(new, ensure_ascii=False))
+            for node, new in told
+            if new not in (node.value, str(node.value))
         ]
     return _replaced(text, changes)
 
@@ -233,6 +233,13 @@ def backup_of(path: Path) -> Path | None:
     return backup if backup.exists() else None
 
 
+def older_backups_of(path: Path) -> list[Path]:
+    """What the file was before it was wrapped, changed, and wrapped again."""
+    backup = _backup(path.resolve())
+    found = backup.parent.glob(f"{escape(backup.name)}-*")
+    return sorted(each for each in found if each.name.removeprefix(f"{backup.name}-").isdecimal())
+
+
 def _old(path: Path) -> str | None:
     """The text before it was wrapped, if that is what the backup holds."""
     try:
@@ -284,6 +291,7 @@ __all__ = [
     "Adoption",
     "adopted",
     "backup_of",
+    "older_backups_of",
     "relay_command",
     "returned",
     "shown",

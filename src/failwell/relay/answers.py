@@ -12,7 +12,7 @@ from failwell.readers import without_frames
 from failwell.recovery import Ending
 
 from . import jsonc
-from .messages import written
+from .messages import member, raw_members, written
 from .paths import placeless, without_paths, without_places
 
 ORIGINAL: Final = keys.ORIGINAL
@@ -142,11 +142,14 @@ def kept(text: str, message: Any, sent: Mapping[str, Any], *, is_clear: bool) ->
     return {"frame": DEFAULT.redact(compact(hidden)), "redacted": True}
 
 
-def in_era(result: bytes, era: str) -> bytes:
-    """A result that was kept, for a client that may speak the newer protocol, where each says what it is."""
-    if era < MODERN_ERA or b'"resultType"' in result or not result.startswith(b"{") or result == b"{}":
-        return result
-    return b'{"resultType":"complete",' + result[1:]
+def in_era(frame: bytes, era: str) -> bytes:
+    """An answer that was kept, for a client that may speak the newer protocol, where each result says what it is."""
+    place = member(frame, "result") if era >= MODERN_ERA else None
+    names = raw_members(frame[slice(*place)]) if place is not None else {}
+    if place is None or not names or "resultType" in names:
+        return frame
+    inside = frame.index(b"{", place[0]) + 1
+    return frame[:inside] + b'"resultType":"complete",' + frame[inside:]
 
 
 def shortened(message: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from .jsonc import Node, NotJson, read
 
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VARIABLE: Final = re.compile(r"\$\{(?:env:)?([A-Za-z_]\w*)(?::-([^}]*))?\}|\$\{input:([^}]+)\}")
+_NO_COMMAND: Final = "its command is empty"
 
 
 class NoServer(Exception):
@@ -37,6 +38,20 @@ class Entry:
     def is_stdio(self) -> bool:
         command, kind = self.node.get("command"), self.node.value.get("type", "stdio")
         return command is not None and isinstance(command.value, str) and kind == "stdio"
+
+    @property
+    def flaw(self) -> str | None:
+        """Why its command cannot be run as it stands; None if it can be, or if it has none."""
+        given = self.node.value
+        if "command" not in given or given.get("type", "stdio") != "stdio":
+            return None
+        command, arguments = given["command"], given.get("args", [])
+        if not isinstance(command, str):
+            return "its command is no text" if given.get("url") is None else None
+        if not command.strip():
+            return _NO_COMMAND
+        is_listed = isinstance(arguments, list) and all(isinstance(each, str) for each in arguments)
+        return None if is_listed else "its args are no list of texts"
 
     @property
     def command(self) -> list[str]:
@@ -103,10 +118,11 @@ def _is_server(node: Node) -> bool:
 
 def chosen(path: str, name: str | None) -> Entry:
     """The server of that name, or the only one, as it stands in a file; it raises `NoServer`."""
-    found = entries(parsed(path)[1])
+    node = parsed(path)[1]
+    found = entries(node)
     names = [entry.name for entry in found]
     if not found:
-        raise NoServer(f"{path} names no server: it has neither mcpServers nor servers")
+        raise NoServer(f"{path} names no server: {_why_none(node)}")
     if name is None and len(found) > 1:
         raise NoServer(f"{path} names several servers, so say which: {', '.join(names)}")
     entry = next((entry for entry in found if name in (None, entry.name)), None)
@@ -114,7 +130,21 @@ def chosen(path: str, name: str | None) -> Entry:
         meant = nearest(str(name), names)
         told = f"did you mean {meant!r}?" if meant else f"there are: {', '.join(names)}"
         raise NoServer(f"{path} names no server {name!r}; {told}")
+    if entry.flaw is not None:
+        raise NoServer(f"{entry.name} in {path} cannot be started: {entry.flaw}")
     return entry
+
+
+def _why_none(node: Node) -> str:
+    """Why there is no server in a file."""
+    found = list(_places(node))
+    names = [name for _, servers in found for name in servers.members]
+    if names:
+        return f"{', '.join(names)} {'has' if len(names) == 1 else 'have'} neither a command nor a url"
+    for place, servers in found:
+        what = "is empty" if isinstance(servers.value, dict) else "is no object"
+        return f"its {place[-1]} {what}"
+    return "it has neither mcpServers nor servers"
 
 
 def server(path: str, name: str | None, environment: Mapping[str, str]) -> Server:
@@ -161,6 +191,8 @@ def _startable(entry: Entry, environment: Mapping[str, str]) -> Server:
     own = {key: filled(value, environment, entry.name) for key, value in mine.items()}
     words = [filled(part, known, entry.name) for part in command]
     where = filled(cwd, known, entry.name) if isinstance(cwd, str) else None
+    if not words[0].strip():
+        raise NoServer(f"{entry.name} cannot be started: {_NO_COMMAND}")
     for what, texts in (("command", words), ("cwd", [where or ""]), ("env", [*own, *own.values()])):
         if not all(map(_is_fit, texts)):
             raise NoServer(f"{entry.name} cannot be started: its {what} has a character that no program can be given")

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .actions import Action, Death, Prepare, RelayOptions
 from .frames import TooLong
+from .glued_lines import LinePart, parts_of
 from .life import Life
 from .lists import Lists
 from .messages import (
     Message,
-    behind_noise,
     key_of,
     large_success,
     outline,
@@ -270,8 +270,8 @@ class Desk:
         if key is not None:
             return self._answered(key, frame, None)
         message = read_frame(frame)
-        if message is None and (found := behind_noise(frame)) is not None:
-            return self._heard_behind_noise(*found)
+        if message is None and (parts := parts_of(frame)):
+            return [action for part in parts for action in self._part(part)]
         if message is None and (message := outline(frame)) is not None:
             return self._outlined(frame, message)
         if not _is_message(message):
@@ -296,17 +296,28 @@ class Desk:
             self._request_answered(request, frame, None)
         return self._traffic.taken()
 
-    def _heard_behind_noise(self, noise: bytes, frame: bytes, message: Message) -> list[Action]:
-        """A message that stands behind something else in its line: told from what a server writes down of others'."""
+    def _part(self, part: LinePart) -> list[Action]:
+        """A message that shares its line with something else."""
+        noise, frame = part
+        if noise:
+            self._name_noise(noise)
+        if not frame:
+            return self._traffic.taken()
+        if not noise or noise.endswith(b"\r"):
+            # A line end is missing; or it stands behind a line that was to be written over, and was.
+            return self.server(frame)
+        return self._heard_behind_noise(frame, read_frame(frame) or outline(frame) or {})
+
+    def _name_noise(self, noise: bytes) -> None:
         from . import failures
 
         said = self._traffic.secrets.text(noise.replace(b"\r", b"\n").decode("utf-8", "replace"))
         words = failures.last_words(said[-500:])
         line = f"{self._traffic.command} writes to stdout what is no message, in the line of one: {words}"
         self._traffic.once("glued", line, loud=True)
-        if noise.endswith(b"\r"):
-            # A line that was to be written over, and was.
-            return self.server(frame)
+
+    def _heard_behind_noise(self, frame: bytes, message: Message) -> list[Action]:
+        """A message that stands behind something else in its line: told from what a server writes down of others'."""
         key = key_of(message.get("id"))
         if "method" not in message and (key in self._traffic.pending or key in self._traffic.own):
             # It may be a line about an answer, and the answer itself is still to come.
@@ -349,7 +360,7 @@ class Desk:
             key = key_of(message["id"])
             if key in self._traffic.stale or key in self._traffic.asked:
                 # The client still knows this id from a server that is gone.
-                id = self._traffic.new_id()
+                id = self._traffic.new_id(type(message["id"]))
                 key, frame = key_of(id), with_id(frame, message, id)
             self._traffic.asked[key] = message["id"]
         elif method == "notifications/tools/list_changed":

@@ -9,7 +9,16 @@ from typing import Any, Final
 from failwell.model import FieldError, Json, Kind, ToolError
 from failwell.readers import call_of, check_names, fate, unknown_tool
 from failwell.recovery import NEVER_SENT, schema_of
-from failwell.schema import NO_PROBLEMS, Checkers, Problems, broken_rules, has_names, invalid, properties_of
+from failwell.schema import (
+    NO_PROBLEMS,
+    Checkers,
+    Problems,
+    broken_rules,
+    has_names,
+    invalid,
+    known_names,
+    properties_of,
+)
 
 from .remembered_tools import RememberedTools
 
@@ -65,7 +74,7 @@ class Gate:
         if self._mode != "auto" or error.kind is not Kind.VALIDATION or not error.fields:
             return
         schema = schema_of(listing.known.get(tool))
-        known = properties_of(schema) if schema is not None else {}
+        known = known_names(schema)
         for problem in error.fields:
             name = problem.path[0] if problem.path else None
             is_unwanted = problem.rule == "additionalProperties"

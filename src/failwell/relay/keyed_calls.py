@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from failwell.formats import keys
-from failwell.model import compact
 
 from . import answers, failures, state
-from .messages import raw_members, read_frame, with_id
+from .messages import member, read_frame, with_id
 from .request import RelayedRequest
 from .traffic import Traffic
 
@@ -68,8 +67,8 @@ class KeyedCalls:
         elif kept.state == "running":
             self._wait(request, claim)
         elif kept.state == "done" and kept.answer is not None:
-            answer = answers.in_era(kept.answer, self._traffic.session.era_of(request))
-            self._traffic.tell(b'{"jsonrpc":"2.0","id":' + request.own_key + b',"result":' + answer + b"}\n")
+            answer = answers.in_era(_whole(kept.answer), self._traffic.session.era_of(request))
+            self._traffic.tell(with_id(answer, None, request.id))
             self._calls.ended(request, None, prevented=True)
         else:
             lost = failures.key_unfinished if kept.state == "lost" else failures.key_done
@@ -119,13 +118,10 @@ class KeyedCalls:
         try:
             if is_undone:
                 kept_keys.forget(claim)
-            elif message is None and frame:
-                kept_keys.finish(claim, _raw_result(frame))
-            elif result is None:
+            elif result is None and not (message is None and frame):
                 kept_keys.lose(claim)
             else:
-                answer = compact(result).encode()
-                kept_keys.finish(claim, answer if len(answer) <= state.LARGEST else None)
+                kept_keys.finish(claim, _kept(frame, is_read=result is not None))
         except state.BadState as problem:
             self._traffic.once("state", str(problem), loud=True)
         for each in waiting:
@@ -154,10 +150,13 @@ class KeyedCalls:
             self._calls.admit(request)
 
 
-def _raw_result(frame: bytes) -> bytes | None:
-    """The result of an answer that cannot be read, as it came; None for one that is not kept."""
-    found = raw_members(frame).get("result") if len(frame) <= state.LARGEST else None
-    try:
-        return found.decode().encode() if found is not None else None
-    except UnicodeDecodeError:
+def _whole(answer: bytes) -> bytes:
+    """A kept answer as a message: what earlier versions kept was the result by itself, and had no line end."""
+    return answer if answer.endswith(b"\n") else b'{"jsonrpc":"2.0","id":null,"result":' + answer + b"}\n"
+
+
+def _kept(frame: bytes, *, is_read: bool) -> bytes | None:
+    """An answer as it is kept, which is as it came; None for one that is not kept."""
+    if len(frame) > state.LARGEST or not (is_read or member(frame, "result")):
         return None
+    return frame if frame.endswith(b"\n") else frame + b"\n"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from itertools import islice
 from math import isfinite
 from typing import Any, Final
 
@@ -19,9 +18,11 @@ _TAIL_ID: Final = re.compile(rb'\}\s*,\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s
 _RESULT_FIRST: Final = re.compile(rb'\s*\{\s*"result"\s*:\s*\{')
 _FAILED: Final = re.compile(rb'"isError"\s*:\s*(?!false)')
 _TAIL: Final = 300
+# Another message behind the first one in its line, which no JSON has in it. To look through all of a large answer would
+# take as long as all the rest that is done with it, and what is written into its line is mostly small.
+_ANOTHER: Final = re.compile(rb'\}\s*\{\s*"(?:jsonrpc|id|result|error|method)"')
+_LAST: Final = 65_536
 _SOME_ID: Final = re.compile(rb'"id"\s*:\s*' + _ID)
-_BEGINNING: Final = re.compile(rb'\{\s*"(?:jsonrpc|id|result|error|method)"\s*:')
-_MOST_BEGINNINGS: Final = 20
 _BEFORE: Final = b"\xef\xbb\xbf \t\r\n"
 _METHOD: Final = re.compile(rb'"method"\s*:\s*"([\w/.-]{1,100})"')
 
@@ -71,17 +72,6 @@ def last_frame(rest: bytes) -> bytes | None:
     return rest.rstrip() + b"\n" if rest.strip() and type(read_frame(rest)) is dict else None
 
 
-def behind_noise(frame: bytes) -> tuple[bytes, bytes, Message] | None:
-    """What a server wrote into a line before a message, the message as a frame, and what it says."""
-    if frame.lstrip().startswith(b"{"):
-        return None
-    for found in islice(_BEGINNING.finditer(frame), _MOST_BEGINNINGS):
-        message = read_frame(frame[found.start() :])
-        if type(message) is dict and message.get("jsonrpc") == "2.0":
-            return frame[: found.start()], frame[found.start() :], message
-    return None
-
-
 def key_of(id: object) -> bytes:
     """An id as it can be looked up: 1, "1" and 1.0 are three."""
     if type(id) is int:
@@ -125,10 +115,24 @@ def unread_batch(frame: bytes) -> list[bytes]:
 
 def raw_members(data: bytes) -> dict[str, bytes]:
     """The members of an object that cannot be read, by their names: each as it is written."""
+    return {name: data[start:end] for name, (start, end) in _places(data).items()}
+
+
+def member(frame: bytes, name: str) -> tuple[int, int] | None:
+    """Where the value of a member of an object begins and ends."""
+    return _places(frame).get(name)
+
+
+def _places(data: bytes) -> dict[str, tuple[int, int]]:
     if not data.lstrip(_BEFORE).startswith(b"{"):
         return {}
-    found = ((read_frame(name), data[start:end].strip()) for name, start, end in spans(data))
-    return {name: value for name, value in found if isinstance(name, str)}
+    found: dict[str, tuple[int, int]] = {}
+    for name, start, end in spans(data):
+        value = data[start:end]
+        start, end = end - len(value.lstrip()), start + len(value.rstrip())
+        if isinstance(known := read_frame(name), str):
+            found[known] = start, end
+    return found
 
 
 def large_success(frame: bytes) -> bytes | None:
@@ -141,22 +145,23 @@ def large_success(frame: bytes) -> bytes | None:
     found = _HEAD_ID.match(frame)
     if found is None and _RESULT_FIRST.match(frame):
         found = _TAIL_ID.search(frame, max(0, len(frame) - _TAIL))
-    return None if found is None or not frame.rstrip().endswith(b"}") else found[1]
+    if found is None or not frame.rstrip().endswith(b"}"):
+        return None
+    return None if _ANOTHER.search(frame, max(0, len(frame) - _LAST)) else found[1]
 
 
 def with_id(frame: bytes, message: Mapping[str, Any] | None, id: object) -> bytes:
-    """The frame under another id; its other bytes stay as they are where its id stands in the usual place."""
+    """The frame under another id; its other bytes stay as they are."""
     found = _ANY_HEAD.match(frame) or None
     if found is not None and frame.count(b'"id"', 0, found.end()) == 1:
         return frame[: found.start(1)] + key_of(id) + frame[found.end(1) :]
     if (tail := _TAIL_ID.search(frame, max(0, len(frame) - _TAIL))) is not None:
         return frame[: tail.start(1)] + key_of(id) + frame[tail.end(1) :]
-    whole = read_frame(frame)
-    if whole is None:
-        # It cannot be read, and is not to lose what cannot.
-        places = [place for name, *place in spans(frame) if read_frame(name) == "id"]
-        return b"%b%b%b" % (frame[: places[0][0]], key_of(id), frame[places[0][1] :]) if places else frame
-    return written({**(message if message is not None else whole), "id": id})
+    if (place := member(frame, "id")) is not None:
+        return frame[: place[0]] + key_of(id) + frame[place[1] :]
+    # In another encoding, or without an id.
+    whole = message if message is not None else read_frame(frame)
+    return frame if whole is None else written({**whole, "id": id})
 
 
 _ANY_HEAD: Final = re.compile(rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*' + _ID + rb"\s*,")

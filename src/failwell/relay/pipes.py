@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 from .actions import Action, Death, Note, Prepare, Quit, Start, StopServer, ToClient, ToServer
 from .desk import Desk
 from .frames import Lines, TooLong
+from .glued_lines import last_line
 from .messages import last_frame
 from .processes import MUTE, STUBBORN, CannotStart, Child, Warden, bury, end_orphans, read_now, sweep
 
@@ -274,7 +275,7 @@ class Pipes:
 
     def _hear_last(self) -> None:
         """Whoever writes no more may have left out the end of the last line."""
-        if (last := last_frame(self._from_server.rest())) is not None:
+        if (last := last_line(self._from_server.rest())) is not None:
             self._heard_server(last)
 
     def _do_late(self, injection: Injection) -> None:

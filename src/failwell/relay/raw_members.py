@@ -1,5 +1,5 @@
-"""The members of JSON that nobody here can read, as the bytes that came: a number may have too many digits for Python,
-and lists may lie too deep in each other, and others read both."""
+"""The members of JSON as the bytes that came, read or not: a number may have too many digits for Python, and lists may
+lie too deep in each other, and others read both."""
 
 from __future__ import annotations
 
@@ -8,6 +8,17 @@ from collections.abc import Iterator
 from typing import Final
 
 _SIGN: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]', re.DOTALL)
+
+
+def closing(data: bytes, start: int) -> int | None:
+    """Where an object that begins at `start` has ended; None if it never does."""
+    depth = 0
+    for sign in _SIGN.finditer(data, start):
+        what = sign[0]
+        depth += (what in (b"{", b"[")) - (what in (b"}", b"]"))
+        if not depth:
+            return sign.end()
+    return None
 
 
 def spans(data: bytes) -> Iterator[tuple[bytes, int, int]]:

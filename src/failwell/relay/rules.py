@@ -3,7 +3,7 @@
 [[rules]]
 tool = "charge_*"
 text = "quota .* exceeded"
-set = { code = "RATE_LIMITED", suggestion = "Use the batch tool.", effect = "none" }
+set = { code = "RATE_LIMITED", retry_after = 60, effect = "none" }
 
 [[rules]]
 tool = "build"
@@ -27,6 +27,8 @@ _MATCHES: Final = ("tool", "text", "code")
 _SETS: Final = ("code", "kind", "message", "suggestion", "next_steps", "actions", "effect", "retry_after", "verify")
 _KEYS: Final = (*_MATCHES, "set", "timeout")
 _LONGEST: Final = 20_000
+# Of a catalogue, or an operator's own: one word, so that a program can go by it.
+_CODE: Final = re.compile(r"[A-Za-z0-9](?:[\w.:/-]{0,98}[A-Za-z0-9])?", re.ASCII)
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
@@ -111,6 +113,8 @@ def _rule(number: int, row: Mapping[str, Any], path: str) -> FailureRule:
     for name in ("code", "message", "suggestion"):
         if not isinstance(sets.get(name, ""), str):
             raise BadRules(f"{where}: {name} is a text, not {sets[name]!r}")
+    if "code" in sets and _CODE.fullmatch(sets["code"]) is None:
+        raise BadRules(f"{where}: {sets['code']!r} is no code; one looks like RATE_LIMITED")
     wait = sets.get("retry_after", 1)
     if isinstance(wait, bool) or not isinstance(wait, (int, float)) or wait <= 0:
         raise BadRules(f"{where}: retry_after is a number of seconds above zero, not {wait!r}")

@@ -32,6 +32,8 @@ class Session:
     subscribed: dict[str, Message] = field(default_factory=dict)
     era: str | None = None
     client: str | None = None
+    id_kind: type | None = None
+    """Of what kind the ids of the client's requests are: numbers, if any of them is one."""
     announced: Mapping[str, Any] | None = None
     """What the server can do, in the newer era: what it answered to `server/discover`; None if nobody asked."""
     modern: dict[str, Any] = field(default_factory=dict)
@@ -41,6 +43,8 @@ class Session:
 
     def heard(self, request: RelayedRequest) -> None:
         """Keep what a request of the client says about the session."""
+        if self.id_kind is not int:
+            self.id_kind = type(request.id)
         if request.method == "initialize":
             self.greeting = request.message
             self.client = client_name(request.params.get("clientInfo"))

@@ -49,7 +49,8 @@ class BadState(ValueError):
 class KeptAnswer:
     """What is known of a key.
 
-    call: the hash of the call that it was used for. answer: its result as JSON; None where it is not there.
+    call: the hash of the call that it was used for. answer: the message by which it was answered, as the bytes that
+        came, its line end included; None where it is not there.
     state: `running`, `done`, or `lost` for a call that began and whose end nobody saw.
     """
 
@@ -285,7 +286,7 @@ class KeysInFile:
 
 
 class SharedAnswers:
-    """In Redis or PostgreSQL, shared with relays on other machines. Answers are JSON, and so are texts there."""
+    """In Redis or PostgreSQL, shared with relays on other machines. Answers are texts there."""
 
     is_shared = True
 
@@ -327,7 +328,7 @@ class SharedAnswers:
 
     def finish(self, key: str, answer: bytes | None) -> None:
         self._mine.finish(key, answer)
-        _usable(lambda: self._claims.finish(key, None if answer is None else answer.decode()))
+        _usable(lambda: self._claims.finish(key, None if answer is None else _as_text(answer)))
 
     def lose(self, key: str) -> None:
         self._mine.lose(key)
@@ -363,6 +364,11 @@ class SharedAnswers:
         for _, shared in self._shared.values():
             shared.close()
         self._claims.close()
+
+
+def _as_text(answer: bytes) -> str:
+    """An answer as a store of texts takes it: bytes that are none, which clients read as a mark, become that mark."""
+    return answer.decode("utf-8", "replace").replace("\0", "\ufffd")
 
 
 def _usable(do: Callable[[], T]) -> T:

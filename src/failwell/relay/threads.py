@@ -20,6 +20,7 @@ from typing import IO, Any, Final
 from .actions import Action, Death, Note, Prepare, Quit, Start, StopServer, ToClient, ToServer
 from .desk import Desk
 from .frames import Lines, TooLong
+from .glued_lines import last_line
 from .messages import last_frame
 from .processes import child_env, sweep
 
@@ -186,7 +187,7 @@ class Threads:
                 sys.stderr.buffer.write(data)
                 sys.stderr.buffer.flush()
         elif what == "ended":
-            if (last := last_frame(self._from_server.rest())) is not None:
+            if (last := last_line(self._from_server.rest())) is not None:
                 self._heard_server(last)
             self._child = None
             current.kill()

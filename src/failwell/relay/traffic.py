@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from .actions import Action, Note, RelayOptions, ToClient, ToServer
 from .messages import Message, key_of, read_frame, with_id, written
+from .own_ids import OwnIds
 from .remembered_tools import RememberedTools
 from .request import RelayedRequest
 from .session import Session
@@ -77,8 +76,7 @@ class Traffic:
         """When a server that ends again and again is started once more."""
         self.sent: Callable[[RelayedRequest], None] = _nothing
         """A call is with the server."""
-        self._nonce = os.urandom(4).hex()
-        self._count = count(1)
+        self._own_ids = OwnIds()
         self._noticed: set[str] = set()
 
     @cached_property
@@ -112,12 +110,14 @@ class Traffic:
         elif len(self.held) < _MOST_HELD and b'"notifications/initialized"' not in frame:
             self.held.append(frame)
 
-    def new_id(self) -> str:
-        return f"failwell-{self._nonce}-{next(self._count)}"
+    def new_id(self, like: type | None) -> int | str:
+        """An id that neither side has in use."""
+        taken = (self.pending, self.own, self.asked, self.stale)
+        return self._own_ids.new(like, lambda key: any(key in each for each in taken))
 
     def ask(self, method: str, params: Any, then: Callable[[Message], None], *, raw: bool = False) -> bytes:
         """Ask the server something on our own account."""
-        id = self.new_id()
+        id = self.new_id(self.session.id_kind)
         message = (
             {"jsonrpc": "2.0", "method": method, "params": params} if raw else self.session.request(method, params)
         )
@@ -160,8 +160,8 @@ class Traffic:
             return
         frame = request.frame
         key = request.own_key
-        if request.is_again or key in self.pending:
-            id = self.new_id()
+        if request.is_again or key in self.pending or key in self.own:
+            id = self.new_id(type(request.id))
             key, frame = key_of(id), with_id(frame, request.message, id)
         request.key = key
         self.pending[key] = request

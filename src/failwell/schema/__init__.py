@@ -5,7 +5,7 @@ Other rooms import what is listed here, and nothing from inside. No validator is
 
 from __future__ import annotations
 
-from .argument_names import has_names, open_ended, restraint, strange_names
+from .argument_names import has_names, open_ended, restraint, strange_names, unknown_names
 from .by_schema import BySchema
 from .certainty import fits
 from .check import Checker, Checkers, broken_rules
@@ -13,7 +13,7 @@ from .fixes import as_option
 from .jsonschema_errors import jsonschema_problems
 from .locations import anchored, decoded, errors_of, loc_of
 from .mirrored import header_arguments
-from .nodes import branches_of, properties_of, step_into
+from .nodes import branches_of, known_names, properties_of, step_into
 from .problems import (
     LONGEST_NAME,
     MOST_NAMES,
@@ -63,6 +63,7 @@ __all__ = [
     "invalid",
     "is_certain",
     "jsonschema_problems",
+    "known_names",
     "loc_of",
     "nearest",
     "normal",
@@ -79,4 +80,5 @@ __all__ = [
     "step_of",
     "told",
     "strange_names",
+    "unknown_names",
 ]

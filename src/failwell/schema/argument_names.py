@@ -7,11 +7,16 @@ from typing import Any, Final
 
 from failwell.model import snake
 
+from .nodes import known_names, needs_of
 from .problems import NO_PROBLEMS, BrokenRule, CheckedCall, Problems, told
 from .refs import REFERENCES
 
 # Keywords by which a schema gets properties that are not under `properties`.
-_ELSEWHERE: Final = frozenset({*REFERENCES, "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "patternProperties"})
+_ELSEWHERE: Final = frozenset(
+    {*REFERENCES, "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "patternProperties", "propertyNames"}
+)
+# Keywords that say what becomes of all other arguments.
+_OTHERS: Final = ("additionalProperties", "unevaluatedProperties")
 
 
 # What whoever sends an argument with one of these words in its name counts on: that nothing is done in earnest, that
@@ -34,21 +39,30 @@ def open_ended(schema: object) -> bool:
     """Whether the schema does not say which arguments there are."""
     if not isinstance(schema, Mapping) or not isinstance(schema.get("properties"), Mapping):
         return True
-    more = schema.get("additionalProperties")
-    return more is True or isinstance(more, Mapping) or not _ELSEWHERE.isdisjoint(schema)
+    if any(more is True or isinstance(more, Mapping) for more in map(schema.get, _OTHERS)):
+        return True
+    return not _ELSEWHERE.isdisjoint(schema) or any(isinstance(each, Mapping) for _, each in needs_of(schema))
 
 
 def has_names(arguments: Mapping[str, Any], schema: object) -> bool:
     """Whether the schema has all the arguments, or allows others: quickly, since most calls have no others."""
     try:
-        return arguments.keys() <= schema["properties"].keys() or open_ended(schema)  # type: ignore[index]
+        if arguments.keys() <= schema["properties"].keys():  # type: ignore[index]
+            return True
     except (KeyError, TypeError, AttributeError):
         return True
+    return open_ended(schema) or not unknown_names(arguments, schema)
+
+
+def unknown_names(arguments: Mapping[str, Any], schema: object) -> list[str]:
+    """The arguments of which the schema does not speak."""
+    known = known_names(schema)
+    return [name for name in arguments if name not in known]
 
 
 def strange_names(call: CheckedCall) -> Problems:
     """The arguments that the schema does not have."""
     if has_names(call.arguments, call.schema):
         return NO_PROBLEMS
-    unknown = [name for name in call.arguments if name not in call.schema["properties"]]
+    unknown = unknown_names(call.arguments, call.schema)
     return told([BrokenRule("additionalProperties", (), limit=unknown, node=call.schema)], call)

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from failwell.model import UNSET, Path
 
-from .nodes import branch_of, discriminator, properties_of, tags_of
+from .nodes import branch_of, discriminator, known_names, properties_of, tags_of
 from .problems import MOST_READ, BrokenRule, CheckedCall, Problems, step_of, told
 from .refs import Schema, resolve
 from .rule_table import FORMATS, KEYWORDS, RULES
@@ -70,7 +70,8 @@ def _unknown(error: Any, path: Path, node: Schema, call: CheckedCall) -> Iterato
         yield BrokenRule("not", path, error.instance, "", node)
         return
     patterns = node.get("patternProperties")
-    known = properties_of(node)
+    # What a schema asks for it has, even where it forbids all that it does not describe.
+    known = known_names(node)
     names = [
         name
         for name in error.instance
@@ -80,7 +81,8 @@ def _unknown(error: Any, path: Path, node: Schema, call: CheckedCall) -> Iterato
         # Which ones it means is known only to the validator, and told only in its words.
         told = str(error.message)
         names = [name for name in names if repr(name) in told]
-    yield BrokenRule("additionalProperties", path, limit=names, node=node)
+    if names:
+        yield BrokenRule("additionalProperties", path, limit=names, node=node)
 
 
 def _format(error: Any, path: Path, node: Schema, call: CheckedCall) -> Iterator[BrokenRule]:

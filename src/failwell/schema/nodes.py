@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from failwell.model import UNSET, Json, Path
@@ -58,6 +58,29 @@ def properties_of(node: object) -> Schema:
     """The arguments, or the keys of an object, that have a schema of their own."""
     found = node.get("properties") if isinstance(node, Mapping) else None
     return found if isinstance(found, Mapping) else NOTHING
+
+
+def known_names(node: object) -> Schema:
+    """The arguments, or the keys of an object, that a schema speaks of: by their names what it says of each, which is
+    nothing for one that it only asks for."""
+    described = properties_of(node)
+    asked = _asked_for(node) if isinstance(node, Mapping) else ()
+    return {**described, **{name: NOTHING for name in asked if isinstance(name, str) and name not in described}}
+
+
+def _asked_for(node: Schema) -> Iterator[object]:
+    required = node.get("required")
+    yield from required if isinstance(required, list) else ()
+    for name, needed in needs_of(node):
+        yield name
+        yield from needed if isinstance(needed, list) else ()
+
+
+def needs_of(node: Schema) -> Iterator[tuple[object, object]]:
+    """What some arguments make necessary: the name of each, with other names or with a schema."""
+    for word in ("dependentRequired", "dependencies"):
+        said = node.get(word)
+        yield from said.items() if isinstance(said, Mapping) else ()
 
 
 def _child(node: Schema, step: str | int, root: Schema) -> Schema:

@@ -25,7 +25,7 @@ from failwell.model import (
 
 from . import fixes
 from .certainty import fits
-from .nodes import at, branches_of, options_of, properties_of, step_into, type_of, types_of
+from .nodes import at, branches_of, known_names, options_of, step_into, type_of, types_of
 from .refs import NOTHING, Schema
 from .rule_table import RULES, RuleText
 from .spelling import is_certain, nearest
@@ -295,7 +295,7 @@ def _mend_missing(broken: BrokenRule, call: CheckedCall) -> Mended:
 
 def _mend_names(broken: BrokenRule, call: CheckedCall) -> Mended:
     holder = value_at(call.arguments, broken.path)
-    known = [name for name in properties_of(broken.node) if isinstance(name, str) and step_into(holder, name) is UNSET]
+    known = [name for name in known_names(broken.node) if isinstance(name, str) and step_into(holder, name) is UNSET]
     meant = {name: nearest(name, known) for name in broken.limit[:20] if isinstance(name, str)}
     targets = list(meant.values())
     patch = [

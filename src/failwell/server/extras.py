@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from failwell.formats import keys
 from failwell.readers import unknown_arguments
-from failwell.schema import properties_of
+from failwell.schema import known_names
 
 from .served_call import ServedCall
 
@@ -24,7 +24,7 @@ def note(call: ServedCall, unknown: list[str], tool: Facts, extra: str) -> None:
     if extra == "note":
         call.ignored = [name[:_LONGEST_NAME] for name in unknown[:_MOST_NAMES]]
         return
-    known = list(properties_of(tool.schema))
+    known = list(known_names(tool.schema))
     remark = unknown_arguments(unknown, known, tool=tool.name, schema=tool.schema)
     names = ", ".join(repr(name[:50]) for name in unknown[:5])
     remark = remark.replace(

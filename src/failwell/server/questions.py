@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from failwell.formats import MODERN_ERA, Outcome
 from failwell.guards import Guard
 from failwell.model import Denied, NeedsInput, ToolError
-from failwell.schema import branches_of, open_ended, properties_of, resolve
+from failwell.schema import branches_of, known_names, open_ended, resolve
 from failwell.sdk import ElicitResult, InputRequiredResult
 
 from .served_call import ServedCall
@@ -145,7 +145,7 @@ def missing(error: Outcome) -> NeedsInput | None:
 
 def form_for(question: NeedsInput, schema: Mapping[str, Any] | None, guard: Guard) -> dict[str, Any] | None:
     """The form for the fields of a question; None if they do not fit in one, or must not be asked for in one."""
-    known = properties_of(schema)
+    known = known_names(schema)
     properties: dict[str, Any] = {}
     for name in question.fields:
         if guard.secrets.hides((name,)):

@@ -235,17 +235,17 @@ class Front:
         """What is repeated in headers has to be what stands in the body, or others would be told something else."""
         listing = visit.attendant.desk.listing
         if not listing.is_fresh and any(name.startswith(PARAM) for name in headers):
-            await self._listed(visit, params)
+            await self._listed(visit, params, type(id))
         schema = schema_of(listing.known.get(str(params.get("name"))))
         wrong = param_mismatch(params, schema, headers) if schema is not None else None
         if wrong is not None:
             raise _Wrong(400, _HEADER_MISMATCH, wrong, id)
 
-    async def _listed(self, visit: Visit, params: Mapping[str, Any]) -> None:
+    async def _listed(self, visit: Visit, params: Mapping[str, Any], id_kind: type) -> None:
         """Have the tools listed in the client's name."""
         message = {
             "jsonrpc": "2.0",
-            "id": f"failwell-list-{secrets.token_hex(4)}",
+            "id": visit.new_id(id_kind),
             "method": "tools/list",
             "params": {"_meta": params["_meta"]},
         }

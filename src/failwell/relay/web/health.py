@@ -27,7 +27,7 @@ _LEGACY: Final = "2025-11-25"
 _GREETING: Final = written(
     {
         "jsonrpc": "2.0",
-        "id": "failwell-probe",
+        "id": 1,
         "method": "initialize",
         "params": {
             "protocolVersion": _LEGACY,

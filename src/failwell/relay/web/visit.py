@@ -18,6 +18,7 @@ from failwell.relay.messages import (
     with_id,
     written,
 )
+from failwell.relay.own_ids import OwnIds
 from failwell.relay.session import notification
 
 from .attendant import ANY, Attendant, Origin
@@ -59,7 +60,7 @@ class Visit:
         self.attendant: Attendant
         self._limits, self._left = limits, left
         self._tokens: dict[bytes, Exchange] = {}
-        self._count = 0
+        self._own_ids = OwnIds()
 
     def asks(self, frame: bytes, message: Message, trace: Mapping[str, str] | None = None) -> tuple[bytes, Exchange]:
         """A request of the client; where it is answered, and by which id it is known here."""
@@ -69,14 +70,14 @@ class Visit:
         key, exchange = key_of(message["id"]), Exchange(message["id"], most=self._limits.buffer)
         exchange.is_listening = message.get("method") == _LISTEN
         if key in self.open:
-            id = self._name()
+            id = self.new_id(type(message["id"]))
             key, exchange.is_renamed = key_of(id), True
             frame = with_id(frame, message, id)
             message = {**message, "id": id}
         token = meta_of(message).get("progressToken")
         if token is not None:
             if key_of(token) in self._tokens:
-                exchange.token, token = token, self._name()
+                exchange.token, token = token, self._own_ids.new(type(token), self._tokens.__contains__)
                 meta = {**meta_of(message), "progressToken": token}
                 frame = written({**message, "params": {**params_of(message), "_meta": meta}})
             self._tokens[key_of(token)] = exchange
@@ -85,9 +86,9 @@ class Visit:
         self.attendant.client(frame, trace)
         return key, exchange
 
-    def _name(self) -> str:
-        self._count += 1
-        return f"failwell-{self.id[:8]}-{self._count}"
+    def new_id(self, like: type) -> int | str:
+        """An id by which nothing is known to the desk."""
+        return self._own_ids.new(like, self.open.__contains__)
 
     def says(self, frame: bytes) -> None:
         """A notification or an answer of the client."""

@@ -28,8 +28,8 @@ from failwell.formats import MODERN_ERA, in_words
 from failwell.guards import cited
 from failwell.model import Kind, Nature, NeedsInput, ToolError, frames, is_same_tool, marks, unwrapped
 from failwell.observe import mark_span
-from failwell.readers import SHIPPED, code_of, fate, text_of, unknown_names
-from failwell.schema import Checkers, open_ended
+from failwell.readers import SHIPPED, code_of, fate, text_of
+from failwell.schema import Checkers, has_names, unknown_names
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary, FrameworkCall
@@ -191,12 +191,11 @@ def _guarded_tool(kind: type) -> type:
             try:
                 unknown: list[str] = []
                 extra: str = options.extra
-                if extra != "reject" and not open_ended(self.parameters) and not _is_group(self):
-                    unknown = unknown_names(arguments, self.parameters["properties"])
-                    if unknown:
-                        nature = boundary.aftermath.nature(_facts(self, arguments))
-                        extra = fate(extra, arguments, self.parameters, nature)
-                    if unknown and extra != "reject":
+                if extra != "reject" and not has_names(arguments, self.parameters) and not _is_group(self):
+                    unknown = unknown_names(arguments, self.parameters)
+                    nature = boundary.aftermath.nature(_facts(self, arguments))
+                    extra = fate(extra, arguments, self.parameters, nature)
+                    if extra != "reject":
                         arguments = {name: value for name, value in arguments.items() if name not in unknown}
                 result = await super()._run(arguments)
                 if options.validate and self.output_schema is not None and _breaks(result, mine, self.output_schema):

@@ -8,8 +8,8 @@ from typing import Any
 from mcp.server.fastmcp.utilities.func_metadata import FuncMetadata  # type: ignore[import-not-found]
 
 from failwell.model import ToolError, unwrapped
-from failwell.readers import fate, unknown_names
-from failwell.schema import open_ended, properties_of
+from failwell.readers import fate
+from failwell.schema import has_names, unknown_names
 from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary
 from failwell.server.extras import note
@@ -72,8 +72,7 @@ class _Tools(FrameworkTools):
             return await send(arguments)
         if _CONVERTS:
             look_at_results(tool, FuncMetadata)
-        known = properties_of(tool.parameters)
-        if arguments.keys() <= known.keys() or open_ended(tool.parameters):
+        if has_names(arguments, tool.parameters):
             return await send(arguments)
         facts = Facts.of_tool(call.tool, tool)
         nature = self.boundary.aftermath.nature(facts)
@@ -81,7 +80,7 @@ class _Tools(FrameworkTools):
         if extra == "reject":
             raise all_problems(tool, arguments)
         result = await send(arguments)
-        note(call, unknown_names(arguments, known), facts, extra)
+        note(call, unknown_names(arguments, tool.parameters), facts, extra)
         return result
 
 

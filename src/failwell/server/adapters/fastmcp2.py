@@ -11,8 +11,8 @@ from fastmcp.exceptions import DisabledError, NotFoundError
 from starlette.routing import Mount, Route
 
 from failwell.model import ToolError, frames, unwrapped
-from failwell.readers import fate, unknown_names
-from failwell.schema import open_ended
+from failwell.readers import fate
+from failwell.schema import has_names, unknown_names
 from failwell.server.absent import missing_arguments
 from failwell.server.boundary import Boundary
 from failwell.server.extras import note
@@ -73,15 +73,11 @@ class FastMCPTools(FrameworkTools):
         except Exception as exc:
             # FastMCP takes no arguments that a tool does not have, and says so before the tool runs.
             known = await self.find(call.tool) if self.rejected(exc) else None
-            if (
-                known is None
-                or open_ended(known.parameters)
-                or arguments.keys() <= known.parameters["properties"].keys()
-            ):
+            if known is None or has_names(arguments, known.parameters):
                 raise
             facts = Facts.of_tool(call.tool, known)
             extra = self.boundary.options.extra
-            unknown = unknown_names(arguments, known.parameters["properties"])
+            unknown = unknown_names(arguments, known.parameters)
             chosen = fate(extra, arguments, known.parameters, self.boundary.aftermath.nature(facts))
             if chosen == "reject":
                 raise

@@ -9,7 +9,7 @@ from typing import Any
 from failwell.formats import FORMATS
 from failwell.model import ToolError
 from failwell.readers import from_schema, strictly, text_of
-from failwell.schema import Checker, open_ended
+from failwell.schema import Checker, known_names, open_ended
 from failwell.sdk import CallToolResult, MCPError, field
 from failwell.server.boundary import Boundary
 from failwell.server.declared_failures import ListedFunction, published
@@ -29,7 +29,7 @@ class CheckedTool:
     def of(cls, tool: Any, boundary: Boundary) -> CheckedTool:
         schema, output = field(tool, "input_schema"), field(tool, "output_schema")
         options = boundary.options
-        known = None if open_ended(schema) else frozenset(schema["properties"])
+        known = None if open_ended(schema) else frozenset(known_names(schema))
         checked = options.validate and isinstance(schema, Mapping)
         return cls(
             Facts.of(
@@ -39,6 +39,12 @@ class CheckedTool:
             Checker(strictly(schema, options.extra)) if checked else None,
             Checker(output) if options.validate and output is not None else None,
         )
+
+    def unknown(self, arguments: Mapping[str, Any]) -> list[str]:
+        """The arguments that the tool does not have, where it says which it has."""
+        if self.known is None or arguments.keys() <= self.known:
+            return []
+        return [name for name in arguments if name not in self.known]
 
 
 def refuse(schema: Mapping[str, Any], arguments: Mapping[str, Any], tool: str) -> None:

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from failwell.model import unwrapped
 from failwell.observe import UNKNOWN
-from failwell.readers import fate, strictly, unknown_names
+from failwell.readers import fate, strictly
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.extras import note
@@ -143,7 +143,7 @@ class ServedTools:
 
             async def run(arguments: dict[str, Any]) -> Any:
                 extra: str = boundary.options.extra
-                if tool is not None and tool.known is not None and not arguments.keys() <= tool.known:
+                if tool is not None and tool.unknown(arguments):
                     schema = tool.facts.schema or {}
                     extra = fate(extra, arguments, schema, boundary.aftermath.nature(tool.facts))
                     if extra == "reject" and tool.arguments:
@@ -154,8 +154,8 @@ class ServedTools:
                 result = unwrapped(await handler(ctx, asked))
                 if tool is not None and tool.output is not None:
                     check_output(tool.output, result)
-                if tool is not None and tool.known is not None:
-                    note(call, unknown_names(arguments, tool.known), tool.facts, extra)
+                if tool is not None and (unknown := tool.unknown(arguments)):
+                    note(call, unknown, tool.facts, extra)
                 return result
 
             def facts() -> Facts:

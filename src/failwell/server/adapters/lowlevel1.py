@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from failwell.readers import fate, strictly, unknown_names
+from failwell.readers import fate, strictly
 from failwell.sdk import CallToolResult
 from failwell.server.boundary import Boundary
 from failwell.server.extras import note
@@ -49,7 +49,7 @@ class _Tools(FrameworkTools):
         if tool is None:
             return await send(arguments)
         extra: str = self.boundary.options.extra
-        unknown = [] if tool.known is None or arguments.keys() <= tool.known else unknown_names(arguments, tool.known)
+        unknown = tool.unknown(arguments)
         if unknown:
             schema = tool.facts.schema or {}
             extra = fate(extra, arguments, schema, self.boundary.aftermath.nature(tool.facts))

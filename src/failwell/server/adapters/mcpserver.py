@@ -13,8 +13,8 @@ from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from pydantic import ValidationError
 
 from failwell.model import frames
-from failwell.readers import code_of, fate, said, unknown_names
-from failwell.schema import open_ended, properties_of
+from failwell.readers import code_of, fate, said
+from failwell.schema import has_names, unknown_names
 from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
@@ -75,16 +75,15 @@ def _call_tool(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]
         async def run(arguments: dict[str, Any]) -> Any:
             if tool is None:
                 raise _NoSuchTool
-            known = properties_of(tool.parameters)
             # A group looks at its arguments itself, once it knows the action.
-            if arguments.keys() <= known.keys() or open_ended(tool.parameters) or group_of(tool.fn) is not None:
+            if has_names(arguments, tool.parameters) or group_of(tool.fn) is not None:
                 return await original(name, arguments, context)
             facts = _facts(server, name)
             extra = fate(options.extra, arguments, tool.parameters, boundary.aftermath.nature(facts))
             if extra == "reject":
                 raise all_problems(tool, arguments)
             result = await original(name, arguments, context)
-            note(call, unknown_names(arguments, known), facts, extra)
+            note(call, unknown_names(arguments, tool.parameters), facts, extra)
             return result
 
         def read(raised: BaseException) -> Failed:
