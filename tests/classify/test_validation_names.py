@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import failwell as fw
+from failwell.readers import strictly
 from failwell.readers.validation import check_names, unknown_arguments, unknown_tool
-from failwell.schema import NO_PROBLEMS, invalid, is_certain, nearest, normal, one_edit, ranked
+from failwell.schema import NO_PROBLEMS, Checker, invalid, is_certain, nearest, normal, one_edit, ranked
 
 TOOLS = ["list_projects", "create_project", "delete_project", "get_weather"]
 
@@ -179,6 +180,13 @@ def test_a_schema_that_allows_more_is_believed(schema: Any, refused: bool) -> No
 def test_a_name_that_is_only_asked_for_is_meant_by_one_that_is_misspelt() -> None:
     problems = check_names({"currncy": "EUR"}, {"properties": {"amount": {}}, "required": ["currency"]})
     assert [(change.path, change.to) for change in problems.patch] == [(("currncy",), "currency")]
+
+
+@pytest.mark.parametrize("extra", ["reject", "auto"])
+def test_a_server_that_takes_no_other_arguments_takes_what_its_schema_asks_for(extra: str) -> None:
+    schema = {"properties": {"a": {}}, "required": ["b"]}
+    assert Checker(strictly(schema, extra)).fits({"b": 1})
+    assert Checker(strictly(schema, extra)).fits({"b": 1, "c": 1}) is (extra == "auto")
 
 
 def test_problems_of_several_origins_are_joined_and_said_once() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from failwell.formats import META_KEY
 from failwell.relay import Lines, TooLong
+from failwell.relay.glued_lines import last_line
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**12), 10**12) | st.text(max_size=12),
@@ -287,6 +288,14 @@ def test_messages_that_share_a_line_are_told_apart(line: bytes, frames: list[byt
     named = [note.line for note in table.notes if note.loud]
     assert len(named) == (noise is not None)
     assert noise is None or noise in named[0]
+
+
+def test_what_a_server_wrote_before_it_ended_is_heard_without_a_line_end() -> None:
+    assert last_line(ANSWER) == ANSWER + b"\n"
+    assert last_line(ANSWER + NEWS) == ANSWER + NEWS + b"\n"
+    assert last_line(ANSWER + b'{"jsonrpc":"2.0","id":3,"resu') is not None
+    for nothing in (b"", b"DEBUG", ANSWER[:-1], ANSWER[:-2] + b',"in":' + NEWS):
+        assert last_line(nothing) is None
 
 
 def test_noise_behind_messages_is_named_once() -> None:
