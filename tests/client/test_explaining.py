@@ -348,6 +348,81 @@ def test_a_validators_refusal_of_arguments_that_fit_the_list_proves_nothing() ->
     assert explained(refused(text), "pay", elsewhere, listed(PAY, "pay"), text).delivery == "answered"
 
 
+_PARSING = (
+    "amount\n  Input should be a valid integer, unable to parse string as an integer "
+    "[type=int_parsing, input_value='5', input_type=str]"
+)
+OWN_WORDS = {
+    MCPServer: f"1 validation error for payArguments\n{_PARSING}",
+    FastMCP: f"1 validation error for call[pay]\n{_PARSING}",
+}
+
+
+@pytest.mark.parametrize("framework", OWN_WORDS)
+def test_the_validators_words_from_a_tool_that_was_called_have_no_write_made_again(framework: Any) -> None:
+    server = framework("bank")
+    paid: list[int] = []
+
+    @server.tool()
+    def pay(amount: int) -> str:
+        paid.append(amount)
+        raise (FrameworkError if framework is MCPServer else ValueError)(OWN_WORDS[framework])
+
+    client: Any = Client(server) if framework is MCPServer else FastMCPClient(server)
+
+    async def main() -> None:
+        async with Recovering(client, fix=patched) as agent:
+            report = await agent.call("pay", {"amount": "5"})
+            assert report.failure is not None
+            assert (report.calls, report.failure.delivery, report.failure.effect) == (1, "answered", None), str(report)
+
+    asyncio.run(main())
+    assert paid == [5]
+
+
+@pytest.mark.parametrize(
+    ("kind", "sent", "is_proof"),
+    [
+        ({"type": "integer"}, "5", False),
+        ({"type": "integer"}, " 5.0", False),
+        ({"type": "integer"}, True, False),
+        ({"type": "integer"}, "much", True),
+        ({"type": "integer"}, "5.5", True),
+        ({"type": "integer"}, 5.5, True),
+        ({"type": "integer"}, {"value": 5}, True),
+        ({"type": "integer"}, None, True),
+        ({"type": "integer", "minimum": 10}, "5", True),
+        ({"type": "integer", "enum": [1, 2]}, "1", False),
+        ({"type": "number"}, "1e2", False),
+        ({"type": "boolean"}, "true", False),
+        ({"type": "boolean"}, "maybe", True),
+        ({"type": "boolean"}, 1, False),
+        ({"type": "string"}, 5, True),
+        ({"type": "string", "format": "date-time"}, 1_700_000_000, False),
+        ({"type": "array", "items": {"type": "integer"}}, ["5"], False),
+        ({"type": "array", "items": {"type": "integer"}}, "[5]", False),
+        ({"type": "array", "items": {"type": "integer"}}, "5, 6", True),
+        ({"type": "array", "uniqueItems": True}, [1, 1], False),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, "5", False),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, "much", True),
+    ],
+)
+def test_what_a_lax_validator_would_have_taken_is_no_proof(kind: dict[str, Any], sent: Any, is_proof: bool) -> None:
+    text = f"Error executing tool pay: 1 validation error for payArguments\n{_PARSING}"
+    schema = {"type": "object", "properties": {"amount": kind}, "required": ["amount"]}
+    error = explained(refused(text), "pay", {"amount": sent}, listed(schema, "pay"), text)
+    assert (error.delivery, error.effect) == (("refused", "none") if is_proof else ("answered", None))
+
+
+def test_a_missing_argument_is_proof_beside_one_that_would_have_been_read() -> None:
+    text = "Error executing tool pay: 2 validation errors for payArguments\n"
+    text += f"id\n  Field required [type=missing, input_value={{'amount': '5'}}, input_type=dict]\n{_PARSING}"
+    kinds = {"id": {"type": "string"}, "amount": {"type": "integer"}}
+    schema = {"type": "object", "properties": kinds, "required": ["id", "amount"]}
+    error = explained(refused(text), "pay", {"amount": "5"}, listed(schema, "pay"), text)
+    assert (error.delivery, error.effect) == ("refused", "none")
+
+
 @pytest.mark.parametrize("framework", [MCPServer, FastMCP])
 def test_a_payment_that_a_real_validator_refused_is_corrected(framework: Any) -> None:
     server = framework("bank")

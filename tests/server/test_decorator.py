@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
 from typing import Any
 
 import pytest
@@ -179,3 +181,154 @@ def test_inside_a_server_the_decorator_leaves_the_line_to_it_and_a_crash_is_one(
 def test_a_level_that_does_not_exist_is_refused() -> None:
     with pytest.raises(ValueError, match="There is no log_level 'LOUD'; use one of: DEBUG, INFO, WARNING, ERROR"):
         install(MCPServer("shop"), log_level="LOUD")
+
+
+@tool_errors
+def rows(size: int) -> Iterator[int]:
+    yield 1
+    if size > 1:
+        raise ValueError("size is at most 1")
+
+
+@tool_errors(answer=fw.render)
+def told(size: int) -> Iterator[object]:
+    yield 1
+    raise ValueError(f"{size} is too many")
+
+
+@tool_errors(answer=fw.render)
+async def told_later(size: int) -> AsyncIterator[object]:
+    yield 1
+    raise ValueError(f"{size} is too many")
+
+
+async def gathered(items: AsyncIterator[Any]) -> list[Any]:
+    return [item async for item in items]
+
+
+def test_what_a_generator_raises_at_a_later_step_is_read() -> None:
+    assert list(rows(1)) == [1]
+    items = rows(2)
+    assert next(items) == 1
+    with pytest.raises(fw.ToolError, match="size is at most 1") as caught:
+        next(items)
+    assert (caught.value.code, caught.value.tool) == ("VALIDATION_ERROR", "rows")
+    assert next(items, None) is None
+
+
+@pytest.mark.parametrize("asked", [lambda: list(told(5)), lambda: asyncio.run(gathered(told_later(5)))])
+def test_the_answer_is_the_last_item_of_a_generator(asked: Any) -> None:
+    first, last = asked()
+    assert first == 1
+    assert last.startswith("5 is too many")
+
+
+@pytest.mark.parametrize("asked", [lambda: list(told()), lambda: asyncio.run(gathered(told_later()))])
+def test_wrong_arguments_of_a_generator_are_its_only_item(asked: Any) -> None:
+    assert len(asked()) == 1
+
+
+def test_a_generator_stays_one() -> None:
+    seen: list[str] = []
+
+    @tool_errors
+    def talks() -> Generator[str, str, str]:
+        try:
+            seen.append((yield "who?"))
+            try:
+                yield "and?"
+            except KeyError:
+                yield "caught"
+            return "bye"
+        finally:
+            seen.append("closed")
+
+    talk = talks()
+    assert inspect.isgeneratorfunction(talks)
+    assert (next(talk), talk.send("me"), talk.throw(KeyError("x"))) == ("who?", "and?", "caught")
+    with pytest.raises(StopIteration) as ended:
+        next(talk)
+    assert (ended.value.value, seen) == ("bye", ["me", "closed"])
+    # What its caller throws into it is the caller's own.
+    thrown = OSError("mine")
+    with pytest.raises(OSError, match="mine") as caught:
+        (talk := talks(), next(talk), talk.throw(thrown))
+    assert caught.value is thrown
+    left = talks()
+    next(left)
+    left.close()
+    assert seen[-1] == "closed"
+
+
+def test_an_async_generator_stays_one() -> None:
+    seen: list[str] = []
+
+    @tool_errors
+    async def talks() -> AsyncGenerator[str, str]:
+        try:
+            seen.append((yield "who?"))
+            try:
+                yield "and?"
+            except KeyError:
+                yield "caught"
+        finally:
+            await asyncio.sleep(0)
+            seen.append("closed")
+
+    async def main() -> None:
+        talk = talks()
+        assert (await anext(talk), await talk.asend("me"), await talk.athrow(KeyError("x"))) == (
+            "who?",
+            "and?",
+            "caught",
+        )
+        assert await anext(talk, None) is None
+        other = talks()
+        await anext(other)
+        thrown = OSError("mine")
+        with pytest.raises(OSError, match="mine") as caught:
+            await other.athrow(thrown)
+        assert caught.value is thrown
+        left = talks()
+        await anext(left)
+        # Somebody else may close it.
+        await asyncio.create_task(left.aclose())
+
+    asyncio.run(main())
+    assert seen == ["me", "closed", "closed", "closed"]
+
+
+def test_what_a_generator_has_done_at_one_step_is_known_at_the_next() -> None:
+    @tool_errors
+    def pays() -> Iterator[str]:
+        with fw.effects():
+            yield "paid"
+        raise ValueError("no receipt")
+
+    @tool_errors
+    def looks() -> None:
+        raise ValueError("nothing here")
+
+    items = pays()
+    next(items)
+    # Between its steps, its marks are nobody else's.
+    with pytest.raises(fw.ToolError) as other:
+        looks()
+    assert other.value.effect is None
+    with pytest.raises(fw.ToolError) as caught:
+        next(items)
+    assert caught.value.effect == "done"
+
+
+def test_what_a_generator_raises_while_it_is_closed_is_read() -> None:
+    @tool_errors
+    def items() -> Iterator[int]:
+        try:
+            yield 1
+        finally:
+            raise ValueError("not closed")
+
+    left = items()
+    next(left)
+    with pytest.raises(fw.ToolError, match="not closed"):
+        left.close()  # type: ignore[attr-defined]

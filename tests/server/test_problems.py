@@ -9,6 +9,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,13 +41,36 @@ RAISED: dict[str, BaseException] = {
     "crash": ZeroDivisionError("hunter2"),
     "done": fw.Transient("The bank is busy.", code="UNAVAILABLE", retry_after=5, effect="unknown"),
     "refused": HTTPException(402, "Pay first."),
+    "found": fw.NotFound("The receipt is gone.", effect="partial", http_status=410),
 }
+
+
+def paid_and_converted() -> int:
+    return int("12,50")
+
+
+def paid_and_opened() -> None:
+    Path("/nowhere/receipt.txt").read_text()
+
+
+def paid_and_gathered() -> None:
+    raise ExceptionGroup("two services", [ValueError("no such account")])
+
+
+def paid_and_asked() -> None:
+    with failwell.effects():
+        raise fw.NeedsInput("Which receipt?", fields=["receipt"])
+
+
+FAILING_LATE = (paid_and_converted, paid_and_opened, paid_and_gathered, paid_and_asked)
 
 
 def application() -> FastAPI:
     app = failwell.server.problems(FastAPI())
     for name, exc in RAISED.items():
         app.add_api_route(f"/{name}", raising(exc), methods=["GET", "POST", "PUT"], name=name)
+    for endpoint in FAILING_LATE:
+        app.add_api_route(f"/{endpoint.__name__}", endpoint, methods=["GET", "POST"])
     app.add_api_route("/number/{id}", lambda id: id, methods=["GET"])
 
     async def bare(request: Any) -> None:
@@ -99,6 +123,10 @@ PROBLEM = "application/problem+json"
         ("GET", "/crash", 500, None, "Unexpected error: ZeroDivisionError", "none"),
         ("POST", "/crash", 500, None, "Unexpected error: ZeroDivisionError", "unknown"),
         ("POST", "/done", 500, None, "The bank is busy.", "unknown"),
+        ("POST", "/found", 500, None, "The receipt is gone.", "partial"),
+        ("GET", "/paid_and_opened", 404, None, "The file or directory does not exist.", "none"),
+        ("POST", "/paid_and_opened", 500, None, "The file or directory does not exist.", "unknown"),
+        ("POST", "/paid_and_asked", 500, None, "Which receipt?", "unknown"),
     ],
 )
 def test_a_failure_is_a_problem(
@@ -110,6 +138,12 @@ def test_a_failure_is_a_problem(
         *(detail, status, effect),
     )
     assert "hunter2" not in json.dumps(found[3])
+
+
+@pytest.mark.parametrize("endpoint", FAILING_LATE, ids=lambda each: each.__name__)
+def test_what_may_have_been_done_is_no_fault_of_the_request(port: int, endpoint: Callable[[], Any]) -> None:
+    status, _, after, body = asked(port, f"/{endpoint.__name__}", "POST")
+    assert (status, after, body["status"], body["effect"]) == (500, None, 500, "unknown")
 
 
 def test_the_whole_problem_is_what_the_format_writes(port: int) -> None:

@@ -55,16 +55,19 @@ marks: ContextVar[Marks | None] = ContextVar("failwell_marks", default=None)
 
 
 @contextmanager
-def marking() -> Iterator[None]:
-    """Around a call of a function: its marks are its own, unless somebody further out keeps them already."""
+def marking(held: Marks | None = None) -> Iterator[None]:
+    """Around a call of a function: its marks are its own, unless somebody further out keeps them already.
+
+    `held` are those of the steps before, of a function that is left and entered again, as a generator is.
+    """
     if marks.get() is not None:
         yield
         return
-    token = marks.set(made := Marks())
+    token = marks.set(made := held or Marks())
     try:
         yield
     finally:
-        made.is_over = True
+        made.is_over = held is None
         marks.reset(token)
 
 

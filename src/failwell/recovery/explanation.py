@@ -9,7 +9,7 @@ from typing import Any, Final
 from failwell.guards import shown_arguments
 from failwell.model import Effect, Kind, ToolError
 from failwell.readers import call_of, check_names, unknown_tool
-from failwell.schema import NO_PROBLEMS, Problems, broken_rules, invalid
+from failwell.schema import NO_PROBLEMS, Problems, broken_rules, invalid, may_take
 
 from .refusals import NEVER_SENT
 from .tools import schema_of
@@ -27,7 +27,8 @@ def explained(
     """The error, with what the call breaks of what the server lists. What the server says itself comes first.
 
     `text` is what the server answered. Where it is the refusal of an SDK's own validator that names this tool, and the
-    arguments do break the schema in that place, the tool never ran.
+    arguments do break the schema in that place, the tool never ran: unless such a validator may have read them as what
+    the schema wants ("5" as 5), and only the tool itself can have found fault.
     """
     if error.origin != "peer" or not listed or not _SAID.isdisjoint(error._given):
         return error
@@ -59,7 +60,8 @@ def explained(
     if error.fields and not any(each.path for each in found.fields):
         # Which name is strange, the server says itself.
         changes["fields"] = error.fields
-    if broken and error.fields and error.standing == "quoted" and is_refusal_of(text, tool):
+    is_quoted = bool(error.fields) and error.standing == "quoted" and is_refusal_of(text, tool)
+    if broken and schema is not None and is_quoted and not may_take(arguments, schema):
         changes |= {"delivery": "refused", "effect": Effect.NONE}
     return error.replace(**changes)
 

@@ -11,6 +11,7 @@ from .certainty import fits
 from .check import Checker, Checkers, broken_rules
 from .fixes import as_option
 from .jsonschema_errors import jsonschema_problems
+from .leniency import may_take
 from .locations import anchored, decoded, errors_of, loc_of
 from .mirrored import header_arguments
 from .nodes import branches_of, known_names, properties_of, step_into
@@ -65,6 +66,7 @@ __all__ = [
     "jsonschema_problems",
     "known_names",
     "loc_of",
+    "may_take",
     "nearest",
     "normal",
     "one_edit",

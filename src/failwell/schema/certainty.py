@@ -20,7 +20,7 @@ def _unique(items: list[Any]) -> bool:
 
 
 # What is checked before a value is called right. A keyword that is not here is not understood, so nothing is certain.
-_CHECKS: Final[dict[str, Callable[[Any, Any], bool]]] = {
+CHECKS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "enum": lambda value, options: any(same(value, option) for option in options),
     "const": lambda value, only: same(value, only),
     "minimum": lambda value, limit: not IS["number"](value) or value >= limit,
@@ -38,7 +38,7 @@ _CHECKS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "required": lambda value, names: not isinstance(value, dict) or all(name in value for name in names),
 }
 _STRUCTURE: Final = frozenset({"type", "properties", "additionalProperties", "items", "anyOf", "oneOf", "allOf"})
-_KNOWN: Final = _CHECKS.keys() | _STRUCTURE | REMARKS
+_KNOWN: Final = CHECKS.keys() | _STRUCTURE | REMARKS
 # A program of the schema's author, which may take for ever, or a name for one: none is run here.
 _PROGRAMS: Final = ("pattern", "format")
 _MOST: Final = 2_000
@@ -98,7 +98,7 @@ class _Look:
             return (
                 node is not None
                 and ("type" not in node or any(IS[name](value) for name in types_of(node)))
-                and all(check(value, node[word]) for word, check in _CHECKS.items() if word in node)
+                and all(check(value, node[word]) for word, check in CHECKS.items() if word in node)
                 and all(rule(self._each(value, node[word], depth)) for word, rule in _UNIONS.items() if word in node)
                 and all(self.fits(item, below, depth + 1) for item, below in _parts(value, node))
             )

@@ -14,6 +14,7 @@ from failwell.readers import DEFAULT, Table, classify, from_error, refusal
 
 from .aftermath import Aftermath
 from .facts import NOTHING_KNOWN, Facts
+from .generator_steps import watched, watched_async
 from .options import level_of
 from .served_call import current
 
@@ -49,7 +50,8 @@ def tool_errors(
 ) -> Any:
     """Whatever the function raises leaves it as a ToolError; what it returns as one is raised.
 
-    `answer` makes what is returned instead: `failwell.render` for a text, `failwell.to_result` for a result of MCP.
+    `answer` makes what is returned instead: `failwell.render` for a text, `failwell.to_result` for a result of MCP. It
+    is the last item of a generator, sync or async.
     Each failure is a record of `logger`, as of a server with `install`; inside one, the server writes it.
 
     >>> @tool_errors(tool_name="system/get-overview", tier="fundamental", answer=str)
@@ -75,6 +77,10 @@ def tool_errors(
                 raise outcome from (None if outcome is exc else exc)
             return answer(outcome)
 
+        if inspect.isgeneratorfunction(function):
+            return watched(function, failed)
+        if inspect.isasyncgenfunction(function):
+            return watched_async(function, failed)
         if inspect.iscoroutinefunction(function):
 
             @wraps(function)

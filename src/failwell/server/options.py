@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypedDict, TypeVar, get_args
+from typing import Any, Final, Literal, NamedTuple, TypedDict, TypeVar, get_args
 
 from failwell.formats import FORMATS
 from failwell.guards import DEFAULT as GUARD
@@ -30,6 +30,7 @@ passes on what somebody else said to it."""
 
 
 MIN_OUTPUT: Final = 200
+_LONGEST: Final = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,26 +112,82 @@ class Options:
         return level_of(self.log_level)
 
     def __post_init__(self) -> None:
+        for name, wanted in _WANTED.items():
+            if not wanted.holds(value := getattr(self, name)):
+                raise ValueError(f"{name} {wanted.words}, not {_shown(value)}.")
         if not isinstance(self.format, Envelope):
             _one_of("format", self.format, FORMATS)
         _one_of("on_missing", self.on_missing, get_args(OnMissing))
-        if self.max_output is not None and (not isinstance(self.max_output, int) or self.max_output < MIN_OUTPUT):
-            raise ValueError(f"max_output is a number of characters, at least {MIN_OUTPUT}.")
         for name, rules in self.rules.items():
             if not isinstance(rules, Sequence) or not all(isinstance(rule, Rule) for rule in rules):
                 raise ValueError(f"rules[{name!r}] is a list of rules, such as [limit(concurrency=2)].")
-        if not isinstance(self.idempotency, (bool, KeyStore)):
-            raise ValueError("idempotency is True, or a store of keys, such as KeysOnDisk('keys.db').")
-        if not all(callable(hook) for hook in self.hooks):
-            raise ValueError("hooks are functions of one argument, the event.")
-        if self.events is not None and not isinstance(self.events, str) and not callable(self.events):
-            raise ValueError("events is the address of a store, such as 'sqlite:///events.db', or a hook.")
         level_of(self.log_level)
         _one_of("extra", self.extra, get_args(Extra))
         _one_of("unknown_tool", self.unknown_tool, get_args(UnknownTool))
-        for name in ("protocol", "skip", "reads"):
-            if isinstance(getattr(self, name), str):
-                raise ValueError(f"{name} is a collection of names, such as {{{getattr(self, name)!r}}}, not one text.")
+
+
+class _Wanted(NamedTuple):
+    """What an option has to be, and how that is said."""
+
+    holds: Callable[[Any], bool]
+    words: str
+
+
+def _are(kind: type, values: object) -> bool:
+    # A text is a collection of texts, and never meant as one.
+    return isinstance(values, Collection) and not isinstance(values, str) and all(isinstance(v, kind) for v in values)
+
+
+def _shown(value: object) -> str:
+    return repr(value)[:_LONGEST] if isinstance(value, (str, int, float)) else type(value).__name__
+
+
+_FLAG: Final = _Wanted(lambda value: isinstance(value, bool), "is True or False")
+_NAMES: Final = _Wanted(lambda value: _are(str, value), "is a collection of names, such as ['search']")
+# The types alone: a code may be the author's own, and be declared later.
+_WANTED: Final[dict[str, _Wanted]] = {
+    "client": _Wanted(
+        lambda value: value is None or isinstance(value, str), "is 'auto', a name such as 'claude-code/2.1', or None"
+    ),
+    "rules": _Wanted(
+        lambda value: isinstance(value, Mapping), "are lists by tool, such as {'search': [limit(concurrency=2)]}"
+    ),
+    "idempotency": _Wanted(
+        lambda value: isinstance(value, (bool, KeyStore)), "is True, or a store of keys, such as KeysOnDisk('keys.db')"
+    ),
+    "publish": _FLAG,
+    "check_declared": _FLAG,
+    "max_output": _Wanted(
+        lambda value: value is None or (isinstance(value, int) and value >= MIN_OUTPUT),
+        f"is a number of characters, at least {MIN_OUTPUT}",
+    ),
+    "as_written": _FLAG,
+    "show_reference": _FLAG,
+    "logger": _Wanted(
+        lambda value: value is None or hasattr(value, "log") or hasattr(value, "bind"),
+        "is a logger of logging or structlog",
+    ),
+    "hooks": _Wanted(
+        lambda value: isinstance(value, Collection) and all(map(callable, value)),
+        "are functions of one argument, the event, in a list",
+    ),
+    "events": _Wanted(
+        lambda value: value is None or isinstance(value, str) or callable(value),
+        "is the address of a store, such as 'sqlite:///events.db', or a hook",
+    ),
+    "telemetry": _FLAG,
+    "validate": _FLAG,
+    "protocol": _Wanted(_NAMES.holds, "is a collection of names of codes, such as ['UNAUTHORIZED']"),
+    "protocol_numbers": _Wanted(lambda value: _are(int, value), "is a collection of numbers, such as [-32042]"),
+    "table": _Wanted(
+        lambda value: isinstance(value, Table), "is a table, such as failwell.classify.Table(failwell.classify.DEFAULT)"
+    ),
+    "skip": _NAMES,
+    "reads": _NAMES,
+    "show_text": _FLAG,
+    "guard": _Wanted(lambda value: isinstance(value, Guard), "is a failwell.guards.Guard"),
+    "wire": _Wanted(lambda value: isinstance(value, Mapping), "are options by name, such as {'carry': True}"),
+}
 
 
 class Given(TypedDict, total=False):
@@ -175,7 +232,7 @@ def level_of(level: int | str) -> int:
 
 
 def _one_of(name: str, value: object, known: Collection[str]) -> None:
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise ValueError(f"There is no {name} {value!r}; use one of: {', '.join(known)}.")
 
 

@@ -10,11 +10,13 @@ import math
 from typing import Any, Final, NamedTuple, TypeVar
 
 from failwell.formats import Outcome, render
-from failwell.model import IN_DOUBT, Kind, NeedsInput, ToolError, Traits, find
+from failwell.model import IN_DOUBT, Kind, NeedsInput, ToolError, Traits, find, marked_effect
 from failwell.observe import log_failure
 from failwell.readers import DEFAULT, Table
 
+from .aftermath import Aftermath
 from .decorator import meaning
+from .facts import Facts
 from .options import level_of
 
 log = logging.getLogger("failwell.server")
@@ -31,9 +33,8 @@ _OF_KIND: Final = {
     Kind.INTERNAL: 500,
 }
 _QUESTION: Final = 422
-# What HTTP clients repeat by themselves, payments too.
-_PASSING: Final = frozenset({408, 425, 429, 502, 503, 504})
-_UNKNOWN: Final = 500
+# What may have been done: clients repeat a 503 by themselves, and take a 404 or 422 for the word that nothing was done.
+_IN_DOUBT: Final = 500
 # What the method of a request says about calling it twice.
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _IDEMPOTENT: Final = frozenset({"PUT", "DELETE"})
@@ -50,14 +51,15 @@ class Problem(NamedTuple):
 def problem(outcome: Outcome) -> Problem:
     """A failure as an answer of HTTP, guarded: for frameworks that `problems` does not take.
 
-    Of a call that may have been done it is a 500 without `Retry-After`, since clients repeat what says that it passes.
+    Of a call that may have been done it is a 500 without `Retry-After`: clients repeat what says that it passes, and
+    correct and repeat what says that the request was wrong.
 
     >>> problem(ToolError("Too many requests.", code="RATE_LIMITED", retry_after=1.5)).headers
     {'content-type': 'application/problem+json', 'retry-after': '2'}
     """
     headers = {"content-type": MEDIA_TYPE}
     if isinstance(outcome, NeedsInput):
-        outcome = ToolError(outcome.message, code="MISSING_REQUIRED_FIELD", http_status=_QUESTION)
+        outcome = _asked(outcome)
     status = _status(outcome)
     if outcome.retryable and outcome.effect not in IN_DOUBT:
         if outcome.retry_after:
@@ -70,10 +72,15 @@ def problem(outcome: Outcome) -> Problem:
     return Problem(status, headers, render(outcome.replace(http_status=status), "problem"))
 
 
+def _asked(question: NeedsInput) -> ToolError:
+    return ToolError(question.message, code="MISSING_REQUIRED_FIELD", http_status=_QUESTION)
+
+
 def _status(error: ToolError) -> int:
+    if error.effect in IN_DOUBT:
+        return _IN_DOUBT
     code = find(error.code)
-    status = error.http_status or (code.http_status if code is not None else None) or _OF_KIND[error.kind]
-    return _UNKNOWN if error.effect in IN_DOUBT and status in _PASSING else status
+    return error.http_status or (code.http_status if code is not None else None) or _OF_KIND[error.kind]
 
 
 def problems(app: A, *, table: Table = DEFAULT, logger: Any = None, log_level: int | str = "WARNING") -> A:
@@ -96,7 +103,12 @@ def problems(app: A, *, table: Table = DEFAULT, logger: Any = None, log_level: i
         endpoint = request.scope.get("endpoint")
         name = getattr(endpoint, "__name__", None) or request.scope.get("path", "")
         traits = Traits(name, read_only=request.method in _READS, idempotent=request.method in _IDEMPOTENT)
-        outcome = exc if isinstance(exc, NeedsInput) else meaning(exc, name, None, table, endpoint, traits)
+        outcome: Outcome = exc if isinstance(exc, NeedsInput) else meaning(exc, name, None, table, endpoint, traits)
+        if isinstance(exc, NeedsInput) and marked_effect(exc) in IN_DOUBT:
+            # Who asks in the middle of the work cannot be answered by a second request.
+            error = _asked(exc)
+            facts = Facts(name, function=endpoint, traits=traits)
+            outcome = error.replace(**Aftermath().of(error, facts, is_authors=True, exc=exc))
         if isinstance(outcome, ToolError) and not outcome.logged:
             log_failure(logger or log, outcome, tool=name, exc=exc, level=level)
         status, headers, body = problem(outcome)
