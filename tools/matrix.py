@@ -4,7 +4,8 @@ An environment per row, built by uv and kept in .matrix, with Failwell's own ext
 In each, the servers of tests/server/app.py are asked the table of tests/server/cases.py over stdio and HTTP, with
 Failwell and without. What needs no answer of ours must be the bare server's to the byte, HTTP must say what stdio says,
 and the answers are compared across the rows: tests/server/snapshots/matrix.json has each once, and by name whoever
-differs. `Recovering` is put around each client of the row, over both transports, and must do the same everywhere.
+differs. `Recovering` is put around each client of the row, over both transports, and must do the same everywhere. The
+scenes of tests/server/around.py are played in each.
 
     python tools/matrix.py [ROW ...] [--build]
 
@@ -154,6 +155,14 @@ def problems_of_clients(row: Row) -> list[str]:
     return problems
 
 
+def problems_of_scenes(row: Row) -> list[str]:
+    """What is wrong with what is said of tools that the SDK itself fails in, and with something around them."""
+    command = [python_of(row), "-W", "ignore", str(ROOT / "tests/server/around.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    told: list[str] = [f"{row.name}: {done.stderr[-2_000:]}"] if done.returncode else json.loads(done.stdout)
+    return told
+
+
 def unnamed() -> list[str]:
     """The answers that differ from one row to another, and that nobody has given a reason for."""
     named = {case for cases in DIFFERENT.values() for case in cases}
@@ -196,6 +205,7 @@ def parts_of(row: Row) -> Iterator[tuple[str, Callable[[], list[str]]]]:
     for server in row.servers:
         yield f"{row.name} {server}", functools.partial(problems_of, row, server)
     yield f"{row.name} clients", functools.partial(problems_of_clients, row)
+    yield f"{row.name} scenes", functools.partial(problems_of_scenes, row)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,8 @@ from failwell.server.served_call import ServedCall, current, has_ended, tool_end
 
 from .func_results import all_problems, look_at_results
 from .posts import CheckedPosts
-from .sdk1 import FrameworkTools, Named, cause_of, install_on, is_check_of_arguments
+from .raised import is_check_of_arguments
+from .sdk1 import FrameworkTools, Named, install_on
 
 
 def install(server: Any, boundary: Boundary) -> None:
@@ -55,7 +56,7 @@ class _Tools(FrameworkTools):
         return [facts for facts in found if facts is not None]
 
     def rejected(self, raised: BaseException) -> bool:
-        return is_check_of_arguments(cause_of(raised))
+        return is_check_of_arguments(raised)
 
     async def run(self, call: ServedCall, arguments: dict[str, Any], send: Callable[..., Awaitable[Any]]) -> Any:
         try:

@@ -20,7 +20,8 @@ from failwell.server.facts import BrokenResult, Facts
 from failwell.server.served_call import ServedCall, current, has_ended, tool_ended
 
 from .posts import CheckedPosts
-from .sdk1 import FrameworkTools, Named, cause_of, install_on, is_check_of_arguments
+from .raised import cause_of, is_check_of_arguments
+from .sdk1 import FrameworkTools, Named, install_on
 
 
 def install(server: Any, boundary: Boundary) -> None:
@@ -65,7 +66,7 @@ class FastMCPTools(FrameworkTools):
         return isinstance(cause_of(raised), (NotFoundError, DisabledError)) and tool is None
 
     def rejected(self, raised: BaseException) -> bool:
-        return is_check_of_arguments(cause_of(raised))
+        return is_check_of_arguments(raised)
 
     async def run(self, call: ServedCall, arguments: dict[str, Any], send: Callable[..., Awaitable[Any]]) -> Any:
         try:

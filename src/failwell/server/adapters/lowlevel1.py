@@ -13,7 +13,8 @@ from failwell.server.facts import Facts
 from failwell.server.served_call import ServedCall
 
 from .listed import CheckedTool, check_output, could_mean_unknown, refuse
-from .sdk1 import FrameworkTools, Handler, cause_of, install_on, types
+from .raised import cause_of
+from .sdk1 import FrameworkTools, Handler, install_on, types
 
 
 def install(server: Any, boundary: Boundary) -> None:

@@ -11,31 +11,30 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import import_module
-from types import CellType, CodeType, FunctionType, SimpleNamespace
+from types import CellType, FunctionType, SimpleNamespace
 from typing import Any, Final
 
 import mcp.types
 from mcp.server.lowlevel.server import request_ctx  # type: ignore[attr-defined]
 
-from failwell.model import Nature, ToolError, frames, is_same_tool, marks, unwrapped
+from failwell.model import Nature, ToolError, is_same_tool, marks, unwrapped
 from failwell.readers import code_of, from_schema, said
 from failwell.sdk import field
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.absent import no_such
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
-from failwell.server.facts import BrokenResult, Facts, Failed, is_torn_down, runs_another, taken
+from failwell.server.facts import BrokenResult, Facts, Failed, is_torn_down, taken
 from failwell.server.options import is_untouched
 from failwell.server.served_call import EXTENSION, ServedCall, current, left_open, run_failed
 
 from .listed import settings
+from .raised import cause_of, is_frameworks, is_nested
 from .streams import check_streams
 
 types: Any = mcp.types
 Handler = Callable[[Any], Awaitable[Any]]
 Wrapper = Callable[[Handler], Handler]
-# Whose exceptions stand for the one that they were raised over.
-_FRAMEWORKS: Final = ("mcp.", "fastmcp.")
 _LATEST: Final = str(types.LATEST_PROTOCOL_VERSION)
 _SPOKEN: Final[list[str]] = import_module("mcp.shared.version").SUPPORTED_PROTOCOL_VERSIONS
 
@@ -314,52 +313,6 @@ def noting(handler: Handler, **settings: bool) -> Handler:
     made = FunctionType(code, handler.__globals__, code.co_name, handler.__defaults__, cells)
     made.__kwdefaults__ = handler.__kwdefaults__
     return made
-
-
-def cause_of(raised: BaseException) -> BaseException:
-    """What a framework wrapped: whatever it raises over another exception stands for that one."""
-    for _ in range(20):
-        under = raised.__cause__
-        if under is None and not raised.__suppress_context__:
-            under = raised.__context__
-        if under is None or not is_frameworks(raised):
-            break
-        raised = under
-    return raised
-
-
-def is_nested(raised: BaseException, code: CodeType | None) -> bool:
-    """Whether it came out of another tool, which one with this code has called."""
-    if code is None:
-        return False
-    for _ in range(20):
-        under = raised.__cause__ or (None if raised.__suppress_context__ else raised.__context__)
-        if runs_another(raised, code):
-            return True
-        if under is None or not is_frameworks(raised):
-            break
-        if any(trace.tb_frame.f_code is code for trace in frames(raised)):
-            # A framework has wrapped it inside the tool.
-            return True
-        raised = under
-    return False
-
-
-def is_frameworks(exc: BaseException) -> bool:
-    """Whether a framework raised it, and no code of an author's."""
-    last = None
-    for last in frames(exc):  # noqa: B007
-        pass
-    return last is not None and str(last.tb_frame.f_globals.get("__name__")).startswith(_FRAMEWORKS)
-
-
-def is_check_of_arguments(exc: BaseException) -> bool:
-    """Whether a validator of pydantic's raised it that the framework itself had called."""
-    if type(exc).__name__ != "ValidationError" or not type(exc).__module__.startswith("pydantic"):
-        return False
-    places = [str(trace.tb_frame.f_globals.get("__name__")) for trace in frames(exc)]
-    own = [place for place in places if not place.startswith("pydantic")]
-    return bool(own) and own[-1].startswith(_FRAMEWORKS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,117 @@
+"""What comes out of a framework that ran a tool: what it was raised over, and whether the tool had begun by then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import CodeType
+from typing import Final
+
+from failwell.model import frames, is_frameworks_module
+from failwell.server.facts import runs_another
+
+# Whose exceptions stand for the one that they were raised over.
+_FRAMEWORKS: Final = ("mcp.", "fastmcp.")
+_MOST_LINKS: Final = 20
+# The parts of the frameworks that run tools: an author's function that comes below them is a tool that has begun.
+_RUNNING: Final = ("mcp.server.fastmcp.tools", "mcp.server.fastmcp.utilities", "fastmcp.tools")
+# Where the frameworks hold a call's arguments against a tool, the last thing before they call its function.
+_CHECKS: Final = frozenset(
+    {
+        ("mcp.server.fastmcp.utilities.func_metadata", "call_fn_with_arg_validation"),
+        ("fastmcp.tools.tool", "run"),
+        ("fastmcp.tools.function_tool", "run"),
+        ("fastmcp.tools.function_tool", "_execute"),
+    }
+)
+# A tool that was made of another looks at the names of its arguments before it hands them on.
+_FORWARDS: Final = ("fastmcp.tools.tool_transform", "_forward")
+# Who may stand between such a place and the validator that it calls: the validator itself, and a thread for it.
+_BETWEEN: Final = ("pydantic", "anyio", "fastmcp.utilities.async_utils")
+# A decorator that an author has put around the tool, whose check of the result comes after the work.
+_DECORATORS: Final = ("pydantic.validate_call_decorator", "pydantic._internal._validate_call", "pydantic.deprecated")
+
+
+def links(raised: BaseException) -> Iterator[BaseException]:
+    """An exception and what it was raised over, as long as it is a framework that raises over something."""
+    for _ in range(_MOST_LINKS):
+        yield raised
+        under = raised.__cause__
+        if under is None and not raised.__suppress_context__:
+            under = raised.__context__
+        if under is None or not is_frameworks(raised):
+            return
+        raised = under
+
+
+def cause_of(raised: BaseException) -> BaseException:
+    """What a framework wrapped: whatever it raises over another exception stands for that one."""
+    *_, last = links(raised)
+    return last
+
+
+def is_nested(raised: BaseException, code: CodeType | None) -> bool:
+    """Whether it came out of another tool, which one with this code has called."""
+    if code is None:
+        return False
+    *wrapped, last = links(raised)
+    if any(runs_another(each, code) for each in (*wrapped, last)):
+        return True
+    # A framework has wrapped it inside the tool.
+    return any(code is each and not is_frameworks_module(module) for link in wrapped for module, each in _places(link))
+
+
+def is_frameworks(exc: BaseException) -> bool:
+    """Whether a framework raised it, and no code of an author's."""
+    last = None
+    for last in frames(exc):  # noqa: B007
+        pass
+    return last is not None and str(last.tb_frame.f_globals.get("__name__")).startswith(_FRAMEWORKS)
+
+
+def is_check_of_arguments(raised: BaseException) -> bool:
+    """Whether a framework refused the arguments of a call, before the function of its tool was entered.
+
+    A tool at work may stumble over a validator of the framework's, too: over an answer of the client, or over what it
+    sends. So it is not enough that the framework had called the validator: it must have done so in the one place where
+    it holds arguments against a tool, and no function of an author's may stand between the framework and that place.
+    """
+    *wrapped, last = links(raised)
+    if any(_has_begun(each) for each in (*wrapped, last)):
+        return False
+    return is_refused_by_forwarding(last) or (_is_pydantic(last) and _is_raised_by_check(last))
+
+
+def is_refused_by_forwarding(exc: BaseException) -> bool:
+    """Whether a tool that FastMCP made of another has refused the names of its arguments, before it calls that one."""
+    places = list(_places(exc))
+    return isinstance(exc, TypeError) and bool(places) and (places[-1][0], places[-1][1].co_name) == _FORWARDS
+
+
+def _has_begun(exc: BaseException) -> bool:
+    """Whether it went through a function that is no framework's, below the part of one that runs tools."""
+    is_running = False
+    for module, _ in _places(exc):
+        if is_running and not is_frameworks_module(module):
+            return True
+        is_running = is_running or module.startswith(_RUNNING)
+    return False
+
+
+def _is_raised_by_check(exc: BaseException) -> bool:
+    is_checking = False
+    for module, code in _places(exc):
+        if (module, code.co_name) in _CHECKS:
+            is_checking = True
+        elif is_checking and (module.startswith(_DECORATORS) or not module.startswith(_BETWEEN)):
+            return False
+    return is_checking
+
+
+def _is_pydantic(exc: BaseException) -> bool:
+    return type(exc).__name__ == "ValidationError" and type(exc).__module__.startswith("pydantic")
+
+
+def _places(exc: BaseException) -> Iterator[tuple[str, CodeType]]:
+    """The functions that an exception went through, each with the name of its module."""
+    for trace in frames(exc):
+        yield str(trace.tb_frame.f_globals.get("__name__")), trace.tb_frame.f_code

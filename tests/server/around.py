@@ -1,0 +1,225 @@
+"""What `install` says of tools that the SDK itself fails in, and of servers with something around their tools, in
+whichever generation is installed: what is wrong with that, as JSON.
+
+    python around.py
+
+A scene is a server, a call of it, and what is to be said, held against what its tool has really done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sys
+import warnings
+from collections.abc import Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+from pydantic import BaseModel, validate_call
+from sdk_names import GENERATION
+
+import failwell.server
+from failwell.client import Recovering
+from failwell.formats import META_KEY
+
+try:
+    import fastmcp
+except ImportError:
+    fastmcp = None  # type: ignore[assignment]
+
+if fastmcp is not None:
+    from fastmcp import Context
+    from fastmcp import FastMCP as Server
+elif GENERATION == 2:
+    from mcp.server import MCPServer as Server
+    from mcp.server.mcpserver import Context
+else:
+    from mcp.server.fastmcp import Context
+    from mcp.server.fastmcp import FastMCP as Server
+
+DONE: list[str] = []
+"""What tools have really done."""
+SECRET = "the vault is in room 7"
+
+
+class Tip(BaseModel):
+    percent: int
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A call of a server, and what must be so afterwards."""
+
+    id: str
+    make: Callable[[], Any]
+    arguments: dict[str, Any] = field(default_factory=dict)
+    tool: str = "pay"
+    done: int = 0
+    effect: str | None = None
+    code: str | None = None
+    says: str = ""
+    hides: str = SECRET
+
+
+async def tells_wrongly() -> None:
+    """A notification that the SDK itself cannot write."""
+    from mcp.server.session import ServerSession
+
+    async def send(*_: Any, **__: Any) -> None: ...
+
+    await ServerSession.send_log_message(SimpleNamespace(send_notification=send), level="loud", data="x")  # type: ignore[arg-type]
+
+
+async def asks_for_a_tip(ctx: Any) -> Any:
+    if fastmcp is not None:
+        return await ctx.elicit("Tip?", response_type=Tip)
+    return await ctx.elicit(message="Tip?", schema=Tip)
+
+
+def plain(*around: Any, **options: Any) -> Any:
+    """A server whose tool pays, with middleware around it."""
+    server = Server("shop", **options)
+
+    @server.tool()
+    def pay(invoice: str, amount: int = 1) -> str:
+        DONE.append(invoice)
+        return "paid"
+
+    for each in around:
+        server.add_middleware(each)
+    return server
+
+
+def notifying() -> Any:
+    server = Server("shop")
+
+    @server.tool()
+    async def pay(invoice: str) -> str:
+        DONE.append(invoice)
+        await tells_wrongly()
+        return "paid"
+
+    return server
+
+
+def asking() -> Any:
+    server = Server("shop")
+
+    @server.tool()
+    async def pay(invoice: str, ctx: Context, note: str = "") -> str:  # type: ignore[type-arg]
+        DONE.append(invoice)
+        return str(await asks_for_a_tip(ctx))
+
+    return server
+
+
+def checking_itself() -> Any:
+    """Its result is held against its annotation by a decorator, when the work is done."""
+    server = Server("shop")
+
+    @validate_call(validate_return=True)
+    def pay(invoice: str) -> int:
+        DONE.append(invoice)
+        return "no number"  # type: ignore[return-value]
+
+    server.tool(**({"output_schema": None} if fastmcp is not None else {}))(pay)
+    return server
+
+
+PAID = {"invoice": "inv_1"}
+UNFIT = {"effect": "unknown", "code": "INTERNAL_ERROR", "done": 1}
+EVERYWHERE = (
+    Scene("the SDK cannot write what a tool sends", notifying, PAID, **UNFIT),
+    Scene("a decorator rejects what the tool returned", checking_itself, PAID, **UNFIT),
+    Scene("wrong arguments", plain, {"invoice": "inv_1", "amount": "much"}, effect="none", code="VALIDATION_ERROR"),
+    Scene("missing arguments", plain, {}, effect="none", code="VALIDATION_ERROR", says="invoice is missing"),
+)
+ASKED = (Scene("the user's answer does not fit", asking, PAID, **UNFIT),)
+
+
+async def answered(*given: Any) -> Any:
+    """A client that answers a question with a text where a number belongs."""
+    from mcp import types
+
+    kind = types.ElicitResult
+    if fastmcp is not None:
+        from fastmcp.client.elicitation import ElicitResult as kind
+    return kind(action="accept", content={"percent": "ten"})
+
+
+@asynccontextmanager
+async def session(server: Any) -> Any:
+    from mcp.shared.memory import create_connected_server_and_client_session as connected
+
+    options = {"elicitation_callback": answered} if can_ask() else {}
+    async with connected(getattr(server, "_mcp_server", server), **options) as opened:
+        yield opened
+
+
+def can_ask() -> bool:
+    """Whether a tool can ask in the middle of its work: from 1.10, and in the newer era no more."""
+    from mcp import types
+
+    return GENERATION == 1 and hasattr(types, "ElicitResult")
+
+
+def client_of(server: Any) -> Any:
+    """What opens a connection to a server in this process."""
+    if fastmcp is not None:
+        return fastmcp.Client(server, **({"elicitation_handler": answered} if can_ask() else {}))
+    if GENERATION == 2:
+        import mcp
+
+        return mcp.Client(server)
+    return session(server)
+
+
+async def called(client: Any, scene: Scene) -> dict[str, Any]:
+    call = getattr(client, "call_tool_mcp", None) or client.call_tool
+    result = await call(scene.tool, scene.arguments)
+    found: dict[str, Any] = result.model_dump(by_alias=True, mode="json")
+    return found
+
+
+async def problems_of(scene: Scene) -> list[str]:
+    DONE.clear()
+    async with client_of(failwell.server.install(scene.make())) as client:
+        answer = await called(client, scene)
+    told = (answer.get("_meta") or {}).get(META_KEY) or {}
+    text = " ".join(block.get("text", "") for block in answer["content"])
+    found = {
+        "done": (len(DONE), scene.done),
+        "effect": (told.get("effect"), scene.effect),
+        "code": (told.get("code"), scene.code),
+        "says": (scene.says in text, True),
+        "hides": (scene.hides in json.dumps(answer), False),
+    }
+    return [f"{scene.id}: {what} is {one}, not {other}: {text}" for what, (one, other) in found.items() if one != other]
+
+
+async def paid_twice() -> list[str]:
+    """Whether `Recovering`, and a model that corrects the arguments as it is told, have the tool run again."""
+    DONE.clear()
+    server = failwell.server.install(asking())
+    target = client_of(server) if fastmcp is not None or GENERATION == 2 else lambda: session(server)
+    async with Recovering(target, fix=lambda error, arguments: {**arguments, "note": "corrected"}) as agent:
+        report = await agent.call("pay", PAID)
+    return (
+        [] if (report.calls, len(DONE)) == (1, 1) else [f"Recovering made {report.calls} calls, and paid {len(DONE)}."]
+    )
+
+
+async def main() -> list[str]:
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    scenes = (*EVERYWHERE, *(ASKED if can_ask() else ()))
+    problems = [problem for scene in scenes for problem in await problems_of(scene)]
+    return [*problems, *(await paid_twice() if can_ask() else ())]
+
+
+if __name__ == "__main__":
+    json.dump(asyncio.run(main()), sys.stdout, indent=1)
