@@ -24,7 +24,19 @@ from failwell.formats import (
 from failwell.guards import Guard, cited, secret_paths
 from failwell.model import Effect, Json, Kind, Nature, NeedsInput, Strategy, ToolError, text
 from failwell.observe import log_failure, new_id
-from failwell.readers import classify, code_of, from_error, from_pydantic, misread, named, refusal, said, unexpected
+from failwell.readers import (
+    classify,
+    code_of,
+    from_error,
+    from_pydantic,
+    from_schema,
+    misread,
+    named,
+    refusal,
+    said,
+    strictly,
+    unexpected,
+)
 from failwell.schema import BySchema, Checkers, anchored, errors_of, loc_of
 from failwell.sdk import MCPError, protocol_error
 
@@ -156,7 +168,10 @@ class Answering:
             problem = exc if _is_pydantic(exc) else exc.__cause__
             if problem is not None and _is_pydantic(problem):
                 error = from_pydantic(problem, tool=tool.name, schema=tool.schema, arguments=arguments)
-                is_authors = True
+            elif tool.schema is not None:
+                # Its names alone were looked at.
+                error = from_schema(strictly(tool.schema, "reject"), arguments, tool=tool.name)
+            is_authors = error is not None
         elif _is_pydantic(exc):
             # Raised in the body. Its data are the caller's only if they came with the call.
             place = None if nested else anchored(exc, arguments)

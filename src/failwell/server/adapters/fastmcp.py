@@ -52,6 +52,7 @@ from failwell.server.served_call import (
 from .listed import settings
 from .lowlevel import requests, worded, wrap_handlers
 from .posts import CheckedPosts
+from .raised import cause_of, is_refused_by_forwarding
 from .streams import check_streams
 
 
@@ -219,6 +220,7 @@ def _guarded_tool(kind: type) -> type:
                     run_failed(self.name)
                     raise
                 torn = is_torn_down(exc)
+                rejected = is_refused_by_forwarding(exc) and not _has_begun(self, exc)
             if torn and boundary.aftermath.nature(_facts(self, arguments)) is not Nature.READ:
                 left_open(self.name)
             if isinstance(failed, GroupRefusal) and failed.__cause__ is not None:
@@ -465,7 +467,9 @@ class _AnswersMiddleware(Middleware):
                 return call_next(context)
             return call_next(context.copy(message=message.model_copy(update={"arguments": arguments})))
 
-        async def read(raised: BaseException) -> Failed:
+        async def read(left: BaseException) -> Failed:
+            # FastMCP has middleware of its own that makes a number of any exception.
+            raised = cause_of(left)
             if isinstance(raised, CarriedProtocolError):
                 raise raised.error
             has_run = (passed := marks.get()) is not None and passed.has_run
@@ -478,7 +482,7 @@ class _AnswersMiddleware(Middleware):
                     return raised.failed
                 return _passed_on(boundary, raised, await facts(), call.arguments).failed
             if name in boundary.options.skip or is_untouched(getattr(await self._tool(name), "fn", None)):
-                raise raised
+                raise left
             if isinstance(raised, (NotFoundError, DisabledError)) and not has_run:
                 names = [each.name for each in await self._server.list_tools(run_middleware=False)]
                 # Where the tool is there, somebody's middleware did not find something else.

@@ -65,6 +65,10 @@ class FastMCPTools(FrameworkTools):
     def unknown(self, raised: BaseException, tool: Facts | None) -> bool:
         return isinstance(cause_of(raised), (NotFoundError, DisabledError)) and tool is None
 
+    async def stands_for_another(self, name: str) -> bool:
+        tool = await self.find(name)
+        return tool is not None and getattr(tool, "fn", None) is None
+
     def rejected(self, raised: BaseException) -> bool:
         return is_check_of_arguments(raised)
 

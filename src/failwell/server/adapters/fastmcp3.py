@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any, Final
 
 from fastmcp import FastMCP
-from fastmcp.exceptions import ValidationError as RejectedArguments
 from fastmcp.server.transforms import Transform
 
 from failwell.model import ToolError, unwrapped
@@ -16,6 +15,7 @@ from failwell.server.facts import BrokenResult
 from failwell.server.served_call import current, tool_ended
 
 from .fastmcp2 import FastMCPTools, check_posts
+from .raised import is_check_of_arguments
 from .sdk1 import Named, install_on, run_raised
 
 
@@ -55,9 +55,6 @@ class _Tools(FastMCPTools):
     async def listed(self) -> list[tuple[str, Any]]:
         return [(tool.name, tool) for tool in await self.server.list_tools(run_middleware=False)]
 
-    def rejected(self, raised: BaseException) -> bool:
-        return isinstance(raised, RejectedArguments)
-
 
 _MOST_TOOLS: Final = 1_000
 
@@ -92,10 +89,9 @@ def _looking(kind: type) -> type:
         async def run(self, arguments: dict[str, Any]) -> Any:
             try:
                 return await super().run(arguments)
-            except RejectedArguments:
-                raise
             except BaseException as exc:
-                run_raised(self.name, exc)
+                if not is_check_of_arguments(exc):
+                    run_raised(self.name, exc)
                 raise
 
         def convert_result(self, raw_value: Any) -> Any:

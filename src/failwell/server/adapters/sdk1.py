@@ -198,6 +198,10 @@ class FrameworkTools:
         """Whether what was raised says that there is no such tool."""
         return tool is None
 
+    async def stands_for_another(self, name: str) -> bool:
+        """Whether a tool is only another name of one on another server."""
+        return False
+
     def call(self, handler: Handler) -> Handler:
         boundary = self.boundary
         skip = frozenset(boundary.options.skip)
@@ -251,21 +255,24 @@ class FrameworkTools:
                 if is_torn_down(cause) and boundary.aftermath.nature(tool or Facts(name)) is not Nature.READ:
                     left_open(name)
                 nested = is_nested(raised, code_of(tool.function) if tool is not None else None)
-                rejected = not nested and self.rejected(raised)
                 return boundary.failure(
-                    raised if rejected else cause,
+                    cause,
                     tool or Facts(name),
                     call.arguments,
                     era=call.era,
-                    rejected=rejected,
+                    rejected=not nested and self.rejected(raised),
                     nested=nested,
                 )
 
             def run(arguments: dict[str, Any]) -> Awaitable[Any]:
                 return self.run(call, arguments, send)
 
+            def stands_for_another() -> Awaitable[bool]:
+                return self.stands_for_another(name)
+
+            known = FrameworkCall(run, read, facts, stands_for_another=stands_for_another)
             try:
-                result = await boundary.handle(call, FrameworkCall(run, read, facts))
+                result = await boundary.handle(call, known)
             except _Untouched:
                 return last
             return last if last is not None and result is last.root else types.ServerResult(result)
