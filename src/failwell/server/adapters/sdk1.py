@@ -234,7 +234,7 @@ class FrameworkTools:
                 result = last.root
                 if note.entered and type(note.returned) is not type(result) and field(result, "is_error") is True:
                     # The SDK's word about what the tool returned.
-                    raise BrokenResult(_data_in(note.returned))
+                    raise BrokenResult(data_in(note.returned))
                 if not note.entered and field(result, "is_error") is True and inner is not handler:
                     raise await self._refused(call, result)
                 return result
@@ -445,7 +445,7 @@ def _advertise(server: Any, boundary: Boundary) -> None:
     server.get_capabilities = get_capabilities
 
 
-def _data_in(returned: Any) -> Any:
+def data_in(returned: Any) -> Any:
     """What a tool returned, out of what frameworks hand to the SDK: blocks and data, what is no object put into one."""
     data = returned[1] if isinstance(returned, tuple) and len(returned) == 2 else returned
     return data["result"] if isinstance(data, dict) and data.keys() == {"result"} else data
