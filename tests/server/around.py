@@ -171,7 +171,30 @@ def before_another() -> Any:
     return create_proxy(inner)
 
 
+def promising() -> Any:
+    """Its tool returns what it does not promise."""
+    server = Server("shop")
+
+    @server.tool()
+    def pay(invoice: str) -> int:
+        DONE.append(invoice)
+        return "no number"  # type: ignore[return-value]
+
+    return server
+
+
+def mounting() -> Any:
+    server = Server("mall")
+    try:
+        server.mount(promising(), namespace="shop")
+    except TypeError:
+        server.mount(promising(), prefix="shop")
+    return server
+
+
 PAID = {"invoice": "inv_1"}
+EXTRA = {"invoice": "inv_1", "amount": 5, "currency": "EUR"}
+BROKEN = {"effect": "done", "code": "INTERNAL_ERROR", "done": 1}
 WRONG = {"invoice": "inv_1", "amount": "much"}
 REFUSED = {"effect": "none", "code": "VALIDATION_ERROR"}
 UNFIT = {"effect": "unknown", "code": "INTERNAL_ERROR", "done": 1}
@@ -184,6 +207,10 @@ EVERYWHERE = (
 FASTMCP = (
     Scene("made of another, without an argument", made_of_another, {}, says="bill is missing", **REFUSED),
     Scene("made of another, under the old name", made_of_another, PAID, says="bill is missing", **REFUSED),
+    Scene("an argument that the tool does not have", plain, EXTRA, says="no argument currency", **REFUSED),
+    Scene("made of another, and an argument too many", made_of_another, {"bill": "b", "tip": 1}, **REFUSED),
+    Scene("a result that was not promised", promising, PAID, **BROKEN),
+    Scene("a result that was not promised, of a mounted server", mounting, PAID, "shop_pay", **BROKEN),
     Scene("made of another, wrong arguments", made_of_another, {"bill": "b", "amount": "much"}, **REFUSED),
     Scene("made of another, and hands on what is wrong", handing_on, {"bill": "b"}, done=1, effect="unknown"),
     Scene("middleware with numbers, wrong arguments", with_numbers, WRONG, says="must be an integer", **REFUSED),

@@ -34,7 +34,7 @@ from failwell.server import framework_rows  # noqa: F401  (the frameworks' own e
 from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
-from failwell.server.extras import note
+from failwell.server.extras import LET_PASS, note
 from failwell.server.facts import BrokenResult, Facts, Failed, group_of, is_torn_down, runs_another, taken
 from failwell.server.groups.fastmcp import GroupRefusal
 from failwell.server.options import is_untouched
@@ -197,7 +197,8 @@ def _guarded_tool(kind: type) -> type:
                     if unknown:
                         nature = boundary.aftermath.nature(_facts(self, arguments))
                         extra = fate(extra, arguments, self.parameters, nature)
-                    if unknown and extra != "reject":
+                    # Unless the author has asked for it, nothing runs that FastMCP itself refuses.
+                    if unknown and extra in LET_PASS:
                         arguments = {name: value for name, value in arguments.items() if name not in unknown}
                 result = await super()._run(arguments)
                 if options.validate and self.output_schema is not None and _breaks(result, mine, self.output_schema):

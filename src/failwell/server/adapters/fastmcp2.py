@@ -11,11 +11,11 @@ from fastmcp.exceptions import DisabledError, NotFoundError
 from starlette.routing import Mount, Route
 
 from failwell.model import ToolError, frames, unwrapped
-from failwell.readers import fate, unknown_names
-from failwell.schema import open_ended
+from failwell.readers import unknown_names
+from failwell.schema import open_ended, properties_of
 from failwell.server.absent import missing_arguments
 from failwell.server.boundary import Boundary
-from failwell.server.extras import note
+from failwell.server.extras import LET_PASS, note
 from failwell.server.facts import BrokenResult, Facts
 from failwell.server.served_call import ServedCall, current, has_ended, tool_ended
 
@@ -76,22 +76,15 @@ class FastMCPTools(FrameworkTools):
         try:
             return await send(arguments)
         except Exception as exc:
-            # FastMCP takes no arguments that a tool does not have, and says so before the tool runs.
-            known = await self.find(call.tool) if self.rejected(exc) else None
-            if (
-                known is None
-                or open_ended(known.parameters)
-                or arguments.keys() <= known.parameters["properties"].keys()
-            ):
-                raise
-            facts = Facts.of_tool(call.tool, known)
             extra = self.boundary.options.extra
-            unknown = unknown_names(arguments, known.parameters["properties"])
-            chosen = fate(extra, arguments, known.parameters, self.boundary.aftermath.nature(facts))
-            if chosen == "reject":
+            # FastMCP takes no arguments that a tool does not have, and says so before the tool runs. That stands,
+            # unless the author has asked for something else.
+            known = await self.find(call.tool) if extra in LET_PASS and self.rejected(exc) else None
+            unknown = [] if known is None else unknown_names(arguments, properties_of(known.parameters))
+            if known is None or not unknown or open_ended(known.parameters):
                 raise
         result = await send({name: value for name, value in arguments.items() if name not in unknown})
-        note(call, unknown, facts, chosen)
+        note(call, unknown, Facts.of_tool(call.tool, known), extra)
         return result
 
 
