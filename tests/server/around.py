@@ -22,6 +22,7 @@ from typing import Any
 from pydantic import BaseModel, validate_call
 from sdk_names import GENERATION
 
+import failwell
 import failwell.server
 from failwell.client import Recovering
 from failwell.formats import META_KEY
@@ -183,13 +184,46 @@ def promising() -> Any:
     return server
 
 
-def mounting() -> Any:
-    server = Server("mall")
+def mounting(inner: Any = None) -> Any:
+    server, inner = Server("mall"), inner or promising()
     try:
-        server.mount(promising(), namespace="shop")
+        server.mount(inner, namespace="shop")
     except TypeError:
-        server.mount(promising(), prefix="shop")
+        server.mount(inner, prefix="shop")
     return server
+
+
+def raising(kind: Any = ValueError, **options: Any) -> Any:
+    server = Server("shop", **options)
+
+    @server.tool()
+    def pay(invoice: str) -> str:
+        DONE.append(invoice)
+        raise kind(SECRET)
+
+    return server
+
+
+def masking() -> Any:
+    return raising(mask_error_details=True)
+
+
+def masking_a_crash() -> Any:
+    return raising(RuntimeError, mask_error_details=True)
+
+
+def masking_but_for_its_own() -> Any:
+    from fastmcp.exceptions import ToolError
+
+    return raising(ToolError, mask_error_details=True)
+
+
+def masking_but_for_ours() -> Any:
+    return raising(failwell.Denied, mask_error_details=True)
+
+
+def mounting_who_masks() -> Any:
+    return mounting(masking())
 
 
 PAID = {"invoice": "inv_1"}
@@ -209,6 +243,11 @@ FASTMCP = (
     Scene("made of another, under the old name", made_of_another, PAID, says="bill is missing", **REFUSED),
     Scene("an argument that the tool does not have", plain, EXTRA, says="no argument currency", **REFUSED),
     Scene("made of another, and an argument too many", made_of_another, {"bill": "b", "tip": 1}, **REFUSED),
+    Scene("masked", masking, PAID, done=1, code="VALIDATION_ERROR"),
+    Scene("masked crash", masking_a_crash, PAID, says="failed unexpectedly", **UNFIT),
+    Scene("masked, of a mounted server", mounting_who_masks, PAID, "shop_pay", done=1, code="VALIDATION_ERROR"),
+    Scene("masked but for FastMCP's own", masking_but_for_its_own, PAID, done=1, says=SECRET, hides="?"),
+    Scene("masked but for Failwell's own", masking_but_for_ours, PAID, done=1, says=SECRET, hides="?", effect="none"),
     Scene("a result that was not promised", promising, PAID, **BROKEN),
     Scene("a result that was not promised, of a mounted server", mounting, PAID, "shop_pay", **BROKEN),
     Scene("made of another, wrong arguments", made_of_another, {"bill": "b", "amount": "much"}, **REFUSED),

@@ -57,6 +57,7 @@ from .streams import check_streams
 
 
 def install(server: FastMCP[Any], boundary: Boundary) -> None:
+    boundary.masks = server._mask_error_details
     behind(server, boundary)
 
     async def listed() -> list[Facts]:
@@ -94,7 +95,7 @@ def _check_messages(server: FastMCP[Any], boundary: Boundary) -> None:
 def behind(server: FastMCP[Any], boundary: Boundary) -> None:
     """Put a server's components behind the boundary; a mounted server has its own."""
     if not any(isinstance(each, _Behind) for each in server.transforms):
-        server.add_transform(_Behind(boundary))
+        server.add_transform(_Behind(boundary, server._mask_error_details))
 
 
 class CarriedProtocolError(FastMCPError):
@@ -141,8 +142,9 @@ _MOST_COMPONENTS: Final = 1_000
 class _Behind(Transform):
     """Gives out components that read their own failures."""
 
-    def __init__(self, boundary: Boundary) -> None:
+    def __init__(self, boundary: Boundary, masks: bool) -> None:
         self.boundary = boundary
+        self.masks = masks
         self.checkers = Checkers()
         self._made: dict[int, tuple[Any, Any]] = {}
 
@@ -232,7 +234,7 @@ def _guarded_tool(kind: type) -> type:
             elif not isinstance(failed, CarriedProtocolError):
                 if failed.__cause__ is not None and _is_frameworks_word(failed):
                     failed = failed.__cause__
-                failed = _carrier(boundary, failed, _facts(self, arguments), arguments, rejected)
+                failed = _carrier(mine, failed, _facts(self, arguments), arguments, rejected)
             run_failed(self.name, failed.failed.outcome if isinstance(failed, CarriedFailure) else None)
             raise failed
 
@@ -301,12 +303,14 @@ def _breaks(result: Any, mine: _Behind, schema: Any) -> bool:
 
 
 def _carrier(
-    boundary: Boundary, failed: BaseException, tool: Facts, arguments: dict[str, Any], rejected: bool
+    mine: _Behind, failed: BaseException, tool: Facts, arguments: dict[str, Any], rejected: bool
 ) -> BaseException:
     """What goes on from inside a tool's run: nothing of the exception but what it means."""
+    boundary = mine.boundary
     nested = not rejected and runs_another(failed, code_of(tool.function))
+    about = {"rejected": rejected, "nested": nested, "masked": mine.masks}
     try:
-        read = boundary.failure(failed, tool, arguments, era=_era(), rejected=rejected, nested=nested)
+        read = boundary.failure(failed, tool, arguments, era=_era(), **about)
     except MCPError as protocol:
         return CarriedProtocolError(protocol)
     if current.get() is None:

@@ -36,6 +36,7 @@ def install(server: Any, boundary: Boundary) -> None:
         prompt = server._prompt_manager._prompts.get(params.name)
         return None if prompt is None else missing_arguments(prompt, params.arguments)
 
+    boundary.masks = server._tool_manager.mask_error_details
     tools = FastMCPTools(server, boundary)
     prompts = Named("prompt", names, check)
     install_on(server._mcp_server, boundary, tools, resources=Named("resource", uris), prompts=prompts)

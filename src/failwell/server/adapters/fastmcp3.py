@@ -34,6 +34,7 @@ def install(server: Any, boundary: Boundary) -> None:
         prompt = await server.get_prompt(params.name)
         return None if prompt is None else missing_arguments(prompt, params.arguments)
 
+    boundary.masks = server._mask_error_details
     tools = _Tools(server, boundary)
     prompts = Named("prompt", names, check)
     install_on(server._mcp_server, boundary, tools, resources=Named("resource", uris), prompts=prompts)

@@ -29,7 +29,7 @@ from failwell.server.options import is_untouched
 from failwell.server.served_call import EXTENSION, ServedCall, current, left_open, run_failed
 
 from .listed import settings
-from .raised import cause_of, is_frameworks, is_nested
+from .raised import cause_of, is_frameworks, is_masked, is_nested
 from .streams import check_streams
 
 types: Any = mcp.types
@@ -262,6 +262,7 @@ class FrameworkTools:
                     era=call.era,
                     rejected=not nested and self.rejected(raised),
                     nested=nested,
+                    masked=is_masked(raised),
                 )
 
             def run(arguments: dict[str, Any]) -> Awaitable[Any]:
