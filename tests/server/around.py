@@ -22,6 +22,7 @@ from typing import Any
 from pydantic import BaseModel, validate_call
 from sdk_names import GENERATION
 
+import failwell
 import failwell.server
 from failwell.client import Recovering
 from failwell.formats import META_KEY
@@ -130,14 +131,132 @@ def checking_itself() -> Any:
     return server
 
 
+def made_of_another(fn: Any = None) -> Any:
+    """Its tool was made of one with another name for an argument."""
+    from fastmcp.tools import Tool
+    from fastmcp.tools.tool_transform import ArgTransform
+
+    def inner(invoice: str, amount: int = 1) -> str:
+        DONE.append(invoice)
+        return "paid"
+
+    server = Server("shop")
+    names = {"invoice": ArgTransform(name="bill")}
+    server.add_tool(Tool.from_tool(Tool.from_function(inner), name="pay", transform_args=names, transform_fn=fn))
+    return server
+
+
+def handing_on() -> Any:
+    from fastmcp.tools.tool_transform import forward
+
+    async def pay(bill: str, amount: int = 1) -> str:
+        DONE.append(bill)
+        return str(await forward(bill={"no": "text"}, amount=amount))
+
+    return made_of_another(pay)
+
+
+def with_numbers() -> Any:
+    from fastmcp.server.middleware.error_handling import ErrorHandlingMiddleware
+
+    return plain(ErrorHandlingMiddleware())
+
+
+def before_another() -> Any:
+    """A proxy of a server that says itself what is wrong."""
+    inner = failwell.server.install(plain())
+    try:
+        from fastmcp.server import create_proxy
+    except ImportError:
+        return fastmcp.FastMCP.as_proxy(inner)
+    return create_proxy(inner)
+
+
+def promising() -> Any:
+    """Its tool returns what it does not promise."""
+    server = Server("shop")
+
+    @server.tool()
+    def pay(invoice: str) -> int:
+        DONE.append(invoice)
+        return "no number"  # type: ignore[return-value]
+
+    return server
+
+
+def mounting(inner: Any = None) -> Any:
+    server, inner = Server("mall"), inner or promising()
+    try:
+        server.mount(inner, namespace="shop")
+    except TypeError:
+        server.mount(inner, prefix="shop")
+    return server
+
+
+def raising(kind: Any = ValueError, **options: Any) -> Any:
+    server = Server("shop", **options)
+
+    @server.tool()
+    def pay(invoice: str) -> str:
+        DONE.append(invoice)
+        raise kind(SECRET)
+
+    return server
+
+
+def masking() -> Any:
+    return raising(mask_error_details=True)
+
+
+def masking_a_crash() -> Any:
+    return raising(RuntimeError, mask_error_details=True)
+
+
+def masking_but_for_its_own() -> Any:
+    from fastmcp.exceptions import ToolError
+
+    return raising(ToolError, mask_error_details=True)
+
+
+def masking_but_for_ours() -> Any:
+    return raising(failwell.Denied, mask_error_details=True)
+
+
+def mounting_who_masks() -> Any:
+    return mounting(masking())
+
+
 PAID = {"invoice": "inv_1"}
+EXTRA = {"invoice": "inv_1", "amount": 5, "currency": "EUR"}
+BROKEN = {"effect": "done", "code": "INTERNAL_ERROR", "done": 1}
+WRONG = {"invoice": "inv_1", "amount": "much"}
+REFUSED = {"effect": "none", "code": "VALIDATION_ERROR"}
 UNFIT = {"effect": "unknown", "code": "INTERNAL_ERROR", "done": 1}
 EVERYWHERE = (
     Scene("the SDK cannot write what a tool sends", notifying, PAID, **UNFIT),
     Scene("a decorator rejects what the tool returned", checking_itself, PAID, **UNFIT),
-    Scene("wrong arguments", plain, {"invoice": "inv_1", "amount": "much"}, effect="none", code="VALIDATION_ERROR"),
-    Scene("missing arguments", plain, {}, effect="none", code="VALIDATION_ERROR", says="invoice is missing"),
+    Scene("wrong arguments", plain, WRONG, says="amount must be an integer", **REFUSED),
+    Scene("missing arguments", plain, {}, says="invoice is missing", **REFUSED),
 )
+FASTMCP = (
+    Scene("made of another, without an argument", made_of_another, {}, says="bill is missing", **REFUSED),
+    Scene("made of another, under the old name", made_of_another, PAID, says="bill is missing", **REFUSED),
+    Scene("an argument that the tool does not have", plain, EXTRA, says="no argument currency", **REFUSED),
+    Scene("made of another, and an argument too many", made_of_another, {"bill": "b", "tip": 1}, **REFUSED),
+    Scene("masked", masking, PAID, done=1, code="VALIDATION_ERROR"),
+    Scene("masked crash", masking_a_crash, PAID, says="failed unexpectedly", **UNFIT),
+    Scene("masked, of a mounted server", mounting_who_masks, PAID, "shop_pay", done=1, code="VALIDATION_ERROR"),
+    Scene("masked but for FastMCP's own", masking_but_for_its_own, PAID, done=1, says=SECRET, hides="?"),
+    Scene("masked but for Failwell's own", masking_but_for_ours, PAID, done=1, says=SECRET, hides="?", effect="none"),
+    Scene("a result that was not promised", promising, PAID, **BROKEN),
+    Scene("a result that was not promised, of a mounted server", mounting, PAID, "shop_pay", **BROKEN),
+    Scene("made of another, wrong arguments", made_of_another, {"bill": "b", "amount": "much"}, **REFUSED),
+    Scene("made of another, and hands on what is wrong", handing_on, {"bill": "b"}, done=1, effect="unknown"),
+    Scene("middleware with numbers, wrong arguments", with_numbers, WRONG, says="must be an integer", **REFUSED),
+    Scene("middleware with numbers, no such tool", with_numbers, {}, "pai", effect="none", code="UNKNOWN_TOOL"),
+)
+# Before 3.4 a proxy makes a text of what the other server says.
+PROXIES = (Scene("a proxy, wrong arguments", before_another, WRONG, says="must be an integer", **REFUSED),)
 ASKED = (Scene("the user's answer does not fit", asking, PAID, **UNFIT),)
 
 
@@ -194,7 +313,7 @@ async def problems_of(scene: Scene) -> list[str]:
     found = {
         "done": (len(DONE), scene.done),
         "effect": (told.get("effect"), scene.effect),
-        "code": (told.get("code"), scene.code),
+        "code": (told.get("code"), scene.code or told.get("code")),
         "says": (scene.says in text, True),
         "hides": (scene.hides in json.dumps(answer), False),
     }
@@ -216,7 +335,9 @@ async def paid_twice() -> list[str]:
 async def main() -> list[str]:
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    scenes = (*EVERYWHERE, *(ASKED if can_ask() else ()))
+    version = () if fastmcp is None else tuple(int(part) for part in fastmcp.__version__.split(".")[:2])
+    there = ((EVERYWHERE, True), (ASKED, can_ask()), (FASTMCP, bool(version)), (PROXIES, version >= (3, 4)))
+    scenes = [scene for each, is_there in there if is_there for scene in each]
     problems = [problem for scene in scenes for problem in await problems_of(scene)]
     return [*problems, *(await paid_twice() if can_ask() else ())]
 

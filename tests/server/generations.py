@@ -29,6 +29,8 @@ ROWS: Final = (
     Row("mcp-1.30", "mcp", ("mcp==1.30.0",), ("fastmcp1", "lowlevel")),
     Row("mcp-2.3", "mcp", ("mcp==2.3.0",), ("mcpserver", "lowlevel")),
     Row("fastmcp-2.14", "fastmcp", ("fastmcp==2.14.7",), ("fastmcp",)),
+    # Before 3.4 the check of arguments had no exception of its own.
+    Row("fastmcp-3.0", "fastmcp", ("fastmcp==3.0.2",), ("fastmcp",)),
     Row("fastmcp-3.4", "fastmcp", ("fastmcp==3.4.10",), ("fastmcp",)),
     Row("fastmcp-4.1", "fastmcp", ("fastmcp==4.1.2",), ("fastmcp",)),
 )
@@ -49,6 +51,10 @@ NOT_ASKED: Final[Named] = {
         ("mcp-1.9",),
         ("result breaks the output schema", "built result breaks the output schema"),
     ),
+    "FastMCP has no errors that are returned before 3.4.": (
+        ("fastmcp-3.0",),
+        ("author's own isError by ToolResult",),
+    ),
     "FastMCP 2 has neither errors that are returned nor a time limit of a tool.": (
         ("fastmcp-2.14",),
         ("author's own isError by ToolResult", "timeout of the tool"),
@@ -57,7 +63,7 @@ NOT_ASKED: Final[Named] = {
 """What a row cannot be asked, and why."""
 TOUCHED: Final[Named] = {
     "On 1.x an error that an author returns is held against the output schema, and breaks it.": (
-        ("mcp-1.16", "mcp-1.30", "fastmcp-2.14", "fastmcp-3.4"),
+        ("mcp-1.16", "mcp-1.30", "fastmcp-2.14", "fastmcp-3.0", "fastmcp-3.4"),
         ("author's own isError with an output schema",),
     ),
 }

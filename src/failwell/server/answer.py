@@ -22,9 +22,21 @@ from failwell.formats import (
     v1,
 )
 from failwell.guards import Guard, cited, secret_paths
-from failwell.model import Effect, Json, Kind, Nature, NeedsInput, Strategy, ToolError, text
+from failwell.model import ADVICE, Effect, Json, Kind, Nature, NeedsInput, Strategy, ToolError, text
 from failwell.observe import log_failure, new_id
-from failwell.readers import classify, code_of, from_error, from_pydantic, misread, named, refusal, said, unexpected
+from failwell.readers import (
+    classify,
+    code_of,
+    from_error,
+    from_pydantic,
+    from_schema,
+    misread,
+    named,
+    refusal,
+    said,
+    strictly,
+    unexpected,
+)
 from failwell.schema import BySchema, Checkers, anchored, errors_of, loc_of
 from failwell.sdk import MCPError, protocol_error
 
@@ -72,6 +84,8 @@ class Answering:
         self._guards = BySchema(self._guard_of)
         self.aftermath = Aftermath(options.reads)
         self._level = options.level
+        self.masks = False
+        """Whether the author has the framework tell nothing of exceptions but of its own; set by its adapter."""
 
     def is_protocol(self, exc: MCPError, era: str) -> bool:
         """Whether the error stays one of the protocol's. A page to visit has no number of its own any more."""
@@ -88,11 +102,12 @@ class Answering:
         era: str,
         rejected: bool = False,
         nested: bool = False,
+        masked: bool = False,
     ) -> Failed:
         """What `exc` means to the caller of `tool`.
 
         `rejected` says that the arguments did not pass the schema, `nested` that another tool failed, which this one
-        has called.
+        has called, `masked` that the tool's own server tells nothing of its exceptions.
 
         Raises what is no failure: business between client and server. Orders to stop never come here: see `taken`.
         """
@@ -105,7 +120,7 @@ class Answering:
                 exc if done is None else exc.to_error().replace(tool=tool.name, suggestion=None, effect=done)
             )
         else:
-            outcome = self._meaning(exc, tool, arguments or {}, rejected, nested)
+            outcome = self._meaning(exc, tool, arguments or {}, rejected, nested, masked or self.masks)
         if isinstance(outcome, ToolError):
             outcome = identified(outcome)
             if arguments is not None and (outcome.fields or outcome.patch):
@@ -132,7 +147,13 @@ class Answering:
         return protocol_error(exc.error.code, masked.message, masked.details.get("data"))
 
     def _meaning(
-        self, exc: BaseException, tool: Facts, arguments: Mapping[str, Any], rejected: bool, nested: bool
+        self,
+        exc: BaseException,
+        tool: Facts,
+        arguments: Mapping[str, Any],
+        rejected: bool,
+        nested: bool,
+        masked: bool,
     ) -> Outcome:
         own = from_error(exc, context=False)
         if own is not None:
@@ -156,7 +177,10 @@ class Answering:
             problem = exc if _is_pydantic(exc) else exc.__cause__
             if problem is not None and _is_pydantic(problem):
                 error = from_pydantic(problem, tool=tool.name, schema=tool.schema, arguments=arguments)
-                is_authors = True
+            elif tool.schema is not None:
+                # Its names alone were looked at.
+                error = from_schema(strictly(tool.schema, "reject"), arguments, tool=tool.name)
+            is_authors = error is not None
         elif _is_pydantic(exc):
             # Raised in the body. Its data are the caller's only if they came with the call.
             place = None if nested else anchored(exc, arguments)
@@ -175,6 +199,9 @@ class Answering:
                 error = unknown
             if nested and error.kind is Kind.VALIDATION:
                 error = _anothers(error)
+        masked = masked and not rejected and not _may_be_told(exc, error)
+        if masked:
+            error = _unsaid(error)
         changes = {
             "tool": tool.name,
             "action": tool.action,
@@ -182,7 +209,7 @@ class Answering:
             "cause": exc,
         }
         if error.code == "INTERNAL_ERROR":
-            text = said(exc) if self.options.show_text else ""
+            text = said(exc) if self.options.show_text and not masked else ""
             changes["message"] = " ".join(filter(None, (f"[{tool.label}] {error.message}", cited(text))))
         if isinstance(exc, BrokenResult):
             if words := exc.words:
@@ -373,6 +400,8 @@ class Answering:
         error = from_error(exc, context=False)
         if error is None:
             error = classify(exc, table=self.options.table)
+            if self.masks and not _may_be_told(exc, error):
+                error = _unsaid(error)
             # Whatever went wrong, these requests only read.
             error.effect = Effect.NONE
             if error.code == "INTERNAL_ERROR":
@@ -413,6 +442,28 @@ class Answering:
 def _anothers(error: ToolError) -> ToolError:
     """What was wrong with a call that a tool made is nothing that its own caller could correct."""
     return ToolError(cited(error.message), code="UPSTREAM_ERROR", origin=error.origin, cause=error)
+
+
+def _may_be_told(exc: BaseException, error: ToolError) -> bool:
+    """Whether the words of an exception leave a server that masks them: FastMCP's own do, and so do those of a row of
+    the author's; what a tool returned is no exception."""
+    if isinstance(exc, BrokenResult) or any(each.__module__ == _TOLD for each in type(exc).__mro__):
+        return True
+    return error.authored and not type(exc).__module__.startswith("mcp.")
+
+
+_TOLD: Final = "fastmcp.exceptions"
+
+
+def _unsaid(error: ToolError) -> ToolError:
+    """The same failure in words of our own: what it is, and what follows from that."""
+    message = _WORDS.get(str(error.code), f"{error.title}.")
+    return error.replace(message=message, **dict.fromkeys(_SAID))
+
+
+# What an exception's text may have got into, beside the message.
+_SAID: Final = (*ADVICE, "fields", "details", "conflicts", "legacy", "title")
+_WORDS: Final = {"INTERNAL_ERROR": "The tool failed unexpectedly.", "VALIDATION_ERROR": "An argument was rejected."}
 
 
 def _debug(exc: BaseException, error: ToolError) -> str | None:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 IGNORED: Final = keys.IGNORED_ARGUMENTS
 """The key in the `_meta` of a result under which stand the arguments that the tool does not have."""
 
+LET_PASS: Final = ("warn", "allow")
+"""With these the author lets arguments pass that a tool does not have, and that its framework would refuse."""
+
 
 def note(call: ServedCall, unknown: list[str], tool: Facts, extra: str) -> None:
     """A word about the arguments that were ignored: beside the result if the author wants it, else in its `_meta`."""

@@ -34,7 +34,7 @@ from failwell.server import framework_rows  # noqa: F401  (the frameworks' own e
 from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
-from failwell.server.extras import note
+from failwell.server.extras import LET_PASS, note
 from failwell.server.facts import BrokenResult, Facts, Failed, group_of, is_torn_down, runs_another, taken
 from failwell.server.groups.fastmcp import GroupRefusal
 from failwell.server.options import is_untouched
@@ -52,10 +52,12 @@ from failwell.server.served_call import (
 from .listed import settings
 from .lowlevel import requests, worded, wrap_handlers
 from .posts import CheckedPosts
+from .raised import cause_of, is_refused_by_forwarding
 from .streams import check_streams
 
 
 def install(server: FastMCP[Any], boundary: Boundary) -> None:
+    boundary.masks = server._mask_error_details
     behind(server, boundary)
 
     async def listed() -> list[Facts]:
@@ -93,7 +95,7 @@ def _check_messages(server: FastMCP[Any], boundary: Boundary) -> None:
 def behind(server: FastMCP[Any], boundary: Boundary) -> None:
     """Put a server's components behind the boundary; a mounted server has its own."""
     if not any(isinstance(each, _Behind) for each in server.transforms):
-        server.add_transform(_Behind(boundary))
+        server.add_transform(_Behind(boundary, server._mask_error_details))
 
 
 class CarriedProtocolError(FastMCPError):
@@ -140,8 +142,9 @@ _MOST_COMPONENTS: Final = 1_000
 class _Behind(Transform):
     """Gives out components that read their own failures."""
 
-    def __init__(self, boundary: Boundary) -> None:
+    def __init__(self, boundary: Boundary, masks: bool) -> None:
         self.boundary = boundary
+        self.masks = masks
         self.checkers = Checkers()
         self._made: dict[int, tuple[Any, Any]] = {}
 
@@ -195,7 +198,8 @@ def _guarded_tool(kind: type) -> type:
                     unknown = unknown_names(arguments, self.parameters)
                     nature = boundary.aftermath.nature(_facts(self, arguments))
                     extra = fate(extra, arguments, self.parameters, nature)
-                    if extra != "reject":
+                    # Unless the author has asked for it, nothing runs that FastMCP itself refuses.
+                    if extra in LET_PASS:
                         arguments = {name: value for name, value in arguments.items() if name not in unknown}
                 result = await super()._run(arguments)
                 if options.validate and self.output_schema is not None and _breaks(result, mine, self.output_schema):
@@ -218,6 +222,7 @@ def _guarded_tool(kind: type) -> type:
                     run_failed(self.name)
                     raise
                 torn = is_torn_down(exc)
+                rejected = is_refused_by_forwarding(exc) and not _has_begun(self, exc)
             if torn and boundary.aftermath.nature(_facts(self, arguments)) is not Nature.READ:
                 left_open(self.name)
             if isinstance(failed, GroupRefusal) and failed.__cause__ is not None:
@@ -228,7 +233,7 @@ def _guarded_tool(kind: type) -> type:
             elif not isinstance(failed, CarriedProtocolError):
                 if failed.__cause__ is not None and _is_frameworks_word(failed):
                     failed = failed.__cause__
-                failed = _carrier(boundary, failed, _facts(self, arguments), arguments, rejected)
+                failed = _carrier(mine, failed, _facts(self, arguments), arguments, rejected)
             run_failed(self.name, failed.failed.outcome if isinstance(failed, CarriedFailure) else None)
             raise failed
 
@@ -297,12 +302,14 @@ def _breaks(result: Any, mine: _Behind, schema: Any) -> bool:
 
 
 def _carrier(
-    boundary: Boundary, failed: BaseException, tool: Facts, arguments: dict[str, Any], rejected: bool
+    mine: _Behind, failed: BaseException, tool: Facts, arguments: dict[str, Any], rejected: bool
 ) -> BaseException:
     """What goes on from inside a tool's run: nothing of the exception but what it means."""
+    boundary = mine.boundary
     nested = not rejected and runs_another(failed, code_of(tool.function))
+    about = {"rejected": rejected, "nested": nested, "masked": mine.masks}
     try:
-        read = boundary.failure(failed, tool, arguments, era=_era(), rejected=rejected, nested=nested)
+        read = boundary.failure(failed, tool, arguments, era=_era(), **about)
     except MCPError as protocol:
         return CarriedProtocolError(protocol)
     if current.get() is None:
@@ -464,7 +471,9 @@ class _AnswersMiddleware(Middleware):
                 return call_next(context)
             return call_next(context.copy(message=message.model_copy(update={"arguments": arguments})))
 
-        async def read(raised: BaseException) -> Failed:
+        async def read(left: BaseException) -> Failed:
+            # FastMCP has middleware of its own that makes a number of any exception.
+            raised = cause_of(left)
             if isinstance(raised, CarriedProtocolError):
                 raise raised.error
             has_run = (passed := marks.get()) is not None and passed.has_run
@@ -477,7 +486,7 @@ class _AnswersMiddleware(Middleware):
                     return raised.failed
                 return _passed_on(boundary, raised, await facts(), call.arguments).failed
             if name in boundary.options.skip or is_untouched(getattr(await self._tool(name), "fn", None)):
-                raise raised
+                raise left
             if isinstance(raised, (NotFoundError, DisabledError)) and not has_run:
                 names = [each.name for each in await self._server.list_tools(run_middleware=False)]
                 # Where the tool is there, somebody's middleware did not find something else.

@@ -11,11 +11,10 @@ from fastmcp.exceptions import DisabledError, NotFoundError
 from starlette.routing import Mount, Route
 
 from failwell.model import ToolError, frames, unwrapped
-from failwell.readers import fate
 from failwell.schema import has_names, unknown_names
 from failwell.server.absent import missing_arguments
 from failwell.server.boundary import Boundary
-from failwell.server.extras import note
+from failwell.server.extras import LET_PASS, note
 from failwell.server.facts import BrokenResult, Facts
 from failwell.server.served_call import ServedCall, current, has_ended, tool_ended
 
@@ -36,6 +35,7 @@ def install(server: Any, boundary: Boundary) -> None:
         prompt = server._prompt_manager._prompts.get(params.name)
         return None if prompt is None else missing_arguments(prompt, params.arguments)
 
+    boundary.masks = server._tool_manager.mask_error_details
     tools = FastMCPTools(server, boundary)
     prompts = Named("prompt", names, check)
     install_on(server._mcp_server, boundary, tools, resources=Named("resource", uris), prompts=prompts)
@@ -65,6 +65,10 @@ class FastMCPTools(FrameworkTools):
     def unknown(self, raised: BaseException, tool: Facts | None) -> bool:
         return isinstance(cause_of(raised), (NotFoundError, DisabledError)) and tool is None
 
+    async def stands_for_another(self, name: str) -> bool:
+        tool = await self.find(name)
+        return tool is not None and getattr(tool, "fn", None) is None
+
     def rejected(self, raised: BaseException) -> bool:
         return is_check_of_arguments(raised)
 
@@ -72,18 +76,15 @@ class FastMCPTools(FrameworkTools):
         try:
             return await send(arguments)
         except Exception as exc:
-            # FastMCP takes no arguments that a tool does not have, and says so before the tool runs.
-            known = await self.find(call.tool) if self.rejected(exc) else None
+            extra = self.boundary.options.extra
+            # FastMCP takes no arguments that a tool does not have, and says so before the tool runs. That stands,
+            # unless the author has asked for something else.
+            known = await self.find(call.tool) if extra in LET_PASS and self.rejected(exc) else None
             if known is None or has_names(arguments, known.parameters):
                 raise
-            facts = Facts.of_tool(call.tool, known)
-            extra = self.boundary.options.extra
-            unknown = unknown_names(arguments, known.parameters)
-            chosen = fate(extra, arguments, known.parameters, self.boundary.aftermath.nature(facts))
-            if chosen == "reject":
-                raise
+        unknown = unknown_names(arguments, known.parameters)
         result = await send({name: value for name, value in arguments.items() if name not in unknown})
-        note(call, unknown, facts, chosen)
+        note(call, unknown, Facts.of_tool(call.tool, known), extra)
         return result
 
 

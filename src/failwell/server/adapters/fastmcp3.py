@@ -6,17 +6,19 @@ from functools import cache
 from typing import Any, Final
 
 from fastmcp import FastMCP
-from fastmcp.exceptions import ValidationError as RejectedArguments
 from fastmcp.server.transforms import Transform
+from fastmcp.tools import ToolResult
 
 from failwell.model import ToolError, unwrapped
+from failwell.schema import Checkers
 from failwell.server.absent import missing_arguments
 from failwell.server.boundary import Boundary
 from failwell.server.facts import BrokenResult
 from failwell.server.served_call import current, tool_ended
 
 from .fastmcp2 import FastMCPTools, check_posts
-from .sdk1 import Named, install_on, run_raised
+from .raised import is_check_of_arguments
+from .sdk1 import Named, data_in, install_on, run_raised
 
 
 def install(server: Any, boundary: Boundary) -> None:
@@ -32,11 +34,18 @@ def install(server: Any, boundary: Boundary) -> None:
         prompt = await server.get_prompt(params.name)
         return None if prompt is None else missing_arguments(prompt, params.arguments)
 
+    boundary.masks = server._mask_error_details
     tools = _Tools(server, boundary)
     prompts = Named("prompt", names, check)
     install_on(server._mcp_server, boundary, tools, resources=Named("resource", uris), prompts=prompts)
-    server.add_transform(_Returned())
+    _look_at_results(server, boundary)
     check_posts(server, boundary)
+
+
+def _look_at_results(server: Any, boundary: Boundary) -> None:
+    """Have what the tools of a server return looked at; a server that is mounted in it has tools of its own."""
+    if not any(isinstance(each, _Returned) for each in server.transforms):
+        server.add_transform(_Returned(boundary))
 
 
 def _refuse_foreign(server: Any) -> None:
@@ -55,9 +64,6 @@ class _Tools(FastMCPTools):
     async def listed(self) -> list[tuple[str, Any]]:
         return [(tool.name, tool) for tool in await self.server.list_tools(run_middleware=False)]
 
-    def rejected(self, raised: BaseException) -> bool:
-        return isinstance(raised, RejectedArguments)
-
 
 _MOST_TOOLS: Final = 1_000
 
@@ -65,11 +71,16 @@ _MOST_TOOLS: Final = 1_000
 class _Returned(Transform):
     """Gives out tools that look at what their function returned before it is made into a result."""
 
-    def __init__(self) -> None:
+    def __init__(self, boundary: Boundary) -> None:
+        self.boundary = boundary
+        self.checkers = Checkers()
         self._made: dict[int, tuple[Any, Any]] = {}
 
     async def get_tool(self, name: str, call_next: Any, *, version: Any = None) -> Any:
         tool = await call_next(name, version=version)
+        mounted = getattr(tool, "_server", None)
+        if isinstance(mounted, FastMCP):
+            _look_at_results(mounted, self.boundary)
         if not hasattr(tool, "fn") or "_failwell" in tool.__dict__:
             return tool
         known = self._made.get(id(tool))
@@ -78,7 +89,7 @@ class _Returned(Transform):
         copy = tool.__copy__()
         kind: type = type(tool)
         object.__setattr__(copy, "__class__", _looking(kind))
-        copy.__dict__["_failwell"] = True
+        copy.__dict__["_failwell"] = self
         if len(self._made) >= _MOST_TOOLS:
             self._made.clear()
         # The tool is kept with its copy, so that nothing else can have its id.
@@ -91,12 +102,22 @@ def _looking(kind: type) -> type:
     class Looking(kind):  # type: ignore[misc]
         async def run(self, arguments: dict[str, Any]) -> Any:
             try:
-                return await super().run(arguments)
-            except RejectedArguments:
-                raise
+                result = await super().run(arguments)
+                self._check(result)
+                return result
             except BaseException as exc:
-                run_raised(self.name, exc)
+                if not is_check_of_arguments(exc):
+                    run_raised(self.name, exc)
                 raise
+
+        def _check(self, result: Any) -> None:
+            mine: _Returned = self.__dict__["_failwell"]
+            if current.get() is None or self.output_schema is None or not mine.boundary.options.validate:
+                return
+            is_promised = isinstance(result, ToolResult) and getattr(result, "is_error", False) is not True
+            # From 3.4 the SDK does not look at all of them any more.
+            if is_promised and not mine.checkers(self.output_schema).fits(held := result.structured_content):
+                raise BrokenResult(data_in(held))
 
         def convert_result(self, raw_value: Any) -> Any:
             if current.get() is None:

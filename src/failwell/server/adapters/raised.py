@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from types import CodeType
 from typing import Final
 
 from failwell.model import frames, is_frameworks_module
+from failwell.readers import said
 from failwell.server.facts import runs_another
 
 # Whose exceptions stand for the one that they were raised over.
@@ -66,6 +68,16 @@ def is_frameworks(exc: BaseException) -> bool:
     for last in frames(exc):  # noqa: B007
         pass
     return last is not None and str(last.tb_frame.f_globals.get("__name__")).startswith(_FRAMEWORKS)
+
+
+def is_masked(raised: BaseException) -> bool:
+    """Whether the server of a tool tells nothing of what it raised but that it did."""
+    *wrapped, _ = links(raised)
+    return any(_MASKED.fullmatch(said(each)) for each in wrapped)
+
+
+# With what was raised, there is more after a colon.
+_MASKED: Final = re.compile(r"Error calling tool ('[^']*'|\"[^\"]*\")")
 
 
 def is_check_of_arguments(raised: BaseException) -> bool:

@@ -29,7 +29,7 @@ from failwell.server.options import is_untouched
 from failwell.server.served_call import EXTENSION, ServedCall, current, left_open, run_failed
 
 from .listed import settings
-from .raised import cause_of, is_frameworks, is_nested
+from .raised import cause_of, is_frameworks, is_masked, is_nested
 from .streams import check_streams
 
 types: Any = mcp.types
@@ -198,6 +198,10 @@ class FrameworkTools:
         """Whether what was raised says that there is no such tool."""
         return tool is None
 
+    async def stands_for_another(self, name: str) -> bool:
+        """Whether a tool is only another name of one on another server."""
+        return False
+
     def call(self, handler: Handler) -> Handler:
         boundary = self.boundary
         skip = frozenset(boundary.options.skip)
@@ -230,7 +234,7 @@ class FrameworkTools:
                 result = last.root
                 if note.entered and type(note.returned) is not type(result) and field(result, "is_error") is True:
                     # The SDK's word about what the tool returned.
-                    raise BrokenResult(_data_in(note.returned))
+                    raise BrokenResult(data_in(note.returned))
                 if not note.entered and field(result, "is_error") is True and inner is not handler:
                     raise await self._refused(call, result)
                 return result
@@ -251,21 +255,25 @@ class FrameworkTools:
                 if is_torn_down(cause) and boundary.aftermath.nature(tool or Facts(name)) is not Nature.READ:
                     left_open(name)
                 nested = is_nested(raised, code_of(tool.function) if tool is not None else None)
-                rejected = not nested and self.rejected(raised)
                 return boundary.failure(
-                    raised if rejected else cause,
+                    cause,
                     tool or Facts(name),
                     call.arguments,
                     era=call.era,
-                    rejected=rejected,
+                    rejected=not nested and self.rejected(raised),
                     nested=nested,
+                    masked=is_masked(raised),
                 )
 
             def run(arguments: dict[str, Any]) -> Awaitable[Any]:
                 return self.run(call, arguments, send)
 
+            def stands_for_another() -> Awaitable[bool]:
+                return self.stands_for_another(name)
+
+            known = FrameworkCall(run, read, facts, stands_for_another=stands_for_another)
             try:
-                result = await boundary.handle(call, FrameworkCall(run, read, facts))
+                result = await boundary.handle(call, known)
             except _Untouched:
                 return last
             return last if last is not None and result is last.root else types.ServerResult(result)
@@ -438,7 +446,7 @@ def _advertise(server: Any, boundary: Boundary) -> None:
     server.get_capabilities = get_capabilities
 
 
-def _data_in(returned: Any) -> Any:
+def data_in(returned: Any) -> Any:
     """What a tool returned, out of what frameworks hand to the SDK: blocks and data, what is no object put into one."""
     data = returned[1] if isinstance(returned, tuple) and len(returned) == 2 else returned
     return data["result"] if isinstance(data, dict) and data.keys() == {"result"} else data
