@@ -16,6 +16,8 @@ from failwell.model import FieldError, Patch
         (fw.ToolError("It broke"), "It broke."),
         (fw.Internal("It broke"), "It broke. Tell the user that it failed."),
         (fw.Invalid("amount must be positive"), "amount must be positive. Correct the arguments, then call again."),
+        (fw.Internal('It said: "gone (1 more)"'), 'It said: "gone (1 more)". Tell the user that it failed.'),
+        (fw.Internal("It broke (again)"), "It broke (again). Tell the user that it failed."),
         (fw.Denied("No access."), "No access. Ask the user: something has to be changed first."),
         (fw.Transient("Busy."), "Busy. Wait 1 second, then make the same call again."),
         (fw.Transient("Busy!", retry_after=1.5), "Busy! Wait 1.5 seconds, then make the same call again."),

@@ -13,7 +13,7 @@ from ordinary import ORDINARY
 
 import failwell as fw
 from failwell.formats import FORMATS
-from failwell.guards import DEFAULT, MASK, Guard, guard, secret_paths
+from failwell.guards import DEFAULT, MASK, Guard, guard, masked, secret_paths, without_values
 from failwell.guards.fence import fence
 from failwell.guards.secrets.redactor import Redactor
 from failwell.guards.visibility import visible
@@ -301,6 +301,41 @@ def test_a_known_secret_is_masked_everywhere() -> None:
 )
 def test_a_known_secret_is_masked_in_every_spelling(spelled: str) -> None:
     assert spelled not in Guard.make(values=['pa"ss/w ord']).text(f"got {spelled} back")
+
+
+@pytest.mark.parametrize(
+    "parted",
+    [
+        "hunter2\u200bhunter2", "hunter2\u00adhunter2", "hunter2\x1b[31mhunter2", "hunter2\x00hunter2", "hunter2\nhunter2",
+        "hunter2\r\n  > hunter2", "hunter2\\u200bhunter2", "\\u0068unter2hunter2", "h&#117;nter2hunter2",
+        "correct\nhorse battery", "correct  horse\tbattery", "correct\\nhorse battery",
+    ],
+)  # fmt: skip
+def test_a_known_secret_is_masked_though_something_parts_it_that_goes(parted: str) -> None:
+    by = Guard().knowing(["hunter2hunter2", "correct horse battery"])
+    assert by.text(f"no {parted} here") == f"no {MASK} here"
+    assert by.redact(f"no {parted} here") == f"no {MASK} here"
+
+
+@pytest.mark.parametrize("text", ["a\u200bb\nc d", "12\n34", "C:\\new\\u0041 &#65;", "hunter2 and hunter2"])
+def test_a_text_without_a_known_secret_stays_whatever_is_in_it(text: str) -> None:
+    assert without_values(text, ["hunter2hunter2", "1234"], MASK) == text
+
+
+def test_a_secret_that_is_a_name_in_data_is_masked_and_no_value_is_lost() -> None:
+    token, other = f"ghp_{'a1B2' * 9}", f"ghp_{'c3D4' * 9}"
+    data = {token: 1, other: 2, "postgres://bob:sup3rpw@db/x": {"token": "<unchanged>"}, "plain": 3}
+    assert masked(data) == {
+        MASK: 1,
+        f"{MASK} 2": 2,
+        f"postgres://bob:{MASK}@db/x": {"token": "<unchanged>"},
+        "plain": 3,
+    }
+
+
+def test_a_secret_in_data_is_masked_though_something_unseen_parts_it() -> None:
+    assert masked({"a": f"got ghp_\u200b{'a1B2' * 9}"}) == {"a": f"got {MASK}"}
+    assert masked({"a": "a\u200bb"}) == {"a": "a\u200bb"}
 
 
 def test_a_known_secret_that_is_a_number_is_masked() -> None:

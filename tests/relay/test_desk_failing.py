@@ -193,6 +193,10 @@ TRACES = {
     "elixir": "** (RuntimeError) no ledger\n    (shop 0.1.0) lib/hidden.ex:12: Shop.Pay.run/1\n    (stdlib 3.17) hidden.erl:6: :x/6",
     "r": 'Error in pay("hidden") : no ledger\nCalls: hidden -> pay\nExecution halted',
     "dart": "no ledger\n#0      pay (file:///home/ann/hidden.dart:3:5)\n#1      main (package:hidden/main.dart:9)",
+    "haskell": "no ledger\nCallStack (from HasCallStack):\n  error, called at src/Hidden.hs:3:5 in main:Main",
+    "c++": "no ledger\n#0  0x00007f in hidden () from /home/ann/hidden.so\n#1  0x0001 in main () at /home/ann/hidden.cpp:3",
+    "swift": "Fatal error: no ledger: file /home/ann/hidden.swift, line 3\n0 libswift 0x00007fff hidden + 16",
+    "node, on one line": "TypeError: no ledger at hidden (/home/ann/a.js:1:5) at Object.<anonymous> (/home/ann/b.js:1:1)",
     "lua": "no ledger\nstack traceback:\n\t[C]: in function 'hidden'\n\thidden.lua:3: in function 'pay'",
 }
 
@@ -216,6 +220,26 @@ def test_of_a_trace_of_any_language_nothing_but_its_words_leaves_in_any_part_of_
     assert told["_meta"][keys.ORIGINAL]["redacted"] is True
 
 
+GROUP = (
+    '  + Exception Group Traceback (most recent call last):\n  |   File "/home/ann/a.py", line 1, in <module>\n'
+    "  |     asyncio.run(hidden())\n  | ExceptionGroup: unhandled errors in a TaskGroup (1 sub-exception)\n"
+    "  +-+---------------- 1 ----------------\n    | Traceback (most recent call last):\n"
+    '    |   File "/home/ann/b.py", line 3, in hidden\n    |     charge(hidden)\n    | RuntimeError: no ledger\n'
+    "    +------------------------------------"
+)
+PYTHON = 'Traceback (most recent call last):\n  File "/home/ann/b.py", line 3, in hidden\nRuntimeError: no ledger'
+
+
+@pytest.mark.parametrize(
+    "text", [GROUP, json.dumps({"error": {"message": "no ledger", "stack": "\n".join([GROUP] * 3)}})]
+)
+def test_exceptions_that_were_raised_at_once_are_told_as_one_is(text: str) -> None:
+    _, answer = failing(text, tool="pay")
+    assert "hidden" not in json.dumps(answer)
+    assert "no ledger" in answer["content"][0]["text"]
+    assert answer["_meta"][META_KEY]["effect"] == "unknown"
+
+
 @pytest.mark.parametrize("language", ["go", "rust", "rust before 1.73"])
 def test_a_panic_is_no_refusal_whatever_its_words(language: str) -> None:
     _, answer = failing(TRACES[language].replace("no ledger", "index out of bounds"), tool="pay")
@@ -227,6 +251,8 @@ def test_a_panic_is_no_refusal_whatever_its_words(language: str) -> None:
     "path",
     [
         "/home/zoe/a.db", "/data/zoe/a.db", "/nfs/zoe/a.db", "file:///home/zoe/a.db", "file:///C:/zoe/a.db",
+        "ENOENT:/home/zoe/a.db", "-I/home/zoe/a.db", "sqlite:////home/zoe/a.db", "sqlite:///home/zoe/a.db", "1./home/zoe/a.db",
+        "jar:file:/home/zoe/a.db", "git@host:/home/zoe/a.db", "ssh://host/home/zoe/a.db", "%2Fhome%2Fzoe%2Fa.db",
         "D:/files/zoe/a.db", r"D:\Program Files\zoe\a.db", r"\\server\share\zoe\a.db", r"D:\\files\\zoe\\a.db",
     ],
 )  # fmt: skip
@@ -240,14 +266,18 @@ def test_no_absolute_path_is_in_any_part_of_the_answer(path: str) -> None:
     table.server(sent)
     told = table.told()[0]["result"]
     assert "zoe" not in json.dumps(told)
-    assert "cannot open …/a.db" in told["content"][0]["text"]
-    assert told["_meta"]["com.example/where"] == "…/a.db"
+    assert re.search(r"cannot open \S*…/a\.db", told["content"][0]["text"])
+    assert told["_meta"]["com.example/where"].endswith("…/a.db")
     assert told["_meta"][keys.ORIGINAL]["redacted"] is True
 
 
 @pytest.mark.parametrize(
-    "text", ["POST /data/v1/users gave 404", "https://x.org/data/a is gone", r"A:\d+ does not match"]
-)
+    "text",
+    [
+        "POST /data/v1/users gave 404", "https://x.org/data/a is gone", r"A:\d+ does not match", "https://home/a/b is gone",
+        "https://x.org:8080/home/a is gone", "https://x-y/home/a is gone", "./home/a/b is gone", "team%2Fdata%2Fa is gone",
+    ],
+)  # fmt: skip
 def test_what_only_looks_like_a_path_stays(text: str) -> None:
     _, answer = failing(text)
     assert text in answer["content"][0]["text"]
@@ -446,6 +476,79 @@ def test_a_failure_in_our_own_words_passes_as_it_came() -> None:
     assert table.frames == [frame(sent)]
 
 
+def test_a_failure_in_our_own_words_passes_without_what_must_not_leave() -> None:
+    table = Table()
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    call = {"tool": "list_files", "arguments": {"folder": "/home/ann/shown"}}
+    canonical = {"failwell": 1, "kind": "not_found", "message": PYTHON, "actions": [call]}
+    sent = result(1, f"{PYTHON}\nIt is no file of /home/ann/hid/den.", is_error=True)
+    sent["result"]["content"].append({"type": "text", "text": "Call list_files with /home/ann/shown."})
+    sent["result"]["_meta"] = {META_KEY: canonical}
+    table.server(frame(sent))
+    (told,) = table.told()
+    assert "hidden" not in json.dumps(told)
+    assert told["result"]["_meta"][META_KEY]["actions"] == [call]
+    assert told["result"]["content"][1]["text"] == "Call list_files with /home/ann/shown."
+
+
+ODD: dict[str, dict[str, Any]] = {
+    "result and error": {"result": {"content": []}, "error": {"code": -1, "message": PYTHON}},
+    "no content": {"result": {"isError": True, "content": None, "detail": PYTHON}},
+    "content is a text": {"result": {"isError": True, "content": PYTHON}},
+    "content is a block": {"result": {"isError": True, "content": {"type": "text", "text": PYTHON}}},
+    "a flag in words": {"result": {"isError": "true", "content": [{"type": "text", "text": PYTHON}]}},
+    "a number as a flag": {"result": {"isError": 1, "content": [{"type": "text", "text": PYTHON}]}},
+    "error is a text": {"error": PYTHON},
+    "error is a list": {"error": [PYTHON]},
+    "error without a code": {"error": {"message": PYTHON}},
+    "an error of the protocol's number": {"error": {"code": -32603, "message": PYTHON}},
+    "result is a text": {"result": PYTHON},
+}
+
+
+@pytest.mark.parametrize("form", ODD)
+def test_a_failed_call_is_one_in_whatever_form_a_server_says_so(form: str) -> None:
+    table = Table(env={"DB_PASSWORD": "ledger"})
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.server({"jsonrpc": "2.0", "id": 1, **ODD[form]})
+    (told,) = table.told()
+    answer = told["result"]
+    assert answer["isError"] is True
+    assert not [word for word in ("hidden", "/home/ann", "ledger") if word in json.dumps(told)]
+    assert "may have been done already" in answer["content"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [{"result": {"content": [], "isError": flag}} for flag in (False, 0, None, "false")]
+    + [{"result": {"content": []}, "error": error} for error in (None, {}, "")]
+    + [{"result": "Written to /home/ann/a.txt"}],
+)
+def test_a_success_is_one_in_whatever_form_a_server_says_so(sent: dict[str, Any]) -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    passed = frame({"jsonrpc": "2.0", "id": 1, **sent})
+    table.server(passed)
+    assert table.frames == [passed]
+
+
+@pytest.mark.parametrize("number", [-32601, -32700, -32042, -32021])
+def test_what_only_the_client_can_act_on_passes_without_what_must_not_leave(number: int) -> None:
+    table = Table(env={"DB_PASSWORD": "gardenword"})
+    asked = [{"mode": "url", "elicitationId": "e", "url": "https://x.org/data/login?token=aB3dE5gH7jK9mN1pQ3"}]
+    data = {"elicitations": asked, "stack": PYTHON, f"ghp_{'a1B2' * 9}": "/home/ann/hidden/x"}
+    table.call(1, "pay", {"invoice_id": "i"})
+    error = {"code": number, "message": f"gardenword, {PYTHON}", "data": data}
+    table.server({"jsonrpc": "2.0", "id": 1, "error": error})
+    (told,) = table.told()
+    assert not [word for word in ("hidden", "/home/ann", "gardenword", "ghp_") if word in json.dumps(told)]
+    assert (told["error"]["code"], told["error"]["data"]["elicitations"]) == (number, asked)
+    plain = frame({"jsonrpc": "2.0", "id": 2, "error": {"code": number, "message": "Log in.", "data": {"a": 1}}})
+    table.call(2, "pay", {"invoice_id": "i"})
+    table.server(plain)
+    assert table.frames == [plain]
+
+
 @pytest.mark.parametrize(
     ("format", "start"),
     [("typed", '{"type":"NOT_FOUND"'), ("xml", '<tool_error code="NOT_FOUND"')],
@@ -501,6 +604,17 @@ def test_a_plain_failure_sent_as_a_success_is_marked_and_stays_whole() -> None:
     table.heard()
     table.passes(1000)
     assert table.heard() == []
+
+
+def test_what_is_added_to_a_marked_success_names_no_place() -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    sent = result(1, "Error: connect ECONNREFUSED 10.0.0.1:5432 (/home/ann/hidden/x.js)")
+    table.server(sent)
+    answer = table.told()[0]["result"]
+    assert answer["content"][0] == sent["result"]["content"][0]
+    assert "…/x.js" in answer["content"][1]["text"]
+    assert "hidden" not in json.dumps([answer["content"][1:], answer["_meta"]])
 
 
 def test_a_marked_success_of_a_write_may_have_been_done_and_stops_no_later_call() -> None:
@@ -1012,6 +1126,62 @@ def test_a_secret_is_masked_where_it_is_a_name(place: str) -> None:
     kept = json.loads(told["result"]["_meta"][answers.ORIGINAL]["frame"])
     kept = kept["error"]["data"] if place == "error" else kept["result"][place]
     assert kept == {MASK: [["x"]], f"{MASK}_": 2, "text": 3}
+
+
+@pytest.mark.parametrize("place", ["structuredContent", "vendor", "_meta", "data"])
+def test_what_is_a_secret_or_a_path_by_its_looks_leaves_as_no_name(place: str) -> None:
+    token = f"ghp_{'a1B2' * 9}"
+    named = {
+        token: "revoked",
+        "postgres://bob:sup3rpw@db/x": "down",
+        "/home/ann/hidden/x.txt": 1,
+        "/home/ann/hide/x.txt": 2,
+    }
+    table = Table()
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    answer: dict[str, Any] = result(1, "failed", is_error=True)
+    if place == "data":
+        answer = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": "failed", "data": named}}
+    else:
+        answer["result"][place] = named
+    table.server(answer)
+    (told,) = table.told()
+    assert not [word for word in (token, "sup3rpw", "/home/ann", "hidden") if word in json.dumps(told)]
+    expected = {MASK: "revoked", f"postgres://bob:{MASK}@db/x": "down", "…/x.txt": 1, "…/x.txt 2": 2}
+    kept = json.loads(told["result"]["_meta"][answers.ORIGINAL]["frame"])
+    assert (kept["error"]["data"] if place == "data" else kept["result"][place]) == expected
+    assert place == "data" or expected.items() <= told["result"][place].items()
+
+
+@pytest.mark.parametrize("schema", [{"type": "object", "properties": {}}, TOOLS[1]["inputSchema"]])
+@pytest.mark.parametrize("name", ["/home/ann/hidden/x.txt", "hidden/x", "hidden.x"])
+def test_what_is_no_argument_of_a_tool_is_none_of_its_next_call(name: str, schema: dict[str, Any]) -> None:
+    table = Table()
+    table.client(table.request("again", "tools/list"))
+    table.server({"jsonrpc": "2.0", "id": "again", "result": {"tools": [{"name": "look", "inputSchema": schema}]}})
+    table.told()
+    table.call(1, "look", {} if not schema["properties"] else {"invoice_id": "i"})
+    answer = result(1, "failed", is_error=True)
+    answer["result"]["structuredContent"] = {"errors": {name: "ENOENT"}}
+    table.server(answer)
+    words = table.told()[0]["result"]["content"][0]["text"]
+    assert "Next: call look" not in words
+    assert "home" not in words
+
+
+@pytest.mark.parametrize("parted", ["\u200b", "\u00ad", "\x1b[31m", "\x00", "\n", "\\u200b"])
+@pytest.mark.parametrize("given", ["server", "caller"])
+def test_a_secret_is_masked_though_something_parts_it_that_goes(given: str, parted: str) -> None:
+    table = Table(env={"GITHUB_TOKEN": "hunter2hunter2"} if given == "server" else {}, validate="off")
+    table.call(
+        1, "pay", {"invoice_id": "i", "password": "hunter2hunter2"} if given == "caller" else {"invoice_id": "i"}
+    )
+    sent = result(1, f"bad token hunter2{parted}hunter2", is_error=True)
+    sent["result"]["structuredContent"] = {"said": f"hunter2{parted}hunter2"}
+    table.server(sent)
+    (told,) = table.told()
+    assert "hunter2" not in json.dumps(told)
+    assert told["result"]["_meta"][answers.ORIGINAL]["redacted"] is True
 
 
 def test_a_success_is_no_failure_whatever_it_holds() -> None:

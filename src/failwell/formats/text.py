@@ -56,6 +56,7 @@ _HINTED: Final = ("Did you mean ", FIX_FIELDS)
 _VALIDATORS: Final = re.compile(r"(?:Invalid arguments|Input validation error|\d+ validation errors?)\b")
 _SAID: Final = "It said: "
 _QUOTES: Final = ('"', "”")
+_ENDS: Final = ".!?:;…"
 _USUAL: Final = Policy()
 
 
@@ -82,7 +83,7 @@ def _joined(sentences: Iterable[str]) -> str:
 def _reasons(error: ToolError, wrong: Sequence[FieldError]) -> list[str]:
     """What went wrong, each thing once: the message, and what it does not say of the arguments."""
     message = as_prose(error.message)
-    problems = [_sentence(reason(each), ".!?:;…") for each in wrong if not _is_told(error, each)] if wrong else []
+    problems = [_sentence(reason(each)) for each in wrong if not _is_told(error, each)] if wrong else []
     if not problems:
         return [_sentence(message) or _sentence(error.title)]
     theirs = uncited(error.message)
@@ -235,13 +236,13 @@ def _written(value: Json) -> str:
     return str(value).lower() if type(value) in (bool, int) else compact(value)
 
 
-def _sentence(text: str, ends: str = ".!?:;…)") -> str:
+def _sentence(text: str) -> str:
     text = text.strip()
     if ends_in_lines(text):
         return text
     # A sentence may end inside the quotes.
     last = text[-2:-1] if text[-1:] in _QUOTES else text[-1:]
-    return text if not text or last in ends else text + "."
+    return text if not text or last in _ENDS else text + "."
 
 
 def ask(question: NeedsInput) -> str:

@@ -6,6 +6,8 @@ from .arguments import Secrets, secret_paths
 from .fence import CITATION, cited, ends_in_lines, in_one_line, is_cited, poses, uncited
 from .length import shorten
 from .outlet import DEFAULT, UNCHANGED, Guard, guard, masked, shown_arguments
+from .outlet import gathered as gathered
+from .secrets.known import without_values as without_values
 from .secrets.looks import drawn as drawn
 from .secrets.redactor import MASK
 from .visibility import escaped as escaped
@@ -32,4 +34,4 @@ __all__ = [
     "visible",
 ]
 # What other rooms use, and nobody else may count on.
-_HOUSE = ("drawn", "escaped")
+_HOUSE = ("drawn", "escaped", "gathered", "without_values")

@@ -27,7 +27,9 @@ from .visibility import needs_cleaning, visible
 
 Outcome = TypeVar("Outcome", bound=ToolError | NeedsInput)
 
-_SAYS_NOTHING: Final = frozenset(["", "true", "false", "yes", "no", "null", "none", "required", "missing"])
+UNCHANGED: Final = "<unchanged>"
+"""How an argument that may not be shown stands in a call that is to be made again."""
+_SAYS_NOTHING: Final = frozenset(["", "true", "false", "yes", "no", "null", "none", "required", "missing", UNCHANGED])
 
 # No error needs more than this of one text, and of all its texts together; looking through more would only cost time.
 _LONGEST: Final = 64_000
@@ -399,8 +401,6 @@ class Guard:
 _PLAIN: Final = bytes(code for code in range(32, 127) if code != ord("\\")) + b"\n"
 _CONTEXT: Final = frozenset({"details", "meta", "debug", "conflicts", "notes"})
 _QUOTED_MASK: Final = "(redacted)"
-UNCHANGED: Final = "<unchanged>"
-"""How an argument that may not be shown stands in a call that is to be made again."""
 _NEVER_TEXT: Final = frozenset({"severity", "strategy", "effect", "kind", "origin", "retry_after", "reset_at"})
 _CALLS: Final = frozenset({"patch", "actions", "verify", "sent"})
 _NAME_KEYS: Final = ("name", "key", "field", "header", "label")
@@ -538,27 +538,60 @@ _OF_SCHEMAS: Final = frozenset({"type", "$ref", "anyOf", "oneOf", "allOf", "enum
 
 
 _DEEPEST: Final = 100
+# No secret that is known by its looks is a shorter word.
+_SHORT_NAME: Final = 16
+
+
+def gathered(members: Iterable[tuple[str, Json]]) -> dict[str, Json]:
+    """An object of these names and values. Names that have become the same get a number: no value is lost.
+
+    >>> gathered([("…/a", 1), ("…/a", 2)])
+    {'…/a': 1, '…/a 2': 2}
+    """
+    made: dict[str, Json] = {}
+    times: dict[str, int] = {}
+    for name, value in members:
+        told = name
+        while told in made:
+            times[name] = times.get(name, 1) + 1
+            told = f"{name} {times[name]}"
+        made[told] = value
+    return made
+
+
+def _masked_name(name: str) -> str:
+    return name if len(name) < _SHORT_NAME and name.isidentifier() else _looked_through(name)
+
+
+def _looked_through(text: str) -> str:
+    """A text with the secrets in it masked, also where something stands in them that nobody sees."""
+    shown = visible(text)
+    told = DEFAULT.redact(shown)
+    return told if told != shown or shown is text else DEFAULT.redact(text)
 
 
 def masked(value: Json, name: str = "", depth: int = 0) -> Json:
-    """A JSON value, such as the blocks of a result, with the secrets in it masked: by their looks, and by the names
-    that they stand under. What lies deeper than anybody would look is left out."""
+    """A JSON value, such as the blocks of a result, with the secrets in it masked, in names too: by their looks, and by
+    the names that they stand under. What lies deeper than anybody would look is left out."""
     if isinstance(value, str):
         if name and not _says_nothing(value) and is_secret_name(name):
             return MASK
-        return "".join(map(DEFAULT.redact, _pieces(value)))
+        return "".join(map(_looked_through, _pieces(value)))
     if depth >= _DEEPEST and isinstance(value, (Mapping, list, tuple)):
         return "…"
     if isinstance(value, Mapping):
         below = name if name and is_secret_name(name) and _OF_SCHEMAS.isdisjoint(value) else ""
         titled = next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), "")
         opaque = _OPAQUE if isinstance(value.get("mimeType"), str) else ()
-        return {
-            key: part
-            if key in opaque and isinstance(part, str)
-            else masked(part, below or (titled if key in _VALUE_KEYS else key), depth + 1)
+        return gathered(
+            (
+                _masked_name(key),
+                part
+                if key in opaque and isinstance(part, str)
+                else masked(part, below or (titled if key in _VALUE_KEYS else key), depth + 1),
+            )
             for key, part in value.items()
-        }
+        )
     if isinstance(value, (list, tuple)):
         return [masked(part, name, depth + 1) for part in value]
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)

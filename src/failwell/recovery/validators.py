@@ -67,8 +67,10 @@ def _is_foreign(
     known = _names_in(schema) | _names_in(arguments)
     # A server's list may lack what its own validator wants, or all of it.
     is_listed = named is None and bool(schema.get("properties"))
+    # Of a tool that is listed without any, only a validator that says which rule was broken is believed.
+    is_bare = named is None and "properties" in schema
     return any(
-        (is_listed and known.isdisjoint(each.path))
+        ((is_listed or (is_bare and each.rule is None)) and known.isdisjoint(each.path))
         or (each.rule is not None and (each.rule == "required") is _is_sent(each.path, arguments))
         for each in told
     )

@@ -13,7 +13,7 @@ from failwell.recovery import Ending
 
 from . import jsonc
 from .messages import member, raw_members, written
-from .paths import placeless, without_paths, without_places
+from .paths import has_places, placeless, without_paths, without_places
 
 ORIGINAL: Final = keys.ORIGINAL
 _LONGEST_ORIGINAL: Final = 64_000
@@ -133,13 +133,46 @@ def _output(text: str) -> str:
 def kept(text: str, message: Any, sent: Mapping[str, Any], *, is_clear: bool) -> dict[str, Any]:
     """What the server sent: byte for byte where there is nothing to hide in it, which may be known by now."""
     # A trace has line ends, which are written with a backslash.
-    placed = without_places(message, sent) if "/" in text or "\\" in text else message
+    placed = without_places(message, sent) if has_places(text) else message
     if placed == message and (is_clear or DEFAULT.hides_nothing(text)):
         return {"frame": text}
     hidden = masked(placed)
     if hidden == message and DEFAULT.redact(text) == text:
         return {"frame": text}
     return {"frame": DEFAULT.redact(compact(hidden)), "redacted": True}
+
+
+def passed(frame: bytes, message: Any, sent: Mapping[str, Any]) -> bytes:
+    """A failure that is passed on as the server put it, without what must not leave: as the bytes that came where there
+    is nothing of that in it."""
+    told = without_places(masked(message), {"sent": sent, "calls": _calls_in(message)})
+    if told == message and len(frame) <= _LONGEST_ORIGINAL:
+        # Of a longer one only the ends were looked at.
+        return frame
+    data = _member(message, "error", "data")
+    if isinstance(data, dict) and _ASKED in data:
+        # What the client is to show and to open, to the letter.
+        told["error"]["data"][_ASKED] = data[_ASKED]
+    # By its id the answer is known, whatever else it may look like.
+    return written({**told, "id": message.get("id")})
+
+
+_ASKED: Final = "elicitations"
+
+
+def _calls_in(message: Any) -> Any:
+    """The calls that an error in our own words proposes: what is to be sent in them is no place of the server's."""
+    error = _member(message, "result", "_meta", META_KEY)
+    return {name: error.get(name) for name in _CALLS} if isinstance(error, dict) else None
+
+
+_CALLS: Final = ("actions", "patch", "verify", "sent")
+
+
+def _member(value: Any, *names: str) -> Any:
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
 def in_era(frame: bytes, era: str) -> bytes:
@@ -198,12 +231,13 @@ def with_note(frame: bytes, note: str) -> bytes:
     return text.encode()
 
 
-def marked(message: Mapping[str, Any], error: ToolError) -> bytes:
+def marked(message: Mapping[str, Any], error: ToolError, sent: Mapping[str, Any]) -> bytes:
     """A failure that was sent as a success, marked as what it is. What the server sent stays whole."""
     theirs = message["result"]
+    error = DEFAULT(placeless(error, sent))
     words = render(error, "text")
     said = " ".join(str(block.get("text", "")) for block in theirs.get("content", []) if isinstance(block, Mapping))
     added = [] if words in said else [{"type": "text", "text": words}]
-    meta = {**(theirs.get("_meta") or {}), META_KEY: DEFAULT(error).to_dict()}
+    meta = {**(theirs.get("_meta") or {}), META_KEY: error.to_dict()}
     result = {**theirs, "content": [*theirs.get("content", []), *added], "isError": True, "_meta": meta}
     return written({**message, "result": result})

@@ -21,7 +21,9 @@ from .gate import Gate
 from .keyed_calls import KEY, KeyedCalls
 from .lists import Lists
 from .messages import Message, with_id, written
+from .odd_answers import is_success, straightened
 from .own_secrets import OwnSecrets
+from .paths import placeless
 from .request import RelayedRequest
 from .traffic import Traffic
 
@@ -165,8 +167,7 @@ class Calls:
     def tool_answered(self, request: RelayedRequest, frame: bytes, message: Message | None) -> None:
         assert request.run is not None
         result = message.get("result") if message is not None else None
-        is_result = type(result) is dict and result.get("isError") is not True
-        if message is None or is_result:
+        if message is None or is_success(message):
             if message is not None and not self._is_fine(request, frame, message):
                 return
             is_asking = type(result) is dict and result.get("resultType") == "input_required"
@@ -182,28 +183,31 @@ class Calls:
             return
         if len(frame) > _LARGE:
             message = answers.shortened(message)
-            result = message.get("result")
-        frame, message, result = self._hidden(request, frame, message, result)
-        error, request.said = message.get("error"), message
+        frame, message = self._hidden(request, frame, message)
+        request.said, message = message, straightened(message)
+        error, result = message.get("error"), message.get("result")
         outcome = None
         if not (type(error) is dict and self._is_of_protocol(request, error.get("code"))):
             outcome = read(message)
         if not isinstance(outcome, ToolError) or not outcome.is_error:
             # A question to the user, a warning, or what only the client can act on.
             request.run.let_go()
-            self._traffic.tell(request.for_client(frame, message))
+            if outcome is None and error:
+                frame = answers.passed(frame, request.said, request.arguments)
+            self._traffic.tell(request.for_client(frame, None))
             is_asking = isinstance(error, Mapping) and error.get("code") in _ASKING_NUMBERS
             self.keyed.keep_answer(request, frame, is_undone=is_asking or isinstance(outcome, NeedsInput))
             self.ended(request, outcome if isinstance(outcome, NeedsInput) else None)
             return
+        if outcome.format != "text":
+            # Its words are as they came; told on one line, nobody would know a trace among them.
+            outcome = placeless(outcome, request.arguments)
         if outcome.tool is None:
             outcome._gain(tool=plain_text(request.tool))
         is_heeded = outcome.kind in EXPLAINED or self._traffic.options.rules is not None
         self.settle(request, outcome, frame, text_of(result) if is_heeded and result is not None else "")
 
-    def _hidden(
-        self, request: RelayedRequest, frame: bytes, message: Message, result: Any
-    ) -> tuple[bytes, Message, Any]:
+    def _hidden(self, request: RelayedRequest, frame: bytes, message: Message) -> tuple[bytes, Message]:
         """A failure without what the server was given as a secret, by us or by the caller."""
         made = self._traffic.secrets.masked(message)
         assert request.run is not None
@@ -211,10 +215,10 @@ class Calls:
             made = OwnSecrets.sent(sent).masked(made)
         request.is_redacted = made is not message
         if made is message:
-            return frame, message, result
+            return frame, message
         # By its id the answer is known, whatever else it may look like.
         made = {**made, "id": message.get("id")}
-        return written(made), made, made.get("result")
+        return written(made), made
 
     def _is_of_protocol(self, request: RelayedRequest, number: object) -> bool:
         """Whether an error is between client and server: by its number, or since it refuses what the client itself put
@@ -266,7 +270,7 @@ class Calls:
         teller.hears(seen)
         ending = teller.ending(explained(seen, request.tool, request.arguments, tools.listed), tools)
         told = ending.cited if isinstance(ending.cited, ToolError) else seen
-        marked = with_id(answers.marked(message, told), None, request.id)
+        marked = with_id(answers.marked(message, told, request.arguments), None, request.id)
         self._traffic.tell(marked)
         self.keyed.keep_answer(request, marked, is_undone=False)
         self.ended(request, ending.outcome)
@@ -379,7 +383,7 @@ class Calls:
         ending = run.ending(outcome, listing.tools, is_answer=frame is not None)
         if frame is not None and _is_ours(frame) and not ending.notes and not ending.in_doubt:
             # A server that speaks our language has said it all.
-            traffic.tell(with_id(frame, None, request.id))
+            traffic.tell(with_id(answers.passed(frame, request.said, request.arguments), None, request.id))
         else:
             is_told = traffic.is_anew and frame is not None
             note = failures.renewed(remote=options.remote) if is_told else ""
@@ -416,4 +420,5 @@ def _nobody(message: Message) -> None:
 
 
 def _is_ours(frame: bytes) -> bool:
-    return _OURS in frame
+    # A longer one is no answer of ours: they are short.
+    return len(frame) <= _LARGE and _OURS in frame

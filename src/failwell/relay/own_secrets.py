@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
-from failwell.guards import DEFAULT, MASK, Secrets, drawn
+from failwell.guards import DEFAULT, MASK, Secrets, drawn, without_values
 from failwell.model import ToolError
 
 # A shorter value is found in other words by chance, and so are these.
@@ -190,7 +190,7 @@ _NO_SCHEMA: Final = Secrets.of(None)
 
 
 class OwnSecrets:
-    """Values that are masked wherever they turn up, word for word."""
+    """Values that are masked wherever they turn up, word for word, whatever stands between their letters unseen."""
 
     def __init__(self, values: Iterable[str]) -> None:
         # The longest first: one may be part of another.
@@ -220,10 +220,7 @@ class OwnSecrets:
         return cls(filter(_known, given))
 
     def text(self, text: str) -> str:
-        for value in self._values:
-            if value in text:
-                text = text.replace(value, MASK)
-        return text
+        return without_values(text, self._values, MASK)
 
     def masked(self, value: Any) -> Any:
         """A JSON value without them; the very same one where there are none in it."""

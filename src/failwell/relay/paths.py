@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from failwell.guards import gathered
 from failwell.model import ToolError, compact
 from failwell.readers import trace_line
 
@@ -15,18 +16,29 @@ _ROOTS: Final = (
     "|run|proc|lib|lib64|snap|scratch|efs|work|code|System|Applications|cygdrive"
 )
 _PART: Final = r"[^\s'\"`,;:(){}\[\]<>|\\/]+"
+_QUOTED_PART: Final = r"[^\s'\"`,;:(){}\[\]<>|\\/%&?#=]|%(?!2[Ff])"
 # Of a name with a space in it only what goes on as a path is one.
 _FOLDER: Final = rf"(?:{_PART}(?: {_PART}){{0,3}}[\\/]{{1,2}})"
+# In an address a path follows the name of a host: so it begins after no word, and after `//` only where there is none.
+# The option of one letter that stands before its value, and the number of a line in a list, are no hosts.
+_AT_ROOT: Final = (
+    r"/(?:(?<![\w./\\]/)(?<!GET /)(?<!PUT /)(?<!POST /)(?<!HEAD /)(?<!PATCH /)(?<!DELETE /)|(?<=:///)|(?<=:////)"
+    r"|(?<=-[A-Za-z]/)(?<![^\s'\"`=(,\[]-[A-Za-z]/)|(?<=\d\./)(?<![\w./:-]\d\./))"
+)
+# Of these schemes what follows the host is a path on its disk.
+_REMOTE: Final = r"(?:ssh|sftp|scp|rsync)://[^\s/'\"]{1,200}"
 _PATH: Final = re.compile(
-    r"(?<![\w./:\\])(?<!GET )(?<!PUT )(?<!POST )(?<!HEAD )(?<!PATCH )(?<!DELETE )(?:"
-    rf"(?:file:(?://[\w.-]*)?(?=/))?/(?:{_ROOTS})(?:/+{_PART})+"
+    rf"{_AT_ROOT}(?:{_ROOTS})(?:/+{_PART})+"
+    r"|(?<![\w./\\])(?:"
+    rf"(?:file:(?://[\w.-]*)?|{_REMOTE})/(?:{_ROOTS})(?:/+{_PART})+"
     rf"|file://[\w.-]*(?:/+[A-Za-z]:)?(?:/+{_PART})+"
-    rf"|[A-Za-z]:[\\/]{{1,2}}{_FOLDER}+{_PART}"
-    rf"|\\{{2,4}}[\w.$-]+\\{{1,2}}{_FOLDER}*{_PART})"
+    rf"|%2[Ff](?:{_ROOTS})(?:(?:%2[Ff])+(?:{_QUOTED_PART})+)+"
+    rf"|(?<!:)[A-Za-z]:[\\/]{{1,2}}{_FOLDER}+{_PART}"
+    rf"|(?<!:)\\{{2,4}}[\w.$-]+\\{{1,2}}{_FOLDER}*{_PART})"
 )
 # The number that an operating system gives to what stands behind it in words.
 _NUMBER: Final = re.compile(r"\[(?:Errno|WinError) -?\d{1,6}\] ?(?=\w)")
-_SEPARATOR: Final = re.compile(r"[\\/]+")
+_SEPARATOR: Final = re.compile(r"(?:[\\/]|%2[Ff])+")
 # What is to be sent is left as it is, or it is something else: `actions`, `patch` and `verify`.
 _TOLD: Final = frozenset(
     {"message", "suggestion", "next_steps", "notes", "details", "meta", "policy_decision", "fields", "conflicts"}
@@ -35,9 +47,14 @@ _SENT: Final = frozenset({"sent", "options"})
 _OPAQUE: Final = frozenset({"data", "blob"})
 
 
+def has_places(text: str) -> bool:
+    """Whether there may be a path in a text."""
+    return "/" in text or "\\" in text or "%2" in text
+
+
 def without_paths(text: str, sent: Mapping[str, Any]) -> str:
     """The text with the last part of each absolute path only, but for what the caller sent itself."""
-    if "/" not in text and "\\" not in text:
+    if not has_places(text):
         return text
     asked = _SEPARATOR.sub("/", compact(dict(sent))) if sent else ""
 
@@ -63,7 +80,10 @@ def without_places(value: Any, sent: Mapping[str, Any]) -> Any:
         return without_paths(trace_line(value) or value, sent)
     if isinstance(value, Mapping):
         kept = _SENT | _OPAQUE if isinstance(value.get("mimeType"), str) else _SENT
-        return {name: part if name in kept else without_places(part, sent) for name, part in value.items()}
+        return gathered(
+            (without_places(name, sent), part if name in kept else without_places(part, sent))
+            for name, part in value.items()
+        )
     return [without_places(part, sent) for part in value] if isinstance(value, (list, tuple)) else value
 
 

@@ -16,6 +16,7 @@ from failwell.model import pattern
 
 from .argv import argument_at, command_lines
 from .assignments import ASSIGNED, END_OF_ELEMENT, PROSE
+from .known import without_values
 from .looks import drawn, is_stand_in, likely, plain_cookies, plausible, random, thought_up
 from .neighbours import READERS as NEIGHBOURS
 from .neighbours import masked
@@ -114,9 +115,8 @@ class Redactor:
         return text
 
     def _masked(self, text: str) -> str:
-        for value in self.values:
-            if value in text:
-                text = text.replace(value, self.mask)
+        if self.values:
+            text = without_values(text, self.values, self.mask)
         for own in self.patterns:
             text = own.sub(self._kept, text)
         lower = text.lower()

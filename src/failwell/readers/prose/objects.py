@@ -37,14 +37,21 @@ def _by_name(data: object) -> Finding | None:
         return None
     problems = []
     for name, said in islice(data.items(), MOST_FIELDS):
-        sentences = [said] if isinstance(said, str) else said
-        if not (isinstance(sentences, list) and sentences and all(isinstance(each, str) for each in sentences)):
+        name, sentences = clean(name), [said] if isinstance(said, str) else said
+        if _FILE.match(name) or not (
+            isinstance(sentences, list) and sentences and all(isinstance(each, str) for each in sentences)
+        ):
             return None
-        problems.append(FieldError(path(clean(name)), "; ".join(sentences[:5])))
+        problems.append(FieldError(path(name), "; ".join(sentences[:5])))
     found = invalid(problems)
     return found._replace(message=summary(found.fields), plain=True) if found else None
 
 
+# No argument is called like a file, but for a pointer such as /address/zip.
+_FILE: Final = pattern(
+    r"(?:file:|~?/(?:home|Users|root|usr|opt|srv|var|tmp|etc|mnt|private|Volumes)/|~/|[A-Za-z]:[\\/]|\\\\"
+    r"|[^\n]{0,400}[\\/][^\s\\/]{0,200}\.[A-Za-z]\w{0,4}$)"
+)
 _LISTS: Final = (zod.issues, pydantic.errors, schemas.ajv_errors, _plainly)
 _FIELD_KEYS: Final = ("field", "param", "parameter", "property", "propertyPath", "argument")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from re import MULTILINE, Pattern
 from typing import Final, NamedTuple
 
@@ -10,7 +11,25 @@ from failwell.model import pattern
 _PYTHON: Final = pattern(r"Traceback \(most recent call last\):|\n  File \"[^\"\n]{1,300}\", line \d{1,7}")
 # The first line at the left margin after the frames.
 _LAST: Final = pattern(r"(?:^|\n)((?:[a-zA-Z_]\w{0,60}\.){0,8}[A-Z]\w{1,60}(?:: [^\n]{0,2000})?)(?=\n|$)")
-_PYTHON_FRAMES: Final = pattern(r"(?:^|\n)Traceback \(most recent call last\):(?:\n[ \t][^\n]{0,2000}){1,400}\n")
+_PYTHON_FRAMES: Final = pattern(
+    r"(?:^|\n)(?:Exception Group )?Traceback \(most recent call last\):(?:\n[ \t][^\n]{0,2000}){1,400}\n"
+)
+# Several exceptions at once: each is set in, behind a line drawn along it.
+_GROUP: Final = "Exception Group Traceback (most recent call last):"
+_GROUPED: Final = pattern(
+    rf"\+ {re.escape(_GROUP)}[ \t\r]*$(?:\n[ \t]{{0,400}}[|+][^\n]{{0,2000}}){{1,5000}}", MULTILINE
+)
+_DRAWN: Final = pattern(
+    r"^[ \t]{0,400}(?:\+(?:-\+)?-{4,60} (?:\d{1,6}|\.{3}) -{4,60}|\+-{10,80}|(?:\| ?|\+ (?=Exception Group )))",
+    MULTILINE,
+)
+# The same with its lines put into one: where the next frame begins, and what stands behind the last one.
+_FLAT: Final = pattern(r"Traceback \(most recent call last\):[ \t|]{1,40}File \"[^\n]{1,100000}")
+_FLAT_FRAME: Final = pattern(r"File \"[^\"\n]{1,300}\", line \d{1,7}(?:, in [\w<>.]{1,200})?")
+_FLAT_LAST: Final = pattern(
+    r"(?<=\s)(?:(?:[a-z_]\w{0,60}\.){1,8}[A-Z]\w{1,60}|[A-Z]\w{0,60}(?:Error|Exception|Timeout|Warning|Exit|Interrupt))"
+    r"(?:: [^\n]{0,2000}|\s*)$"
+)
 # A control character: the guard lets none through, so that no text holds it.
 _FRAME: Final = "\x00"
 _PANICKED: Final = "panicked at"
@@ -87,6 +106,22 @@ _TRACES: Final = {
         around=r"(?<=^Error) in [\w.:$]{1,100}\([^\n]{0,300}\) ?(?=:\s)",
     ),
     "Dart": _row(rf"#\d{{1,4}} {{2,8}}{_REST}\([^()\n]{{1,300}}\)"),
+    "Haskell": _row(
+        r"(?:Has)?CallStack (?:\(from HasCallStack\)|backtrace):",
+        rf"[ \t]{{2,8}}\S{{1,200}}, called at {_REST}",
+    ),
+    "C and C++": _row(
+        rf"[ \t]{{0,8}}#\d{{1,4}} {{1,4}}0x[0-9a-fA-F]{{1,16}} in {_REST}",
+        rf"[ \t]{{0,8}}#\d{{1,4}} {{1,4}}[^\n(]{{1,300}}\({_REST}\) (?:at|from) \S{{1,300}}",
+        r"[^\s(]{1,300}\([^()\n]{0,300}\+0x[0-9a-fA-F]{1,16}\) ?\[0x[0-9a-fA-F]{1,16}\]",
+    ),
+    "Swift": _row(
+        rf"\d{{1,4}} {{1,8}}\S{{1,200}}[ \t]{{1,60}}0x[0-9a-fA-F]{{4,16}} {_REST}",
+        rf"\d{{1,4}} {{1,8}}(?:\[[\w, ]{{1,40}}\] )?0x[0-9a-fA-F]{{4,16}} {_REST}",
+        r"(?:Current stack trace|Stack dump):",
+        around=r": file \S{1,300}\.swift, line \d{1,7}$"
+        r"|^\S{1,300}\.swift:\d{1,7}: (?=Fatal error|Assertion|Precondition)",
+    ),
     "Lua": _row(r"stack traceback:", rf"\t(?:\[C\]|[^\s:]{{1,300}}:\d{{1,7}}): (?:in|\?){_REST}|\t\[C\]: \?"),
 }
 # By these it is told in one look that a text is a trace, and of which language.
@@ -105,10 +140,32 @@ _SIGNS: Final = {
         r"| at \S{1,300}\.[rR]#\d"
     ),
     "Dart": pattern(r"\n#\d{1,4} {2,8}[^\n]{1,2000}\([^()\n]{1,300}:\d{1,7}"),
+    "Haskell": pattern(r"CallStack (?:\(from HasCallStack\)|backtrace):\n"),
+    "C and C++": pattern(
+        r"(?:^|\n)[ \t]{0,8}#\d{1,4} {1,4}0x[0-9a-fA-F]{1,16} in \S|\+0x[0-9a-fA-F]{1,16}\) ?\[0x[0-9a-fA-F]{1,16}\]"
+    ),
+    "Swift": pattern(
+        r"\n\d{1,4} {1,8}\S{1,200}[ \t]{1,60}0x[0-9a-fA-F]{4,16} [^\n]{1,2000} \+ \d|\.swift(?::|, line )\d"
+    ),
     "Lua": pattern(r"stack traceback:\n"),
 }
+# Frames that stand in one line with the words, where somebody put the lines of a trace into one. One that names only a
+# file may be about the caller's own; several in a row, and those with the root of a file system, are of no one else.
+_NAME: Final = r"(?:async |new )?[^\s()]{1,200}(?: \[as [^\]\n]{1,100}\])?"
+_SCRIPT: Final = r"\.(?:[cm]?[jt]sx?|vue|svelte):\d{1,7}:\d{1,7}"
+_NODE: Final = (
+    rf"[ \t]{{1,12}}at (?:{_NAME} "
+    rf"\((?:[^()\n]{{1,300}}{_SCRIPT}|node:[^()\s]{{1,200}}|<anonymous>|native|index \d{{1,6}})\)"
+    rf"|(?:async )?(?:[^\s()]{{1,300}}{_SCRIPT}|node:[^\s()]{{1,200}}:\d{{1,7}}))"
+)
+_IN_LINE: Final = pattern(
+    rf"(?<=\S)(?:(?:{_NODE}){{2,400}}|[ \t]{{1,12}}at {_NAME} \((?:file:|/|[A-Za-z]:[\\/])[^()\n]{{1,300}}{_SCRIPT}\)"
+    r"|[ \t]{1,12}at [\w.$<>/@]{3,300}\([^()\n]{1,200}\.(?:java|kt|scala|groovy):\d{1,7}\)"
+    r"|[ \t]{1,12}at [^\s()]{3,300}\([^()\n]{0,300}\) in [^\n]{1,300}?:line \d{1,7})"
+)
+_PLACED: Final = pattern(r"[jt]sx?:\d|\.(?:vue|svelte|java|kt|scala|groovy):\d|:line \d")
 # Without one of these, a single line is none, which most failures are.
-_IN_ONE_LINE: Final = pattern(r"race|goroutine |panicked at | line |:in |\.php:|Error in |#")
+_IN_ONE_LINE: Final = pattern(r"race|goroutine |panicked at | line |:in |:line |:\d{1,7}[:)]|\.php:|Error in |#|\[0x")
 # What whoever wrote the tool says after a trace: a sentence at the margin.
 _SENTENCE: Final = pattern(r"[A-Z][^\n]{1,2000}[.!?]")
 
@@ -126,12 +183,17 @@ def trace_line(text: str) -> str | None:
         text = text.replace("\\n", "\n").replace('\\"', '"')
     if "\n" not in text and _IN_ONE_LINE.search(text) is None:
         return None
-    if _PYTHON.search(text) and (lines := _LAST.findall(text)):
-        return str(lines[-1])
     told = text
+    if _PYTHON.search(text):
+        if (flat := _FLAT.search(text)) is not None:
+            return _of_flat(flat[0])
+        told = _ungrouped(text) if _GROUP in text else text
+        if lines := _LAST.findall(told):
+            return str(lines[-1])
     for language, sign in _SIGNS.items():
         if sign.search(told):
             told = _without(_TRACES[language], told)
+    told = _IN_LINE.sub("", told) if _PLACED.search(told) else told
     return None if told == text else told.strip() or _NOTHING_LEFT
 
 
@@ -141,11 +203,35 @@ def without_frames(text: str) -> str:
     >>> without_frames("built a\\nError: gone\\n    at read (/srv/a.js:1:2)\\n2 of 3 failed")
     'built a\\nError: gone\\n2 of 3 failed'
     """
-    told = _PYTHON_FRAMES.sub("\n", text)
+    if "\\n" in text and "\n" not in text.strip() and trace_line(text) is not None:
+        # In JSON: it is told as it reads.
+        text = text.replace("\\n", "\n").replace('\\"', '"')
+    told = _PYTHON_FRAMES.sub("\n", _ungrouped(text) if _GROUP in text else text)
+    told = _FLAT.sub(lambda flat: _of_flat(flat[0]), told)
     for language, sign in _SIGNS.items():
         if sign.search(told):
             told = _TRACES[language].frames.sub(_FRAME, told)
+    told = _IN_LINE.sub("", told) if _PLACED.search(told) else told
     return told if told == text else told.replace(f"{_FRAME}\r\n", "").replace(f"{_FRAME}\n", "").replace(_FRAME, "")
+
+
+def _ungrouped(text: str) -> str:
+    """A text with the exceptions that were raised at once one after the other, each as if it were alone."""
+    return _GROUPED.sub(lambda group: "\n" + _DRAWN.sub("", group[0]), text)
+
+
+def _of_flat(text: str) -> str:
+    """What a trace of Python says whose lines were put into one. Of what is no exception for certain nothing is told,
+    since it may be a line of the program."""
+    start = 0
+    for frame in _FLAT_FRAME.finditer(text):
+        start = frame.end()
+    found = _FLAT_LAST.search(text.rstrip(_DRAWING), start)
+    return found[0] if found is not None else _NOTHING_LEFT
+
+
+# What is drawn around exceptions that were raised at once.
+_DRAWING: Final = "+-| \t\r\n"
 
 
 def _without(trace: _Trace, text: str) -> str:
