@@ -9,6 +9,7 @@ A scene is a server, a call of it, and what is to be said, held against what its
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import logging
 import sys
@@ -226,6 +227,43 @@ def mounting_who_masks() -> Any:
     return mounting(masking())
 
 
+def limiting() -> Any:
+    """With no room for more than one request: the SDK has to list the tools before it calls one."""
+    from fastmcp.server.middleware.rate_limiting import RateLimitingMiddleware
+
+    return plain(RateLimitingMiddleware(max_requests_per_second=0.001, burst_capacity=1))
+
+
+def building(is_error: bool) -> Any:
+    """A low-level server whose handler builds its results itself."""
+    from mcp import types
+    from mcp.server.lowlevel import Server as LowLevel
+
+    server: Any = LowLevel("shop")
+
+    @server.list_tools()  # type: ignore[untyped-decorator]
+    async def listed() -> Any:
+        schema = {"type": "object", "properties": {"invoice": {"type": "string"}}}
+        return [types.Tool(name="pay", description="Pays.", inputSchema=schema)]
+
+    @server.call_tool()  # type: ignore[untyped-decorator]
+    async def pay(name: str, arguments: Any) -> Any:
+        DONE.append(name)
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text="The till is shut.")], isError=is_error
+        )
+
+    return server
+
+
+def building_an_error() -> Any:
+    return building(True)
+
+
+def building_a_result() -> Any:
+    return building(False)
+
+
 PAID = {"invoice": "inv_1"}
 EXTRA = {"invoice": "inv_1", "amount": 5, "currency": "EUR"}
 BROKEN = {"effect": "done", "code": "INTERNAL_ERROR", "done": 1}
@@ -238,7 +276,11 @@ EVERYWHERE = (
     Scene("wrong arguments", plain, WRONG, says="amount must be an integer", **REFUSED),
     Scene("missing arguments", plain, {}, says="invoice is missing", **REFUSED),
 )
+BUILT = (Scene("an error that the tool has built", building_an_error, PAID, done=1, says="The till is shut."),)
+# Before 1.19 the SDK itself cannot carry it.
+UNCARRIED = (Scene("a result that the tool has built", building_a_result, PAID, **BROKEN),)
 FASTMCP = (
+    Scene("a limit, before the SDK finds the tool", limiting, PAID, effect="none", code="RATE_LIMITED"),
     Scene("made of another, without an argument", made_of_another, {}, says="bill is missing", **REFUSED),
     Scene("made of another, under the old name", made_of_another, PAID, says="bill is missing", **REFUSED),
     Scene("an argument that the tool does not have", plain, EXTRA, says="no argument currency", **REFUSED),
@@ -279,6 +321,13 @@ async def session(server: Any) -> Any:
         yield opened
 
 
+def carries_results() -> bool:
+    """Whether the SDK takes a result that a tool has built: from 1.19."""
+    from mcp.server.lowlevel import Server as LowLevel
+
+    return "isinstance(results, types.CallToolResult)" in inspect.getsource(LowLevel.call_tool)
+
+
 def can_ask() -> bool:
     """Whether a tool can ask in the middle of its work: from 1.10, and in the newer era no more."""
     from mcp import types
@@ -316,6 +365,7 @@ async def problems_of(scene: Scene) -> list[str]:
         "code": (told.get("code"), scene.code or told.get("code")),
         "says": (scene.says in text, True),
         "hides": (scene.hides in json.dumps(answer), False),
+        "told": ("validation error" in text, False),
     }
     return [f"{scene.id}: {what} is {one}, not {other}: {text}" for what, (one, other) in found.items() if one != other]
 
@@ -336,7 +386,15 @@ async def main() -> list[str]:
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     version = () if fastmcp is None else tuple(int(part) for part in fastmcp.__version__.split(".")[:2])
-    there = ((EVERYWHERE, True), (ASKED, can_ask()), (FASTMCP, bool(version)), (PROXIES, version >= (3, 4)))
+    is_lowlevel = fastmcp is None and GENERATION == 1
+    there = (
+        (EVERYWHERE, True),
+        (ASKED, can_ask()),
+        (BUILT, is_lowlevel),
+        (UNCARRIED, is_lowlevel and not carries_results()),
+        (FASTMCP, bool(version)),
+        (PROXIES, version >= (3, 4)),
+    )
     scenes = [scene for each, is_there in there if is_there for scene in each]
     problems = [problem for scene in scenes for problem in await problems_of(scene)]
     return [*problems, *(await paid_twice() if can_ask() else ())]

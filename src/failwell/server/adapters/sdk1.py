@@ -42,13 +42,15 @@ _SPOKEN: Final[list[str]] = import_module("mcp.shared.version").SUPPORTED_PROTOC
 class HandlerNote:
     """What became of one call inside the SDK's handler."""
 
-    __slots__ = ("entered", "raised", "returned", "runs")
+    __slots__ = ("entered", "raised", "refused", "returned", "runs")
 
     def __init__(self) -> None:
         self.runs: list[BaseException] = []
         """What each run of the tool has raised: somebody's middleware may have it run again."""
         self.entered = False
         self.raised: BaseException | None = None
+        self.refused: BaseException | None = None
+        """What kept the SDK from looking up the tool: it asks the server's own list, past middleware."""
         self.returned: Any = None
 
 
@@ -232,12 +234,17 @@ class FrameworkTools:
                 if note.raised is not None:
                     raise note.raised
                 result = last.root
-                if note.entered and type(note.returned) is not type(result) and field(result, "is_error") is True:
-                    # The SDK's word about what the tool returned.
-                    raise BrokenResult(data_in(note.returned))
-                if not note.entered and field(result, "is_error") is True and inner is not handler:
-                    raise await self._refused(call, result)
-                return result
+                if field(result, "is_error") is not True or inner is handler:
+                    return result
+                if not note.entered:
+                    raise note.refused or await self._refused(call, result)
+                if result == note.returned:
+                    return result
+                if _is_error_result(note.returned):
+                    # Before 1.19 the SDK stumbles over a result that a tool has built itself.
+                    return note.returned
+                # The SDK's word about what the tool returned.
+                raise BrokenResult(data_in(note.returned))
 
             async def facts() -> Facts:
                 return await self.facts(name, call.arguments) or Facts(name)
@@ -385,8 +392,7 @@ def install_on(
         types.GetPromptRequest: prompts.wrap(boundary),
         types.CompleteRequest: _completing(boundary),
     }
-    if boundary.options.publish:
-        wrappers[types.ListToolsRequest] = _publishing(tools)
+    wrappers[types.ListToolsRequest] = _publishing(tools) if boundary.options.publish else _listing
     server.request_handlers = Handlers(server.request_handlers, wrappers)
     _advertise(server, boundary)
     check_streams(server, boundary)
@@ -412,12 +418,29 @@ def _completing(boundary: Boundary) -> Wrapper:
     return wrap
 
 
+def _listing(handler: Handler) -> Handler:
+    """The handler of `tools/list`, with a note of what it raised to the SDK, which asks it before it calls a tool."""
+
+    async def listing(request: Any) -> Any:
+        try:
+            return await handler(request)
+        except Exception as exc:
+            note = _noting.get()
+            if note is not None and not note.entered:
+                note.refused = exc
+            raise
+
+    return listing
+
+
 def _publishing(tools: FrameworkTools) -> Wrapper:
     async def function(name: str) -> Any:
         found = await tools.facts(name)
         return None if found is None else found.function
 
     def wrap(handler: Handler) -> Handler:
+        handler = _listing(handler)
+
         async def listed(_: Any, request: Any) -> Any:
             return (await handler(request)).root
 
@@ -444,6 +467,10 @@ def _advertise(server: Any, boundary: Boundary) -> None:
         return capabilities.model_copy(update=changes)
 
     server.get_capabilities = get_capabilities
+
+
+def _is_error_result(returned: Any) -> bool:
+    return isinstance(returned, types.CallToolResult) and field(returned, "is_error") is True
 
 
 def data_in(returned: Any) -> Any:
