@@ -48,7 +48,12 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Installed:
         (
             {"mcp": "2.2.9"},
             "client",
-            "it needs mcp>=1.9,<3, and not 2.2.* (2.2.9 is installed): pip install 'failwell[client]'",
+            "it needs mcp>=1.9,<3, and not 2.0 to 2.2 (2.2.9 is installed): pip install 'failwell[client]'",
+        ),
+        (
+            {"fastmcp": "4.0.1"},
+            "fastmcp",
+            "it needs fastmcp>=2.12,<5, and not 4.0 (4.0.1 is installed): pip install 'failwell[fastmcp]'",
         ),
         ({"mcp": None}, "client", "it needs mcp>=1.9,<3 (not installed): pip install 'failwell[client]'"),
         (
@@ -119,17 +124,17 @@ print(main(["manifest", "social"]), main(["example", "routers"]), main(["wrap", 
 def test_every_door_says_what_it_needs() -> None:
     done = subprocess.run([sys.executable, "-c", BARE], capture_output=True, text=True, check=True)
     mcp = "mcp>=1.9,<3 (not installed)"
-    rs = "jsonschema-rs>=0.40 (not installed), jsonschema>=4.20 (not installed)"
+    rs = "jsonschema-rs>=0.40 (not installed), jsonschema>=4.18 (not installed)"
     needs = {
         "failwell.client": (mcp, "client"),
-        "failwell.client.anthropic": (f"anthropic>=2.8 (not installed), {mcp}", "anthropic"),
-        "failwell.client.langchain": (f"langchain-core>=1.7 (not installed), {mcp}", "langchain"),
+        "failwell.client.anthropic": (f"anthropic>=0.40 (not installed), {mcp}", "anthropic"),
+        "failwell.client.langchain": (f"langchain-core>=0.3.40 (not installed), {mcp}", "langchain"),
         "failwell.client.openai_agents": (f"{mcp}, openai-agents>=0.24 (not installed)", "openai-agents"),
         "failwell.client.pydantic_ai": (f"{mcp}, pydantic-ai-slim>=2.66 (not installed)", "pydantic-ai"),
         "failwell.observe.prometheus": ("prometheus-client>=0.21 (not installed)", "prometheus"),
         "failwell.manifest": (f"{rs}, {mcp}", "mcp"),
         "the example workspace": (f"fastmcp>=2.12,<5 (not installed), {rs}", "fastmcp"),
-        "a scripted server": (f"{mcp}, pytest>=8 (not installed)", "testing"),
+        "a scripted server": (f"{mcp}, pytest>=7 (not installed)", "testing"),
     }
     assert done.stdout.splitlines() == [
         *(
@@ -142,7 +147,7 @@ def test_every_door_says_what_it_needs() -> None:
         f"failwell: failwell.manifest needs {rs}, {mcp}: pip install 'failwell[mcp]'",
         f"failwell: the example routers needs {rs}, {mcp}: pip install 'failwell[mcp]'",
         "failwell: failwell wrap --listen needs httpx2>=2 (not installed), jsonschema-rs>=0.40 (not installed), "
-        "jsonschema>=4.23 (not installed), orjson>=3.10 (not installed), prometheus-client>=0.21 (not installed), uvicorn>=0.30 (not installed): "
+        "jsonschema>=4.18 (not installed), orjson>=3.10 (not installed), prometheus-client>=0.21 (not installed), uvicorn>=0.30 (not installed): "
         "pip install 'failwell[http]'",
     ]
 
@@ -224,3 +229,14 @@ def test_all_means_all_and_no_extra_is_empty() -> None:
     (whole,) = extras.pop("all")
     assert set(re.fullmatch(r"failwell\[(.+)\]", whole)[1].split(",")) == set(extras)  # type: ignore[index]
     assert [name for name, wanted in extras.items() if not wanted] == []
+
+
+# The lowest with which what Failwell does with them was tried: whoever has an older application need not move it.
+LOWEST = {"rich": "12", "jsonschema": "4.18", "pytest": "7", "langchain-core": "0.3.40", "anthropic": "0.40"}
+
+
+def test_what_failwell_uses_of_others_is_asked_for_no_newer_than_it_needs() -> None:
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
+    lines = [*project["dependencies"], *(line for lines in project["optional-dependencies"].values() for line in lines)]
+    asked = {tuple(line.split(">=")) for line in lines if line.partition(">=")[0] in LOWEST}
+    assert asked == set(LOWEST.items())

@@ -110,11 +110,17 @@ def _lacking(extra: str, newest: bool = False) -> Iterator[str]:
         except PackageNotFoundError:
             yield f"{shown} (not installed)"
         else:
-            gap = next((bound[2:] for bound in asked if bound[0] == "!" and not _holds(found, bound)), "")
-            if gap:
-                yield f"{shown}, and not {gap} ({found} is installed)"
+            gaps = [bound for bound in asked if bound[0] == "!"]
+            if not all(_holds(found, gap) for gap in gaps):
+                yield f"{shown}, and not {_run(gaps)} ({found} is installed)"
             elif not all(_holds(found, bound) for bound in asked):
                 yield f"{shown} ({found} is installed)"
+
+
+def _run(gaps: list[str]) -> str:
+    """The versions that are left out, which follow one another: 2.0 to 2.2."""
+    ends = sorted({min(gaps, key=_release), max(gaps, key=_release)}, key=_release)
+    return " to ".join(end.removeprefix("!=").removesuffix(".*") for end in ends)
 
 
 def _holds(found: str, bound: str) -> bool:

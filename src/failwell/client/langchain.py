@@ -11,15 +11,14 @@ find_user.handle_tool_error = find_user.handle_validation_error = tell
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 
 from failwell.packages import needed
 
 try:
     from langchain_core.messages import ToolMessage
     from langchain_core.runnables import RunnableConfig
-    from langchain_core.tools import ArgsSchema, BaseTool, ToolException
-    from langchain_core.utils.pydantic import TypeBaseModel
+    from langchain_core.tools import BaseTool, ToolException
     from pydantic import PrivateAttr, ValidationError
 except ImportError as problem:
     raise needed(__name__, "langchain", problem) from None
@@ -31,6 +30,11 @@ from failwell.readers import chain, from_pydantic, read, said
 
 from .bridge import Bridge, Course, Told, attempted, attempted_sync, failure, raised, settle
 from .content import ORIGINAL, beside
+
+if TYPE_CHECKING:
+    # Older versions do not have them.
+    from langchain_core.tools import ArgsSchema
+    from langchain_core.utils.pydantic import TypeBaseModel
 
 _COPIED: Final = frozenset(BaseTool.model_fields) - {"handle_tool_error", "handle_validation_error", "args_schema"}
 
