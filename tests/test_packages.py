@@ -147,7 +147,7 @@ def test_every_door_says_what_it_needs() -> None:
         f"failwell: failwell.manifest needs {rs}, {mcp}: pip install 'failwell[mcp]'",
         f"failwell: the example routers needs {rs}, {mcp}: pip install 'failwell[mcp]'",
         "failwell: failwell wrap --listen needs httpx2>=2 (not installed), jsonschema-rs>=0.40 (not installed), "
-        "jsonschema>=4.18 (not installed), orjson>=3.10 (not installed), prometheus-client>=0.21 (not installed), uvicorn>=0.30 (not installed): "
+        "jsonschema>=4.18 (not installed), orjson>=3.8 (not installed), prometheus-client>=0.21 (not installed), uvicorn>=0.30 (not installed): "
         "pip install 'failwell[http]'",
     ]
 
