@@ -8,12 +8,17 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
+import fastmcp
+import mcp
 import pytest
 
 import failwell.packages
 import failwell.server
+from failwell.client import Recovering, drivers
 from failwell.packages import MissingPackage, missing, needed
 
 Installed = Callable[[dict[str, str | None]], None]
@@ -158,6 +163,31 @@ def test_a_server_of_a_too_old_sdk_is_told_the_version(installed: Installed) -> 
     with pytest.raises(MissingPackage) as caught:
         failwell.server.install(old)
     assert str(caught.value) == "failwell.server needs mcp>=1.9,<3 (1.8.1 is installed): pip install 'failwell[mcp]'"
+
+
+@pytest.mark.parametrize(
+    ("client", "versions", "said"),
+    [
+        (mcp.Client, {"mcp": "2.0.1"}, "mcp>=1.9,<3, and not 2.0 to 2.2 (2.0.1 is installed): pip install 'failwell[client]'"),
+        (fastmcp.Client, {"fastmcp": "4.0.2"}, "fastmcp>=2.12,<5, and not 4.0 (4.0.2 is installed): pip install 'failwell[fastmcp]'"),
+        # What else the extra for servers brings along, a client does without.
+        (fastmcp.Client, {"jsonschema-rs": None, "jsonschema": "4.0"}, None),
+        # It could be imported.
+        (mcp.Client, {"mcp": None}, None),
+    ],
+)  # fmt: skip
+def test_a_client_of_a_version_that_was_never_tried_is_told_so(
+    installed: Installed, client: Any, versions: dict[str, str | None], said: str | None
+) -> None:
+    installed(versions)
+    drivers._hold_to.cache_clear()
+    try:
+        with nullcontext() if said is None else pytest.raises(MissingPackage) as caught:
+            Recovering(client("http://127.0.0.1:9/mcp"))
+    finally:
+        drivers._hold_to.cache_clear()
+    if said is not None:
+        assert str(caught.value) == f"failwell.client needs {said}"
 
 
 @pytest.mark.parametrize(

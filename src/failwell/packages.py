@@ -70,6 +70,20 @@ def missing(what: str, extra: str, *, newest: bool = False) -> MissingPackage | 
     return MissingPackage(f"{what} needs {', '.join(lacking)}: pip install {wanted}")
 
 
+def unfit(what: str, extra: str, package: str) -> MissingPackage | None:
+    """What to install in place of a package that is there, in a version that the extra does not take; None if it will
+    do. The rest of the extra is not asked for."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        version(package)
+    except PackageNotFoundError:
+        # It was imported, so only its metadata are not there.
+        return None
+    found = next((each for each in _lacking(extra) if re.match(rf"{re.escape(package)}(?![\w-])", each)), None)
+    return MissingPackage(f"{what} needs {found}: pip install 'failwell[{extra}]'") if found else None
+
+
 def generation(what: str, extra: str, adapters: Mapping[int, str]) -> str:
     """What stands for the generation of a package that is installed; `extra` has the name of the package."""
     from importlib.metadata import PackageNotFoundError, version

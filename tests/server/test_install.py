@@ -452,3 +452,24 @@ def test_editors_are_told_the_same_options() -> None:
 
     told = {name: hint.__forward_arg__ for name, hint in Given.__annotations__.items()}
     assert told == {field.name: field.type for field in fields(Options)}
+
+
+INNER = 'x must be an integer. Next: call inner with {"x": "<integer>"}.'
+
+
+@pytest.mark.parametrize("error", [DeliberateError, fastmcp.exceptions.ToolError])
+@pytest.mark.parametrize("words", [INNER, f"The inner tool said: {INNER}"])
+def test_a_step_that_stands_in_the_authors_words_is_said_once(error: type[Exception], words: str) -> None:
+    server = MCPServer("test", log_level="CRITICAL") if error is DeliberateError else fastmcp.FastMCP("test")
+
+    @server.tool()
+    def outer() -> str:
+        raise error(words)
+
+    async def main() -> Any:
+        client: Any = mcp.Client(server) if error is DeliberateError else fastmcp.Client(server)
+        async with client:
+            return await (client.call_tool if error is DeliberateError else client.call_tool_mcp)("outer", {})
+
+    failwell.server.install(server)
+    assert asyncio.run(main()).content[0].text.removeprefix("Error: ") == words

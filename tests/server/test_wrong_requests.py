@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from http.client import HTTPConnection
 from typing import Any, Final
 
 import pytest
 from wire import ERAS, LEGACY, MODERN, PATIENCE, SERVERS, Client, Http, Nursery, Stdio, Wanted, connected
+
+from failwell.server import Options
+from failwell.server.adapters.posts import CheckedPosts
+from failwell.server.boundary import Boundary
 
 Json = dict[str, Any]
 
@@ -191,3 +196,38 @@ def _call(tool: str, id: int) -> Json:
 
 def _released(client: Client) -> str:
     return json.dumps(client.request("tools/call", {"name": "release", "arguments": {}}, "release"))
+
+
+async def transport_of_1x(scope: Any, receive: Any, send: Any) -> None:
+    """Reads a body as the transport of version 1 does, which takes bytes that are no text for a mistake of its own."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body, more = body + message["body"], message.get("more_body", False)
+    try:
+        json.loads(body)
+        status = 202
+    except json.JSONDecodeError:
+        status = 400
+    except ValueError:
+        status = 500
+    said = json.dumps({"jsonrpc": "2.0", "id": "server-error", "error": {"code": -32603, "message": "codec"}}).encode()
+    await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", b"application/json")]})
+    await send({"type": "http.response.body", "body": said})
+
+
+@pytest.mark.parametrize("parts", [[b"\xff\xfe"], [b"\xff\xfe", b"x"], [b"\x80"], [b'{"a": "', b"\xc3", b'"}']])
+def test_bytes_that_are_no_text_are_the_callers_mistake(parts: list[bytes]) -> None:
+    sent: list[Any] = []
+    left = [{"type": "http.request", "body": part, "more_body": part is not parts[-1]} for part in parts]
+
+    async def receive() -> Any:
+        return left.pop(0)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    app = CheckedPosts(transport_of_1x, Boundary(Options()))
+    asyncio.run(app({"type": "http", "method": "POST", "headers": []}, receive, send))
+    start, body = sent
+    assert (start["status"], json.loads(body["body"])) == (400, answer(None, PARSE, "The message is not JSON."))

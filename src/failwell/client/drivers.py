@@ -10,6 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import cache
 from typing import Any, Final, Protocol, cast
 
 import anyio
@@ -17,6 +18,7 @@ import anyio
 from failwell.formats import META_KEY, MODERN_ERA, Outcome, to_result
 from failwell.guards import DEFAULT, masked
 from failwell.model import ToolError
+from failwell.packages import unfit
 from failwell.sdk import GENERATION, CallToolResult, TextContent, field
 from failwell.sdk import changed as changed_result
 
@@ -95,12 +97,15 @@ def driver_for(client: Any) -> Driver:
     module = type(sample).__module__.partition(".")[0]
     bases = {base.__module__.partition(".")[0] for base in type(sample).__mro__}
     if module == "fastmcp" or "fastmcp" in bases:
+        _hold_to("fastmcp", "fastmcp")
         from .older_fastmcp import OlderFastMCPDriver
 
         return FastMCPDriver(sample, make) if GENERATION == 2 else OlderFastMCPDriver(sample, make)
     if "mcp" in bases and hasattr(sample, "server"):
+        _hold_to("client", "mcp")
         return _MCP(sample, make)
     if _is_session(sample) or (make is not None and hasattr(sample, "__aenter__")):
+        _hold_to("client", "mcp")
         from .session_driver import SessionDriver
 
         return SessionDriver(sample, make)
@@ -109,6 +114,13 @@ def driver_for(client: Any) -> Driver:
         f"not {type(sample).__name__}."
         + (" Give the transport to a client first." if hasattr(sample, "__aenter__") else "")
     )
+
+
+@cache
+def _hold_to(extra: str, package: str) -> None:
+    """Refuse a client of a version that was never tried: it may work until something fails."""
+    if (problem := unfit("failwell.client", extra, package)) is not None:
+        raise problem
 
 
 def _is_session(sample: Any) -> bool:

@@ -38,6 +38,8 @@ def deliberate(exc: Exception) -> ToolError | None:
     if read is None or read.code is None:
         return _authors(ToolError(message or "The tool failed."))
     known: Any = {name: getattr(read, name) for name in _WORDED if getattr(read, name)}
+    # A step that was read out of the words is said after them again.
+    message = message.removesuffix(read.suggestion or "").rstrip() or message
     return _authors(ToolError(message, code=read.code, kind=read.kind, **known))
 
 

@@ -19,6 +19,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Any, Receive, Send], Awaitable[None]]
 _SPOILT: Final = b"\x00"
+_REFUSED: Final = 400
+_CRASHED: Final = 500
 # As far into an event as its id may be long.
 _BEGINNING: Final = 1_000
 _SESSION: Final = b"mcp-session-id"
@@ -84,7 +86,8 @@ class _Post:
                     return message
                 read = self._read = self._wrong.again(read)
         if isinstance(read, Refusal):
-            return {**message, "body": body + _SPOILT}
+            # In the place of what was sent: the transport takes bytes that are no text for a mistake of its own.
+            return {**message, "body": _SPOILT}
         return message
 
     async def send(self, message: Message) -> None:
@@ -103,13 +106,16 @@ class _Post:
             start, self._held = self._held, None
             body = self._worded(self._answer)
             headers = [each for each in start["headers"] if each[0].lower() != b"content-length"]
+            if isinstance(self._read, Refusal) and start["status"] == _CRASHED:
+                # It came in parts, of which the transport has read the first ones.
+                start = {**start, "status": _REFUSED}
             await self._send({**start, "headers": [*headers, (b"content-length", str(len(body)).encode())]})
             message = {**message, "body": body}
         await self._send(message)
 
     def _is_refused(self, status: int) -> bool:
         # In a session a 404 says that the session is gone: clients know it by its bare form, and begin another.
-        return status == 400 or (status == 404 and not self._session)
+        return status == _REFUSED or (status == 404 and not self._session)
 
     def _worded(self, answer: bytes) -> bytes:
         """The transport's answer in the contract's words; as it is where there is nothing to add."""
