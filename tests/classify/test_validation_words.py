@@ -32,6 +32,7 @@ from pydantic import (
 from pydantic import Json as JsonText
 
 import failwell as fw
+from failwell.guards import shown_arguments
 from failwell.model import UNSET
 from failwell.readers.validation import from_jsonschema, from_pydantic, from_schema
 from recorded import cases
@@ -463,3 +464,20 @@ def test_what_a_validator_found_is_not_what_it_wants() -> None:
         "url must be a valid URL (found: relative URL without a base). "
         'Next: call fetch with url = "<valid URL>", and the rest unchanged.'
     )
+
+
+@pytest.mark.parametrize("more", [{}, {"additionalProperties": False}], ids=["open", "closed"])
+def test_a_name_that_stands_for_a_missing_argument_is_renamed_by_the_next_call(more: dict[str, Any]) -> None:
+    schema = {"properties": {"query": {"type": "string"}}, "required": ["query"], **more}
+    error = from_schema(schema, {"qeury": "tea"}, tool="search")
+    assert error is not None
+    assert [(change.op, change.path, change.to) for change in error.patch] == [("rename", ("qeury",), "query")]
+    told = fw.render(error.replace(sent=shown_arguments({"qeury": "tea"}, schema)))
+    assert told == 'query is missing. There is no argument qeury. Next: call search with {"query": "tea"}.'
+
+
+def test_a_name_that_is_let_pass_is_no_mistake_beside_another() -> None:
+    schema = {"properties": {"query": {"type": "string"}}, "required": ["query"]}
+    error = from_schema(schema, {"colour": "red"}, tool="search")
+    assert error is not None
+    assert [each.name for each in error.fields] == ["query"]

@@ -71,12 +71,20 @@ def from_jsonschema(
 
 
 def from_schema(schema: Schema, arguments: Arguments, *, tool: str) -> ToolError | None:
-    """The error for what the arguments break of a schema of our own; None if nothing, or nobody can tell."""
+    """The error for what the arguments break of a schema of our own; None if nothing, or nobody can tell.
+
+    A name that the schema does not have, and does not forbid, is no mistake by itself, but it is one where it stands
+    for an argument that is missing.
+    """
     try:
         found = broken_rules(call_of(schema, arguments), own=True)
     except RecursionError:
         return ToolError("The arguments are nested too deeply.", code="VALIDATION_ERROR", tool=tool)
-    return invalid(found, tool=tool) if found else None
+    if not found:
+        return None
+    strange = check_names(arguments, schema)
+    is_misspelt = any(change.op == "rename" for change in strange.patch)
+    return invalid(found, *([strange] if is_misspelt else []), tool=tool)
 
 
 def unknown_arguments(
