@@ -222,7 +222,7 @@ def _guarded_tool(kind: type) -> type:
                     run_failed(self.name)
                     raise
                 torn = is_torn_down(exc)
-                rejected = is_refused_by_forwarding(exc) and not _has_begun(self, exc)
+                rejected = isinstance(exc, TypeError) and is_refused_by_forwarding(exc) and not _has_begun(self, exc)
             if torn and boundary.aftermath.nature(_facts(self, arguments)) is not Nature.READ:
                 left_open(self.name)
             if isinstance(failed, GroupRefusal) and failed.__cause__ is not None:
@@ -473,7 +473,7 @@ class _AnswersMiddleware(Middleware):
 
         async def read(left: BaseException) -> Failed:
             # FastMCP has middleware of its own that makes a number of any exception.
-            raised = cause_of(left)
+            raised = left if isinstance(left, (CarriedFailure, CarriedProtocolError)) else cause_of(left)
             if isinstance(raised, CarriedProtocolError):
                 raise raised.error
             has_run = (passed := marks.get()) is not None and passed.has_run
