@@ -55,7 +55,7 @@ _HINTS: Final = re.compile(
 _HINTED: Final = ("Did you mean ", FIX_FIELDS)
 _VALIDATORS: Final = re.compile(r"(?:Invalid arguments|Input validation error|\d+ validation errors?)\b")
 _SAID: Final = "It said: "
-_QUOTES: Final = ('"', "”")
+_CLOSING: Final = ('"', "”", ")")
 _ENDS: Final = ".!?:;…"
 _USUAL: Final = Policy()
 
@@ -240,8 +240,8 @@ def _sentence(text: str) -> str:
     text = text.strip()
     if ends_in_lines(text):
         return text
-    # A sentence may end inside the quotes.
-    last = text[-2:-1] if text[-1:] in _QUOTES else text[-1:]
+    # A sentence may end inside quotes or brackets.
+    last = text[-2:-1] if text[-1:] in _CLOSING else text[-1:]
     return text if not text or last in _ENDS else text + "."
 
 
