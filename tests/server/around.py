@@ -256,6 +256,39 @@ def building(is_error: bool) -> Any:
     return server
 
 
+def checked(limit: dict[str, Any], **settings: bool) -> Any:
+    """A low-level server that pays, whose schema limits the amount."""
+    from mcp import types
+    from mcp.server.lowlevel import Server as LowLevel
+
+    server: Any = LowLevel("shop")
+
+    @server.list_tools()  # type: ignore[untyped-decorator]
+    async def listed() -> Any:
+        schema = {"type": "object", "properties": {"invoice": {"type": "string"}, "amount": limit}}
+        return [types.Tool(name="pay", description="Pays.", inputSchema=schema)]
+
+    @server.call_tool(**settings)  # type: ignore[untyped-decorator]
+    async def pay(name: str, arguments: Any) -> Any:
+        DONE.append(name)
+        return [types.TextContent(type="text", text="paid")]
+
+    return server
+
+
+def checked_once() -> Any:
+    return checked({"type": "integer"})
+
+
+def checked_by_the_sdk() -> Any:
+    # Validators are at odds about expressions.
+    return checked({"type": "string", "pattern": "^[0-9]+$"})
+
+
+def unchecked() -> Any:
+    return checked({"type": "integer"}, validate_input=False)
+
+
 def building_an_error() -> Any:
     return building(True)
 
@@ -300,6 +333,12 @@ FASTMCP = (
 # Before 3.4 a proxy makes a text of what the other server says.
 PROXIES = (Scene("a proxy, wrong arguments", before_another, WRONG, says="must be an integer", **REFUSED),)
 ASKED = (Scene("the user's answer does not fit", asking, PAID, **UNFIT),)
+CHECKED = (
+    Scene("held against a plain schema", checked_once, WRONG, says="amount must be an integer", **REFUSED),
+    Scene("held against an expression", checked_by_the_sdk, WRONG, says="amount", **REFUSED),
+)
+# From 1.10, an author can have the SDK hold arguments against nothing.
+UNCHECKED = (Scene("held against nothing", unchecked, WRONG, done=1, says="paid"),)
 
 
 async def answered(*given: Any) -> Any:
@@ -391,6 +430,8 @@ async def main() -> list[str]:
         (EVERYWHERE, True),
         (ASKED, can_ask()),
         (BUILT, is_lowlevel),
+        (CHECKED, is_lowlevel),
+        (UNCHECKED, is_lowlevel and can_ask()),
         (UNCARRIED, is_lowlevel and not carries_results()),
         (FASTMCP, bool(version)),
         (PROXIES, version >= (3, 4)),

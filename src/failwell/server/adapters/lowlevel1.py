@@ -14,7 +14,7 @@ from failwell.server.served_call import ServedCall
 
 from .listed import CheckedTool, check_output, could_mean_unknown, refuse
 from .raised import cause_of
-from .sdk1 import FrameworkTools, Handler, install_on, types
+from .sdk1 import FrameworkTools, Handler, install_on, setting, types
 
 
 def install(server: Any, boundary: Boundary) -> None:
@@ -27,11 +27,11 @@ class _Tools(FrameworkTools):
     def __init__(self, server: Any, boundary: Boundary) -> None:
         super().__init__(server, boundary)
         self._listed: dict[str, tuple[Any, CheckedTool]] = {}
-        self._validates = True
+        self._validates: bool | None = True
+        """Whether the SDK holds arguments against schemas: None where it cannot, which it could not before 1.10."""
 
     def call(self, handler: Handler) -> Handler:
-        # Before 1.10 the SDK held arguments against nothing.
-        self._validates = "validate_input" in getattr(getattr(handler, "__code__", None), "co_freevars", ())
+        self._validates = setting(handler, "validate_input")
         return super().call(handler)
 
     async def facts(self, name: str, arguments: Mapping[str, Any] | None = None) -> Facts | None:
@@ -57,7 +57,9 @@ class _Tools(FrameworkTools):
             if extra == "reject" and tool.arguments:
                 refuse(strictly(schema, extra), arguments, call.tool)
         is_checked = False
-        if tool.arguments is not None and (tool.arguments.is_final or not self._validates):
+        # An author who has the SDK hold arguments against nothing means it.
+        is_asked = self._validates is not False
+        if is_asked and tool.arguments is not None and (tool.arguments.is_final or self._validates is None):
             # The SDK looks through the whole schema for each call, which takes longer than all the rest of it.
             is_checked = tool.arguments.fits(arguments)
             if not is_checked:

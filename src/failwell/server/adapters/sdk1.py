@@ -301,6 +301,13 @@ class _Untouched(Exception):
     """The tool answers for itself."""
 
 
+def setting(handler: Handler, name: str) -> bool | None:
+    """What the author has set for the SDK's own handler; None where it knows of no such thing."""
+    names: tuple[str, ...] = getattr(getattr(handler, "__code__", None), "co_freevars", ())
+    cells: tuple[CellType, ...] = getattr(handler, "__closure__", None) or ()
+    return next((bool(cell.cell_contents) for each, cell in zip(names, cells, strict=True) if each == name), None)
+
+
 def noting(handler: Handler, **settings: bool) -> Handler:
     """The SDK's handler of `tools/call`, with a note of what the function that it calls has raised, and with some of
     its settings changed; a handler of somebody's own as it is."""
