@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -196,3 +198,23 @@ def test_what_the_text_says_may_be_called_again_is_not_refused_when_its_time_has
         assert loops.refuses("get", {}, first - 0.1) is not None
         assert loops.refuses("get", {}, first) is None
         assert ("will not be made again" in sharper(error, 2, fw.Policy())) == (error is not harmless)
+
+
+class Sent(dict[str, Any]):
+    """Arguments of which it can be told whether anybody still holds them."""
+
+
+@pytest.mark.parametrize("ends", ["failed", "worked"])
+def test_what_was_sent_is_let_go_when_the_call_has_ended(ends: str) -> None:
+    loops = guard()
+    loops.failed("get", {"a": 1}, MISSING, 0)
+    sent = Sent(secret="hunter2hunter2")
+    assert loops.refuses("get", sent, 0) is None
+    if ends == "failed":
+        loops.failed("get", sent, MISSING, 0)
+    else:
+        loops.worked("get", sent)
+    held = weakref.ref(sent)
+    del sent
+    gc.collect()
+    assert held() is None

@@ -13,7 +13,7 @@ from failwell.model import IN_DOUBT, Effect, Kind, Policy, ToolError, fingerprin
 _MOST_CALLS: Final = 1_000
 # A look that tells that nothing was done is reason for one more call, and not for a loop of looks and calls.
 _MOST_LOOKS: Final = 5
-_MOST_PRINTS: Final = 64
+_MOST_PRINTS: Final = 32
 
 
 @dataclass(slots=True)
@@ -46,7 +46,8 @@ class LoopGuard:
         self._changes += 1
 
     def print_of(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """The fingerprint of a call: asked for before the call is made and after it, so it is kept meanwhile."""
+        """The fingerprint of a call: asked for before the call is made and after it, so it is kept meanwhile, and no
+        longer: what was sent may be large, or secret."""
         known = self._prints.get(id(arguments))
         if known is None or known[0] is not arguments or known[1] != tool:
             if len(self._prints) >= _MOST_PRINTS:
@@ -57,6 +58,7 @@ class LoopGuard:
 
     def worked(self, tool: str, arguments: Mapping[str, Any]) -> None:
         key = self.print_of(tool, arguments)
+        self._prints.pop(id(arguments), None)
         self._forget(key)
         if not self._checks[tool]:
             return
@@ -69,6 +71,7 @@ class LoopGuard:
     def failed(self, tool: str, arguments: Mapping[str, Any], error: ToolError, now: float) -> int:
         """How often this call has now failed in this way."""
         key = self.print_of(tool, arguments)
+        self._prints.pop(id(arguments), None)
         before = self._known(key, now)
         is_same = before is not None and _same(before.error, error)
         times, looks = (before.times + 1, before.looks) if before is not None and is_same else (1, 0)
