@@ -56,10 +56,12 @@ def _is_undone(error: object) -> bool:
     return isinstance(error, ToolError) and error.effect is Effect.NONE
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FrameworkCall:
     """One call of a tool, as the framework that runs it knows it. Each adapter makes one and hands it to the boundary,
     which knows no framework."""
+
+    # Not frozen, which takes four times as long to make: there is one for each call.
 
     run: Callable[[dict[str, Any]], Awaitable[Any]]
     """Runs the tool with these arguments."""
@@ -91,8 +93,14 @@ class Boundary(Answering):
         self._has_told = False
         self._dresses = self._envelope is not None or options.max_output is not None
 
-    async def handle(self, call: ServedCall, framework: FrameworkCall) -> Any:
+    def handle(self, call: ServedCall, framework: FrameworkCall) -> Awaitable[Any]:
         """Answer a call: run it, ask the user where it needs an answer, and make what is left of a failure a result."""
+        if self._has_told and self.once is None:
+            # Mostly there is nothing else to see to, and nothing to pass through whenever the tool waits.
+            return self._handle(call, framework)
+        return self._handle_once(call, framework)
+
+    async def _handle_once(self, call: ServedCall, framework: FrameworkCall) -> Any:
         if not self._has_told:
             self._has_told = True
             tell_unmarked(self.options.logger or log, await self._tools(), self.aftermath)
@@ -112,7 +120,7 @@ class Boundary(Answering):
         try:
             sent = call.arguments
             answers: Answers | None = None
-            if "inputResponses" in call.params:
+            if call.goes_on:
                 before = resumed(call)
                 if isinstance(before, ToolError):
                     # The question was declined, and that is final.

@@ -71,6 +71,11 @@ class ServedCall:
         return self.request.params or {}
 
     @property
+    def goes_on(self) -> bool:
+        """Whether it is made once more with what the user has answered, which the older protocol does not know."""
+        return getattr(self.request, "may_go_on", True) and "inputResponses" in self.params
+
+    @property
     def is_clients(self) -> bool:
         """Whether it is the call that the client made, and not one that a tool makes while it is answered. Where a
         server is mounted in another, the client knows its tools by longer names."""
@@ -206,10 +211,12 @@ def is_within(request: Any) -> bool:
     call = current.get()
     if call is None:
         return False
-    return call.request is request or _is_same(call.request, request)
+    return _is_same(call.request, request)
 
 
 def _is_same(one: Any, other: Any) -> bool:
+    if one is other:
+        return True
     is_same: bool = one.request_id == other.request_id
     return is_same and _connection(one) is _connection(other)
 

@@ -150,6 +150,9 @@ class _Behind(Transform):
 
     async def get_tool(self, name: str, call_next: Any, *, version: Any = None) -> Any:
         tool = await call_next(name, version=version)
+        known = self._made.get(id(tool))
+        if known is not None and known[0] is tool:
+            return known[1]
         if tool is None or is_untouched(getattr(tool, "fn", None)) or name in self.boundary.options.skip:
             return tool
         return self._guarded(tool, _guarded_tool)
@@ -430,18 +433,21 @@ class _AnswersMiddleware(Middleware):
         self._server = server
         self._boundary = boundary
 
-    async def __call__(self, context: Any, call_next: Any) -> Any:
+    def __call__(self, context: Any, call_next: Any) -> Any:
         # Outermost of all hooks at once, and without building a chain of them for each call.
         method = context.method
         if method == "tools/call" and hasattr(context.message, "name"):
-            return await self._call(context, call_next)
+            return self._call(context, call_next)
         if method == "resources/read" and hasattr(context.message, "uri"):
             uri = str(context.message.uri)
-            return await self._requested(context, call_next, "resource", uri, {"uri": uri})
+            return self._requested(context, call_next, "resource", uri, {"uri": uri})
         if method == "prompts/get" and hasattr(context.message, "name"):
             name = context.message.name
-            return await self._requested(context, call_next, "prompt", name, {"name": name})
-        request = fastmcp_request_ctx.get()
+            return self._requested(context, call_next, "prompt", name, {"name": name})
+        return self._others(context, call_next)
+
+    async def _others(self, context: Any, call_next: Any) -> Any:
+        request, method = fastmcp_request_ctx.get(), context.method
         if context.type != "request" or (request is not None and is_within(request._srctx)):
             return await call_next(context)
         try:

@@ -72,14 +72,20 @@ class FastMCPTools(FrameworkTools):
     def rejected(self, raised: BaseException) -> bool:
         return is_check_of_arguments(raised)
 
-    async def run(self, call: ServedCall, arguments: dict[str, Any], send: Callable[..., Awaitable[Any]]) -> Any:
+    def run(self, call: ServedCall, arguments: dict[str, Any], send: Callable[..., Awaitable[Any]]) -> Awaitable[Any]:
+        # FastMCP takes no arguments that a tool does not have, and says so before the tool runs. That stands, unless
+        # the author has asked for something else.
+        is_strict = self.boundary.options.extra not in LET_PASS
+        return send(arguments) if is_strict else self._run_without_unknown(call, arguments, send)
+
+    async def _run_without_unknown(
+        self, call: ServedCall, arguments: dict[str, Any], send: Callable[..., Awaitable[Any]]
+    ) -> Any:
+        extra = self.boundary.options.extra
         try:
             return await send(arguments)
         except Exception as exc:
-            extra = self.boundary.options.extra
-            # FastMCP takes no arguments that a tool does not have, and says so before the tool runs. That stands,
-            # unless the author has asked for something else.
-            known = await self.find(call.tool) if extra in LET_PASS and self.rejected(exc) else None
+            known = await self.find(call.tool) if self.rejected(exc) else None
             if known is None or has_names(arguments, known.parameters):
                 raise
         unknown = unknown_names(arguments, known.parameters)

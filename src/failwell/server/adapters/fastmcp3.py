@@ -78,14 +78,14 @@ class _Returned(Transform):
 
     async def get_tool(self, name: str, call_next: Any, *, version: Any = None) -> Any:
         tool = await call_next(name, version=version)
+        known = self._made.get(id(tool))
+        if known is not None and known[0] is tool:
+            return known[1]
         mounted = getattr(tool, "_server", None)
         if isinstance(mounted, FastMCP):
             _look_at_results(mounted, self.boundary)
         if not hasattr(tool, "fn") or "_failwell" in tool.__dict__:
             return tool
-        known = self._made.get(id(tool))
-        if known is not None and known[0] is tool:
-            return known[1]
         copy = tool.__copy__()
         kind: type = type(tool)
         object.__setattr__(copy, "__class__", _looking(kind))

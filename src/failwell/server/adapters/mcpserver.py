@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from types import CodeType
 from typing import Any
 
@@ -61,23 +61,30 @@ def _call_tool(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]
 
     async def call_tool(name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         # Called from Python, or by another tool: there the SDK's own exceptions are the contract.
-        if context is None or name in skip or is_within(context.request_context):
+        if context is None or name in skip:
+            return await original(name, arguments, context)
+        # Asked for once: what the SDK keeps it in looks through two classes for it.
+        request = context.request_context
+        if is_within(request):
             return await original(name, arguments, context)
         tool = find(name)
         if tool is not None and is_untouched(tool.fn):
             return await original(name, arguments, context)
         if tool is not None:
             look_at_results(tool, FuncMetadata)
-        call = ServedCall(name, arguments, context.request_context)
+        call = ServedCall(name, arguments, request)
         if not call.is_clients:
             return await original(name, arguments, context)
 
-        async def run(arguments: dict[str, Any]) -> Any:
+        def run(arguments: dict[str, Any]) -> Awaitable[Any]:
             if tool is None:
                 raise _NoSuchTool
             # A group looks at its arguments itself, once it knows the action.
             if has_names(arguments, tool.parameters) or group_of(tool.fn) is not None:
-                return await original(name, arguments, context)
+                return original(name, arguments, context)
+            return run_without_unknown(tool, arguments)
+
+        async def run_without_unknown(tool: Any, arguments: dict[str, Any]) -> Any:
             facts = _facts(server, name)
             extra = fate(options.extra, arguments, tool.parameters, boundary.aftermath.nature(facts))
             if extra == "reject":

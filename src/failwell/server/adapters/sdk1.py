@@ -112,6 +112,7 @@ class OlderRequest:
     needs it."""
 
     __slots__ = ("_context", "_session")
+    may_go_on = False
 
     def __init__(self, context: Any) -> None:
         self._context = context
@@ -187,10 +188,10 @@ class FrameworkTools:
     async def all(self) -> list[Facts]:
         raise NotImplementedError
 
-    async def run(self, call: ServedCall, arguments: dict[str, Any], send: Callable[..., Awaitable[Any]]) -> Any:
+    def run(self, call: ServedCall, arguments: dict[str, Any], send: Callable[..., Awaitable[Any]]) -> Awaitable[Any]:
         """Make the call with these arguments, or with what is left of them; `send` makes it. `is_checked` says that
         they need not be held against the schema once more."""
-        return await send(arguments)
+        return send(arguments)
 
     def rejected(self, raised: BaseException) -> bool:
         """Whether what was raised is the framework's word that the arguments do not fit."""
