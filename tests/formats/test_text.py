@@ -55,6 +55,26 @@ def test_sentences_name_the_next_action(error: fw.ToolError, text: str) -> None:
     assert fw.render(error, "text") == text
 
 
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        ({"retryable": False}, "Connection reset. Tell the user that it failed."),
+        ({"retryable": True}, "Connection reset. Wait 1 second, then make the same call again."),
+        # Whoever names a time does not mean never.
+        (
+            {"retryable": False, "details": {"retryAfter": 5}},
+            "Connection reset. Wait 5 seconds, then make the same call again.",
+        ),
+    ],
+)
+def test_nobody_is_told_to_repeat_what_its_server_says_is_in_vain(more: dict[str, Any], text: str) -> None:
+    stated = {"kind": "toolError:v1", "code": "NETWORK_ERROR", "message": "Connection reset.", **more}
+    error = fw.read({"isError": True, "structuredContent": stated, "content": []})
+    assert isinstance(error, fw.ToolError)
+    assert fw.render(error, "text") == text
+    assert fw.decide(error, tool={"annotations": {"readOnlyHint": True}}).repeats is text.endswith("again.")
+
+
 def test_suggestion_that_names_the_call_and_delay_is_not_repeated() -> None:
     error = fw.Transient(
         "Busy.", retry_after=30, suggestion="Wait 30 seconds, or call queue.show.", actions=["queue.show"]

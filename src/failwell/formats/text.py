@@ -207,7 +207,7 @@ def _default(error: ToolError, policy: Policy = _USUAL) -> str:
         return ""
     if error.fields or error.patch:
         return _BY_KIND[Kind.VALIDATION]
-    if error.retryable and error.recoverable and error.strategy is Strategy.RETRY:
+    if error.retryable and error.recoverable and error.strategy is Strategy.RETRY and not error.is_declined:
         return f"Wait {_seconds(policy.first_wait(error))}, then make the same call again."
     conflicts = error.conflicts
     if conflicts and (holders := ", ".join(dict.fromkeys(each.holder for each in conflicts if each.holder))):

@@ -242,10 +242,7 @@ def _again(error: ToolError) -> Next:
         # TLS_ERROR and the like: of the passing kind, but the catalogue says that waiting does not help.
         return _GIVE_UP
     asks = form_of(error.format).asks
-    # To repeat what the catalogue says is no statement.
-    refused = error.info is not None and error.info.retryable and error._given.get("wire_retryable") is False
-    if refused and error.retry_after is None and error.reset_at is None:
-        # The catalogue says what the code means, but a peer that says no knows more about this call.
+    if error.is_declined:
         return Next.ASK if asks else _GIVE_UP
     return Next.ASK if asks and not error.retryable else _RETRY
 
