@@ -845,6 +845,51 @@ def test_a_read_that_fails_in_a_passing_way_is_made_again() -> None:
     assert table.told() == [result(1, "paid")]
 
 
+INVITING: dict[str, dict[str, Any]] = {
+    "a flag": {"kind": "toolError:v1", "code": "NETWORK_ERROR", "message": "reset", "retryable": True},
+    "a flag in an envelope": {
+        "success": False,
+        "data": None,
+        "error": {"code": "timeout", "message": "no answer in time", "retryable": True},
+    },
+    "a delay": {
+        "kind": "toolError:v1",
+        "code": "RATE_LIMITED",
+        "message": "slow",
+        "retryable": True,
+        "retryAfterMs": 9,
+    },
+    "our own words": {"failwell": 1, "kind": "transient", "message": "slow", "retryable": True, "effect": "none"},
+}
+
+
+@pytest.mark.parametrize("form", INVITING)
+@pytest.mark.parametrize("tool", ["pay", "get_invoice"])
+def test_a_write_that_says_it_may_be_repeated_is_told_and_not_repeated(form: str, tool: str) -> None:
+    table = Table()
+    table.call(1, tool, {"invoice_id": "i"})
+    table.heard()
+    table.server(result(1, json.dumps(INVITING[form]), is_error=True))
+    told = table.told()
+    table.passes(40)
+    if tool == "get_invoice":
+        assert (told, len(table.heard())) == ([], 1)
+        return
+    assert table.heard() == []
+    assert "tried" not in told[0]["result"]["content"][0]["text"]
+    assert told[0]["result"]["_meta"][META_KEY]["retryable"] is True
+
+
+def test_a_write_that_was_never_sent_is_sent() -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.died(unwritten=(table.sent[-1].request,))
+    table.passes(5)
+    table.revive()
+    table.passes(30)
+    assert [each["params"]["name"] for each in table.heard() if each.get("method") == "tools/call"] == ["pay"]
+
+
 @pytest.mark.parametrize(
     ("options", "tool", "made_again"),
     [

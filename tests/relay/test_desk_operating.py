@@ -187,6 +187,21 @@ def test_a_server_of_the_newer_era_that_knows_keys_keeps_them_itself(
     assert [each for each in table.told() if each["id"] != "d"] == [complete(1), complete(2)]
 
 
+@pytest.mark.parametrize(("capabilities", "made"), [(KEEPS, 1), ({"tools": {}}, 0)])
+def test_a_write_with_a_key_that_its_server_knows_is_repeated_where_it_says_so(
+    capabilities: dict[str, Any], made: int
+) -> None:
+    table = Table(modern=True, keys=state.AnswersInMemory())
+    table.client(table.request("d", "server/discover"))
+    table.server({"jsonrpc": "2.0", "id": "d", "result": {"capabilities": capabilities}})
+    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.heard()
+    stated = {"kind": "toolError:v1", "code": "NETWORK_ERROR", "message": "reset", "retryable": True}
+    table.server(result(1, json.dumps(stated), is_error=True))
+    table.passes(30)
+    assert len(table.heard()) == made
+
+
 def complete(id: object) -> dict[str, Any]:
     """A result as a server of the newer era gives it."""
     paid = result(id, "paid")

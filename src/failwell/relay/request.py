@@ -42,6 +42,8 @@ class RelayedRequest:
     """The JSON of that answer, or of as much as is read of it."""
     is_redacted: bool = False
     """Whether something was taken out of that answer."""
+    is_vouched: bool = False
+    """Whether the operator's rules say of that answer that nothing was done."""
     was_let_down: bool = False
     """Whether the client could not give the server what it asked for meanwhile: then the tool was at work."""
     deadline: float | None = None
