@@ -312,7 +312,7 @@ def test_noise_behind_messages_is_named_once() -> None:
 def test_an_answer_between_noise_waits_for_a_better_one() -> None:
     table = Table(timeout=2.0)
     table.call(1, "pay", {"invoice_id": "i"})
-    table.server(b"DEBUG sent " + ANSWER + b" in 5 ms\n")
+    table.server(b"computed " + ANSWER + b" in 5 ms\n")
     assert table.frames == []
     table.passes(1)
     assert table.frames == [ANSWER + b"\n"]
@@ -333,11 +333,69 @@ def test_an_answer_behind_noise_is_taken_when_no_better_one_comes() -> None:
     table = Table()
     table.call(1, "pay", {"invoice_id": "i"})
     answer = frame(result(1, "paid"))
-    table.server(b'DEBUG {"a": 1} computing... ' + answer)
+    table.server(b'{"a": 1} computing... ' + answer)
     assert table.frames == []
     table.passes(1)
     assert table.frames == [answer]
     assert len(table.notes) == 1
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "DEBUG upstream <- ",
+        "\x1b[36mdebug\x1b[0m cache: ",
+        "[upstream] << ",
+        "level=info body=",
+        "2026-11-18T10:00:00Z client: ",
+        "[10:00:07.123] ",
+        "10:00:07 worker ",
+        "bank --> shop ",
+        "client => ",
+        "bank → ",
+        "Received message: ",
+        "got ",
+        "RX: ",
+        "response from bank ",
+        f"INFO {ANSWER.decode()}, ",
+    ],
+)
+@pytest.mark.parametrize("dies", [True, False])
+def test_what_stands_behind_the_words_of_a_log_is_never_an_answer(noise: str, dies: bool) -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.server(noise.encode() + frame(result(1, "logged in")))
+    table.passes(60)
+    assert table.frames == []
+    assert len([note for note in table.notes if note.loud]) == 1
+    if dies:
+        table.died()
+        assert "may have been done already" in table.told()[0]["result"]["content"][0]["text"]
+    else:
+        table.server(result(1, "declined"))
+        assert table.told() == [result(1, "declined")]
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "> ",
+        ">>> ",
+        "sql=> ",
+        "Enter the password: ",
+        "\x1b[32mready\x1b[0m ",
+        "INFO loading\r 50%|=====     | 5/10 [00:00:05<00:00:05,  1.00it/s] ",
+        "Working ---- 50% 0:00:05 ",
+        "computing... ",
+    ],
+)
+def test_an_answer_behind_a_prompt_or_a_bar_is_taken_after_a_while(noise: str) -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.server(noise.encode() + frame(result(1, "paid")))
+    assert table.frames == []
+    table.passes(1)
+    assert table.told() == [result(1, "paid")]
 
 
 def test_an_answer_behind_noise_is_taken_when_the_server_dies_of_it() -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .actions import Action, Death, Prepare, RelayOptions
 from .frames import TooLong
-from .glued_lines import LinePart, parts_of
+from .glued_lines import LinePart, is_log, parts_of
 from .life import Life
 from .lists import Lists
 from .messages import (
@@ -271,7 +271,7 @@ class Desk:
             return self._answered(key, frame, None)
         message = read_frame(frame)
         if message is None and (parts := parts_of(frame)):
-            return [action for part in parts for action in self._part(part)]
+            return self._line(parts)
         if message is None and (message := outline(frame)) is not None:
             return self._outlined(frame, message)
         if not _is_message(message):
@@ -295,6 +295,17 @@ class Desk:
         else:
             self._request_answered(request, frame, None)
         return self._traffic.taken()
+
+    def _line(self, parts: list[LinePart]) -> list[Action]:
+        """Messages that share their line with each other, or with something else."""
+        done: list[Action] = []
+        for part in parts:
+            if part.frame and part.noise and is_log(part.noise):
+                # What is written down from here on is no answer: the answer has a line of its own.
+                self._name_noise(part.noise)
+                return [*done, *self._traffic.taken()]
+            done += self._part(part)
+        return done
 
     def _part(self, part: LinePart) -> list[Action]:
         """A message that shares its line with something else."""
