@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from failwell.formats import META_KEY
+from failwell.guards import MASK
 from failwell.relay import Lines, TooLong
 from failwell.relay.glued_lines import last_line
 
@@ -139,6 +140,59 @@ def test_a_batch_goes_through_and_is_answered_when_the_server_dies() -> None:
     (lost,) = table.told()
     assert lost["id"] == 2
     assert lost["error"]["message"] == "The server stopped (exit code 3)."
+
+
+def test_an_array_of_successes_passes_as_it_came() -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    answers = b'[ {"jsonrpc":"2.0","id":1,"result":{"content":[ ]}} , {"jsonrpc":"2.0","method":"x"}]\n'
+    table.server(answers)
+    assert table.frames == [answers]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize(
+    "failure",
+    [
+        {"result": {"isError": True, "content": [{"type": "text", "text": "key hunter2hunter2 in /home/ann/x.py"}]}},
+        {"error": {"code": -32000, "message": "key hunter2hunter2 in /home/ann/x.py"}},
+    ],
+)
+def test_a_failure_in_an_array_is_one(failure: dict[str, object], encoding: str) -> None:
+    table = Table(env={"API_KEY": "hunter2hunter2"})
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(2, "get_invoice", {"invoice_id": "i"})
+    news = {"jsonrpc": "2.0", "method": "notifications/message", "params": {}}
+    array = [news, {"jsonrpc": "2.0", "id": 1, **failure}, 7, result(2, "open"), {"jsonrpc": "2.0", "id": 3, **failure}]
+    table.server(json.dumps(array).encode(encoding))
+    assert b"hunter2" not in b"".join(table.frames)
+    told = table.told()
+    assert [told[0], told[2]] == [news, result(2, "open")]
+    assert len(told) == 3
+    assert told[1]["id"] == 1
+    assert "may have been done already" in told[1]["result"]["content"][0]["text"]
+    assert "/home/ann" not in json.dumps(told)
+
+
+def test_an_array_with_a_failure_that_answers_a_batch_leaves_as_one() -> None:
+    table = Table(env={"API_KEY": "hunter2hunter2"})
+    table.client(frame([table.request(1, "resources/read"), table.request(2, "vendor/x")]))
+    refused = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32002, "message": "key hunter2hunter2"}}
+    table.server(frame([refused, {"jsonrpc": "2.0", "id": 2, "result": {}}]))
+    (told,) = table.told()
+    assert [each["id"] for each in told] == [1, 2]
+    assert told[0]["error"]["message"] == f"key {MASK}"
+
+
+def test_an_array_with_a_failure_that_answers_a_batch_of_calls_leaves_as_one() -> None:
+    table = Table()
+    calls = [table.request(id, "tools/call", {"name": "pay", "arguments": {"invoice_id": str(id)}}) for id in (1, 2)]
+    table.client(frame(calls))
+    table.server(frame([result(2, "no such account", is_error=True), result(1, "paid")]))
+    (told,) = table.told()
+    assert [each["id"] for each in told] == [2, 1]
+    assert told[1] == result(1, "paid")
+    assert "no such account" in told[0]["result"]["content"][0]["text"]
 
 
 def test_a_cancellation_reaches_the_server_and_its_answer_the_client() -> None:

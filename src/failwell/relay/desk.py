@@ -177,6 +177,7 @@ class Desk:
             for each in members:
                 if isinstance(each, dict) and "id" in each and "method" in each:
                     request = RelayedRequest.of(written(each), each)
+                    request.is_batched = True
                     self._traffic.pending[request.key] = request
             self._traffic.pass_on(frame)
         return self._traffic.taken()
@@ -342,7 +343,26 @@ class Desk:
         if self._glued.get(key) is frame:
             self._traffic.out = self.server(self._glued.pop(key))
 
+    def _members(self, frame: bytes, members: list[Any]) -> list[Action]:
+        """An array with a failure in it: each of its messages goes its own way, as if it had come alone."""
+        pending, parts = self._traffic.pending, unread_batch(frame)
+        if len(parts) != len(members):
+            # In another encoding.
+            parts = [written(each) if type(each) is dict else b"" for each in members]
+        keys = {key_of(each["id"]) for each in members if type(each) is dict and "id" in each}
+        asked = [key for key in keys if key in pending and pending[key].is_batched]
+        # What was asked in one message is answered in one.
+        self._traffic.batches.update(dict.fromkeys(asked, Batch(len(asked))))
+        return [
+            action
+            for part, each in zip(parts, members, strict=True)
+            if type(each) is dict
+            for action in self.server(part)
+        ]
+
     def _noise(self, frame: bytes, message: Any) -> list[Action]:
+        if isinstance(message, list) and any(map(_is_failed, message)):
+            return self._members(frame, message)
         if isinstance(message, list) and message and all(map(_is_message, message)):
             for each in message:
                 if "id" in each:
@@ -475,3 +495,11 @@ def _request(frame: bytes, message: Message, trace: Mapping[str, str] | None) ->
 
 def _is_message(value: Any) -> bool:
     return type(value) is dict and ("method" in value or "result" in value or "error" in value)
+
+
+def _is_failed(value: Any) -> bool:
+    """Whether a member of an array says that something failed."""
+    if type(value) is not dict or "method" in value:
+        return False
+    result = value.get("result")
+    return bool(value.get("error")) or (type(result) is dict and bool(result.get("isError")))
