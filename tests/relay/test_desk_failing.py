@@ -1277,6 +1277,35 @@ def test_what_was_sent_as_a_secret_is_in_no_part_of_a_failure() -> None:
     assert told["result"]["_meta"]["io.github.failwell/original"]["redacted"] is True
 
 
+TWICE: dict[str, str] = {
+    "an error": '"error":{"code":-32000,"message":"first KEY"},"error":{"code":-32000,"message":"second"}',
+    "an error of the protocol": '"error":{"code":-32601,"message":"first KEY"},"error":{"code":-32601,"message":"second"}',
+    "a result": '"result":{"isError":true,"content":[{"type":"text","text":"KEY"}],"content":[{"type":"text","text":"x"}]}',
+    "a member": '"result":{"isError":true,"content":[{"type":"text","text":"KEY","text":"x"}]}',
+    "our own words": '"result":{"isError":true,"isError":true,"content":[{"type":"text","text":"KEY","text":"x"}],'
+    '"_meta":{"META":{"failwell":1,"kind":"not_found","message":"x"}}}',
+}
+
+
+@pytest.mark.parametrize("form", TWICE)
+@pytest.mark.parametrize("secret", ["hunter2hunter2", "\\u0068unter2hunter2", "/home/ann/x.py"])
+@pytest.mark.parametrize("tool", ["pay", ""])
+def test_what_stands_under_a_name_that_comes_again_does_not_leave(form: str, secret: str, tool: str) -> None:
+    table = Table(env={"API_KEY": "hunter2hunter2"})
+    if tool:
+        table.call(1, tool, {"invoice_id": "i"})
+    else:
+        table.client(table.request(1, "resources/read"))
+    members = TWICE[form].replace("KEY", secret).replace("META", META_KEY)
+    table.server(f'{{"jsonrpc":"2.0","id":1,{members}}}\n'.encode())
+    (sent,) = table.frames
+    told = json.loads(sent)
+    if tool or "error" in told:
+        assert not [each for each in (b"unter2", b"/home/ann") if each in sent]
+    original = told.get("result", {}).get("_meta", {}).get(keys.ORIGINAL)
+    assert original is None or original["redacted"] is True
+
+
 def test_an_answer_keeps_its_id_though_it_looks_like_a_secret_that_was_sent() -> None:
     table = Table()
     secret = {"type": "object", "properties": {"pin": {"type": "integer", "format": "password"}}}

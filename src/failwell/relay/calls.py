@@ -20,7 +20,7 @@ from .evidence import SUSPECT, is_own_failure
 from .gate import Gate
 from .keyed_calls import KEY, KeyedCalls
 from .lists import Lists
-from .messages import Message, with_id, written
+from .messages import Message, holds_more, with_id, written
 from .odd_answers import is_success, straightened
 from .own_secrets import OwnSecrets
 from .paths import placeless
@@ -210,13 +210,14 @@ class Calls:
         self.settle(request, outcome, frame, text_of(result) if is_heeded and result is not None else "")
 
     def _hidden(self, request: RelayedRequest, frame: bytes, message: Message) -> tuple[bytes, Message]:
-        """A failure without what the server was given as a secret, by us or by the caller."""
+        """A failure without what the server was given as a secret, by us or by the caller, and without what nobody has
+        read of it."""
         made = self._traffic.secrets.masked(message)
         assert request.run is not None
         if sent := request.run.secrets_in(self._traffic.listing.tools):
             made = OwnSecrets.sent(sent).masked(made)
-        request.is_redacted = made is not message
-        if made is message:
+        request.is_redacted = made is not message or holds_more(frame, message)
+        if not request.is_redacted:
             return frame, message
         # By its id the answer is known, whatever else it may look like.
         made = {**made, "id": message.get("id")}

@@ -18,6 +18,7 @@ from .life import Life
 from .lists import Lists
 from .messages import (
     Message,
+    holds_more,
     key_of,
     large_success,
     outline,
@@ -438,11 +439,11 @@ class Desk:
             self._calls.unreadable(request)
 
     def _hidden(self, frame: bytes, message: Message | None) -> tuple[bytes, Message | None]:
-        """An answer, without what the server was given as a secret where it is a failure."""
+        """An answer, without what the server was given as a secret, and what nobody has read, where it is a failure."""
         if message is None or "error" not in message:
             return frame, message
         told = self._traffic.secrets.masked(message)
-        if told is message:
+        if told is message and not holds_more(frame, message):
             return frame, message
         # By its id the answer is known, whatever else it may look like.
         told = {**told, "id": message.get("id")}
