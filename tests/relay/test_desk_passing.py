@@ -241,6 +241,47 @@ def test_an_answer_with_a_sign_that_should_not_be_there_is_an_answer(sign: bytes
     assert json.loads(table.frames[1])["result"]["_meta"][META_KEY]["code"] == "NOT_FOUND"
 
 
+@pytest.mark.parametrize(
+    ("asked", "answered"),
+    [(1, b"1.0"), (1, b'"1"'), ("1", b"1"), (-7, b'"-7"'), ("1.0", b"1"), (1, b"1.000"), ("007", b"7")],
+)
+@pytest.mark.parametrize("is_error", [False, True])
+@pytest.mark.parametrize("size", [4, 20_000])
+def test_an_answer_under_the_same_number_spelt_otherwise_is_one(
+    asked: object, answered: bytes, is_error: bool, size: int
+) -> None:
+    table = Table()
+    table.call("other", "get_invoice", {"invoice_id": "i"})
+    table.call(asked, "pay", {"invoice_id": "i"})
+    answer = frame(result("$", "x" * size, is_error=is_error))
+    table.server(answer.replace(b'"$"', answered))
+    (told,) = table.told()
+    assert (told["id"], type(told["id"])) == (asked, type(asked))
+    assert is_error or told == result(asked, "x" * size)
+
+
+def test_what_the_relay_asks_by_itself_may_be_answered_in_another_spelling() -> None:
+    table = Table()
+    table.server({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+    table.call(1, "pay", {"invoice_id": "i"})
+    (asked,) = table.heard()
+    table.server({"jsonrpc": "2.0", "id": str(asked["id"]), "result": {"tools": TOOLS}})
+    assert [each["method"] for each in table.heard()] == ["tools/call"]
+
+
+@pytest.mark.parametrize("ids", [(1, "1"), (1, 2)])
+def test_an_id_that_may_stand_for_two_requests_or_none_is_nobodys(ids: tuple[object, ...]) -> None:
+    table = Table()
+    for id in ids:
+        table.call(id, "pay", {"invoice_id": f"{id!r}"})
+    for answered in (1.0, 3, "x", None, 1.5) if ids[1] == "1" else (3.0, "3", "x", 1.5):
+        table.server(result(answered, "paid"))
+    assert [each for each in table.told() if each["id"] is not None] == []
+    for id in ids:
+        table.server(result(id, f"paid {id!r}"))
+    assert table.told() == [result(id, f"paid {id!r}") for id in ids]
+
+
 def test_answers_that_nobody_asked_for_are_kept_out() -> None:
     table = Table()
     table.call(1, "get_invoice", {"invoice_id": "i"})

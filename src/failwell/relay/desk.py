@@ -415,6 +415,9 @@ class Desk:
                 own(message or {})
             elif key == b"null":
                 self._traffic.tell(self._hidden(frame, message)[0])
+            elif (meant := self._traffic.spelt_otherwise(key)) is not None:
+                id = read_frame(meant)
+                return self._answered(meant, with_id(frame, message, id), {**(message or {}), "id": id})
             else:
                 self._traffic.once("stray", "the server answers what nobody asked, or answers twice")
             return self._traffic.taken()

@@ -26,6 +26,8 @@ _SOME_ID: Final = re.compile(rb'"id"\s*:\s*' + _ID)
 _BEFORE: Final = b"\xef\xbb\xbf \t\r\n"
 _METHOD: Final = re.compile(rb'"method"\s*:\s*"([\w/.-]{1,100})"')
 
+_NUMBER: Final = re.compile(rb'"?(-?\d{1,18})(?:\.0{1,9})?"?')
+
 _READ: Final = json.JSONDecoder().decode
 _LENIENT: Final = json.JSONDecoder(strict=False)
 
@@ -102,6 +104,12 @@ def key_of(id: object) -> bytes:
     if type(id) is int:
         return b"%d" % id
     return json.dumps(id, separators=(",", ":")).encode()
+
+
+def number_of(key: bytes) -> int | None:
+    """The number that an id stands for, however it is spelt; None if it is none."""
+    found = _NUMBER.fullmatch(key)
+    return None if found is None else int(found[1])
 
 
 def outline(frame: bytes) -> Message | None:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from .actions import Action, Note, RelayOptions, ToClient, ToServer
-from .messages import Message, key_of, read_frame, with_id, written
+from .messages import Message, key_of, number_of, read_frame, with_id, written
 from .own_ids import OwnIds
 from .remembered_tools import RememberedTools
 from .request import RelayedRequest
@@ -124,6 +124,13 @@ class Traffic:
         self.own[key_of(id)] = then
         self.out.append(ToServer(written({**message, "id": id})))
         return key_of(id)
+
+    def spelt_otherwise(self, key: bytes) -> bytes | None:
+        """The only request that is with the server under the same number as this id, where it is spelt in another way:
+        1.0 or "1" for 1."""
+        number = number_of(key)
+        found = [each for each in (*self.pending, *self.own) if number is not None and number_of(each) == number]
+        return found[0] if len(found) == 1 else None
 
     def once(self, what: str, line: str, *, loud: bool = False) -> None:
         """Say something once: it would be said of every message."""
