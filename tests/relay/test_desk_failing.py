@@ -983,6 +983,47 @@ def test_a_hanging_call_is_cancelled_and_answered_and_progress_extends_it() -> N
     assert table.told() == []
 
 
+ASKED = {"jsonrpc": "2.0", "id": 7, "method": "elicitation/create", "params": {"message": "Sure?"}}
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        lambda table: table.client({"jsonrpc": "2.0", "id": 7, "result": {"action": "accept", "content": {}}}),
+        lambda table: table.client({"jsonrpc": "2.0", "id": 7, "error": {"code": -1, "message": "no"}}),
+        lambda table: table.server({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}),
+    ],
+    ids=["answered", "refused", "taken back"],
+)
+def test_the_time_that_the_user_takes_is_not_the_servers(ends: Callable[[Table], None]) -> None:
+    table = Table(timeout=10.0)
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.passes(8)
+    table.server(ASKED)
+    table.told()
+    for _ in range(10):
+        table.passes(7)
+    assert table.told() == []
+    ends(table)
+    table.told()
+    table.heard()
+    table.passes(9)
+    assert (table.told(), table.heard()) == ([], [])
+    table.passes(2)
+    (told,) = table.told()
+    assert "may have been done already" in told["result"]["content"][0]["text"]
+
+
+def test_what_the_server_asked_before_a_call_gives_that_call_no_time() -> None:
+    table = Table(timeout=10.0)
+    table.server({**ASKED, "method": "roots/list"})
+    table.passes(1)
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.told()
+    table.passes(11)
+    assert [each["id"] for each in table.told()] == [1]
+
+
 def test_a_server_that_is_frozen_is_started_anew_and_one_that_is_busy_is_not() -> None:
     table = Table(timeout=10.0)
     for id in (1, 2):

@@ -31,7 +31,7 @@ from .messages import (
 )
 from .remembered_tools import LISTS
 from .request import RelayedRequest
-from .traffic import Batch, Traffic
+from .traffic import Batch, Question, Traffic
 
 if TYPE_CHECKING:
     from failwell.model import ToolError
@@ -193,7 +193,7 @@ class Desk:
     def _answered_by_client(self, frame: bytes, message: Message) -> list[Action]:
         key = key_of(message.get("id"))
         if key in self._traffic.asked:
-            asked = self._traffic.asked.pop(key)
+            asked = self._settled(key)
             if "error" in message:
                 for request in self._traffic.pending.values():
                     request.was_let_down = True
@@ -203,6 +203,15 @@ class Desk:
         else:
             self._traffic.pass_on(frame)
         return self._traffic.taken()
+
+    def _settled(self, key: bytes) -> Any:
+        """What the server asked is answered, or no longer asked: its own id for it."""
+        question = self._traffic.asked.pop(key, None)
+        if question is None:
+            return None
+        if "_calls" in self.__dict__:
+            self._calls.deadlines.settled(question)
+        return question.id
 
     def _notified_by_client(self, frame: bytes, message: Message, method: str) -> None:
         if method == "notifications/initialized":
@@ -394,13 +403,13 @@ class Desk:
                 # The client still knows this id from a server that is gone.
                 id = self._traffic.new_id(type(message["id"]))
                 key, frame = key_of(id), with_id(frame, message, id)
-            self._traffic.asked[key] = message["id"]
+            self._traffic.asked[key] = Question(message["id"], self._traffic.clock.monotonic())
         elif method == "notifications/tools/list_changed":
             self.listing.changed()
         elif method == "notifications/progress":
             self._calls.deadlines.progress(message)
         elif method == "notifications/cancelled":
-            self._traffic.asked.pop(key_of(params_of(message).get("requestId")), None)
+            self._settled(key_of(params_of(message).get("requestId")))
         self._traffic.tell(frame)
 
     def _answered(self, key: bytes, frame: bytes, message: Message | None) -> list[Action]:

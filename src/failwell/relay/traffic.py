@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .actions import Action, Note, RelayOptions, ToClient, ToServer
 from .messages import Message, key_of, number_of, read_frame, with_id, written
@@ -31,6 +31,15 @@ class Batch:
     answers: list[bytes] = field(default_factory=list)
 
 
+class Question(NamedTuple):
+    """What the server asks of the client."""
+
+    id: Any
+    """The server's own id for it."""
+    at: float
+    """When it was asked."""
+
+
 class Traffic:
     """The requests of both sides that have no answer yet, and what is to be done next."""
 
@@ -53,8 +62,8 @@ class Traffic:
         """Calls that wait for their time to be made again."""
         self.batches: dict[bytes, Batch] = {}
         """The requests of batches with calls, by their ids."""
-        self.asked: dict[bytes, Any] = {}
-        """What the server asks of the client, by the id the client knows it by, with the server's own."""
+        self.asked: dict[bytes, Question] = {}
+        """What the server asks of the client, by the id the client knows it by."""
         self.stale: set[bytes] = set()
         """What a server that is gone asked of the client."""
         self.state = "off"
