@@ -520,6 +520,27 @@ def test_a_failed_call_is_one_in_whatever_form_a_server_says_so(form: str) -> No
 
 @pytest.mark.parametrize(
     "sent",
+    [
+        {"jsonrpc": "2.0", "result": {"isError": True}},
+        {"jsonrpc": "2.0", "result": {"isError": 1, "_meta": {}}},
+        {"jsonrpc": "2.0", "result": {"isError": True, "structuredContent": {"reason": PYTHON}}},
+        {"result": {"isError": True, "content": [{"type": "text", "text": PYTHON}]}},
+        {"jsonrpc": "1.0", "error": {"code": -32000, "message": PYTHON}},
+        {"error": PYTHON},
+    ],
+)
+def test_a_failure_without_a_word_or_a_version_is_one(sent: dict[str, Any]) -> None:
+    table = Table(env={"DB_PASSWORD": "ledger"})
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.server({"id": 1, **sent})
+    (told,) = table.told()
+    assert not [word for word in ("hidden", "/home/ann", "ledger") if word in json.dumps(told)]
+    assert told["jsonrpc"] == "2.0"
+    assert "may have been done already" in told["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    "sent",
     [{"result": {"content": [], "isError": flag}} for flag in (False, 0, None, "false")]
     + [{"result": {"content": []}, "error": error} for error in (None, {}, "")]
     + [{"result": "Written to /home/ann/a.txt"}],
