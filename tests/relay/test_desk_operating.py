@@ -577,6 +577,13 @@ def test_a_state_file_of_another_kind_is_refused_in_one_line(
         assert words in said
 
 
+@pytest.mark.parametrize("place", ["", " "])
+def test_a_state_without_a_name_is_said_to_be_one(capsys: pytest.CaptureFixture[str], place: str) -> None:
+    assert main(["wrap", "--state", place, "--", "true"]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said == "failwell: --state is empty; name a file, or the URL of a store"
+
+
 def test_a_state_file_that_is_held_by_somebody_is_told_and_a_call_is_not_made_without_its_key(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
