@@ -349,11 +349,11 @@ class Calls:
             request.ids.pop()
         verdict = run.after(outcome, tools)
         request.last, request.answer = verdict.outcome, frame
-        may_follow = self._is_harmless(request, verdict.outcome) and run.may_follow(verdict, tools)
-        if verdict.wait is not None and may_follow and run.takes(verdict):
+        wait = verdict.wait if self._is_harmless(request, verdict.outcome) else None
+        if wait is not None and run.may_follow(verdict, tools) and run.takes(verdict):
             request.is_again = True
             self._traffic.repeating.add(request)
-            self._traffic.after(verdict.wait, lambda: self.again(request))
+            self._traffic.after(wait, lambda: self.again(request))
             return
         self.end(request, verdict.outcome, frame)
 
@@ -376,16 +376,19 @@ class Calls:
             self._lists.renewed(lambda: self._when_renewed(request, lambda: self._once_more(request)))
         elif last is not None and self._traffic.state == "up" and listing.known and not listing.is_fresh:
             # Another server was started meanwhile, or this one has other tools by now.
-            self.resume(request)
+            self._traffic.repeating.add(request)
+            self._lists.renewed(lambda: self._when_renewed(request, lambda: self._admit_again(request)))
         else:
             self._traffic.repeating.discard(request)
-            if request.cancelled:
-                return
-            # What a server that was started meanwhile lists counts, and not what was known when it was decided.
-            if last is None or self._is_harmless(request, last):
-                self.admit(request)
-            else:
-                self.end(request, last, request.answer)
+            if not request.cancelled:
+                self._admit_again(request)
+
+    def _admit_again(self, request: RelayedRequest) -> None:
+        """Make a call again by what its tool is now: what it was when that was decided may be over."""
+        if request.last is None or self._is_harmless(request, request.last):
+            self.admit(request)
+        else:
+            self.end(request, request.last, request.answer)
 
     def _once_more(self, request: RelayedRequest) -> None:
         """The same, once the tools were listed anew; where they could not be, a little later."""
