@@ -121,6 +121,7 @@ def test_what_has_the_name_of_the_backup_is_not_touched(tmp_path: Path) -> None:
         ({"command": "x", "args": "y z"}, "its args are no list of texts"),
         ({"command": "x", "args": [1, None]}, "its args are no list of texts"),
         ({"command": 5}, "its command is no text"),
+        ({"command": "x", "env": ["A=x"]}, "its env is no object with a text for each name"),
         ({"command": "uvx", "args": ["failwell", "wrap", "--", "x"]}, "it is wrapped already"),
         ({"command": "uvx", "args": ["failwell@0.1.0", "wrap", "--", "x"]}, "it is wrapped already"),
         ({"command": "python", "args": ["-m", "failwell", "wrap", "--", "x"]}, "it is wrapped already"),

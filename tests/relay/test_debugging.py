@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +45,68 @@ def test_a_record_is_private_guarded_and_played_again(tmp_path: Path) -> None:
             **paid,
             "id": 5,
         }
+
+
+HALF = b'{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"cut \\ud83d"}]}}\n'
+
+
+def test_half_a_character_is_written_down_and_played_again(tmp_path: Path) -> None:
+    kept = record.Record(str(tmp_path / "r.jsonl"), lambda: 0.0, OwnSecrets(["hunter2hunter2"]))
+    asked = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"a":"\\udce9"}}}\n'
+    kept("client", asked)
+    kept("to client", b'{"jsonrpc":"2.0","id":7,"result":{"text":"caf\xe9"}}\n')
+    # What is masked is no longer played as the bytes that came.
+    kept("to client", HALF % 1 + b" ")
+    kept("server", HALF.replace(b"cut", b"hunter2hunter2") % 1)
+    kept.close()
+    lines = (tmp_path / "r.jsonl").read_text("utf-8").splitlines()
+    assert json.loads(lines[1])["frame"] == json.loads(asked)
+    assert json.loads(lines[4])["frame"]["result"]["content"][0]["text"].endswith(" \ud83d")
+    (again,) = record.Replay(lines).answer(asked.replace(b'"id":1', b'"id":2'))
+    assert json.loads(again) == json.loads(HALF % 2)
+
+
+def test_a_relay_that_writes_down_half_a_character_goes_on(tmp_path: Path) -> None:
+    with Wrapped(tmp_path / "ledger", "--record", str(tmp_path / "r.jsonl")) as server:
+        server.send(
+            b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay_invoice","arguments":{"id":"a\\ud83d"}}}\n'
+        )
+        assert server.read()["id"] == 1
+        assert "result" in server.call(2, "pay_invoice", id="b")
+
+
+def test_a_name_that_comes_twice_hides_nothing_from_a_record(tmp_path: Path) -> None:
+    kept = record.Record(str(tmp_path / "r.jsonl"), lambda: 0.0, OwnSecrets(["hunter2hunter2"]))
+    kept("to client", b'{"jsonrpc":"2.0","id":1,"result":{"a":"hunter2hunter2","a":"x"}}\n')
+    kept.close()
+    assert "hunter2hunter2" not in (tmp_path / "r.jsonl").read_text("utf-8")
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="only Linux limits the files of another process")
+@pytest.mark.parametrize("log", ["text", "json"])
+def test_a_disk_that_is_full_ends_the_record_and_nothing_else(tmp_path: Path, log: str) -> None:
+    file = tmp_path / "r.jsonl"
+    with Wrapped(tmp_path / "ledger", "--record", str(file), "--log", log) as server:
+        assert server.ask(1, "tools/list")["id"] == 1
+        # The next byte of the file is one too many.
+        size = file.stat().st_size
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+        for id in range(2, 6):
+            assert server.ask(id, "ping")["id"] == id
+        code, errors = server.close()
+    assert code == 0
+    (line,) = errors.splitlines()
+    assert f"nothing more is written to {file}: File too large" in line
+    assert line.startswith('{"time"' if log == "json" else "failwell: ")
+
+
+def test_a_record_that_cannot_be_begun_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: record.Record, row: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(record.Record, "_write", full)
+    with pytest.raises(record.BadRecord, match=r"cannot write .*: No space left on device"):
+        record.Record(str(tmp_path / "r.jsonl"), lambda: 0.0)
 
 
 @pytest.mark.parametrize("option", ["--record", "--replay"])

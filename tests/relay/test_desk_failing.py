@@ -520,6 +520,27 @@ def test_a_failed_call_is_one_in_whatever_form_a_server_says_so(form: str) -> No
 
 @pytest.mark.parametrize(
     "sent",
+    [
+        {"jsonrpc": "2.0", "result": {"isError": True}},
+        {"jsonrpc": "2.0", "result": {"isError": 1, "_meta": {}}},
+        {"jsonrpc": "2.0", "result": {"isError": True, "structuredContent": {"reason": PYTHON}}},
+        {"result": {"isError": True, "content": [{"type": "text", "text": PYTHON}]}},
+        {"jsonrpc": "1.0", "error": {"code": -32000, "message": PYTHON}},
+        {"error": PYTHON},
+    ],
+)
+def test_a_failure_without_a_word_or_a_version_is_one(sent: dict[str, Any]) -> None:
+    table = Table(env={"DB_PASSWORD": "ledger"})
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.server({"id": 1, **sent})
+    (told,) = table.told()
+    assert not [word for word in ("hidden", "/home/ann", "ledger") if word in json.dumps(told)]
+    assert told["jsonrpc"] == "2.0"
+    assert "may have been done already" in told["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    "sent",
     [{"result": {"content": [], "isError": flag}} for flag in (False, 0, None, "false")]
     + [{"result": {"content": []}, "error": error} for error in (None, {}, "")]
     + [{"result": "Written to /home/ann/a.txt"}],
@@ -845,6 +866,51 @@ def test_a_read_that_fails_in_a_passing_way_is_made_again() -> None:
     assert table.told() == [result(1, "paid")]
 
 
+INVITING: dict[str, dict[str, Any]] = {
+    "a flag": {"kind": "toolError:v1", "code": "NETWORK_ERROR", "message": "reset", "retryable": True},
+    "a flag in an envelope": {
+        "success": False,
+        "data": None,
+        "error": {"code": "timeout", "message": "no answer in time", "retryable": True},
+    },
+    "a delay": {
+        "kind": "toolError:v1",
+        "code": "RATE_LIMITED",
+        "message": "slow",
+        "retryable": True,
+        "retryAfterMs": 9,
+    },
+    "our own words": {"failwell": 1, "kind": "transient", "message": "slow", "retryable": True, "effect": "none"},
+}
+
+
+@pytest.mark.parametrize("form", INVITING)
+@pytest.mark.parametrize("tool", ["pay", "get_invoice"])
+def test_a_write_that_says_it_may_be_repeated_is_told_and_not_repeated(form: str, tool: str) -> None:
+    table = Table()
+    table.call(1, tool, {"invoice_id": "i"})
+    table.heard()
+    table.server(result(1, json.dumps(INVITING[form]), is_error=True))
+    told = table.told()
+    table.passes(40)
+    if tool == "get_invoice":
+        assert (told, len(table.heard())) == ([], 1)
+        return
+    assert table.heard() == []
+    assert "tried" not in told[0]["result"]["content"][0]["text"]
+    assert told[0]["result"]["_meta"][META_KEY]["retryable"] is True
+
+
+def test_a_write_that_was_never_sent_is_sent() -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.died(unwritten=(table.sent[-1].request,))
+    table.passes(5)
+    table.revive()
+    table.passes(30)
+    assert [each["params"]["name"] for each in table.heard() if each.get("method") == "tools/call"] == ["pay"]
+
+
 @pytest.mark.parametrize(
     ("options", "tool", "made_again"),
     [
@@ -936,6 +1002,47 @@ def test_a_hanging_call_is_cancelled_and_answered_and_progress_extends_it() -> N
     assert told["result"]["_meta"][META_KEY]["effect"] == "unknown"
     table.server(result(1, "paid after all"))
     assert table.told() == []
+
+
+ASKED = {"jsonrpc": "2.0", "id": 7, "method": "elicitation/create", "params": {"message": "Sure?"}}
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        lambda table: table.client({"jsonrpc": "2.0", "id": 7, "result": {"action": "accept", "content": {}}}),
+        lambda table: table.client({"jsonrpc": "2.0", "id": 7, "error": {"code": -1, "message": "no"}}),
+        lambda table: table.server({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}),
+    ],
+    ids=["answered", "refused", "taken back"],
+)
+def test_the_time_that_the_user_takes_is_not_the_servers(ends: Callable[[Table], None]) -> None:
+    table = Table(timeout=10.0)
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.passes(8)
+    table.server(ASKED)
+    table.told()
+    for _ in range(10):
+        table.passes(7)
+    assert table.told() == []
+    ends(table)
+    table.told()
+    table.heard()
+    table.passes(9)
+    assert (table.told(), table.heard()) == ([], [])
+    table.passes(2)
+    (told,) = table.told()
+    assert "may have been done already" in told["result"]["content"][0]["text"]
+
+
+def test_what_the_server_asked_before_a_call_gives_that_call_no_time() -> None:
+    table = Table(timeout=10.0)
+    table.server({**ASKED, "method": "roots/list"})
+    table.passes(1)
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.told()
+    table.passes(11)
+    assert [each["id"] for each in table.told()] == [1]
 
 
 def test_a_server_that_is_frozen_is_started_anew_and_one_that_is_busy_is_not() -> None:
@@ -1230,6 +1337,35 @@ def test_what_was_sent_as_a_secret_is_in_no_part_of_a_failure() -> None:
     (told,) = table.told()
     assert "blue horse" not in json.dumps(told)
     assert told["result"]["_meta"]["io.github.failwell/original"]["redacted"] is True
+
+
+TWICE: dict[str, str] = {
+    "an error": '"error":{"code":-32000,"message":"first KEY"},"error":{"code":-32000,"message":"second"}',
+    "an error of the protocol": '"error":{"code":-32601,"message":"first KEY"},"error":{"code":-32601,"message":"second"}',
+    "a result": '"result":{"isError":true,"content":[{"type":"text","text":"KEY"}],"content":[{"type":"text","text":"x"}]}',
+    "a member": '"result":{"isError":true,"content":[{"type":"text","text":"KEY","text":"x"}]}',
+    "our own words": '"result":{"isError":true,"isError":true,"content":[{"type":"text","text":"KEY","text":"x"}],'
+    '"_meta":{"META":{"failwell":1,"kind":"not_found","message":"x"}}}',
+}
+
+
+@pytest.mark.parametrize("form", TWICE)
+@pytest.mark.parametrize("secret", ["hunter2hunter2", "\\u0068unter2hunter2", "/home/ann/x.py"])
+@pytest.mark.parametrize("tool", ["pay", ""])
+def test_what_stands_under_a_name_that_comes_again_does_not_leave(form: str, secret: str, tool: str) -> None:
+    table = Table(env={"API_KEY": "hunter2hunter2"})
+    if tool:
+        table.call(1, tool, {"invoice_id": "i"})
+    else:
+        table.client(table.request(1, "resources/read"))
+    members = TWICE[form].replace("KEY", secret).replace("META", META_KEY)
+    table.server(f'{{"jsonrpc":"2.0","id":1,{members}}}\n'.encode())
+    (sent,) = table.frames
+    told = json.loads(sent)
+    if tool or "error" in told:
+        assert not [each for each in (b"unter2", b"/home/ann") if each in sent]
+    original = told.get("result", {}).get("_meta", {}).get(keys.ORIGINAL)
+    assert original is None or original["redacted"] is True
 
 
 def test_an_answer_keeps_its_id_though_it_looks_like_a_secret_that_was_sent() -> None:

@@ -187,6 +187,21 @@ def test_a_server_of_the_newer_era_that_knows_keys_keeps_them_itself(
     assert [each for each in table.told() if each["id"] != "d"] == [complete(1), complete(2)]
 
 
+@pytest.mark.parametrize(("capabilities", "made"), [(KEEPS, 1), ({"tools": {}}, 0)])
+def test_a_write_with_a_key_that_its_server_knows_is_repeated_where_it_says_so(
+    capabilities: dict[str, Any], made: int
+) -> None:
+    table = Table(modern=True, keys=state.AnswersInMemory())
+    table.client(table.request("d", "server/discover"))
+    table.server({"jsonrpc": "2.0", "id": "d", "result": {"capabilities": capabilities}})
+    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.heard()
+    stated = {"kind": "toolError:v1", "code": "NETWORK_ERROR", "message": "reset", "retryable": True}
+    table.server(result(1, json.dumps(stated), is_error=True))
+    table.passes(30)
+    assert len(table.heard()) == made
+
+
 def complete(id: object) -> dict[str, Any]:
     """A result as a server of the newer era gives it."""
     paid = result(id, "paid")
@@ -560,6 +575,13 @@ def test_a_state_file_of_another_kind_is_refused_in_one_line(
         assert main(["wrap", "--state", str(path), "--", "true"]) == 2
         (said,) = capsys.readouterr().err.splitlines()
         assert words in said
+
+
+@pytest.mark.parametrize("place", ["", " "])
+def test_a_state_without_a_name_is_said_to_be_one(capsys: pytest.CaptureFixture[str], place: str) -> None:
+    assert main(["wrap", "--state", place, "--", "true"]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said == "failwell: --state is empty; name a file, or the URL of a store"
 
 
 def test_a_state_file_that_is_held_by_somebody_is_told_and_a_call_is_not_made_without_its_key(

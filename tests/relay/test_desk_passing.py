@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from failwell.formats import META_KEY
+from failwell.guards import MASK
 from failwell.relay import Lines, TooLong
 from failwell.relay.glued_lines import last_line
 
@@ -141,6 +142,59 @@ def test_a_batch_goes_through_and_is_answered_when_the_server_dies() -> None:
     assert lost["error"]["message"] == "The server stopped (exit code 3)."
 
 
+def test_an_array_of_successes_passes_as_it_came() -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    answers = b'[ {"jsonrpc":"2.0","id":1,"result":{"content":[ ]}} , {"jsonrpc":"2.0","method":"x"}]\n'
+    table.server(answers)
+    assert table.frames == [answers]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize(
+    "failure",
+    [
+        {"result": {"isError": True, "content": [{"type": "text", "text": "key hunter2hunter2 in /home/ann/x.py"}]}},
+        {"error": {"code": -32000, "message": "key hunter2hunter2 in /home/ann/x.py"}},
+    ],
+)
+def test_a_failure_in_an_array_is_one(failure: dict[str, object], encoding: str) -> None:
+    table = Table(env={"API_KEY": "hunter2hunter2"})
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(2, "get_invoice", {"invoice_id": "i"})
+    news = {"jsonrpc": "2.0", "method": "notifications/message", "params": {}}
+    array = [news, {"jsonrpc": "2.0", "id": 1, **failure}, 7, result(2, "open"), {"jsonrpc": "2.0", "id": 3, **failure}]
+    table.server(json.dumps(array).encode(encoding))
+    assert b"hunter2" not in b"".join(table.frames)
+    told = table.told()
+    assert [told[0], told[2]] == [news, result(2, "open")]
+    assert len(told) == 3
+    assert told[1]["id"] == 1
+    assert "may have been done already" in told[1]["result"]["content"][0]["text"]
+    assert "/home/ann" not in json.dumps(told)
+
+
+def test_an_array_with_a_failure_that_answers_a_batch_leaves_as_one() -> None:
+    table = Table(env={"API_KEY": "hunter2hunter2"})
+    table.client(frame([table.request(1, "resources/read"), table.request(2, "vendor/x")]))
+    refused = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32002, "message": "key hunter2hunter2"}}
+    table.server(frame([refused, {"jsonrpc": "2.0", "id": 2, "result": {}}]))
+    (told,) = table.told()
+    assert [each["id"] for each in told] == [1, 2]
+    assert told[0]["error"]["message"] == f"key {MASK}"
+
+
+def test_an_array_with_a_failure_that_answers_a_batch_of_calls_leaves_as_one() -> None:
+    table = Table()
+    calls = [table.request(id, "tools/call", {"name": "pay", "arguments": {"invoice_id": str(id)}}) for id in (1, 2)]
+    table.client(frame(calls))
+    table.server(frame([result(2, "no such account", is_error=True), result(1, "paid")]))
+    (told,) = table.told()
+    assert [each["id"] for each in told] == [2, 1]
+    assert told[1] == result(1, "paid")
+    assert "no such account" in told[0]["result"]["content"][0]["text"]
+
+
 def test_a_cancellation_reaches_the_server_and_its_answer_the_client() -> None:
     table = Table()
     table.call(1, "pay", {"invoice_id": "i"})
@@ -185,6 +239,47 @@ def test_an_answer_with_a_sign_that_should_not_be_there_is_an_answer(sign: bytes
     table.call(2, "get_invoice", {"invoice_id": "j"})
     table.server(frame(result(2, "No invoice j?", is_error=True)).replace(b"?", sign))
     assert json.loads(table.frames[1])["result"]["_meta"][META_KEY]["code"] == "NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered"),
+    [(1, b"1.0"), (1, b'"1"'), ("1", b"1"), (-7, b'"-7"'), ("1.0", b"1"), (1, b"1.000"), ("007", b"7")],
+)
+@pytest.mark.parametrize("is_error", [False, True])
+@pytest.mark.parametrize("size", [4, 20_000])
+def test_an_answer_under_the_same_number_spelt_otherwise_is_one(
+    asked: object, answered: bytes, is_error: bool, size: int
+) -> None:
+    table = Table()
+    table.call("other", "get_invoice", {"invoice_id": "i"})
+    table.call(asked, "pay", {"invoice_id": "i"})
+    answer = frame(result("$", "x" * size, is_error=is_error))
+    table.server(answer.replace(b'"$"', answered))
+    (told,) = table.told()
+    assert (told["id"], type(told["id"])) == (asked, type(asked))
+    assert is_error or told == result(asked, "x" * size)
+
+
+def test_what_the_relay_asks_by_itself_may_be_answered_in_another_spelling() -> None:
+    table = Table()
+    table.server({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+    table.call(1, "pay", {"invoice_id": "i"})
+    (asked,) = table.heard()
+    table.server({"jsonrpc": "2.0", "id": str(asked["id"]), "result": {"tools": TOOLS}})
+    assert [each["method"] for each in table.heard()] == ["tools/call"]
+
+
+@pytest.mark.parametrize("ids", [(1, "1"), (1, 2)])
+def test_an_id_that_may_stand_for_two_requests_or_none_is_nobodys(ids: tuple[object, ...]) -> None:
+    table = Table()
+    for id in ids:
+        table.call(id, "pay", {"invoice_id": f"{id!r}"})
+    for answered in (1.0, 3, "x", None, 1.5) if ids[1] == "1" else (3.0, "3", "x", 1.5):
+        table.server(result(answered, "paid"))
+    assert [each for each in table.told() if each["id"] is not None] == []
+    for id in ids:
+        table.server(result(id, f"paid {id!r}"))
+    assert table.told() == [result(id, f"paid {id!r}") for id in ids]
 
 
 def test_answers_that_nobody_asked_for_are_kept_out() -> None:
@@ -312,7 +407,7 @@ def test_noise_behind_messages_is_named_once() -> None:
 def test_an_answer_between_noise_waits_for_a_better_one() -> None:
     table = Table(timeout=2.0)
     table.call(1, "pay", {"invoice_id": "i"})
-    table.server(b"DEBUG sent " + ANSWER + b" in 5 ms\n")
+    table.server(b"computed " + ANSWER + b" in 5 ms\n")
     assert table.frames == []
     table.passes(1)
     assert table.frames == [ANSWER + b"\n"]
@@ -333,11 +428,69 @@ def test_an_answer_behind_noise_is_taken_when_no_better_one_comes() -> None:
     table = Table()
     table.call(1, "pay", {"invoice_id": "i"})
     answer = frame(result(1, "paid"))
-    table.server(b'DEBUG {"a": 1} computing... ' + answer)
+    table.server(b'{"a": 1} computing... ' + answer)
     assert table.frames == []
     table.passes(1)
     assert table.frames == [answer]
     assert len(table.notes) == 1
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "DEBUG upstream <- ",
+        "\x1b[36mdebug\x1b[0m cache: ",
+        "[upstream] << ",
+        "level=info body=",
+        "2026-11-18T10:00:00Z client: ",
+        "[10:00:07.123] ",
+        "10:00:07 worker ",
+        "bank --> shop ",
+        "client => ",
+        "bank → ",
+        "Received message: ",
+        "got ",
+        "RX: ",
+        "response from bank ",
+        f"INFO {ANSWER.decode()}, ",
+    ],
+)
+@pytest.mark.parametrize("dies", [True, False])
+def test_what_stands_behind_the_words_of_a_log_is_never_an_answer(noise: str, dies: bool) -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.server(noise.encode() + frame(result(1, "logged in")))
+    table.passes(60)
+    assert table.frames == []
+    assert len([note for note in table.notes if note.loud]) == 1
+    if dies:
+        table.died()
+        assert "may have been done already" in table.told()[0]["result"]["content"][0]["text"]
+    else:
+        table.server(result(1, "declined"))
+        assert table.told() == [result(1, "declined")]
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "> ",
+        ">>> ",
+        "sql=> ",
+        "Enter the password: ",
+        "\x1b[32mready\x1b[0m ",
+        "INFO loading\r 50%|=====     | 5/10 [00:00:05<00:00:05,  1.00it/s] ",
+        "Working ---- 50% 0:00:05 ",
+        "computing... ",
+    ],
+)
+def test_an_answer_behind_a_prompt_or_a_bar_is_taken_after_a_while(noise: str) -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.server(noise.encode() + frame(result(1, "paid")))
+    assert table.frames == []
+    table.passes(1)
+    assert table.told() == [result(1, "paid")]
 
 
 def test_an_answer_behind_noise_is_taken_when_the_server_dies_of_it() -> None:

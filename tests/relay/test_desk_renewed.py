@@ -137,3 +137,30 @@ def test_after_a_restart_a_call_waits_for_what_its_tool_is_by_now() -> None:
     assert [each for each in table.heard() if each.get("method") == "tools/call"] == []
     told = next(each for each in table.told() if each.get("id") == 1)
     assert "may have been done" in told["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize("tools", [TOOLS, ANOTHER])
+@pytest.mark.parametrize("is_listed_first", [True, False])
+def test_a_server_that_is_back_before_the_wait_is_over_is_asked_too(
+    tools: list[dict[str, Any]], is_listed_first: bool
+) -> None:
+    table = Table()
+    table.call(1, "get_invoice", {"invoice_id": "7"})
+    table.heard()
+    table.died()
+    table.passes(0)
+    for message in table.heard():
+        if message.get("method") == "initialize":
+            table.server({"jsonrpc": "2.0", "id": message["id"], "result": {"protocolVersion": "2025-11-25"}})
+    (asked,) = lists(table)
+    if is_listed_first:
+        table.server({"jsonrpc": "2.0", "id": asked, "result": {"tools": tools}})
+        table.passes(1)
+    else:
+        table.passes(1)
+        assert table.heard() == []
+        table.server({"jsonrpc": "2.0", "id": asked, "result": {"tools": tools}})
+    made = [each for each in table.heard() if each.get("method") == "tools/call"]
+    told = [each for each in table.told() if each.get("id") == 1]
+    assert (len(made), len(told)) == ((1, 0) if tools is TOOLS else (0, 1))
+    assert tools is TOOLS or "may have been done" in told[0]["result"]["content"][0]["text"]

@@ -241,7 +241,8 @@ def _with_tools(wrapping: Wrapping, options: Namespace) -> Wrapping:
     from failwell.relay import record
 
     try:
-        kept = record.Record(options.record, time.time, wrapping.secrets())
+        say = replace(wrapping, log=options.log).say
+        kept = record.Record(options.record, time.time, wrapping.secrets(), say)
     except record.BadRecord as problem:
         raise Stop(str(problem)) from None
     if str(kept.path) != options.record:

@@ -20,7 +20,7 @@ from .evidence import SUSPECT, is_own_failure
 from .gate import Gate
 from .keyed_calls import KEY, KeyedCalls
 from .lists import Lists
-from .messages import Message, with_id, written
+from .messages import Message, holds_more, with_id, written
 from .odd_answers import is_success, straightened
 from .own_secrets import OwnSecrets
 from .paths import placeless
@@ -38,6 +38,8 @@ _OURS: Final = META_KEY.encode()
 _COULD_NOT_ASK: Final = pattern(
     r"has no back-channel for server|[Cc]lient does not support (?:\w{1,20} )?(?:elicitation|sampling|roots)\b"
 )
+# After these nothing can have run.
+_NOTHING_RAN: Final = frozenset({"never_sent", "refused"})
 _LIST_AGAIN: Final = 1.0
 _DISCOVERY: Final = 5.0
 _LARGE: Final = 100_000
@@ -208,13 +210,14 @@ class Calls:
         self.settle(request, outcome, frame, text_of(result) if is_heeded and result is not None else "")
 
     def _hidden(self, request: RelayedRequest, frame: bytes, message: Message) -> tuple[bytes, Message]:
-        """A failure without what the server was given as a secret, by us or by the caller."""
+        """A failure without what the server was given as a secret, by us or by the caller, and without what nobody has
+        read of it."""
         made = self._traffic.secrets.masked(message)
         assert request.run is not None
         if sent := request.run.secrets_in(self._traffic.listing.tools):
             made = OwnSecrets.sent(sent).masked(made)
-        request.is_redacted = made is not message
-        if made is message:
+        request.is_redacted = made is not message or holds_more(frame, message)
+        if not request.is_redacted:
             return frame, message
         # By its id the answer is known, whatever else it may look like.
         made = {**made, "id": message.get("id")}
@@ -277,7 +280,7 @@ class Calls:
         return False
 
     def settle(self, request: RelayedRequest, outcome: ToolError, frame: bytes | None, text: str = "") -> None:
-        """A call failed: it is made again where the engine says so, and told otherwise."""
+        """A call failed: it is made again where the engine says so and it can do no harm, and told otherwise."""
         if self._goes_by_old_list(request, outcome):
             request.last, request.answer, request.is_again = outcome, frame, True
             self._traffic.repeating.add(request)
@@ -293,7 +296,7 @@ class Calls:
         Behind an address one can be put in another's place, without a session that would end with the first one.
         """
         options, listing = self._traffic.options, self._traffic.listing
-        if not (options.remote and options.trusted) or self._traffic.state != "up" or outcome.effect is Effect.NONE:
+        if not (options.remote and options.trusted) or self._traffic.state != "up" or outcome.delivery in _NOTHING_RAN:
             return False
         return listing.is_old and listing.tools.traits(request.tool).repeatable
 
@@ -303,11 +306,22 @@ class Calls:
         self._lists.renewed(lambda: self._when_renewed(request, lambda: self._resume(request)))
 
     def _resume(self, request: RelayedRequest) -> None:
-        is_undone = isinstance(request.last, ToolError) and request.last.effect is Effect.NONE
-        if is_undone or self._traffic.listing.tools.traits(request.tool).repeatable:
+        if self._is_harmless(request, request.last):
             self._traffic.forward(request)
         else:
             self.end(request, request.last, request.answer)
+
+    def _is_harmless(self, request: RelayedRequest, outcome: object) -> bool:
+        """Whether the same call can be made again by a program, after this failure of it.
+
+        By what the tool is, by what the transport saw, or by the word of whoever runs the server. What a failed write
+        says of itself is for the model, which sees more than one answer: a server may invite a repeat by mistake.
+        """
+        if self._traffic.listing.tools.traits(request.tool).repeatable or request.is_vouched:
+            return True
+        if KEY in request.meta and self._traffic.session.keeps_keys:
+            return True
+        return isinstance(outcome, ToolError) and outcome.delivery in _NOTHING_RAN
 
     def _when_renewed(self, request: RelayedRequest, then: Callable[[], None]) -> None:
         """Go on with a call, unless it has ended while the tools were listed."""
@@ -320,6 +334,7 @@ class Calls:
         traffic, run, tool = self._traffic, request.run, request.tool
         tools = traffic.listing.tools
         assert run is not None
+        request.is_vouched = False
         run.hears(outcome)
         if outcome.effect is None and outcome.standing == "quoted" and not tools.traits(tool).repeatable:
             was_at_work = request.was_let_down or _COULD_NOT_ASK.search(outcome.message) is not None
@@ -334,10 +349,11 @@ class Calls:
             request.ids.pop()
         verdict = run.after(outcome, tools)
         request.last, request.answer = verdict.outcome, frame
-        if verdict.wait is not None and run.may_follow(verdict, tools) and run.takes(verdict):
+        wait = verdict.wait if self._is_harmless(request, verdict.outcome) else None
+        if wait is not None and run.may_follow(verdict, tools) and run.takes(verdict):
             request.is_again = True
             self._traffic.repeating.add(request)
-            self._traffic.after(verdict.wait, lambda: self.again(request))
+            self._traffic.after(wait, lambda: self.again(request))
             return
         self.end(request, verdict.outcome, frame)
 
@@ -347,19 +363,32 @@ class Calls:
         if rules is None or outcome.origin == "local":
             return outcome
         ruled, rule = rules.applied(request.tool, outcome, text)
+        request.is_vouched = rule is not None and rule.sets.get("effect") == Effect.NONE
         if rule is not None:
             self._traffic.out.append(Note(f"{rule} decides about a failure of {request.tool}"))
         return ruled
 
     def again(self, request: RelayedRequest) -> None:
         """The time has come to make a call again."""
-        if request.last is not None and self._goes_by_old_list(request, request.last):
+        listing, last = self._traffic.listing, request.last
+        if last is not None and self._goes_by_old_list(request, last):
             self._traffic.repeating.add(request)
             self._lists.renewed(lambda: self._when_renewed(request, lambda: self._once_more(request)))
-            return
-        self._traffic.repeating.discard(request)
-        if not request.cancelled:
+        elif last is not None and self._traffic.state == "up" and listing.known and not listing.is_fresh:
+            # Another server was started meanwhile, or this one has other tools by now.
+            self._traffic.repeating.add(request)
+            self._lists.renewed(lambda: self._when_renewed(request, lambda: self._admit_again(request)))
+        else:
+            self._traffic.repeating.discard(request)
+            if not request.cancelled:
+                self._admit_again(request)
+
+    def _admit_again(self, request: RelayedRequest) -> None:
+        """Make a call again by what its tool is now: what it was when that was decided may be over."""
+        if request.last is None or self._is_harmless(request, request.last):
             self.admit(request)
+        else:
+            self.end(request, request.last, request.answer)
 
     def _once_more(self, request: RelayedRequest) -> None:
         """The same, once the tools were listed anew; where they could not be, a little later."""

@@ -50,8 +50,9 @@ class Entry:
             return "its command is no text" if given.get("url") is None else None
         if not command.strip():
             return _NO_COMMAND
-        is_listed = isinstance(arguments, list) and all(isinstance(each, str) for each in arguments)
-        return None if is_listed else "its args are no list of texts"
+        if not (isinstance(arguments, list) and all(isinstance(each, str) for each in arguments)):
+            return "its args are no list of texts"
+        return None if _is_table(given.get("env")) else "its env is no object with a text for each name"
 
     @property
     def command(self) -> list[str]:
@@ -163,6 +164,8 @@ def address(entry: Entry, environment: Mapping[str, str]) -> tuple[str, dict[str
         raise NoServer(f"{entry.name} has neither a command nor a url")
     if given.get("type") == "sse":
         raise NoServer(f"{entry.name} is a server of the old kind, over SSE, which is not spoken here")
+    if not _is_table(headers):
+        raise NoServer(f"{entry.name} has headers that are no object with a text for each name")
     named = headers if isinstance(headers, dict) else {}
     sent = {str(key): filled(str(value), environment, entry.name) for key, value in named.items()}
     for key, value in sent.items():
@@ -199,6 +202,12 @@ def _startable(entry: Entry, environment: Mapping[str, str]) -> Server:
     if not all(name and "=" not in name for name in own):
         raise NoServer(f"{entry.name} cannot be started: its env has a name that is none, empty or with a =")
     return Server(words, {**environment, **own}, where, own)
+
+
+def _is_table(given: Any) -> bool:
+    """Whether it has a text for each name, or something that can be written as one; or is not there."""
+    values = list(given.values()) if isinstance(given, dict) else []
+    return given is None or (isinstance(given, dict) and not any(isinstance(each, (dict, list)) for each in values))
 
 
 def _is_fit(text: str) -> bool:

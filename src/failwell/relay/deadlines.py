@@ -10,7 +10,7 @@ from .actions import StopServer, ToServer
 from .messages import Message, params_of, read_frame
 from .request import RelayedRequest
 from .session import notification
-from .traffic import Traffic
+from .traffic import Question, Traffic
 
 if TYPE_CHECKING:
     from .calls import Calls
@@ -70,6 +70,10 @@ class Deadlines:
         if (now := self._traffic.clock.monotonic()) < request.deadline:
             self._traffic.timers.at(request.deadline, lambda: self._late(request))
             return
+        if any(question.at >= request.began for question in self._traffic.asked.values()):
+            # The server waits for the user, and has said so.
+            self.limit(request)
+            return
         del self._traffic.pending[request.key]
         cancelled = {"requestId": read_frame(request.key), "reason": "It took too long."}
         self._traffic.out.append(ToServer(notification("notifications/cancelled", cancelled)))
@@ -79,6 +83,12 @@ class Deadlines:
         else:
             self._calls.settle(request, failures.timed_out(request.tool, seconds=seconds), None)
         self._knock(request.began, seconds)
+
+    def settled(self, question: Question) -> None:
+        """The server has what it asked for: the time of the calls that it asked in begins anew."""
+        for request in self._traffic.pending.values():
+            if request.deadline is not None and question.at >= request.began:
+                request.deadline = self._traffic.clock.monotonic() + (self.timeout_of(request) or 0.0)
 
     def _knock(self, began: float, seconds: float) -> None:
         """Ask a server that let a call wait whether it is still there; one that is frozen is started anew."""

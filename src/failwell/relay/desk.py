@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .actions import Action, Death, Prepare, RelayOptions
 from .frames import TooLong
-from .glued_lines import LinePart, parts_of
+from .glued_lines import LinePart, is_log, parts_of
 from .life import Life
 from .lists import Lists
 from .messages import (
     Message,
+    holds_more,
     key_of,
     large_success,
     outline,
@@ -30,7 +31,7 @@ from .messages import (
 )
 from .remembered_tools import LISTS
 from .request import RelayedRequest
-from .traffic import Batch, Traffic
+from .traffic import Batch, Question, Traffic
 
 if TYPE_CHECKING:
     from failwell.model import ToolError
@@ -177,6 +178,7 @@ class Desk:
             for each in members:
                 if isinstance(each, dict) and "id" in each and "method" in each:
                     request = RelayedRequest.of(written(each), each)
+                    request.is_batched = True
                     self._traffic.pending[request.key] = request
             self._traffic.pass_on(frame)
         return self._traffic.taken()
@@ -191,7 +193,7 @@ class Desk:
     def _answered_by_client(self, frame: bytes, message: Message) -> list[Action]:
         key = key_of(message.get("id"))
         if key in self._traffic.asked:
-            asked = self._traffic.asked.pop(key)
+            asked = self._settled(key)
             if "error" in message:
                 for request in self._traffic.pending.values():
                     request.was_let_down = True
@@ -201,6 +203,15 @@ class Desk:
         else:
             self._traffic.pass_on(frame)
         return self._traffic.taken()
+
+    def _settled(self, key: bytes) -> Any:
+        """What the server asked is answered, or no longer asked: its own id for it."""
+        question = self._traffic.asked.pop(key, None)
+        if question is None:
+            return None
+        if "_calls" in self.__dict__:
+            self._calls.deadlines.settled(question)
+        return question.id
 
     def _notified_by_client(self, frame: bytes, message: Message, method: str) -> None:
         if method == "notifications/initialized":
@@ -271,7 +282,7 @@ class Desk:
             return self._answered(key, frame, None)
         message = read_frame(frame)
         if message is None and (parts := parts_of(frame)):
-            return [action for part in parts for action in self._part(part)]
+            return self._line(parts)
         if message is None and (message := outline(frame)) is not None:
             return self._outlined(frame, message)
         if not _is_message(message):
@@ -295,6 +306,17 @@ class Desk:
         else:
             self._request_answered(request, frame, None)
         return self._traffic.taken()
+
+    def _line(self, parts: list[LinePart]) -> list[Action]:
+        """Messages that share their line with each other, or with something else."""
+        done: list[Action] = []
+        for part in parts:
+            if part.frame and part.noise and is_log(part.noise):
+                # What is written down from here on is no answer: the answer has a line of its own.
+                self._name_noise(part.noise)
+                return [*done, *self._traffic.taken()]
+            done += self._part(part)
+        return done
 
     def _part(self, part: LinePart) -> list[Action]:
         """A message that shares its line with something else."""
@@ -331,7 +353,26 @@ class Desk:
         if self._glued.get(key) is frame:
             self._traffic.out = self.server(self._glued.pop(key))
 
+    def _members(self, frame: bytes, members: list[Any]) -> list[Action]:
+        """An array with a failure in it: each of its messages goes its own way, as if it had come alone."""
+        pending, parts = self._traffic.pending, unread_batch(frame)
+        if len(parts) != len(members):
+            # In another encoding.
+            parts = [written(each) if type(each) is dict else b"" for each in members]
+        keys = {key_of(each["id"]) for each in members if type(each) is dict and "id" in each}
+        asked = [key for key in keys if key in pending and pending[key].is_batched]
+        # What was asked in one message is answered in one.
+        self._traffic.batches.update(dict.fromkeys(asked, Batch(len(asked))))
+        return [
+            action
+            for part, each in zip(parts, members, strict=True)
+            if type(each) is dict
+            for action in self.server(part)
+        ]
+
     def _noise(self, frame: bytes, message: Any) -> list[Action]:
+        if isinstance(message, list) and any(map(_is_failed, message)):
+            return self._members(frame, message)
         if isinstance(message, list) and message and all(map(_is_message, message)):
             for each in message:
                 if "id" in each:
@@ -362,13 +403,13 @@ class Desk:
                 # The client still knows this id from a server that is gone.
                 id = self._traffic.new_id(type(message["id"]))
                 key, frame = key_of(id), with_id(frame, message, id)
-            self._traffic.asked[key] = message["id"]
+            self._traffic.asked[key] = Question(message["id"], self._traffic.clock.monotonic())
         elif method == "notifications/tools/list_changed":
             self.listing.changed()
         elif method == "notifications/progress":
             self._calls.deadlines.progress(message)
         elif method == "notifications/cancelled":
-            self._traffic.asked.pop(key_of(params_of(message).get("requestId")), None)
+            self._settled(key_of(params_of(message).get("requestId")))
         self._traffic.tell(frame)
 
     def _answered(self, key: bytes, frame: bytes, message: Message | None) -> list[Action]:
@@ -383,6 +424,9 @@ class Desk:
                 own(message or {})
             elif key == b"null":
                 self._traffic.tell(self._hidden(frame, message)[0])
+            elif (meant := self._traffic.spelt_otherwise(key)) is not None:
+                id = read_frame(meant)
+                return self._answered(meant, with_id(frame, message, id), {**(message or {}), "id": id})
             else:
                 self._traffic.once("stray", "the server answers what nobody asked, or answers twice")
             return self._traffic.taken()
@@ -407,11 +451,11 @@ class Desk:
             self._calls.unreadable(request)
 
     def _hidden(self, frame: bytes, message: Message | None) -> tuple[bytes, Message | None]:
-        """An answer, without what the server was given as a secret where it is a failure."""
+        """An answer, without what the server was given as a secret, and what nobody has read, where it is a failure."""
         if message is None or "error" not in message:
             return frame, message
         told = self._traffic.secrets.masked(message)
-        if told is message:
+        if told is message and not holds_more(frame, message):
             return frame, message
         # By its id the answer is known, whatever else it may look like.
         told = {**told, "id": message.get("id")}
@@ -464,3 +508,11 @@ def _request(frame: bytes, message: Message, trace: Mapping[str, str] | None) ->
 
 def _is_message(value: Any) -> bool:
     return type(value) is dict and ("method" in value or "result" in value or "error" in value)
+
+
+def _is_failed(value: Any) -> bool:
+    """Whether a member of an array says that something failed."""
+    if type(value) is not dict or "method" in value:
+        return False
+    result = value.get("result")
+    return bool(value.get("error")) or (type(result) is dict and bool(result.get("isError")))

@@ -13,6 +13,19 @@ _BEGINNING: Final = re.compile(rb'\{\s*"(?:jsonrpc|id|result|error|method)"\s*:'
 # What stands between messages and says nothing: a line end that is none, what some put between records.
 _BETWEEN: Final = b"\xef\xbb\xbf \t\r\n,;\0\x1e"
 _KINDS: Final = frozenset({"method", "result", "error"})
+_COLOUR: Final = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
+# What a line of a log has, and neither a prompt nor a bar of progress: the name of a level, a date or a time of day
+# (the times in a bar stand around a `<`), an arrow, and words for what was sent or heard.
+_LOG: Final = re.compile(
+    rb"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|FATAL|CRITICAL|SEVERE|VERBOSE)\b"
+    rb"|^\W*(?i:trace|debug|info|notice|warn(?:ing)?|error|fatal|critical|severe|verbose)\b|\blevel="
+    rb"|\b\d{4}[-/]\d\d[-/]\d\d(?!\d)|(?<![\d:.<])\d\d:\d\d:\d\d(?![\d:<])"
+    rb"|<-|<<|\xe2\x86[\x90\x92]|\S\s{1,20}(?:-{1,2}>|>>|<=|=>)"
+    rb"|(?i:\b(?:received?|recv|responses?|reply|replie[sd]|sent|upstream|downstream|incoming|outgoing|inbound|outbound)\b"
+    rb"|\b(?:sending|receiving|rx|tx|got|message|msg)\W*$)",
+)
+# Of a longer one only what stands before the message is looked at.
+_MOST_NOISE: Final = 2_000
 # A longer line is one message, or none: to look through it would let all others wait.
 _MOST_LOOKED_AT: Final = 5_000_000
 
@@ -48,6 +61,13 @@ def parts_of(line: bytes) -> list[LinePart]:
         return []
     rest = _said(line[taken:])
     return [*found, LinePart(rest, b"")] if rest else found
+
+
+def is_log(noise: bytes) -> bool:
+    """Whether words before a message are those of a log, in which a server writes down what it hears and says."""
+    # What was written over is not to be read.
+    seen = noise[-_MOST_NOISE:].rpartition(b"\r")[2]
+    return _LOG.search(_COLOUR.sub(b"", seen)) is not None
 
 
 def last_line(rest: bytes) -> bytes | None:

@@ -26,8 +26,22 @@ _SOME_ID: Final = re.compile(rb'"id"\s*:\s*' + _ID)
 _BEFORE: Final = b"\xef\xbb\xbf \t\r\n"
 _METHOD: Final = re.compile(rb'"method"\s*:\s*"([\w/.-]{1,100})"')
 
+_NUMBER: Final = re.compile(rb'"?(-?\d{1,18})(?:\.0{1,9})?"?')
+
 _READ: Final = json.JSONDecoder().decode
 _LENIENT: Final = json.JSONDecoder(strict=False)
+
+
+class _Twice(ValueError):
+    """A name stands twice in an object."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> None:
+    if len(dict(pairs)) != len(pairs):
+        raise _Twice
+
+
+_NAMES: Final = json.JSONDecoder(strict=False, object_pairs_hook=_once)
 # What is written was read, or made here: it never holds itself.
 _WRITE: Final = json.JSONEncoder(
     ensure_ascii=False, check_circular=False, separators=(",", ":"), allow_nan=False
@@ -67,6 +81,19 @@ def _read_leniently(frame: bytes) -> Any:
             return None
 
 
+def holds_more(frame: bytes, message: Message) -> bool:
+    """Whether the bytes of a message hold what was not read: of two members by one name, the last one counts, and
+    nobody has looked at the other."""
+    if frame.replace(b" ", b"") == written(message).replace(b" ", b""):
+        # Most programs write the same JSON for the same message, but for the spaces.
+        return False
+    try:
+        _NAMES.decode(frame.decode("utf-8", "replace").lstrip("\ufeff"))
+    except (ValueError, RecursionError):
+        return True
+    return False
+
+
 def last_frame(rest: bytes) -> bytes | None:
     """What came after the last line end of a pipe that has ended, as a frame, if it is a whole message."""
     return rest.rstrip() + b"\n" if rest.strip() and type(read_frame(rest)) is dict else None
@@ -77,6 +104,12 @@ def key_of(id: object) -> bytes:
     if type(id) is int:
         return b"%d" % id
     return json.dumps(id, separators=(",", ":")).encode()
+
+
+def number_of(key: bytes) -> int | None:
+    """The number that an id stands for, however it is spelt; None if it is none."""
+    found = _NUMBER.fullmatch(key)
+    return None if found is None else int(found[1])
 
 
 def outline(frame: bytes) -> Message | None:

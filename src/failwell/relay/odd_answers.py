@@ -22,6 +22,8 @@ def is_success(message: Message) -> bool:
 
 def straightened(message: Message) -> Message:
     """The answer to a failed call in the form that the protocol knows; the very same one where it is in that."""
+    if message.get("jsonrpc") != "2.0":
+        message = {**message, "jsonrpc": "2.0"}
     if error := message.get("error"):
         made = _error(error)
         if made is error and "result" not in message:
@@ -52,7 +54,8 @@ def _result(result: Any) -> Any:
         return {**told, "isError": True} if is_plain_failure(read(told, observe=True), told) else result
     if not isinstance(result, dict) or result.get("isError") not in _YES:
         return result
-    content = result.get("content", [])
+    # One that says nothing has failed all the same.
+    content = result.get("content")
     if result["isError"] is True and isinstance(content, list):
         return result
     return {**result, "isError": True, "content": _blocks(content)}

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import stat
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -15,7 +17,7 @@ from failwell.guards import DEFAULT, masked
 from failwell.model import compact
 
 from .actions import Note, RelayOptions, ToClient
-from .messages import finite, key_of, read_frame, with_id, written
+from .messages import finite, holds_more, key_of, read_frame, with_id, written
 from .own_secrets import OwnSecrets, SentSecrets
 
 _MOST_BYTES: Final = 50_000_000
@@ -32,29 +34,58 @@ class BadRecord(ValueError):
     """Why a record cannot be written or read."""
 
 
-class Record:
-    """A file of frames, one per line, each with its time and the side it came from."""
+def _said(line: str) -> None:
+    print(f"failwell: {line}", file=sys.stderr, flush=True)
 
-    def __init__(self, path: str, clock: Callable[[], float], secrets: OwnSecrets | None = None) -> None:
-        self._clock = clock
+
+class Record:
+    """A file of frames, one per line, each with its time and the side it came from.
+
+    say: is told in one line why nothing more is written down, where that is so. No call is lost by it.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        clock: Callable[[], float],
+        secrets: OwnSecrets | None = None,
+        say: Callable[[str], None] = _said,
+    ) -> None:
+        self._clock, self._say = clock, say
         self._secrets = secrets or OwnSecrets(())
         self._sent = SentSecrets()
         self._left = _MOST_BYTES
         try:
             handle, self.path = _opened(Path(path))
         except OSError as problem:
-            raise BadRecord(f"cannot write {path}: {problem.strerror or problem}") from None
-        self._file: TextIO = os.fdopen(handle, "w", encoding="utf-8")
-        self._write({"failwell": "record", "version": 1, "note": _NOTE})
+            raise _unwritten(path, problem) from None
+        # Half a character is one in no encoding, and in JSON it can be written with a backslash.
+        self._file: TextIO = os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace")
+        try:
+            self._write({"failwell": "record", "version": 1, "note": _NOTE})
+        except OSError as problem:
+            self.close()
+            raise _unwritten(path, problem) from None
 
     def __call__(self, side: str, frame: bytes) -> None:
         """A frame came from `client` or `server`, or went to one of them."""
         if self._left <= 0:
             return
+        try:
+            self._take(side, frame)
+        except Exception as problem:
+            # Whatever is wrong with the file or a frame, those who call have nothing to do with it.
+            self._left = 0
+            self.close()
+            why = problem.strerror if isinstance(problem, OSError) else type(problem).__name__
+            with suppress(OSError):
+                self._say(f"nothing more is written to {self.path}: {why}")
+
+    def _take(self, side: str, frame: bytes) -> None:
         message = read_frame(frame) if len(frame) <= _LONGEST else None
         told = self._told(message) if message is not None else f"({len(frame)} bytes)"
         row = {"at": round(self._clock(), 6), "side": side, "frame": finite(told)}
-        if side == "to client" and told == message and (text := _text(frame)) is not None:
+        if side == "to client" and told == message and (text := _text(frame, message)) is not None:
             # With nothing to hide in it, it is played again as the bytes that it was.
             row["line"] = text
         self._write(row)
@@ -72,7 +103,13 @@ class Record:
         self._file.flush()
 
     def close(self) -> None:
-        self._file.close()
+        # What could not be written is tried once more, and there is nobody to tell.
+        with suppress(OSError):
+            self._file.close()
+
+
+def _unwritten(path: str, problem: OSError) -> BadRecord:
+    return BadRecord(f"cannot write {path}: {problem.strerror or problem}")
 
 
 def _opened(path: Path) -> tuple[int, Path]:
@@ -161,8 +198,10 @@ def is_record(text: str) -> bool:
     return text.startswith(_BEGINNING.decode())
 
 
-def _text(frame: bytes) -> str | None:
+def _text(frame: bytes, message: Any) -> str | None:
     """A frame as a text, where there is nothing to hide in it."""
+    if holds_more(frame, message):
+        return None
     try:
         text = frame.rstrip(b"\r\n").decode()
     except UnicodeDecodeError:

@@ -35,6 +35,8 @@ class RelayedRequest:
     losses: int = 0
     """How many servers ended while they had it."""
     cancelled: bool = False
+    is_batched: bool = False
+    """Whether the client asked it in one message with others, which went on as it was."""
     last: Any = None
     """What the latest attempt failed with, and the answer that said so."""
     answer: bytes | None = None
@@ -42,6 +44,8 @@ class RelayedRequest:
     """The JSON of that answer, or of as much as is read of it."""
     is_redacted: bool = False
     """Whether something was taken out of that answer."""
+    is_vouched: bool = False
+    """Whether the operator's rules say of that answer that nothing was done."""
     was_let_down: bool = False
     """Whether the client could not give the server what it asked for meanwhile: then the tool was at work."""
     deadline: float | None = None

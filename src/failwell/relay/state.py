@@ -384,6 +384,8 @@ def keys_at(place: str | None) -> Keys:
     """Where keys are kept: in memory, in a file, or under the URL of a shared store."""
     if place is None:
         return AnswersInMemory()
+    if not place.strip():
+        raise BadState("--state is empty; name a file, or the URL of a store")
     return SharedAnswers(place) if "://" in place else KeysInFile(place)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .actions import Action, Note, RelayOptions, ToClient, ToServer
-from .messages import Message, key_of, read_frame, with_id, written
+from .messages import Message, key_of, number_of, read_frame, with_id, written
 from .own_ids import OwnIds
 from .remembered_tools import RememberedTools
 from .request import RelayedRequest
@@ -29,6 +29,15 @@ class Batch:
 
     size: int
     answers: list[bytes] = field(default_factory=list)
+
+
+class Question(NamedTuple):
+    """What the server asks of the client."""
+
+    id: Any
+    """The server's own id for it."""
+    at: float
+    """When it was asked."""
 
 
 class Traffic:
@@ -53,8 +62,8 @@ class Traffic:
         """Calls that wait for their time to be made again."""
         self.batches: dict[bytes, Batch] = {}
         """The requests of batches with calls, by their ids."""
-        self.asked: dict[bytes, Any] = {}
-        """What the server asks of the client, by the id the client knows it by, with the server's own."""
+        self.asked: dict[bytes, Question] = {}
+        """What the server asks of the client, by the id the client knows it by."""
         self.stale: set[bytes] = set()
         """What a server that is gone asked of the client."""
         self.state = "off"
@@ -124,6 +133,13 @@ class Traffic:
         self.own[key_of(id)] = then
         self.out.append(ToServer(written({**message, "id": id})))
         return key_of(id)
+
+    def spelt_otherwise(self, key: bytes) -> bytes | None:
+        """The only request that is with the server under the same number as this id, where it is spelt in another way:
+        1.0 or "1" for 1."""
+        number = number_of(key)
+        found = [each for each in (*self.pending, *self.own) if number is not None and number_of(each) == number]
+        return found[0] if len(found) == 1 else None
 
     def once(self, what: str, line: str, *, loud: bool = False) -> None:
         """Say something once: it would be said of every message."""

@@ -71,6 +71,10 @@ class Wrapping:
         env = self.env if self.command else {}
         return OwnSecrets.of(env, headers=self.headers, command=self.command, url=self.url)
 
+    def say(self, line: str) -> None:
+        """Tell whoever runs the relay."""
+        _said(self.loud, self.log, Note(line, loud=True))
+
 
 def wrap(wrapping: Wrapping) -> int:
     """Relay between standard input and output and the server, until one of them is gone; the exit code."""
