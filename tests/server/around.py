@@ -326,6 +326,14 @@ def raising(kind: Any = ValueError, **options: Any) -> Any:
     return server
 
 
+class Panic(BaseException):
+    """As native libraries raise them, past `except Exception`."""
+
+
+def panicking() -> Any:
+    return raising(Panic)
+
+
 def masking() -> Any:
     return raising(mask_error_details=True)
 
@@ -427,6 +435,7 @@ UNFIT = {"effect": "unknown", "code": "INTERNAL_ERROR", "done": 1}
 EVERYWHERE = (
     Scene("the SDK cannot write what a tool sends", notifying, PAID, **UNFIT),
     Scene("a decorator rejects what the tool returned", checking_itself, PAID, **UNFIT),
+    Scene("a class beside Exception", panicking, PAID, says="failed unexpectedly", **UNFIT),
     Scene("wrong arguments", plain, WRONG, says="amount must be an integer", **REFUSED),
     Scene("missing arguments", plain, {}, says="invoice is missing", **REFUSED),
 )
