@@ -385,7 +385,7 @@ def building(is_error: bool) -> Any:
     return server
 
 
-def checked(limit: dict[str, Any], **settings: bool) -> Any:
+def checked(limit: dict[str, Any], rest: dict[str, Any] | None = None, **settings: bool) -> Any:
     """A low-level server that pays, whose schema limits the amount."""
     from mcp import types
     from mcp.server.lowlevel import Server as LowLevel
@@ -394,7 +394,7 @@ def checked(limit: dict[str, Any], **settings: bool) -> Any:
 
     @server.list_tools()  # type: ignore[untyped-decorator]
     async def listed() -> Any:
-        schema = {"type": "object", "properties": {"invoice": {"type": "string"}, "amount": limit}}
+        schema = {"type": "object", "properties": {"invoice": {"type": "string"}, "amount": limit}, **(rest or {})}
         return [types.Tool(name="pay", description="Pays.", inputSchema=schema)]
 
     @server.call_tool(**settings)  # type: ignore[untyped-decorator]
@@ -416,6 +416,14 @@ def checked_by_the_sdk() -> Any:
 
 def unchecked() -> Any:
     return checked({"type": "integer"}, validate_input=False)
+
+
+def closed() -> Any:
+    return checked({"type": "integer"}, {"additionalProperties": False})
+
+
+def closed_and_unchecked() -> Any:
+    return checked({"type": "integer"}, {"additionalProperties": False}, validate_input=False)
 
 
 def building_an_error() -> Any:
@@ -465,10 +473,14 @@ PROXIES = (Scene("a proxy, wrong arguments", before_another, WRONG, says="must b
 ASKED = (Scene("the user's answer does not fit", asking, PAID, **UNFIT),)
 CHECKED = (
     Scene("held against a plain schema", checked_once, WRONG, says="amount must be an integer", **REFUSED),
+    Scene("held against a closed schema", closed, EXTRA, says="no argument currency", **REFUSED),
     Scene("held against an expression", checked_by_the_sdk, WRONG, says="amount", **REFUSED),
 )
 # From 1.10, an author can have the SDK hold arguments against nothing.
-UNCHECKED = (Scene("held against nothing", unchecked, WRONG, done=1, says="paid"),)
+UNCHECKED = (
+    Scene("held against nothing", unchecked, WRONG, done=1, says="paid"),
+    Scene("a closed schema, held against nothing", closed_and_unchecked, EXTRA, done=1, says="paid"),
+)
 
 
 async def answered(*given: Any) -> Any:
