@@ -464,6 +464,13 @@ FASTMCP = (
     Scene("a result that was not promised", promising, PAID, **BROKEN),
     Scene("a result that was not promised, of a mounted server", mounting, PAID, "shop_pay", **BROKEN),
     Scene("made of another, wrong arguments", made_of_another, {"bill": "b", "amount": "much"}, **REFUSED),
+    Scene(
+        "made of another, wrong under its own name",
+        made_of_another,
+        {"bill": {}},
+        says="bill must be a string",
+        **REFUSED,
+    ),
     Scene("made of another, and hands on what is wrong", handing_on, {"bill": "b"}, done=1, effect="unknown"),
     Scene("middleware with numbers, wrong arguments", with_numbers, WRONG, says="must be an integer", **REFUSED),
     Scene("middleware with numbers, no such tool", with_numbers, {}, "pai", effect="none", code="UNKNOWN_TOOL"),
