@@ -68,6 +68,23 @@ def test_nothing_gives_nothing_and_orders_are_passed_on() -> None:
     assert not is_order(raised(RuntimeError(), cause=asyncio.CancelledError()))
 
 
+class Panic(BaseException):
+    """As native libraries raise them, past `except Exception`."""
+
+
+class Stopped(asyncio.CancelledError):
+    pass
+
+
+def test_a_class_of_ones_own_is_a_failure_unless_it_is_an_order() -> None:
+    for exc in (Panic(), BaseExceptionGroup("", [OSError(), Panic()])):
+        assert not is_order(exc)
+    assert fw.wrap(Panic("at core.rs:7")).code == "INTERNAL_ERROR"
+    assert is_order(Stopped())
+    with pytest.raises(pytest.fail.Exception):
+        fw.wrap(pytest.fail.Exception("a test that fails inside a tool"))
+
+
 @pytest.mark.checklist(27)
 def test_a_cancelled_tool_stays_cancelled() -> None:
     async def tool() -> None:

@@ -15,7 +15,7 @@ import logging
 import sys
 import warnings
 from collections.abc import Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -165,7 +165,10 @@ def with_numbers() -> Any:
 
 def before_another() -> Any:
     """A proxy of a server that says itself what is wrong."""
-    inner = failwell.server.install(plain())
+    return proxy_of(failwell.server.install(plain()))
+
+
+def proxy_of(inner: Any) -> Any:
     try:
         from fastmcp.server import create_proxy
     except ImportError:
@@ -185,13 +188,131 @@ def promising() -> Any:
     return server
 
 
-def mounting(inner: Any = None) -> Any:
+def mounting(inner: Any = None, **options: Any) -> Any:
     server, inner = Server("mall"), inner or promising()
     try:
-        server.mount(inner, namespace="shop")
+        server.mount(inner, namespace="shop", **options)
     except TypeError:
-        server.mount(inner, prefix="shop")
+        server.mount(inner, prefix="shop", **options)
     return server
+
+
+def limited(call: Callable[[Any, Any], Any], make: Callable[[], Any], *, inside: Any = None) -> Callable[[], Any]:
+    """A server with middleware that makes calls in this way: around all of it, or around one that is mounted in it."""
+    from fastmcp.server.middleware import Middleware
+
+    class Limiting(Middleware):
+        async def on_call_tool(self, context: Any, call_next: Any) -> Any:
+            return await call(context, call_next)
+
+    def made() -> Any:
+        server = make()
+        server.add_middleware(Limiting())
+        return server if inside is None else inside(server)
+
+    return made
+
+
+async def busy_afterwards(context: Any, call_next: Any) -> Any:
+    await call_next(context)
+    raise failwell.Transient("The audit log is busy.", code="RATE_LIMITED", retry_after=0.1)
+
+
+async def lost_afterwards(context: Any, call_next: Any) -> Any:
+    await call_next(context)
+    raise ValueError("the audit log is lost")
+
+
+async def busy_whatever_happens(context: Any, call_next: Any) -> Any:
+    with suppress(Exception):
+        await call_next(context)
+    raise failwell.Transient("The audit log is busy.", code="RATE_LIMITED", retry_after=0.1)
+
+
+async def again_with_less(context: Any, call_next: Any) -> Any:
+    await call_next(context)
+    return await call_next(context.copy(message=context.message.model_copy(update={"arguments": {"amount": "much"}})))
+
+
+def mounted_twice() -> Any:
+    return mounting(mounting(plain()))
+
+
+def mounted_crash() -> Any:
+    return mounting(raising(RuntimeError))
+
+
+def proxied() -> Any:
+    return proxy_of(plain())
+
+
+def mounted_proxy() -> Any:
+    return mounting(proxied())
+
+
+def under_another_name(server: Any) -> Any:
+    return mounting(server, tool_names={"pay": "charge"})
+
+
+def renamed() -> Any:
+    return under_another_name(plain())
+
+
+def around_tools() -> tuple[Scene, ...]:
+    """Whose middleware fails when the tool has run: wherever the tool comes from, that it ran is told."""
+    limit = {"effect": "done", "code": "RATE_LIMITED", "done": 1}
+    # FastMCP 2 takes the name that was given for the whole of it.
+    charge = "charge" if fastmcp.__version__.startswith("2.") else "shop_charge"
+    bill = {"bill": "b"}
+    return (
+        Scene("a limit after the tool", limited(busy_afterwards, plain), PAID, **limit),
+        Scene("a limit after a mounted tool", limited(busy_afterwards, mounted_twice), PAID, "shop_shop_pay", **limit),
+        Scene("one of the mounted server", limited(busy_afterwards, plain, inside=mounting), PAID, "shop_pay", **limit),
+        Scene("a limit after a proxied tool", limited(busy_afterwards, proxied), PAID, **limit),
+        Scene("a limit after a mounted proxy", limited(busy_afterwards, mounted_proxy), PAID, "shop_pay", **limit),
+        Scene("a limit after a tool made of another", limited(busy_afterwards, made_of_another), bill, **limit),
+        Scene("a limit after a renamed tool", limited(busy_afterwards, renamed), PAID, charge, **limit),
+        Scene(
+            "renamed, one of the mounted server",
+            limited(busy_afterwards, plain, inside=under_another_name),
+            PAID,
+            charge,
+            **limit,
+        ),
+        Scene(
+            "a crash after a mounted tool",
+            limited(lost_afterwards, mounted_twice),
+            PAID,
+            "shop_shop_pay",
+            done=1,
+            effect="done",
+        ),
+        Scene(
+            "a limit after a crash",
+            limited(busy_whatever_happens, mounted_crash),
+            PAID,
+            "shop_pay",
+            done=1,
+            effect="unknown",
+        ),
+        Scene(
+            "run again, and refused",
+            limited(again_with_less, plain),
+            PAID,
+            done=1,
+            effect="done",
+            says="Invalid arguments",
+        ),
+        Scene(
+            "run again, and refused, mounted",
+            limited(again_with_less, mounted_twice),
+            PAID,
+            "shop_shop_pay",
+            done=1,
+            effect="done",
+            says="Invalid arguments",
+        ),
+    )
 
 
 def raising(kind: Any = ValueError, **options: Any) -> Any:
@@ -203,6 +324,14 @@ def raising(kind: Any = ValueError, **options: Any) -> Any:
         raise kind(SECRET)
 
     return server
+
+
+class Panic(BaseException):
+    """As native libraries raise them, past `except Exception`."""
+
+
+def panicking() -> Any:
+    return raising(Panic)
 
 
 def masking() -> Any:
@@ -256,7 +385,7 @@ def building(is_error: bool) -> Any:
     return server
 
 
-def checked(limit: dict[str, Any], **settings: bool) -> Any:
+def checked(limit: dict[str, Any], rest: dict[str, Any] | None = None, **settings: bool) -> Any:
     """A low-level server that pays, whose schema limits the amount."""
     from mcp import types
     from mcp.server.lowlevel import Server as LowLevel
@@ -265,7 +394,7 @@ def checked(limit: dict[str, Any], **settings: bool) -> Any:
 
     @server.list_tools()  # type: ignore[untyped-decorator]
     async def listed() -> Any:
-        schema = {"type": "object", "properties": {"invoice": {"type": "string"}, "amount": limit}}
+        schema = {"type": "object", "properties": {"invoice": {"type": "string"}, "amount": limit}, **(rest or {})}
         return [types.Tool(name="pay", description="Pays.", inputSchema=schema)]
 
     @server.call_tool(**settings)  # type: ignore[untyped-decorator]
@@ -289,6 +418,14 @@ def unchecked() -> Any:
     return checked({"type": "integer"}, validate_input=False)
 
 
+def closed() -> Any:
+    return checked({"type": "integer"}, {"additionalProperties": False})
+
+
+def closed_and_unchecked() -> Any:
+    return checked({"type": "integer"}, {"additionalProperties": False}, validate_input=False)
+
+
 def building_an_error() -> Any:
     return building(True)
 
@@ -306,6 +443,7 @@ UNFIT = {"effect": "unknown", "code": "INTERNAL_ERROR", "done": 1}
 EVERYWHERE = (
     Scene("the SDK cannot write what a tool sends", notifying, PAID, **UNFIT),
     Scene("a decorator rejects what the tool returned", checking_itself, PAID, **UNFIT),
+    Scene("a class beside Exception", panicking, PAID, says="failed unexpectedly", **UNFIT),
     Scene("wrong arguments", plain, WRONG, says="amount must be an integer", **REFUSED),
     Scene("missing arguments", plain, {}, says="invoice is missing", **REFUSED),
 )
@@ -326,6 +464,13 @@ FASTMCP = (
     Scene("a result that was not promised", promising, PAID, **BROKEN),
     Scene("a result that was not promised, of a mounted server", mounting, PAID, "shop_pay", **BROKEN),
     Scene("made of another, wrong arguments", made_of_another, {"bill": "b", "amount": "much"}, **REFUSED),
+    Scene(
+        "made of another, wrong under its own name",
+        made_of_another,
+        {"bill": {}},
+        says="bill must be a string",
+        **REFUSED,
+    ),
     Scene("made of another, and hands on what is wrong", handing_on, {"bill": "b"}, done=1, effect="unknown"),
     Scene("middleware with numbers, wrong arguments", with_numbers, WRONG, says="must be an integer", **REFUSED),
     Scene("middleware with numbers, no such tool", with_numbers, {}, "pai", effect="none", code="UNKNOWN_TOOL"),
@@ -335,10 +480,14 @@ PROXIES = (Scene("a proxy, wrong arguments", before_another, WRONG, says="must b
 ASKED = (Scene("the user's answer does not fit", asking, PAID, **UNFIT),)
 CHECKED = (
     Scene("held against a plain schema", checked_once, WRONG, says="amount must be an integer", **REFUSED),
+    Scene("held against a closed schema", closed, EXTRA, says="no argument currency", **REFUSED),
     Scene("held against an expression", checked_by_the_sdk, WRONG, says="amount", **REFUSED),
 )
 # From 1.10, an author can have the SDK hold arguments against nothing.
-UNCHECKED = (Scene("held against nothing", unchecked, WRONG, done=1, says="paid"),)
+UNCHECKED = (
+    Scene("held against nothing", unchecked, WRONG, done=1, says="paid"),
+    Scene("a closed schema, held against nothing", closed_and_unchecked, EXTRA, done=1, says="paid"),
+)
 
 
 async def answered(*given: Any) -> Any:
@@ -434,6 +583,7 @@ async def main() -> list[str]:
         (UNCHECKED, is_lowlevel and can_ask()),
         (UNCARRIED, is_lowlevel and not carries_results()),
         (FASTMCP, bool(version)),
+        (around_tools() if version else (), True),
         (PROXIES, version >= (3, 4)),
     )
     scenes = [scene for each, is_there in there if is_there for scene in each]

@@ -12,6 +12,7 @@ from mcp.server import Server
 
 from failwell.formats import META_KEY
 from failwell.server import install
+from failwell.server.extras import IGNORED
 
 SCHEMA = {"type": "object", "properties": {"user": {"type": "string"}}, "required": ["user"]}
 
@@ -24,11 +25,15 @@ def broken(user: str, **more: Any) -> str:
     return get_user(user, trace=True)  # type: ignore[call-arg]
 
 
-TOOLS = {"get_user": get_user, "set_user": get_user, "broken": broken}
-READS = ("get_user", "broken")
+def find_user(**sent: Any) -> str:
+    return f"{sent['user']} in {sent.get('city')}"
 
 
-def answered(tool: str, arguments: dict[str, Any]) -> types.CallToolResult:
+TOOLS = {"get_user": get_user, "set_user": get_user, "broken": broken, "find_user": find_user}
+READS = ("get_user", "broken", "find_user")
+
+
+def answered(tool: str, arguments: dict[str, Any], **options: Any) -> types.CallToolResult:
     async def listed(context: Any, params: Any) -> types.ListToolsResult:
         marks = {name: types.ToolAnnotations(read_only_hint=True) for name in READS}
         tools = [types.Tool(name=name, input_schema=SCHEMA, annotations=marks.get(name)) for name in TOOLS]
@@ -39,7 +44,7 @@ def answered(tool: str, arguments: dict[str, Any]) -> types.CallToolResult:
         return types.CallToolResult(content=[types.TextContent(text=value)])
 
     server = Server("users", version="1", on_list_tools=listed, on_call_tool=called)
-    install(server)
+    install(server, **options)
 
     async def ask() -> types.CallToolResult:
         async with Client(server) as client:
@@ -85,3 +90,14 @@ def test_what_python_says_of_a_name_is_about_the_callers_arguments(
     content = result.content[0]
     assert isinstance(content, types.TextContent)
     assert content.text == text
+
+
+def test_what_a_handler_has_used_is_not_called_ignored() -> None:
+    result = answered("find_user", {"user": "u1", "city": "Bonn"})
+    assert [block.text for block in result.content] == ["u1 in Bonn"]  # type: ignore[union-attr]
+    assert not result.meta or IGNORED not in result.meta
+
+
+def test_whoever_asks_for_a_warning_gets_it() -> None:
+    result = answered("find_user", {"user": "u1", "city": "Bonn"}, extra="warn")
+    assert "These arguments do not exist and were ignored: 'city'." in str(result.content)

@@ -45,6 +45,20 @@ def test_how_a_tool_failed_is_told_once(is_answered: bool, caplog: pytest.LogCap
     assert "Error calling tool 'pay'" in caplog.text
 
 
+@pytest.mark.parametrize("sent", ["hunter2xYz", ["hunter2xYz"], {"v": "hunter2xYz"}, [["hunter2xYz"]]], ids=repr)
+@pytest.mark.parametrize("loc", [("password",), ("login", "password"), ("logins", 0, "password", "str"), ()], ids=repr)
+def test_what_was_sent_for_a_secret_is_masked_in_a_list_of_problems(
+    sent: object, loc: tuple[str | int, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    mask(DEFAULT)
+    value = sent if loc else {"password": sent}
+    problem = {"type": "string_type", "loc": loc, "msg": "Input should be a valid string", "input": value}
+    other = {"type": "missing", "loc": ("user",), "msg": "Field required", "input": {"city": "Bonn"}}
+    logging.getLogger("fastmcp.server.server").warning("Invalid arguments for tool %r: %s", "login", [problem, other])
+    assert "hunter2xYz" not in caplog.text
+    assert "Bonn" in caplog.text
+
+
 def test_lines_are_masked_once_however_many_servers_there_are() -> None:
     mask(DEFAULT)
     before = list(logging.getLogger().filters)

@@ -37,7 +37,7 @@ from failwell.readers import (
     strictly,
     unexpected,
 )
-from failwell.schema import BySchema, Checkers, anchored, errors_of, loc_of
+from failwell.schema import BySchema, Checkers, anchored, errors_of, known_names, loc_of
 from failwell.sdk import MCPError, protocol_error
 
 from .aftermath import Aftermath
@@ -176,7 +176,10 @@ class Answering:
         if rejected:
             problem = exc if _is_pydantic(exc) else exc.__cause__
             if problem is not None and _is_pydantic(problem):
-                error = from_pydantic(problem, tool=tool.name, schema=tool.schema, arguments=arguments)
+                if tool.schema is not None and _is_of_others(problem, tool.schema, arguments):
+                    # A tool that was made of another has names of its own for them.
+                    error = from_schema(tool.schema, arguments, tool=tool.name)
+                error = error or from_pydantic(problem, tool=tool.name, schema=tool.schema, arguments=arguments)
             elif tool.schema is not None:
                 # Its names alone were looked at.
                 error = from_schema(strictly(tool.schema, "reject"), arguments, tool=tool.name)
@@ -510,6 +513,12 @@ def _referred(outcome: Outcome) -> Outcome:
 
 def _is_pydantic(exc: BaseException) -> bool:
     return type(exc).__name__ == "ValidationError" and type(exc).__module__.startswith("pydantic")
+
+
+def _is_of_others(problem: BaseException, schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> bool:
+    """Whether pydantic complains of something that is no argument of the tool by any name."""
+    known = known_names(schema).keys() | arguments.keys()
+    return any(not loc or loc[0] not in known for loc in map(loc_of, errors_of(problem)))
 
 
 def _is_ours(exc: MCPError) -> bool:

@@ -122,13 +122,17 @@ def _hints(annotations: Any) -> Mapping[str, Any]:
 
 def _posts(tool: object) -> bool:
     """Whether a tool that FastMCP made from an OpenAPI document sends what is no read, whatever it is called there."""
+    method = getattr(getattr(innermost(tool), "_route", None), "method", None)
+    return method is not None and str(method).upper() not in _READING_METHODS
+
+
+def innermost(tool: Any) -> Any:
+    """The tool that another was made of, however often it was renamed; the tool itself if it was made of none."""
     for _ in range(_MOST_TRANSFORMS):
-        if (method := getattr(getattr(tool, "_route", None), "method", None)) is not None:
-            return str(method).upper() not in _READING_METHODS
-        # A tool that was renamed holds the one that it was.
-        if (tool := getattr(tool, "parent_tool", None)) is None:
+        if (inner := getattr(tool, "parent_tool", None)) is None:
             break
-    return False
+        tool = inner
+    return tool
 
 
 def group_of(function: object) -> Group | None:

@@ -7,7 +7,7 @@ import time
 import traceback
 from typing import Any, Final
 
-from failwell.guards import Guard
+from failwell.guards import Guard, Secrets
 from failwell.readers import chain, named
 
 from .served_call import current
@@ -57,6 +57,8 @@ class Masking(logging.Filter):
         if record.msg in _HARMLESS:
             return True
         try:
+            if isinstance(record.args, tuple):
+                record.args = tuple(map(self._spared, record.args))
             record.msg, record.args = self._guard.plain(record.getMessage()), ()
             if current.get() is not None and record.msg.startswith(_TOLD_TWICE):
                 record.exc_info = None
@@ -65,6 +67,18 @@ class Masking(logging.Filter):
         except Exception:
             record.msg, record.args, record.exc_info = "A log line could not be written.", (), None
         return True
+
+    def _spared(self, value: object) -> object:
+        """What is put into a line: of pydantic's list of problems, what was sent as far as it may be shown. In a text
+        nobody could tell any more for which argument a list or an object was sent."""
+        if type(value) is not list or not all(map(_is_problem, value)):
+            return value
+        secrets = Secrets(is_name=self._guard.redact.secret_name)
+        return [{**each, "input": secrets.sample(each["input"], each["loc"])} for each in value]
+
+
+def _is_problem(value: object) -> bool:
+    return type(value) is dict and "input" in value and type(value.get("loc")) is tuple
 
 
 class MaskingOfSdk(Masking):

@@ -24,12 +24,14 @@ class ServedCall:
     """What is known of a call while it is answered. Nothing is read of the request before somebody needs it."""
 
     __slots__ = (
-        *("arguments", "counted", "data", "ignored", "in_span", "meta"),
+        *("aliases", "arguments", "counted", "data", "ignored", "in_span", "meta"),
         *("outcome", "remarks", "request", "returned", "started", "tool"),
     )
 
     def __init__(self, tool: str, arguments: dict[str, Any], request: Any, *, in_span: bool = True) -> None:
         self.tool = self.counted = tool
+        self.aliases: frozenset[str] = frozenset()
+        """Names of its tool further in that the name it was called by does not end in."""
         self.arguments = arguments
         self.request = request
         """The SDK's ServerRequestContext."""
@@ -74,6 +76,10 @@ class ServedCall:
     def goes_on(self) -> bool:
         """Whether it is made once more with what the user has answered, which the older protocol does not know."""
         return getattr(self.request, "may_go_on", True) and "inputResponses" in self.params
+
+    def is_of(self, name: str) -> bool:
+        """Whether its tool has this name: on this server, or on one that is mounted in it."""
+        return is_same_tool(self.tool, name) or name in self.aliases
 
     @property
     def is_clients(self) -> bool:
@@ -165,10 +171,17 @@ def left_as(request: Any, raised: BaseException) -> None:
         way.raised = raised
 
 
+def known_as(name: str, inner: str) -> None:
+    """Say that a tool has another name further in: if it is the tool of the call, that one is it, too."""
+    call = current.get()
+    if call is not None and call.is_of(name) and not call.is_of(inner):
+        call.aliases |= {inner}
+
+
 def tool_ended(name: str, returned: object = ...) -> None:
     """Say that the tool of the call that is being answered came to its end: what fails after that stands around it."""
     call, passed = current.get(), marks.get()
-    if call is not None and passed is not None and is_same_tool(call.tool, name):
+    if call is not None and passed is not None and call.is_of(name):
         passed.has_run = True
         call.returned = returned
 
@@ -177,21 +190,21 @@ def left_open(name: str) -> None:
     """Say that this tool came to its end, and that what it used could not be closed: that may have taken back its work,
     or not."""
     call, passed = current.get(), marks.get()
-    if call is not None and passed is not None and is_same_tool(call.tool, name) and passed.effect is None:
+    if call is not None and passed is not None and call.is_of(name) and passed.effect is None:
         passed.broken += 1
 
 
 def has_ended(name: str) -> bool:
     """Whether that was said of this tool."""
     call, passed = current.get(), marks.get()
-    return call is not None and passed is not None and passed.has_run and is_same_tool(call.tool, name)
+    return call is not None and passed is not None and passed.has_run and call.is_of(name)
 
 
 def run_failed(name: str, outcome: object = None) -> None:
     """Say how a run of a tool failed, as far as that is known: if it is the tool of the call, somebody around it may
     run it again."""
     call, passed = current.get(), marks.get()
-    if call is None or passed is None or not is_same_tool(call.tool, name) or isinstance(outcome, NeedsInput):
+    if call is None or passed is None or not call.is_of(name) or isinstance(outcome, NeedsInput):
         return
     passed.runs += (outcome.effect if isinstance(outcome, ToolError) else None,)
 

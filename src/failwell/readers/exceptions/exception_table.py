@@ -204,8 +204,24 @@ def operation(exc: BaseException) -> ToolError:
 
 
 def is_order(exc: BaseException) -> bool:
-    """Whether it is no failure but an order to stop (a cancellation, an interrupt), which nobody may swallow."""
-    return any(not is_a(each, Exception, SystemExit) for each in leaves(exc))
+    """Whether it is no failure but an order to stop (a cancellation, an interrupt), which nobody may swallow. Any other
+    class beside `Exception` is a failure, as the panics of native libraries are."""
+    return any(map(_is_order, leaves(exc)))
+
+
+# By name: whoever has not imported a library has not been stopped by it.
+_ORDERS = frozenset(
+    {
+        *("builtins.KeyboardInterrupt", "builtins.GeneratorExit", "asyncio.exceptions.CancelledError"),
+        *("trio.Cancelled", "greenlet.GreenletExit", "_pytest.outcomes.OutcomeException", "hypothesis.errors.StopTest"),
+    }
+)
+
+
+def _is_order(exc: BaseException) -> bool:
+    if is_a(exc, Exception, SystemExit):
+        return False
+    return any(name in _ORDERS for _, name in full_names(type(exc)))
 
 
 @overload

@@ -35,7 +35,7 @@ from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
 from failwell.server.extras import LET_PASS, note
-from failwell.server.facts import BrokenResult, Facts, Failed, group_of, is_torn_down, runs_another, taken
+from failwell.server.facts import BrokenResult, Facts, Failed, group_of, innermost, is_torn_down, runs_another, taken
 from failwell.server.groups.fastmcp import GroupRefusal
 from failwell.server.options import is_untouched
 from failwell.server.served_call import (
@@ -44,6 +44,7 @@ from failwell.server.served_call import (
     current,
     error_returned,
     is_within,
+    known_as,
     left_open,
     run_failed,
     tool_ended,
@@ -172,12 +173,14 @@ class _Behind(Transform):
         known = self._made.get(id(component))
         if known is not None and known[0] is component:
             return known[1]
-        mounted = getattr(component, "_server", None)
+        inner = innermost(component)
+        mounted = getattr(inner, "_server", None)
         if isinstance(mounted, FastMCP):
             behind(mounted, self.boundary)
         copy = component.__copy__()
         object.__setattr__(copy, "__class__", make(type(component)))
         object.__setattr__(copy, "_failwell", self)
+        object.__setattr__(copy, "_failwell_inner", getattr(inner, "_original_name", None))
         if len(self._made) >= _MOST_COMPONENTS:
             self._made.clear()
         # The component is kept with its copy, so that nothing else can have its id.
@@ -194,6 +197,8 @@ def _guarded_tool(kind: type) -> type:
             options = boundary.options
             failed: BaseException
             rejected = False
+            if (inner := self.__dict__["_failwell_inner"]) is not None:
+                known_as(self.name, inner)
             try:
                 unknown: list[str] = []
                 extra: str = options.extra

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from fastmcp.exceptions import DisabledError, NotFoundError
 from starlette.routing import Mount, Route
@@ -16,11 +16,11 @@ from failwell.server.absent import missing_arguments
 from failwell.server.boundary import Boundary
 from failwell.server.extras import LET_PASS, note
 from failwell.server.facts import BrokenResult, Facts
-from failwell.server.served_call import ServedCall, current, has_ended, tool_ended
+from failwell.server.served_call import ServedCall, current, known_as, tool_ended
 
 from .posts import CheckedPosts
 from .raised import cause_of, is_check_of_arguments
-from .sdk1 import FrameworkTools, Named, install_on
+from .sdk1 import FrameworkTools, Named, install_on, run_raised
 
 
 def install(server: Any, boundary: Boundary) -> None:
@@ -73,6 +73,9 @@ class FastMCPTools(FrameworkTools):
         return is_check_of_arguments(raised)
 
     def run(self, call: ServedCall, arguments: dict[str, Any], send: Callable[..., Awaitable[Any]]) -> Awaitable[Any]:
+        # FastMCP 3 has none: there a mounted tool is a tool of its own.
+        if getattr(self.server, "_mounted_servers", None):
+            _look_within(self.server, call.tool)
         # FastMCP takes no arguments that a tool does not have, and says so before the tool runs. That stands, unless
         # the author has asked for something else.
         is_strict = self.boundary.options.extra not in LET_PASS
@@ -94,13 +97,21 @@ class FastMCPTools(FrameworkTools):
         return result
 
 
+# Where a server's manager says that its tools are looked at.
+_LOOKS: Final = "_failwell_looks"
+_MOST_MOUNTS: Final = 20
+
+
 def _look_at_results(server: Any) -> None:
-    """Have a failure that a tool returns looked at before FastMCP makes a text of it."""
+    """Have a failure that a tool returns looked at before FastMCP makes a text of it, and word of each run's end."""
     manager = server._tool_manager
-    original = manager.get_tool
+    if getattr(manager, _LOOKS, False):
+        return
+    setattr(manager, _LOOKS, True)
+    find, run = manager.get_tool, manager.call_tool
 
     async def get_tool(key: str) -> Any:
-        tool = await original(key)
+        tool = await find(key)
         if hasattr(tool, "fn") and "_failwell" not in tool.__dict__:
             twin = tool.model_copy(update={"fn": looking(tool.fn, tool.name)})
             kind: type = type(tool)
@@ -108,7 +119,35 @@ def _look_at_results(server: Any) -> None:
             tool.__dict__["_failwell"] = twin
         return tool
 
-    manager.get_tool = get_tool
+    async def call_tool(key: str, arguments: dict[str, Any]) -> Any:
+        # Here, since a proxy may have no tool of its own to run.
+        try:
+            result = await run(key, arguments)
+        except BaseException as exc:
+            run_raised(key, exc)
+            raise
+        tool_ended(key)
+        return result
+
+    manager.get_tool, manager.call_tool = get_tool, call_tool
+
+
+def _look_within(server: Any, name: str, depth: int = 0) -> None:
+    """Have the tools of mounted servers looked at, too, under the names by which this call comes to them. At each call:
+    a server may be mounted at any time."""
+    for mounted in server._mounted_servers:
+        _look_at_results(mounted.server)
+        inner = _name_within(mounted, name)
+        known_as(name, inner)
+        if depth < _MOST_MOUNTS:
+            _look_within(mounted.server, inner, depth + 1)
+
+
+def _name_within(mounted: Any, name: str) -> str:
+    """How a mounted server calls a tool."""
+    chosen = getattr(mounted, "tool_names", None) or {}
+    prefix = f"{mounted.prefix}_" if mounted.prefix else ""
+    return next((own for own, given in chosen.items() if given == name), name.removeprefix(prefix))
 
 
 @functools.cache
@@ -119,10 +158,12 @@ def _running_twin(kind: type) -> type:
             call = current.get()
             if call is None or twin is None:
                 return await super().run(arguments)
+            # Of this run: somebody's middleware may have it run again.
+            call.returned = ...
             try:
                 result = await twin.run(arguments)
             except Exception as exc:
-                if not has_ended(self.name) or _is_of_function(exc):
+                if call.returned is ... or _is_of_function(exc):
                     raise
                 raise BrokenResult(call.returned) from exc
             tool_ended(self.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from functools import cache
 from typing import Any, Final
 
@@ -13,11 +14,10 @@ from failwell.model import ToolError, unwrapped
 from failwell.schema import Checkers
 from failwell.server.absent import missing_arguments
 from failwell.server.boundary import Boundary
-from failwell.server.facts import BrokenResult
-from failwell.server.served_call import current, tool_ended
+from failwell.server.facts import BrokenResult, innermost
+from failwell.server.served_call import current, error_returned, known_as, tool_ended
 
 from .fastmcp2 import FastMCPTools, check_posts
-from .raised import is_check_of_arguments
 from .sdk1 import Named, data_in, install_on, run_raised
 
 
@@ -81,15 +81,17 @@ class _Returned(Transform):
         known = self._made.get(id(tool))
         if known is not None and known[0] is tool:
             return known[1]
-        mounted = getattr(tool, "_server", None)
+        if tool is None or "_failwell" in tool.__dict__:
+            return tool
+        inner = innermost(tool)
+        mounted = getattr(inner, "_server", None)
         if isinstance(mounted, FastMCP):
             _look_at_results(mounted, self.boundary)
-        if not hasattr(tool, "fn") or "_failwell" in tool.__dict__:
-            return tool
         copy = tool.__copy__()
         kind: type = type(tool)
-        object.__setattr__(copy, "__class__", _looking(kind))
+        object.__setattr__(copy, "__class__", (_handing_on if hasattr(tool, "_server") else _looking)(kind))
         copy.__dict__["_failwell"] = self
+        copy.__dict__["_failwell_inner"] = getattr(inner, "_original_name", None)
         if len(self._made) >= _MOST_TOOLS:
             self._made.clear()
         # The tool is kept with its copy, so that nothing else can have its id.
@@ -100,19 +102,29 @@ class _Returned(Transform):
 @cache
 def _looking(kind: type) -> type:
     class Looking(kind):  # type: ignore[misc]
-        async def run(self, arguments: dict[str, Any]) -> Any:
+        def run(self, arguments: dict[str, Any], *given: Any, **options: Any) -> Any:
+            return self._noted(super().run(arguments, *given, **options))
+
+        async def _noted(self, run: Awaitable[Any]) -> Any:
+            if (inner := self.__dict__["_failwell_inner"]) is not None:
+                known_as(self.name, inner)
             try:
-                result = await super().run(arguments)
+                result = await run
                 self._check(result)
-                return result
             except BaseException as exc:
-                if not is_check_of_arguments(exc):
-                    run_raised(self.name, exc)
+                run_raised(self.name, exc)
                 raise
+            if getattr(result, "is_error", False) is True:
+                error_returned(self.name, result)
+            elif isinstance(result, ToolResult):
+                tool_ended(self.name)
+            return result
 
         def _check(self, result: Any) -> None:
             mine: _Returned = self.__dict__["_failwell"]
-            if current.get() is None or self.output_schema is None or not mine.boundary.options.validate:
+            is_held = self.output_schema is not None and mine.boundary.options.validate
+            # What another server promises is for that one to keep.
+            if not is_held or "fn" not in self.__dict__ or current.get() is None:
                 return
             is_promised = isinstance(result, ToolResult) and getattr(result, "is_error", False) is not True
             # From 3.4 the SDK does not look at all of them any more.
@@ -130,5 +142,20 @@ def _looking(kind: type) -> type:
                 # The tool has done its work by now.
                 raise BrokenResult(value) from exc
 
-    Looking.__name__, Looking.__qualname__, Looking.__module__ = kind.__name__, kind.__qualname__, kind.__module__
-    return Looking
+    return _named(Looking, kind)
+
+
+@cache
+def _handing_on(kind: type) -> type:
+    """The same of the tool of a mounted server, which hands a call on before its own `run`."""
+
+    class HandingOn(_looking(kind)):  # type: ignore[misc]
+        def _run(self, arguments: dict[str, Any], *given: Any, **options: Any) -> Any:
+            return self._noted(super()._run(arguments, *given, **options))
+
+    return _named(HandingOn, kind)
+
+
+def _named(made: type, kind: type) -> type:
+    made.__name__, made.__qualname__, made.__module__ = kind.__name__, kind.__qualname__, kind.__module__
+    return made

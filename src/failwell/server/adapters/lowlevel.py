@@ -154,7 +154,8 @@ class ServedTools:
                 result = unwrapped(await handler(ctx, asked))
                 if tool is not None and tool.output is not None:
                     check_output(tool.output, result)
-                if tool is not None and (unknown := tool.unknown(arguments)):
+                # Unless its author wants to hear of them: a handler gets all arguments, and may well use them.
+                if extra == "warn" and tool is not None and (unknown := tool.unknown(arguments)):
                     note(call, unknown, tool.facts, extra)
                 return result
 

@@ -50,15 +50,15 @@ class _Tools(FrameworkTools):
         if tool is None:
             return await send(arguments)
         extra: str = self.boundary.options.extra
-        unknown = tool.unknown(arguments)
+        # An author who has the SDK hold arguments against nothing means it.
+        is_asked = self._validates is not False
+        unknown = tool.unknown(arguments) if is_asked or extra != "auto" else []
         if unknown:
             schema = tool.facts.schema or {}
             extra = fate(extra, arguments, schema, self.boundary.aftermath.nature(tool.facts))
             if extra == "reject" and tool.arguments:
                 refuse(strictly(schema, extra), arguments, call.tool)
         is_checked = False
-        # An author who has the SDK hold arguments against nothing means it.
-        is_asked = self._validates is not False
         if is_asked and tool.arguments is not None and (tool.arguments.is_final or self._validates is None):
             # The SDK looks through the whole schema for each call, which takes longer than all the rest of it.
             is_checked = tool.arguments.fits(arguments)
@@ -67,7 +67,8 @@ class _Tools(FrameworkTools):
         result = await send(arguments, is_checked=is_checked)
         if tool.output is not None and isinstance(result, CallToolResult):
             check_output(tool.output, result)
-        if unknown:
+        if unknown and extra == "warn":
+            # Unless its author wants to hear of them: a handler gets all arguments, and may well use them.
             note(call, unknown, tool.facts, extra)
         return result
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 import mcp.types
 from mcp.server.lowlevel.server import request_ctx  # type: ignore[attr-defined]
 
-from failwell.model import Nature, ToolError, is_same_tool, marks, unwrapped
+from failwell.model import Nature, ToolError, marks, unwrapped
 from failwell.readers import code_of, from_schema, said
 from failwell.sdk import field
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
@@ -29,7 +29,7 @@ from failwell.server.options import is_untouched
 from failwell.server.served_call import EXTENSION, ServedCall, current, left_open, run_failed
 
 from .listed import settings
-from .raised import cause_of, is_frameworks, is_masked, is_nested
+from .raised import cause_of, is_check_of_arguments, is_frameworks, is_masked, is_nested
 from .streams import check_streams
 
 types: Any = mcp.types
@@ -58,9 +58,9 @@ _noting: ContextVar[HandlerNote | None] = ContextVar("failwell_noting", default=
 
 
 def run_raised(name: str, exc: BaseException) -> None:
-    """Say what a run of a tool has raised."""
+    """Say what a run of a tool has raised; arguments that were refused were no run."""
     note, call = _noting.get(), current.get()
-    if note is not None and call is not None and is_same_tool(call.tool, name):
+    if note is not None and call is not None and call.is_of(name) and not is_check_of_arguments(exc):
         note.runs.append(cause_of(exc))
 
 
