@@ -329,8 +329,8 @@ class ToolError(Exception):
 
     @Follows
     def is_declined(self) -> bool:
-        """Whether a peer says that the same call is in vain, although its code says that it passes: the catalogue says what
-        a code means, but a peer that says no, and names no time, knows more about this call."""
+        """Whether a peer says that the same call is in vain, although its code says that it passes: the catalogue says
+        what a code means, but a peer that says no, and names no time, knows more about this call."""
         is_refused = self._info is not None and self._info.retryable and self._given.get("wire_retryable") is False
         return is_refused and self.retry_after is None and self.reset_at is None
 
