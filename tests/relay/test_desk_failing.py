@@ -227,6 +227,10 @@ GROUP = (
     '    |   File "/home/ann/b.py", line 3, in hidden\n    |     charge(hidden)\n    | RuntimeError: no ledger\n'
     "    +------------------------------------"
 )
+COLOURED = (
+    'Traceback (most recent call last):\n  File \x1b[35m"/home/ann/b.py"\x1b[0m, line \x1b[35m3\x1b[0m, in \x1b[35mhidden\x1b[0m\n'
+    "    \x1b[31mhidden\x1b[0m()\n\x1b[1;35mRuntimeError\x1b[0m: \x1b[35mno ledger\x1b[0m"
+)
 PYTHON = 'Traceback (most recent call last):\n  File "/home/ann/b.py", line 3, in hidden\nRuntimeError: no ledger'
 
 
@@ -238,6 +242,31 @@ def test_exceptions_that_were_raised_at_once_are_told_as_one_is(text: str) -> No
     assert "hidden" not in json.dumps(answer)
     assert "no ledger" in answer["content"][0]["text"]
     assert answer["_meta"][META_KEY]["effect"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        COLOURED,
+        json.dumps({"error": {"message": "no ledger", "stack": COLOURED}}),
+        "RuntimeError: no ledger\n\x1b[90m    at hidden (/home/ann/a.js:1:2)\x1b[39m",
+        f"<pre>{PYTHON}</pre>".replace("\n", "<br>"),
+        f"<p>{PYTHON}</p>".replace('"', "&quot;").replace("  ", "&nbsp;&nbsp;").replace("\n", "<br />\n"),
+    ],
+    ids=["python", "json", "node", "page", "escaped page"],
+)
+def test_neither_colours_nor_markup_hide_a_trace(text: str) -> None:
+    for said in (text, *(["built a\n" * 80 + f"{text}\n"] if "{" not in text else [])):
+        _, answer = failing(said, tool="pay")
+        assert not [word for word in ("hidden", "/home/ann", "b.py") if word in json.dumps(answer)]
+        assert "no ledger" in answer["content"][0]["text"]
+        assert answer["_meta"][keys.ORIGINAL]["redacted"] is True
+
+
+def test_a_colour_alone_changes_nothing_of_the_original() -> None:
+    _, answer = failing("\x1b[31mno ledger\x1b[0m for a/b<br>today")
+    kept = json.loads(answer["_meta"][keys.ORIGINAL]["frame"])
+    assert kept["result"]["content"][0]["text"] == "\x1b[31mno ledger\x1b[0m for a/b<br>today"
 
 
 @pytest.mark.parametrize("language", ["go", "rust", "rust before 1.73"])
@@ -254,6 +283,8 @@ def test_a_panic_is_no_refusal_whatever_its_words(language: str) -> None:
         "ENOENT:/home/zoe/a.db", "-I/home/zoe/a.db", "sqlite:////home/zoe/a.db", "sqlite:///home/zoe/a.db", "1./home/zoe/a.db",
         "jar:file:/home/zoe/a.db", "git@host:/home/zoe/a.db", "ssh://host/home/zoe/a.db", "%2Fhome%2Fzoe%2Fa.db",
         "D:/files/zoe/a.db", r"D:\Program Files\zoe\a.db", r"\\server\share\zoe\a.db", r"D:\\files\\zoe\\a.db",
+        "\x1b[31m/home/zoe/a.db\x1b[39m", "\x1b[2m/home/\x1b[22mzoe/\x1b[1ma.db\x1b[22m", "/ho\u200bme/zoe/a.db",
+        r"\u001b[31m/home/zoe/a.db\u001b[39m", r"\x1b[31m/home/zoe/a.db\x1b[0m", r"\/home\/zoe\/a.db", "//home//zoe//a.db",
     ],
 )  # fmt: skip
 def test_no_absolute_path_is_in_any_part_of_the_answer(path: str) -> None:
@@ -276,6 +307,7 @@ def test_no_absolute_path_is_in_any_part_of_the_answer(path: str) -> None:
     [
         "POST /data/v1/users gave 404", "https://x.org/data/a is gone", r"A:\d+ does not match", "https://home/a/b is gone",
         "https://x.org:8080/home/a is gone", "https://x-y/home/a is gone", "./home/a/b is gone", "team%2Fdata%2Fa is gone",
+        "https://home//a//b is gone", "//home.example//a//b is gone", r"A\/B is gone",
     ],
 )  # fmt: skip
 def test_what_only_looks_like_a_path_stays(text: str) -> None:

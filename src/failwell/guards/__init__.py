@@ -11,6 +11,7 @@ from .secrets.known import without_values as without_values
 from .secrets.looks import drawn as drawn
 from .secrets.redactor import MASK
 from .visibility import escaped as escaped
+from .visibility import uncoloured as uncoloured
 from .visibility import visible
 
 __all__ = [
@@ -34,4 +35,4 @@ __all__ = [
     "visible",
 ]
 # What other rooms use, and nobody else may count on.
-_HOUSE = ("drawn", "escaped", "gathered", "without_values")
+_HOUSE = ("drawn", "escaped", "gathered", "uncoloured", "without_values")
