@@ -1234,7 +1234,8 @@ def test_a_server_that_ends_does_not_tell_what_it_was_given() -> None:
 
 @pytest.mark.parametrize("word", ["SECRETTOK", "hunter2", "Zebra", "x9", "MYSECRET"])
 def test_what_follows_an_option_for_a_secret_is_not_told(word: str) -> None:
-    told = failures.command_line(f"serve --token {word} --password={word} -p {word} API_KEY={word} --auth --port 80")
+    line = f"serve --token {word} --password={word} -p {word} API_KEY={word} --auth --port 80"
+    told = failures.command_line(line.split(" "))
     assert told == (f"serve --token {MASK} --password={MASK} -p {MASK} API_KEY={MASK} --auth --port 80")
 
 
@@ -1248,6 +1249,121 @@ def test_what_is_a_secret_in_one_place_of_a_command_is_one_in_all_and_on_stderr(
     assert not [note for note in table.notes if "hunter2zz" in note.line]
     assert table.notes[-1].line.endswith(f"it said: Error: login with -p {MASK} refused on 8080")
     assert f"-p {MASK} --port 8080 ended" in table.notes[-1].line
+
+
+OPTIONS = [
+    ["--header", "Authorization: Bearer birch-fern-4711-oak"],
+    ["--header", "Authorization:Bearer birch-fern-4711-oak"],
+    ["--header=X-Api-Key: birch-fern-4711-oak"],
+    ["-H", "X-Api-Key: birch-fern-4711-oak"],
+    ["--db", "postgres://u:birch-fern-4711-oak@h/x"],
+    ["https://h/mcp?token=birch-fern-4711-oak&x=1"],
+    ["--connection-string", "Server=x;Password=birch-fern-4711-oak;"],
+    ["--key", "birch-fern-4711-oak"],
+    ["--openai-key=birch-fern-4711-oak"],
+    ["--auth", "user:birch-fern-4711-oak"],
+    ["-u", "user:birch-fern-4711-oak"],
+    ["--config", '{"apiKey": "birch-fern-4711-oak"}'],
+    ["--secret:birch-fern-4711-oak"],
+    ["/password:birch-fern-4711-oak"],
+    ["sh", "-c", "curl --token birch-fern-4711-oak x"],
+    ["--password", "birch fern oak"],
+]
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("words", OPTIONS, ids=" ".join)
+def test_a_secret_is_known_wherever_it_stands_on_the_command_line(words: list[str], last: bool) -> None:
+    given = ("serve", *words) if last else ("serve", *words, "--verbose", "-H", "X-Tenant: acme")
+    table = Table(command=" ".join(given), words=given)
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.server(result(1, "bad value birch-fern-4711-oak, or birch fern oak", is_error=True))
+    secret = "birch fern oak" if "birch fern oak" in words else "birch-fern-4711-oak"
+    assert secret not in json.dumps(table.told()[0])
+    table.died(1, f"Error: {secret}\n")
+    assert not [note for note in table.notes if secret in note.line]
+    assert last or table.notes[-1].line.split(" ended")[0].endswith(" --verbose -H X-Tenant: acme")
+
+
+def test_what_is_no_secret_on_a_command_line_is_known_by_nothing() -> None:
+    words = (
+        "python",
+        "-u",
+        "server.py",
+        "-u",
+        "1000:1000",
+        "--key",
+        "certs/tls-2.key",
+        "--sort-key",
+        "created",
+        "--at=10:30",
+    )
+    table = Table(command=" ".join(words), words=words)
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    said = "server.py: 1000, certs/tls-2.key, created at 10:30"
+    table.server(result(1, said, is_error=True))
+    assert said in table.told()[0]["result"]["content"][0]["text"]
+    table.died()
+    assert table.notes[0].line.startswith(" ".join(words))
+
+
+VARIABLES = {
+    "OPENAI_KEY": "birch-fern-4711-oak",
+    "AUTHORIZATION": "Bearer birch-fern-4711-oak",
+    "AUTH_HEADER": "Bearer birch-fern-4711-oak",
+    "MCP_HEADERS": "Authorization: Bearer birch-fern-4711-oak",
+    "OPENAPI_MCP_HEADERS": '{"Authorization": "Bearer birch-fern-4711-oak", "X-V": "1"}',
+    "DATABASE_URL": "postgres://app:birch-fern-4711-oak@db/main",
+    "REDIS_URL": "redis://:birch-fern-4711-oak@r/0",
+    "DB_CONNECTION_STRING": "Server=x;Password=birch-fern-4711-oak;",
+    "SENTRY_DSN": "https://birch-fern-4711-oak@sentry.example/4",
+    "SLACK_WEBHOOK_URL": "https://hooks.slack.example/services/T0/B0/birch-fern-4711-oak",
+    "GOOGLE_JSON": '{"private_key": "birch-fern-4711-oak"}',
+}
+
+
+@pytest.mark.parametrize("name", VARIABLES)
+def test_of_a_variable_the_part_that_is_secret_is_known_alone(name: str) -> None:
+    table = Table(env={name: VARIABLES[name]})
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    table.server(result(1, "login with birch-fern-4711-oak refused by db, hooks.slack.example and main", is_error=True))
+    told = table.told()[0]
+    assert "birch-fern-4711-oak" not in json.dumps(told)
+    assert f"login with {MASK} refused by db, hooks.slack.example and main" in told["result"]["content"][0]["text"]
+
+
+def test_variables_that_only_sound_like_secrets_hold_none() -> None:
+    plain = {
+        "SORT_KEY": "created_at",
+        "SSL_KEY": "certs/tls-2.key",
+        "HOME_URL": "https://joe@example.org/a1b2c3",
+        "EXAMPLE_URL": "postgres://user:password@db/main",
+    }
+    table = Table(env=plain)
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    said = "no password for joe: created_at, certs/tls-2.key, a1b2c3"
+    table.server(result(1, said, is_error=True))
+    assert said in table.told()[0]["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"authorization": "Bearer birch-fern-4711-oak"},
+        {"headers": {"Authorization": "Bearer birch-fern-4711-oak"}},
+        {"tokens": ["birch-fern-4711-oak"]},
+        {"env": [{"name": "API_KEY", "value": "birch-fern-4711-oak"}]},
+        {"url": "https://u:birch-fern-4711-oak@h/"},
+    ],
+    ids=str,
+)
+def test_of_an_argument_the_part_that_is_secret_is_in_no_part_of_a_failure(arguments: dict[str, Any]) -> None:
+    table = Table(validate="off")
+    table.call(1, "get_invoice", {"invoice_id": "i", **arguments})
+    table.server(result(1, "login with birch-fern-4711-oak refused", is_error=True))
+    (told,) = table.told()
+    assert "birch-fern-4711-oak" not in json.dumps(told)
+    assert f"login with {MASK} refused" in told["result"]["content"][0]["text"]
 
 
 def test_what_was_sent_as_a_secret_is_in_no_part_of_a_failure() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Unpack
 
@@ -102,9 +102,9 @@ def never_started(death: Death, command: str) -> str:
     return f"{command} ended with {how(death)} before it answered{said}"
 
 
-def command_line(command: str) -> str:
+def command_line(words: Sequence[str]) -> str:
     """A command as it can be told: without arguments that may be secret."""
-    return shorten(" ".join(told_arguments(command.split(" "))), _LONGEST_COMMAND)
+    return shorten(" ".join(told_arguments(words)), _LONGEST_COMMAND)
 
 
 def renewed(*, remote: bool) -> str:
