@@ -1124,6 +1124,15 @@ FORMS: dict[str, Callable[[str], str]] = {
     "in markup": lambda text: escape(text),
     "in hex": lambda text: text.encode().hex(),
     "in HEX": lambda text: text.encode().hex().upper(),
+    "in hex, with colons": lambda text: text.encode().hex(":"),
+    "in HEX, with colons": lambda text: text.encode().hex(":").upper(),
+    "in hex, with blanks": lambda text: text.encode().hex(" "),
+    "in hex, as code writes bytes": lambda text: "".join(f"\\x{byte:02x}" for byte in text.encode()),
+    "as an address, with each letter": lambda text: "".join(f"%{byte:02X}" for byte in text.encode()),
+    "as an address in an address": lambda text: quote(quote(text, safe=""), safe=""),
+    "in JSON of PHP in JSON": lambda text: json.dumps(json.dumps(text)[1:-1].replace("/", "\\/"))[1:-1],
+    "in capitals": str.upper,
+    "in small letters": str.lower,
     "in code": lambda text: repr(text)[1:-1],
 }
 
@@ -1139,6 +1148,13 @@ def test_a_secret_is_masked_in_each_form_that_programs_write_it_in(form: str) ->
     assert written not in json.dumps(told, ensure_ascii=False)
     assert written[8:-4] not in json.dumps(told)
     assert MASK in told["result"]["content"][0]["text"]
+
+
+def test_in_letters_of_another_size_a_short_secret_or_a_word_may_be_something_else() -> None:
+    table = Table(env={"DB_PASSWORD": "Orders2024", "API_TOKEN": "GardenHouses"})
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    table.server(result(1, "no table orders2024 in gardenhouses", is_error=True))
+    assert "no table orders2024 in gardenhouses" in table.told()[0]["result"]["content"][0]["text"]
 
 
 @pytest.mark.parametrize("place", ["error", "_meta", "structuredContent"])
@@ -1201,7 +1217,7 @@ def test_what_is_no_argument_of_a_tool_is_none_of_its_next_call(name: str, schem
     assert "home" not in words
 
 
-@pytest.mark.parametrize("parted", ["\u200b", "\u00ad", "\x1b[31m", "\x00", "\n", "\\u200b"])
+@pytest.mark.parametrize("parted", ["\u200b", "\u00ad", "\x1b[31m", "\x00", "\n", "\\u200b", "\\x1b[31m"])
 @pytest.mark.parametrize("given", ["server", "caller"])
 def test_a_secret_is_masked_though_something_parts_it_that_goes(given: str, parted: str) -> None:
     table = Table(env={"GITHUB_TOKEN": "hunter2hunter2"} if given == "server" else {}, validate="off")

@@ -35,8 +35,8 @@ _PLACES: Final = frozenset({"PWD", "OLDPWD"})
 _is_secret: Final = DEFAULT.redact.secret_name
 _LONGEST_LINE: Final = 12_000
 _MASKS: Final = re.compile(rf"(?:{re.escape(MASK)})+")
-# In a path, a shorter step is more often a name with a number.
-_SHORTEST_TOKEN: Final = 12
+# In letters of another size a shorter one may be the name of something.
+_SHORTEST_IN_CASE: Final = 12
 # Shorter forms are found in pictures by chance.
 _SHORTEST_ENCODED: Final = 8
 # What stays as it is where others are escaped: nothing; `/`, as in Python; as in JavaScript, of a part and of a whole.
@@ -260,6 +260,7 @@ class OwnSecrets:
         # The longest first: one may be part of another.
         known = sorted({form for value in values for form in _forms(value)}, key=len, reverse=True)
         self._values: Sequence[str] = known
+        self._shortest = len(known[-1]) if known else 0
 
     @classmethod
     def sent(cls, values: Iterable[str]) -> OwnSecrets:
@@ -284,7 +285,8 @@ class OwnSecrets:
         return cls(filter(_known, given))
 
     def text(self, text: str) -> str:
-        return without_values(text, self._values, MASK)
+        # Most names and many texts of a message are shorter than any of them.
+        return without_values(text, self._values, MASK) if len(text) >= self._shortest else text
 
     def masked(self, value: Any) -> Any:
         """A JSON value without them; the very same one where there are none in it."""
@@ -345,26 +347,38 @@ class SentSecrets:
 
 
 def _forms(value: str) -> Iterator[str]:
-    """A value as it stands in a text, in an address, in JSON inside a text, in markup, and in base64 and hex."""
+    """A value as it stands in a text, in an address, in JSON inside a text, in markup, in letters of another size, and
+    in base64 and hex."""
     yield value
+    if len(value) >= _SHORTEST_IN_CASE and any(map(str.isdigit, value)) and any(map(str.isalpha, value)):
+        yield from (value.upper(), value.lower())
     data = value.encode("utf-8", "surrogatepass")
     for kept in _UNQUOTED:
         quoted = quote(data, safe=kept)
         yield quoted
         yield _ESCAPE.sub(lambda found: found[0].lower(), quoted)
+        # An address in an address.
+        yield quoted.replace("%", "%25")
     yield quote_plus(data)
     for is_ascii in (True, False):
         inside = json.dumps(value, ensure_ascii=is_ascii)[1:-1]
         # Once more for JSON that is a text in JSON.
-        yield from (inside, inside.replace("/", "\\/"), json.dumps(inside, ensure_ascii=is_ascii)[1:-1])
+        signed = inside.replace("/", "\\/")
+        yield from (inside, signed, *(json.dumps(each, ensure_ascii=is_ascii)[1:-1] for each in (inside, signed)))
     yield repr(value)[1:-1]
     yield from (escape(value), escape(value, quote=False))
     yield from (form for form in _encoded(data) if len(form) >= _SHORTEST_ENCODED)
 
 
+# What programs put before each byte that they write as two digits, and between these.
+_BYTES: Final = (("", ""), ("", ":"), ("", " "), ("%", "%"), ("\\x", "\\x"))
+
+
 def _encoded(data: bytes) -> Iterator[str]:
-    yield data.hex()
-    yield data.hex().upper()
+    digits = [f"{byte:02x}" for byte in data]
+    for first, between in _BYTES:
+        yield first + between.join(digits)
+        yield first + between.join(map(str.upper, digits))
     # Alone, and as the part of something longer, where it may begin at any of three places of a group.
     for before in range(3):
         whole = base64.b64encode(bytes(before) + data).decode()
