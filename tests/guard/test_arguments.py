@@ -69,6 +69,56 @@ SENT: list[tuple[str, dict[str, Any], Any]] = [
     ("JSON in a text", tool(a=LOGIN), {"a": '{"user": "open", "phrase": "zebra"}'}),
 ]  # fmt: skip
 
+PARTS: list[tuple[str, Any]] = [
+    ("a login", {"authorization": "Bearer zebra-4711"}),
+    ("a login by itself", {"with": "Bearer zebra-4711"}),
+    ("a login among headers", {"headers": {"Authorization": "Bearer zebra-4711", "Accept": "text/plain"}}),
+    ("a header as a text", {"headers": ["Authorization: Bearer zebra-4711", "Accept: text/plain"]}),
+    ("a header without a blank", {"header": "X-Api-Key:zebra-4711"}),
+    ("a login in base64", {"headers": {"Authorization": "Basic am9lOnplYnJhLTQ3MTE="}}),
+    ("a cookie", {"headers": {"Cookie": "theme=dark; sid=zebra-4711"}}),
+    ("a name beside its value", {"env": [{"name": "API_KEY", "value": "zebra-4711"}, {"name": "A", "value": "open"}]}),
+    ("the password of an address", {"url": "https://joe:zebra-4711@db.example/a?b=c"}),
+    ("an address in a text", {"cmd": "git clone https://joe:zebra-4711@git.example/a.git\nls"}),
+    ("a parameter of an address", {"url": "https://api.example/v1/a?page=2&api_key=zebra-4711"}),
+    ("settings", {"to": "Server=tcp:db;User Id=joe;Password=zebra-4711;"}),
+    ("settings behind an address", {"to": "jdbc:sqlserver://db:1433;user=joe;password=zebra-4711"}),
+    ("settings with blanks", {"to": "host=db user=joe password='zebra-4711'"}),
+    ("a variable", {"env": ["API_KEY=zebra-4711", "MODE=open"]}),
+]
+
+
+@pytest.mark.parametrize("arguments", [row[1] for row in PARTS], ids=[row[0] for row in PARTS])
+def test_of_a_value_the_part_that_is_secret_is_one_alone(arguments: Any) -> None:
+    told = Secrets().spared("no zebra-4711 here; it is open, at db for joe, with Bearer, page 2, dark.", arguments)
+    assert told == f"no {MASK} here; it is open, at db for joe, with Bearer, page 2, dark."
+
+
+def test_tokens_are_secret_where_they_look_so() -> None:
+    assert Secrets().values({"tokens": ["birch-fern-4711-oak"]}) == ("birch-fern-4711-oak",)
+    assert Secrets().values({"tokens": ["covid-19", "a longer phrase", 12, None], "max_tokens": 4096}) == ()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"url": "https://jira.example/browse?key=PROJ-1234&code=en-US"},
+        {"url": "https://docs.example/d/1A2b3C4d5E6f7G8h/edit?tab=1"},
+        {"url": "postgres://user:password@db/main"},
+        {"url": "https://user:${DB_PASSWORD}@db/main"},
+        {"url": "ssh://git@host/a.git"},
+        {"note": "Password: must be longer than before"},
+        {"note": "Bearer of bad news", "role": "bearer"},
+        {"note": "the token: a word of a sentence"},
+        {"code": "token = parse(text); key = token.value\nif password == given: pass"},
+        {"at": "10:30", "range": "a=1", "filter": "status=open;kind=bug"},
+        {"list": [{"name": "colour", "value": "blue-and-green"}, {"key": "PROJ-1", "value": "open door"}]},
+    ],
+    ids=str,
+)
+def test_words_and_plain_addresses_are_no_secrets(arguments: dict[str, Any]) -> None:
+    assert Secrets().values(arguments) == ()
+
 
 @pytest.mark.parametrize(("schema", "arguments"), [row[1:] for row in SENT], ids=[row[0] for row in SENT])
 def test_what_was_sent_as_a_secret_is_found_and_nothing_else(schema: dict[str, Any], arguments: Any) -> None:

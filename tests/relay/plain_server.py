@@ -42,8 +42,11 @@ def call(id: object, name: str, given: dict[str, Any]) -> None:
             os._exit(7)
         if what.startswith("hang"):
             return
-        if what.startswith("refuse"):
-            fail = [{"type": "text", "text": "Error: 503 Service Unavailable"}]
+        if what.startswith(("refuse", "quote")):
+            # The last word of an argument with blanks.
+            quoted = "".join(word.split()[-1] for word in sys.argv[1:] if " " in word)
+            said = "503 Service Unavailable" if what.startswith("refuse") else f"bad value {quoted} here"
+            fail = [{"type": "text", "text": f"Error: {said}"}]
             send({"jsonrpc": "2.0", "id": id, "result": {"content": fail, "isError": True}})
             return
     if name == "get_invoice":

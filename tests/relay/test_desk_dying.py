@@ -436,6 +436,14 @@ def test_what_a_server_said_last_is_told_where_it_says_why(code: int, line: str,
     assert f"(the server stopped with {told} what it had open" in table.frames[0].decode()
 
 
+def test_colours_on_stderr_hide_no_path() -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.died(1, "\x1b[90m    at x (/home/ann/a.js:1:2)\x1b[39m\nError: no \x1b[31m/home/ann/\x1b[1ma.db\x1b[0m\n")
+    assert "ann" not in table.frames[0].decode()
+    assert "Error: no …/a.db" in table.frames[0].decode()
+
+
 def test_secrets_on_stderr_stay_there() -> None:
     table = Table()
     table.call(1, "pay", {"invoice_id": "i"})

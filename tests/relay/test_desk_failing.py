@@ -227,6 +227,10 @@ GROUP = (
     '    |   File "/home/ann/b.py", line 3, in hidden\n    |     charge(hidden)\n    | RuntimeError: no ledger\n'
     "    +------------------------------------"
 )
+COLOURED = (
+    'Traceback (most recent call last):\n  File \x1b[35m"/home/ann/b.py"\x1b[0m, line \x1b[35m3\x1b[0m, in \x1b[35mhidden\x1b[0m\n'
+    "    \x1b[31mhidden\x1b[0m()\n\x1b[1;35mRuntimeError\x1b[0m: \x1b[35mno ledger\x1b[0m"
+)
 PYTHON = 'Traceback (most recent call last):\n  File "/home/ann/b.py", line 3, in hidden\nRuntimeError: no ledger'
 
 
@@ -238,6 +242,31 @@ def test_exceptions_that_were_raised_at_once_are_told_as_one_is(text: str) -> No
     assert "hidden" not in json.dumps(answer)
     assert "no ledger" in answer["content"][0]["text"]
     assert answer["_meta"][META_KEY]["effect"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        COLOURED,
+        json.dumps({"error": {"message": "no ledger", "stack": COLOURED}}),
+        "RuntimeError: no ledger\n\x1b[90m    at hidden (/home/ann/a.js:1:2)\x1b[39m",
+        f"<pre>{PYTHON}</pre>".replace("\n", "<br>"),
+        f"<p>{PYTHON}</p>".replace('"', "&quot;").replace("  ", "&nbsp;&nbsp;").replace("\n", "<br />\n"),
+    ],
+    ids=["python", "json", "node", "page", "escaped page"],
+)
+def test_neither_colours_nor_markup_hide_a_trace(text: str) -> None:
+    for said in (text, *(["built a\n" * 80 + f"{text}\n"] if "{" not in text else [])):
+        _, answer = failing(said, tool="pay")
+        assert not [word for word in ("hidden", "/home/ann", "b.py") if word in json.dumps(answer)]
+        assert "no ledger" in answer["content"][0]["text"]
+        assert answer["_meta"][keys.ORIGINAL]["redacted"] is True
+
+
+def test_a_colour_alone_changes_nothing_of_the_original() -> None:
+    _, answer = failing("\x1b[31mno ledger\x1b[0m for a/b<br>today")
+    kept = json.loads(answer["_meta"][keys.ORIGINAL]["frame"])
+    assert kept["result"]["content"][0]["text"] == "\x1b[31mno ledger\x1b[0m for a/b<br>today"
 
 
 @pytest.mark.parametrize("language", ["go", "rust", "rust before 1.73"])
@@ -254,6 +283,8 @@ def test_a_panic_is_no_refusal_whatever_its_words(language: str) -> None:
         "ENOENT:/home/zoe/a.db", "-I/home/zoe/a.db", "sqlite:////home/zoe/a.db", "sqlite:///home/zoe/a.db", "1./home/zoe/a.db",
         "jar:file:/home/zoe/a.db", "git@host:/home/zoe/a.db", "ssh://host/home/zoe/a.db", "%2Fhome%2Fzoe%2Fa.db",
         "D:/files/zoe/a.db", r"D:\Program Files\zoe\a.db", r"\\server\share\zoe\a.db", r"D:\\files\\zoe\\a.db",
+        "\x1b[31m/home/zoe/a.db\x1b[39m", "\x1b[2m/home/\x1b[22mzoe/\x1b[1ma.db\x1b[22m", "/ho\u200bme/zoe/a.db",
+        r"\u001b[31m/home/zoe/a.db\u001b[39m", r"\x1b[31m/home/zoe/a.db\x1b[0m", r"\/home\/zoe\/a.db", "//home//zoe//a.db",
     ],
 )  # fmt: skip
 def test_no_absolute_path_is_in_any_part_of_the_answer(path: str) -> None:
@@ -276,6 +307,7 @@ def test_no_absolute_path_is_in_any_part_of_the_answer(path: str) -> None:
     [
         "POST /data/v1/users gave 404", "https://x.org/data/a is gone", r"A:\d+ does not match", "https://home/a/b is gone",
         "https://x.org:8080/home/a is gone", "https://x-y/home/a is gone", "./home/a/b is gone", "team%2Fdata%2Fa is gone",
+        "https://home//a//b is gone", "//home.example//a//b is gone", r"A\/B is gone",
     ],
 )  # fmt: skip
 def test_what_only_looks_like_a_path_stays(text: str) -> None:
@@ -1199,6 +1231,15 @@ FORMS: dict[str, Callable[[str], str]] = {
     "in markup": lambda text: escape(text),
     "in hex": lambda text: text.encode().hex(),
     "in HEX": lambda text: text.encode().hex().upper(),
+    "in hex, with colons": lambda text: text.encode().hex(":"),
+    "in HEX, with colons": lambda text: text.encode().hex(":").upper(),
+    "in hex, with blanks": lambda text: text.encode().hex(" "),
+    "in hex, as code writes bytes": lambda text: "".join(f"\\x{byte:02x}" for byte in text.encode()),
+    "as an address, with each letter": lambda text: "".join(f"%{byte:02X}" for byte in text.encode()),
+    "as an address in an address": lambda text: quote(quote(text, safe=""), safe=""),
+    "in JSON of PHP in JSON": lambda text: json.dumps(json.dumps(text)[1:-1].replace("/", "\\/"))[1:-1],
+    "in capitals": str.upper,
+    "in small letters": str.lower,
     "in code": lambda text: repr(text)[1:-1],
 }
 
@@ -1214,6 +1255,13 @@ def test_a_secret_is_masked_in_each_form_that_programs_write_it_in(form: str) ->
     assert written not in json.dumps(told, ensure_ascii=False)
     assert written[8:-4] not in json.dumps(told)
     assert MASK in told["result"]["content"][0]["text"]
+
+
+def test_in_letters_of_another_size_a_short_secret_or_a_word_may_be_something_else() -> None:
+    table = Table(env={"DB_PASSWORD": "Orders2024", "API_TOKEN": "GardenHouses"})
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    table.server(result(1, "no table orders2024 in gardenhouses", is_error=True))
+    assert "no table orders2024 in gardenhouses" in table.told()[0]["result"]["content"][0]["text"]
 
 
 @pytest.mark.parametrize("place", ["error", "_meta", "structuredContent"])
@@ -1276,7 +1324,7 @@ def test_what_is_no_argument_of_a_tool_is_none_of_its_next_call(name: str, schem
     assert "home" not in words
 
 
-@pytest.mark.parametrize("parted", ["\u200b", "\u00ad", "\x1b[31m", "\x00", "\n", "\\u200b"])
+@pytest.mark.parametrize("parted", ["\u200b", "\u00ad", "\x1b[31m", "\x00", "\n", "\\u200b", "\\x1b[31m"])
 @pytest.mark.parametrize("given", ["server", "caller"])
 def test_a_secret_is_masked_though_something_parts_it_that_goes(given: str, parted: str) -> None:
     table = Table(env={"GITHUB_TOKEN": "hunter2hunter2"} if given == "server" else {}, validate="off")
@@ -1309,7 +1357,8 @@ def test_a_server_that_ends_does_not_tell_what_it_was_given() -> None:
 
 @pytest.mark.parametrize("word", ["SECRETTOK", "hunter2", "Zebra", "x9", "MYSECRET"])
 def test_what_follows_an_option_for_a_secret_is_not_told(word: str) -> None:
-    told = failures.command_line(f"serve --token {word} --password={word} -p {word} API_KEY={word} --auth --port 80")
+    line = f"serve --token {word} --password={word} -p {word} API_KEY={word} --auth --port 80"
+    told = failures.command_line(line.split(" "))
     assert told == (f"serve --token {MASK} --password={MASK} -p {MASK} API_KEY={MASK} --auth --port 80")
 
 
@@ -1323,6 +1372,121 @@ def test_what_is_a_secret_in_one_place_of_a_command_is_one_in_all_and_on_stderr(
     assert not [note for note in table.notes if "hunter2zz" in note.line]
     assert table.notes[-1].line.endswith(f"it said: Error: login with -p {MASK} refused on 8080")
     assert f"-p {MASK} --port 8080 ended" in table.notes[-1].line
+
+
+OPTIONS = [
+    ["--header", "Authorization: Bearer birch-fern-4711-oak"],
+    ["--header", "Authorization:Bearer birch-fern-4711-oak"],
+    ["--header=X-Api-Key: birch-fern-4711-oak"],
+    ["-H", "X-Api-Key: birch-fern-4711-oak"],
+    ["--db", "postgres://u:birch-fern-4711-oak@h/x"],
+    ["https://h/mcp?token=birch-fern-4711-oak&x=1"],
+    ["--connection-string", "Server=x;Password=birch-fern-4711-oak;"],
+    ["--key", "birch-fern-4711-oak"],
+    ["--openai-key=birch-fern-4711-oak"],
+    ["--auth", "user:birch-fern-4711-oak"],
+    ["-u", "user:birch-fern-4711-oak"],
+    ["--config", '{"apiKey": "birch-fern-4711-oak"}'],
+    ["--secret:birch-fern-4711-oak"],
+    ["/password:birch-fern-4711-oak"],
+    ["sh", "-c", "curl --token birch-fern-4711-oak x"],
+    ["--password", "birch fern oak"],
+]
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("words", OPTIONS, ids=" ".join)
+def test_a_secret_is_known_wherever_it_stands_on_the_command_line(words: list[str], last: bool) -> None:
+    given = ("serve", *words) if last else ("serve", *words, "--verbose", "-H", "X-Tenant: acme")
+    table = Table(command=" ".join(given), words=given)
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.server(result(1, "bad value birch-fern-4711-oak, or birch fern oak", is_error=True))
+    secret = "birch fern oak" if "birch fern oak" in words else "birch-fern-4711-oak"
+    assert secret not in json.dumps(table.told()[0])
+    table.died(1, f"Error: {secret}\n")
+    assert not [note for note in table.notes if secret in note.line]
+    assert last or table.notes[-1].line.split(" ended")[0].endswith(" --verbose -H X-Tenant: acme")
+
+
+def test_what_is_no_secret_on_a_command_line_is_known_by_nothing() -> None:
+    words = (
+        "python",
+        "-u",
+        "server.py",
+        "-u",
+        "1000:1000",
+        "--key",
+        "certs/tls-2.key",
+        "--sort-key",
+        "created",
+        "--at=10:30",
+    )
+    table = Table(command=" ".join(words), words=words)
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    said = "server.py: 1000, certs/tls-2.key, created at 10:30"
+    table.server(result(1, said, is_error=True))
+    assert said in table.told()[0]["result"]["content"][0]["text"]
+    table.died()
+    assert table.notes[0].line.startswith(" ".join(words))
+
+
+VARIABLES = {
+    "OPENAI_KEY": "birch-fern-4711-oak",
+    "AUTHORIZATION": "Bearer birch-fern-4711-oak",
+    "AUTH_HEADER": "Bearer birch-fern-4711-oak",
+    "MCP_HEADERS": "Authorization: Bearer birch-fern-4711-oak",
+    "OPENAPI_MCP_HEADERS": '{"Authorization": "Bearer birch-fern-4711-oak", "X-V": "1"}',
+    "DATABASE_URL": "postgres://app:birch-fern-4711-oak@db/main",
+    "REDIS_URL": "redis://:birch-fern-4711-oak@r/0",
+    "DB_CONNECTION_STRING": "Server=x;Password=birch-fern-4711-oak;",
+    "SENTRY_DSN": "https://birch-fern-4711-oak@sentry.example/4",
+    "SLACK_WEBHOOK_URL": "https://hooks.slack.example/services/T0/B0/birch-fern-4711-oak",
+    "GOOGLE_JSON": '{"private_key": "birch-fern-4711-oak"}',
+}
+
+
+@pytest.mark.parametrize("name", VARIABLES)
+def test_of_a_variable_the_part_that_is_secret_is_known_alone(name: str) -> None:
+    table = Table(env={name: VARIABLES[name]})
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    table.server(result(1, "login with birch-fern-4711-oak refused by db, hooks.slack.example and main", is_error=True))
+    told = table.told()[0]
+    assert "birch-fern-4711-oak" not in json.dumps(told)
+    assert f"login with {MASK} refused by db, hooks.slack.example and main" in told["result"]["content"][0]["text"]
+
+
+def test_variables_that_only_sound_like_secrets_hold_none() -> None:
+    plain = {
+        "SORT_KEY": "created_at",
+        "SSL_KEY": "certs/tls-2.key",
+        "HOME_URL": "https://joe@example.org/a1b2c3",
+        "EXAMPLE_URL": "postgres://user:password@db/main",
+    }
+    table = Table(env=plain)
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    said = "no password for joe: created_at, certs/tls-2.key, a1b2c3"
+    table.server(result(1, said, is_error=True))
+    assert said in table.told()[0]["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"authorization": "Bearer birch-fern-4711-oak"},
+        {"headers": {"Authorization": "Bearer birch-fern-4711-oak"}},
+        {"tokens": ["birch-fern-4711-oak"]},
+        {"env": [{"name": "API_KEY", "value": "birch-fern-4711-oak"}]},
+        {"url": "https://u:birch-fern-4711-oak@h/"},
+    ],
+    ids=str,
+)
+def test_of_an_argument_the_part_that_is_secret_is_in_no_part_of_a_failure(arguments: dict[str, Any]) -> None:
+    table = Table(validate="off")
+    table.call(1, "get_invoice", {"invoice_id": "i", **arguments})
+    table.server(result(1, "login with birch-fern-4711-oak refused", is_error=True))
+    (told,) = table.told()
+    assert "birch-fern-4711-oak" not in json.dumps(told)
+    assert f"login with {MASK} refused" in told["result"]["content"][0]["text"]
 
 
 def test_what_was_sent_as_a_secret_is_in_no_part_of_a_failure() -> None:

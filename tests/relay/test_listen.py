@@ -33,7 +33,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from served import serving
-from wrapped import SERVER, WRAP, lives
+from wrapped import GIVEN, SERVER, WRAP, lives
 
 from failwell.cli import main
 from failwell.relay import Injected, Relay, RelayLimits, RelayOptions, app
@@ -216,6 +216,14 @@ def test_no_secret_of_ours_reaches_a_child(caller: Caller) -> None:
         }
     )
     assert said(answer)[0] == "None"
+
+
+def test_a_secret_in_an_argument_with_blanks_is_not_quoted(ledger: Path) -> None:
+    with serving(app(GIVEN, env={"LEDGER": str(ledger)})) as url, closing(Caller(url)) as caller:
+        caller.greet()
+        answer = caller.call(1, "pay_invoice", "quote_1")
+    assert "bad value [redacted] here" in said(answer)[0]
+    assert "birch-fern" not in answer.text
 
 
 def test_a_lost_session_behind_the_relay_is_no_business_of_the_client(remote: str, faulty: FaultyServer) -> None:

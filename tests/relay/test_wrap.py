@@ -17,7 +17,7 @@ from typing import Any
 
 import mcp
 import pytest
-from wrapped import PLAIN, SERVER, WRAP, Wrapped, lives
+from wrapped import GIVEN, PLAIN, SERVER, WRAP, Wrapped, lives
 
 from failwell.formats import META_KEY
 
@@ -71,6 +71,13 @@ def test_with_a_thread_for_each_pipe_it_is_the_same(tmp_path: Path, monkeypatch:
         server.process.stdin = None
         assert server.close()[0] == 0
     assert gone(*pids)
+
+
+def test_a_secret_in_an_argument_with_blanks_is_not_quoted(tmp_path: Path) -> None:
+    with Wrapped(tmp_path / "ledger", command=GIVEN) as server:
+        told = server.call(1, "pay_invoice", id="quote_1")
+    assert "bad value [redacted] here" in told["result"]["content"][0]["text"]
+    assert "birch-fern" not in json.dumps(told)
 
 
 def test_large_messages_noise_and_floods(server: Wrapped) -> None:

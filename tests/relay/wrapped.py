@@ -13,6 +13,8 @@ from typing import Any
 
 PLAIN = str(Path(__file__).with_name("plain_server.py"))
 SERVER = [sys.executable, "-S", PLAIN]
+# With arguments that have blanks in them, and one behind.
+GIVEN = [*SERVER, "--header", "Authorization: Bearer birch-fern-4711-oak", "--verbose"]
 WRAP = [sys.executable, "-m", "failwell", "wrap"]
 
 

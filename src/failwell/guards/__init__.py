@@ -8,9 +8,13 @@ from .length import shorten
 from .outlet import DEFAULT, UNCHANGED, Guard, guard, masked, shown_arguments
 from .outlet import gathered as gathered
 from .secrets.known import without_values as without_values
-from .secrets.looks import drawn as drawn
+from .secrets.looks import likely as likely
+from .secrets.looks import plausible as plausible
 from .secrets.redactor import MASK
+from .secrets.secret_parts import is_token as is_token
+from .secrets.secret_parts import of_basic as of_basic
 from .visibility import escaped as escaped
+from .visibility import uncoloured as uncoloured
 from .visibility import visible
 
 __all__ = [
@@ -34,4 +38,13 @@ __all__ = [
     "visible",
 ]
 # What other rooms use, and nobody else may count on.
-_HOUSE = ("drawn", "escaped", "gathered", "without_values")
+_HOUSE = (
+    "escaped",
+    "gathered",
+    "is_token",
+    "likely",
+    "of_basic",
+    "plausible",
+    "uncoloured",
+    "without_values",
+)

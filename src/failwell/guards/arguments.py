@@ -11,8 +11,10 @@ from typing import Any, Final
 from failwell.model import UNSET, Json, Path, pattern, plain
 from failwell.schema import ANY, BySchema, Schema, cut, decoded, places, step_into, step_of
 
+from .secrets.looks import plausible
 from .secrets.redactor import MASK
 from .secrets.secret_names import is_secret_name, masks_numbers
+from .secrets.secret_parts import may_hold, under, within
 
 # A call with more values than this is read as far as it goes, the outermost first.
 _MOST_VALUES: Final = 20_000
@@ -24,6 +26,13 @@ _SHORTEST: Final = 4
 # A piece of a secret that is long enough to know it by.
 _TELLTALE: Final = 16
 _KEYS: Final = pattern(r'"([^"]{1,100})"\s*:')
+
+# Where a name is a value itself: `{"name": "API_KEY", "value": …}`.
+_TITLES: Final = ("name", "key", "header", "variable")
+_TITLED: Final = "value"
+# Also what a text is made of, and what styles are; most of that is shorter.
+_TOKENS: Final = "tokens"
+_SHORTEST_TOKEN: Final = 12
 
 # How a text begins that may be JSON, and what holds nothing.
 _OPENING: Final = frozenset("{[ \t\r\n")
@@ -75,7 +84,9 @@ class Secrets:
         """Whether there is nothing secret under a name, nor below it: the quick answer about most arguments."""
         if type(name) is not str or self._is_named(name):
             return False
-        return value[:1] not in _OPENING if type(value) is str else type(value) in _SINGLE
+        if type(value) is str:
+            return value[:1] not in _OPENING and not may_hold(value)
+        return type(value) in _SINGLE
 
     def _sent(self, arguments: object) -> Iterator[str]:
         waiting: deque[tuple[object, _Paths, str]] = deque([(arguments, self.paths, "")])
@@ -85,12 +96,23 @@ class Secrets:
             value, paths, name = waiting.popleft()
             if name or () in paths:
                 yield from _texts(value, () in paths or masks_numbers(name))
-            # Servers read a JSON text where an object is wanted.
-            if isinstance(value, str) and (value := decoded(value)) is UNSET:
-                continue
+                yield from _long_enough(under(name, value)) if isinstance(value, str) else ()
+            if isinstance(value, str):
+                yield from _long_enough(within(value, self._is_named)) if may_hold(value) else ()
+                # Servers read a JSON text where an object is wanted.
+                if (value := decoded(value)) is UNSET:
+                    continue
+            titled = self._title(value) if type(value) is dict and _TITLED in value else ""
             for step, below in _items(value):
                 left = _below(paths, step) if paths else paths
-                waiting.append((below, left, name or (str(step) if self._is_named(step) else "")))
+                named = str(step) if self._is_named(step) else titled if step == _TITLED else ""
+                waiting.append((below, left, name or named))
+                yield from _tokens(below) if type(below) is list and str(step).lower().endswith(_TOKENS) else ()
+
+    def _title(self, value: Mapping[Any, Any]) -> str:
+        """The name of a secret that is given beside its value; empty for anything else."""
+        titles = (value.get(title) for title in _TITLES)
+        return next((title for title in titles if isinstance(title, str) and self._is_named(title)), "")
 
     def sample(self, value: object, path: Path, depth: int = 0) -> Json:
         """`value` small enough to be kept, and without what is secret in it."""
@@ -176,6 +198,17 @@ def _items(value: object) -> Iterator[tuple[str | int, Any]]:
         yield from ((step_of(key), step_into(value, key)) for key in islice(value, _MOST_VALUES))
     elif isinstance(value, (list, tuple)):
         yield from enumerate(value[:_MOST_VALUES])
+
+
+def _long_enough(texts: Iterable[str]) -> Iterator[str]:
+    return (text for text in texts if len(text) >= _SHORTEST)
+
+
+def _tokens(values: list[Any]) -> Iterator[str]:
+    """Those of many tokens that may let somebody in, by their looks: a count or a word does not."""
+    for value in values[:_MOST_SEARCHED]:
+        if isinstance(value, str) and len(value) >= _SHORTEST_TOKEN and plausible(value):
+            yield value
 
 
 def _texts(value: object, numbers: bool) -> Iterator[str]:

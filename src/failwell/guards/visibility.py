@@ -55,6 +55,21 @@ def visible(text: str) -> str:
     return _STRAY_JOINER.sub("", _JOINER_RUN.sub(r"\1", text))
 
 
+# Colours as JSON and programs write them where they cannot be in a text.
+_WRITTEN_COLOUR: Final = pattern(r"\\(?:u001[bB]|x1[bB]|033|e)\[[0-9;]{0,40}m")
+_OF_WRITTEN: Final = ("1b[", "1B[", "033[", "\\e[")
+
+
+def uncoloured(text: str) -> str:
+    """`visible`, and without colours that are written as escapes: for whoever looks for something that they would part.
+
+    >>> uncoloured('{"file": "\\\\u001b[31m/srv/a.js\\\\u001b[39m"}')
+    '{"file": "/srv/a.js"}'
+    """
+    text = visible(text)
+    return _WRITTEN_COLOUR.sub("", text) if "[" in text and any(mark in text for mark in _OF_WRITTEN) else text
+
+
 _WORD: Final = pattern(r"[A-Za-z_-]{2,40}")
 
 

@@ -106,8 +106,9 @@ class RelayOptions:
     breakers: those of all relays in front of the same server, where there are others. elsewhere: what these know of the
         same session.
     events: the store that keeps them, if one does. names: by what calls are known to it.
-    env: the variables that the server is given. Those under the names of secrets are masked wherever they turn up in a
-        failure. headers, url: what a server behind an address is sent, and where; the same holds for these.
+    env: the variables that the server is given. What is secret in them is masked wherever it turns up in a failure.
+        headers, url: what a server behind an address is sent, and where; the same holds for these. words: the command
+        as it is started, in which an argument may have blanks; the same holds for it.
     """
 
     command: str = "the server"
@@ -135,3 +136,4 @@ class RelayOptions:
     env: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     url: str | None = None
+    words: tuple[str, ...] = ()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Unpack
 
-from failwell.guards import DEFAULT, shorten
+from failwell.guards import DEFAULT, shorten, uncoloured
 from failwell.model import Effect, Fields, ToolError
 from failwell.recovery import NEVER_SENT
 
@@ -44,7 +44,9 @@ def how(death: Death) -> str:
 
 def last_words(errors: str, *, any_line: bool = True) -> str:
     """The line of a server's stderr that is likeliest to say why, as it may leave."""
-    lines = [line.strip() for line in errors.splitlines() if line.strip() and not _PLACES.match(line)][-_LAST:]
+    lines = [line.strip() for line in uncoloured(errors).splitlines() if line.strip() and not _PLACES.match(line)][
+        -_LAST:
+    ]
     telling = [line for line in lines if _TELLING.search(line)]
     words = without_paths((telling or (lines if any_line else []) or [""])[-1], {})
     return shorten(DEFAULT.text(words), _LONGEST_WORDS) if words else ""
@@ -100,9 +102,9 @@ def never_started(death: Death, command: str) -> str:
     return f"{command} ended with {how(death)} before it answered{said}"
 
 
-def command_line(command: str) -> str:
+def command_line(words: Sequence[str]) -> str:
     """A command as it can be told: without arguments that may be secret."""
-    return shorten(" ".join(told_arguments(command.split(" "))), _LONGEST_COMMAND)
+    return shorten(" ".join(told_arguments(words)), _LONGEST_COMMAND)
 
 
 def renewed(*, remote: bool) -> str:

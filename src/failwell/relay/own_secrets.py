@@ -7,18 +7,17 @@ sent in, and by where they stand in the server's address, whatever they look lik
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from itertools import pairwise
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
-from failwell.guards import DEFAULT, MASK, Secrets, drawn, without_values
+from failwell.guards import DEFAULT, MASK, Secrets, is_token, likely, of_basic, plausible, without_values
 from failwell.model import ToolError
 
 # A shorter value is found in other words by chance, and so are these.
@@ -31,17 +30,13 @@ _WORDS: Final = frozenset(
     "mariadb mongodb optional oracle password postgres postgresql private production public rabbitmq required sandbox "
     "secret server session staging string testing undefined unknown".split()
 )
-# Of many programs, the password's; where it is a port or a package, that is no loss in a line about a server.
-_SHORT: Final = ("-p", "-pw")
-
-
 # Where one is, which only sounds like a password.
 _PLACES: Final = frozenset({"PWD", "OLDPWD"})
 _is_secret: Final = DEFAULT.redact.secret_name
 _LONGEST_LINE: Final = 12_000
 _MASKS: Final = re.compile(rf"(?:{re.escape(MASK)})+")
-# In a path, a shorter step is more often a name with a number.
-_SHORTEST_TOKEN: Final = 12
+# In letters of another size a shorter one may be the name of something.
+_SHORTEST_IN_CASE: Final = 12
 # Shorter forms are found in pictures by chance.
 _SHORTEST_ENCODED: Final = 8
 # What stays as it is where others are escaped: nothing; `/`, as in Python; as in JavaScript, of a part and of a whole.
@@ -76,29 +71,90 @@ def told_arguments(arguments: Iterable[Any]) -> list[str]:
     return [known.text(told) for told, _ in _told(words)]
 
 
-def _told(words: Iterable[str]) -> Iterator[tuple[str, str]]:
+_Told = tuple[str, Sequence[str]]
+"""A word as it can be told, and what of it is not."""
+
+
+def _as_header(word: str) -> _Told:
+    name, colon, value = word.partition(":")
+    found = [*_in_header(name.strip(), value.strip())] if colon else []
+    return (f"{name}: {MASK}" if found else DEFAULT.redact(word)), found
+
+
+def _as_login(word: str) -> _Told:
+    """`joe:…`; what is no login, such as the number of a user and of a group, stays."""
+    name, _, password = word.partition(":")
+    return (f"{name}:{MASK}", [password]) if _known(password) and likely(password) else (DEFAULT.redact(word), ())
+
+
+def _as_secret(word: str) -> _Told:
+    return MASK, [word, *filter(likely, [word.partition(":")[2]])]
+
+
+def _as_key(word: str) -> _Told:
+    """A key that may be the name of something, or a file that holds one."""
+    return (MASK, [word]) if _is_key(word) else (DEFAULT.redact(word), ())
+
+
+def _is_key(value: str) -> bool:
+    return plausible(value) and not value.lower().endswith(_FILES)
+
+
+def _is_keyed(name: str) -> bool:
+    """Whether what a variable or an option is called ends in a word for keys, of whatever: `OPENAI_KEY`."""
+    return _LAST_WORD.split(name)[-1].lower() in _KEYS
+
+
+_KEYS: Final = ("key", "keys", "sk")
+_LAST_WORD: Final = re.compile(r"[-_.]|(?<=[a-z])(?=[A-Z])")
+_FILES: Final = (".pem", ".key", ".crt", ".cer", ".der", ".p12", ".pfx", ".pub", ".json", ".txt")
+# What stands behind an option: how that is read, by how the option is called.
+_OPTIONS: Final[tuple[tuple[Callable[[str], bool], Callable[[str], _Told]], ...]] = (
+    (frozenset({"-H", "--header", "--headers"}).__contains__, _as_header),
+    (frozenset({"-u", "--user", "--proxy-user", "--userpwd", "--login"}).__contains__, _as_login),
+    (lambda option: _is_secret(option.lstrip("-/")), _as_secret),
+    # Of many programs, the password's. It may be a port, which others may name: so it is known by nothing.
+    (frozenset({"-p", "-pw"}).__contains__, lambda _: (MASK, ())),
+    (_is_keyed, _as_key),
+)
+_SET: Final = re.compile(r"(?:([-/]{1,2}[\w-]+):|([^=]+)=)(.*)", re.DOTALL)
+
+
+def _behind(option: str) -> Callable[[str], _Told] | None:
+    return next((read for is_it, read in _OPTIONS if is_it(option)), None)
+
+
+def _told(words: Iterable[str]) -> Iterator[_Told]:
     """Each word as it can be told where it stands, and what it was that is not."""
-    is_next = is_sure = False
+    read: Callable[[str], _Told] | None = None
     for word in words:
-        if is_next and not word.startswith("-"):
-            yield MASK, word if is_sure else ""
-            is_next = False
+        if read is not None and not word.startswith("-"):
+            yield read(word)
+            read = None
             continue
-        name, equals, value = word.partition("=")
-        # What a short one is followed by may be a port, which others may name.
-        is_sure = _is_secret(name.lstrip("-"))
-        is_secret = is_sure or name in _SHORT
-        is_next = is_secret and not equals and name.startswith("-")
-        if is_secret and value:
-            yield f"{name}={MASK}", value if is_sure else ""
+        found = _SET.fullmatch(word)
+        name = word if found is None else found[1] or found[2]
+        read = _behind(name)
+        if found is not None and found[3] and read is not None:
+            told, values = read(found[3])
+            yield f"{name}{word[len(name)]}{told}", values
         else:
-            yield DEFAULT.redact(word), ""
+            yield DEFAULT.redact(word), ()
+        read = read if found is None and name.startswith("-") else None
 
 
 def _in_command(words: Sequence[str]) -> Iterator[str]:
-    yield from (value for _, value in _told(words) if value)
-    # The rest is known by the words beside it: `--user joe:…`.
-    line = " ".join(words)[:_LONGEST_LINE]
+    yield from (value for _, values in _told(words) for value in values)
+    yield from _NO_SCHEMA.values(list(words))
+    # A word of several is a command itself: `sh -c "…"`.
+    lines = [word for word in words if " " in word]
+    yield from (value for line in lines for _, values in _told(line.split(" ")) for value in values)
+    for line in (*lines, " ".join(words)):
+        yield from _beside(line[:_LONGEST_LINE])
+
+
+def _beside(line: str) -> Iterator[str]:
+    """What is known by the words beside it: `mysql -p…`."""
     if MASK in line:
         return
     at, kept = 0, _MASKS.split(DEFAULT.redact(line))
@@ -142,17 +198,8 @@ def _in_header(name: str, value: str) -> Iterator[str]:
     scheme = _SCHEME.match(value) if name.endswith("authorization") else None
     login = value[scheme.end() :].strip() if scheme is not None else value
     if scheme is not None and scheme[0].strip().lower() == "basic":
-        yield from _in_basic(login)
+        yield from of_basic(login)
     yield from [*pairs, login] if scheme is not None or not pairs else pairs
-
-
-def _in_basic(login: str) -> Iterator[str]:
-    try:
-        plain = base64.b64decode(login, validate=True).decode()
-    except (binascii.Error, ValueError):
-        return
-    yield plain
-    yield plain.partition(":")[2]
 
 
 def _in_address(url: str) -> Iterator[str]:
@@ -161,7 +208,7 @@ def _in_address(url: str) -> Iterator[str]:
     except ValueError:
         return
     yield unquote(parts.password or "")
-    yield from (value for name, value in parse_qsl(parts.query) if _is_secret(name, True) or _is_token(value))
+    yield from (value for name, value in parse_qsl(parts.query) if _is_secret(name, True) or is_token(value))
     yield from (unquote(step) for step, is_secret in _steps(parts.path) if is_secret)
 
 
@@ -169,12 +216,8 @@ def _steps(path: str) -> Iterator[tuple[str, bool]]:
     """Each step of a path, and whether it lets in whoever knows it: by its looks, or by the one before."""
     before = ""
     for step in path.split("/"):
-        yield step, _is_token(step) or (_is_secret(before, True) and len(step) >= _SHORTEST and not _is_common(step))
+        yield step, is_token(step) or (_is_secret(before, True) and len(step) >= _SHORTEST and not _is_common(step))
         before = step
-
-
-def _is_token(value: str) -> bool:
-    return len(value) >= _SHORTEST_TOKEN and drawn(value)
 
 
 def told_address(url: str) -> str:
@@ -186,7 +229,28 @@ def told_address(url: str) -> str:
     return f"{parts.scheme}://{host}{port}{path}"
 
 
+# Variables
+
+
 _NO_SCHEMA: Final = Secrets.of(None)
+
+
+def _in_variables(env: Mapping[str, str]) -> Iterator[str]:
+    given = {name: value.strip() for name, value in env.items() if name not in _PLACES}
+    yield from _NO_SCHEMA.values(given)
+    for name, value in given.items():
+        if _is_keyed(name) and _is_key(value):
+            yield value
+        elif "://" in value and (opened := _OPENED.search(name)):
+            yield from filter(plausible, _BY[opened[0].lower()](value))
+
+
+# Addresses that let in whoever knows them: by the name of a user without a password, or by the end of the path.
+_OPENED: Final = re.compile(r"dsn|hook", re.IGNORECASE)
+_BY: Final[dict[str, Callable[[str], list[str]]]] = {
+    "dsn": lambda url: re.findall(r"://([^\s/?#@:]+)@", url),
+    "hook": lambda url: [re.split(r"[?#]", url)[0].rpartition("/")[2]],
+}
 
 
 class OwnSecrets:
@@ -196,6 +260,7 @@ class OwnSecrets:
         # The longest first: one may be part of another.
         known = sorted({form for value in values for form in _forms(value)}, key=len, reverse=True)
         self._values: Sequence[str] = known
+        self._shortest = len(known[-1]) if known else 0
 
     @classmethod
     def sent(cls, values: Iterable[str]) -> OwnSecrets:
@@ -211,16 +276,17 @@ class OwnSecrets:
         command: Sequence[str] = (),
         url: str | None = None,
     ) -> OwnSecrets:
-        """What a server is given as a secret, and is long and odd enough to be known by: in variables with the names of
-        secrets, in headers, on its command line, and in its address."""
-        given = [value.strip() for name, value in env.items() if name not in _PLACES and _is_secret(name)]
+        """What a server is given as a secret, and is long and odd enough to be known by: in variables, by their names
+        and by what they hold, in headers, on its command line, and in its address."""
+        given = [*_in_variables(env)]
         given += [part for name, value in (headers or {}).items() for part in _in_header(name, value.strip())]
         given += _in_command(command)
         given += _in_address(url or "")
         return cls(filter(_known, given))
 
     def text(self, text: str) -> str:
-        return without_values(text, self._values, MASK)
+        # Most names and many texts of a message are shorter than any of them.
+        return without_values(text, self._values, MASK) if len(text) >= self._shortest else text
 
     def masked(self, value: Any) -> Any:
         """A JSON value without them; the very same one where there are none in it."""
@@ -281,26 +347,38 @@ class SentSecrets:
 
 
 def _forms(value: str) -> Iterator[str]:
-    """A value as it stands in a text, in an address, in JSON inside a text, in markup, and in base64 and hex."""
+    """A value as it stands in a text, in an address, in JSON inside a text, in markup, in letters of another size, and
+    in base64 and hex."""
     yield value
+    if len(value) >= _SHORTEST_IN_CASE and any(map(str.isdigit, value)) and any(map(str.isalpha, value)):
+        yield from (value.upper(), value.lower())
     data = value.encode("utf-8", "surrogatepass")
     for kept in _UNQUOTED:
         quoted = quote(data, safe=kept)
         yield quoted
         yield _ESCAPE.sub(lambda found: found[0].lower(), quoted)
+        # An address in an address.
+        yield quoted.replace("%", "%25")
     yield quote_plus(data)
     for is_ascii in (True, False):
         inside = json.dumps(value, ensure_ascii=is_ascii)[1:-1]
         # Once more for JSON that is a text in JSON.
-        yield from (inside, inside.replace("/", "\\/"), json.dumps(inside, ensure_ascii=is_ascii)[1:-1])
+        signed = inside.replace("/", "\\/")
+        yield from (inside, signed, *(json.dumps(each, ensure_ascii=is_ascii)[1:-1] for each in (inside, signed)))
     yield repr(value)[1:-1]
     yield from (escape(value), escape(value, quote=False))
     yield from (form for form in _encoded(data) if len(form) >= _SHORTEST_ENCODED)
 
 
+# What programs put before each byte that they write as two digits, and between these.
+_BYTES: Final = (("", ""), ("", ":"), ("", " "), ("%", "%"), ("\\x", "\\x"))
+
+
 def _encoded(data: bytes) -> Iterator[str]:
-    yield data.hex()
-    yield data.hex().upper()
+    digits = [f"{byte:02x}" for byte in data]
+    for first, between in _BYTES:
+        yield first + between.join(digits)
+        yield first + between.join(map(str.upper, digits))
     # Alone, and as the part of something longer, where it may begin at any of three places of a group.
     for before in range(3):
         whole = base64.b64encode(bytes(before) + data).decode()

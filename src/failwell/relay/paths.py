@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from failwell.guards import gathered
+from failwell.guards import gathered, uncoloured
 from failwell.model import ToolError, compact
 from failwell.readers import trace_line
 
@@ -29,6 +29,8 @@ _AT_ROOT: Final = (
 _REMOTE: Final = r"(?:ssh|sftp|scp|rsync)://[^\s/'\"]{1,200}"
 _PATH: Final = re.compile(
     rf"{_AT_ROOT}(?:{_ROOTS})(?:/+{_PART})+"
+    # With each sign twice; behind a scheme, or a word, it would be a host.
+    rf"|(?<![\w:./\\])//{{1,3}}(?:{_ROOTS})(?:/{{2,4}}{_PART})+"
     r"|(?<![\w./\\])(?:"
     rf"(?:file:(?://[\w.-]*)?|{_REMOTE})/(?:{_ROOTS})(?:/+{_PART})+"
     rf"|file://[\w.-]*(?:/+[A-Za-z]:)?(?:/+{_PART})+"
@@ -56,6 +58,7 @@ def without_paths(text: str, sent: Mapping[str, Any]) -> str:
     """The text with the last part of each absolute path only, but for what the caller sent itself."""
     if not has_places(text):
         return text
+    seen = _as_read(text)
     asked = _SEPARATOR.sub("/", compact(dict(sent))) if sent else ""
 
     def short(found: re.Match[str]) -> str:
@@ -65,7 +68,14 @@ def without_paths(text: str, sent: Mapping[str, Any]) -> str:
             return found[0]
         return f"…/{parts[-1]}{found[0][len(path) :]}"
 
-    return _PATH.sub(short, text)
+    told = _PATH.sub(short, seen)
+    return told if told != seen else text
+
+
+def _as_read(text: str) -> str:
+    """A text as paths are looked for in it: nothing parts them, and JSON of PHP has no signs before theirs."""
+    text = uncoloured(text)
+    return text.replace("\\/", "/") if "\\/" in text else text
 
 
 def _beginnings(parts: list[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -93,7 +93,11 @@ class Traffic:
         """The server's command as it can be told."""
         from .failures import command_line
 
-        return command_line(self.secrets.text(self.options.command))
+        return self.secrets.text(command_line([self.secrets.text(word) for word in self._words]))
+
+    @property
+    def _words(self) -> Sequence[str]:
+        return self.options.words or self.options.command.split(" ")
 
     @cached_property
     def secrets(self) -> OwnSecrets:
@@ -102,7 +106,7 @@ class Traffic:
         from .own_secrets import OwnSecrets
 
         options = self.options
-        command = () if options.remote else options.command.split(" ")
+        command = () if options.remote else self._words
         return OwnSecrets.of(options.env, headers=options.headers, command=command, url=options.url)
 
     def after(self, seconds: float, due: Callable[[], None]) -> None:

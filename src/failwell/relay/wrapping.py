@@ -85,7 +85,8 @@ def wrap(wrapping: Wrapping) -> int:
     from .processes import SESSION_VARIABLE, CannotStart, Child, Warden
 
     mark = f"{os.getpid()}-{os.urandom(8).hex()}"
-    options = replace(wrapping.options, command=" ".join(wrapping.command), env=wrapping.env)
+    words = tuple(wrapping.command)
+    options = replace(wrapping.options, command=" ".join(words), words=words, env=wrapping.env)
     env = wrapping.env
     if options.events is not None:
         from failwell.observe import Names

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from failwell.guards.visibility import visible
+from failwell.guards.visibility import uncoloured
 from failwell.model import pattern
 
 # The end of a line, with what stands before the next one where it is quoted; and the mark for a control character.
@@ -51,7 +51,7 @@ def _shown(text: str) -> str:
         from html import unescape
 
         text = unescape(text)
-    return visible(text)
+    return uncoloured(text)
 
 
 def _unparted(text: str, values: Sequence[str], mask: str) -> str:

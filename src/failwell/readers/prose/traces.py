@@ -6,6 +6,7 @@ import re
 from re import MULTILINE, Pattern
 from typing import Final, NamedTuple
 
+from failwell.guards import uncoloured
 from failwell.model import pattern
 
 _PYTHON: Final = pattern(r"Traceback \(most recent call last\):|\n  File \"[^\"\n]{1,300}\", line \d{1,7}")
@@ -178,9 +179,7 @@ def trace_line(text: str) -> str | None:
     >>> trace_line("panic: gone\\n\\ngoroutine 1 [running]:\\nmain.main()\\n\\t/srv/a.go:7 +0x1d\\nCall list_ids.")
     'panic: gone\\nCall list_ids.'
     """
-    if "\\n" in text:
-        # In JSON, or what is left of it where a long answer was cut.
-        text = text.replace("\\n", "\n").replace('\\"', '"')
+    text = _as_lines(text)
     if "\n" not in text and _IN_ONE_LINE.search(text) is None:
         return None
     told = text
@@ -203,16 +202,41 @@ def without_frames(text: str) -> str:
     >>> without_frames("built a\\nError: gone\\n    at read (/srv/a.js:1:2)\\n2 of 3 failed")
     'built a\\nError: gone\\n2 of 3 failed'
     """
-    if "\\n" in text and "\n" not in text.strip() and trace_line(text) is not None:
-        # In JSON: it is told as it reads.
-        text = text.replace("\\n", "\n").replace('\\"', '"')
+    seen, said = uncoloured(text), text
+    in_json = "\\n" in seen and "\n" not in seen.strip()
+    if (in_json or _has_breaks(seen)) and trace_line(seen) is not None:
+        # It is told as it reads.
+        seen = said = _as_lines(seen)
+    text = seen
     told = _PYTHON_FRAMES.sub("\n", _ungrouped(text) if _GROUP in text else text)
     told = _FLAT.sub(lambda flat: _of_flat(flat[0]), told)
     for language, sign in _SIGNS.items():
         if sign.search(told):
             told = _TRACES[language].frames.sub(_FRAME, told)
     told = _IN_LINE.sub("", told) if _PLACED.search(told) else told
-    return told if told == text else told.replace(f"{_FRAME}\r\n", "").replace(f"{_FRAME}\n", "").replace(_FRAME, "")
+    return said if told == text else told.replace(f"{_FRAME}\r\n", "").replace(f"{_FRAME}\n", "").replace(_FRAME, "")
+
+
+# Pages write the end of a line as an element, and what stands around a trace as others.
+_BREAK: Final = pattern(r"<br ?/?>\n?|</?(?:pre|code|p|div|body|html)\b[^<>]{0,200}>", re.IGNORECASE)
+
+
+def _has_breaks(text: str) -> bool:
+    return "<br" in text or "<BR" in text
+
+
+def _as_lines(text: str) -> str:
+    """A text in the lines that its readers see: without colours, with line ends for what JSON and markup write."""
+    text = uncoloured(text)
+    if "\\n" in text:
+        # In JSON, or what is left of it where a long answer was cut.
+        text = text.replace("\\n", "\n").replace('\\"', '"')
+    if _has_breaks(text):
+        from html import unescape
+
+        # A space that does not break is one that sets a frame in.
+        text = unescape(_BREAK.sub("\n", text)).replace("\xa0", " ").strip("\n")
+    return text
 
 
 def _ungrouped(text: str) -> str:

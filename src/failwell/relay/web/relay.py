@@ -90,7 +90,7 @@ class Relay:
                 options, command=place, remote=True, headers=self.address.headers, url=self.address.url
             )
         else:
-            self.options = replace(options, command=" ".join(self._command), remote=False)
+            self.options = replace(options, command=" ".join(self._command), words=self._command, remote=False)
         self.gatekeeper = Gatekeeper(limits or RelayLimits(), hosts=hosts, origins=origins, tokens=tokens)
         self._say = say or _said
         self.tally = RelayTally()
@@ -259,7 +259,7 @@ class Relay:
             )
         _check_certificate(certificate, key)
         if self.address is None and shutil.which(self._command[0], path=self._env.get("PATH")) is None:
-            raise CannotListen(f"cannot start {command_line(self.options.command)}: there is no {self._command[0]}")
+            raise CannotListen(f"cannot start {command_line(self._command)}: there is no {self._command[0]}")
         listening = _bound(host, port)
         self.gatekeeper.bound = host
         scheme = "http" if certificate is None else "https"
