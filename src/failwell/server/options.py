@@ -115,9 +115,8 @@ class Options:
         return level_of(self.log_level)
 
     def __post_init__(self) -> None:
-        for name, wanted in _WANTED.items():
-            if not wanted.holds(value := getattr(self, name)):
-                raise ValueError(f"{name} {wanted.words}, not {_shown(value)}.")
+        for name in _WANTED:
+            demand(name, getattr(self, name))
         if not isinstance(self.format, Envelope):
             _one_of("format", self.format, FORMATS)
         _one_of("on_missing", self.on_missing, get_args(OnMissing))
@@ -195,6 +194,13 @@ _WANTED: Final[dict[str, _Wanted]] = {
         lambda value: isinstance(value, Mapping) and _are(str, value), "are options by name, such as {'carry': True}"
     ),
 }
+
+
+def demand(name: str, value: object) -> None:
+    """Raise what is wrong with an option, whoever takes it."""
+    wanted = _WANTED[name]
+    if not wanted.holds(value):
+        raise ValueError(f"{name} {wanted.words}, not {_shown(value)}.")
 
 
 class Given(TypedDict, total=False):
