@@ -348,6 +348,21 @@ def test_a_validators_refusal_of_arguments_that_fit_the_list_proves_nothing() ->
     assert explained(refused(text), "pay", elsewhere, listed(PAY, "pay"), text).delivery == "answered"
 
 
+@pytest.mark.parametrize("name", BY_VALIDATORS)
+def test_after_a_validators_words_about_arguments_that_fit_no_fix_calls_a_write_again(name: str) -> None:
+    calls: list[Any] = []
+    right = {"id": "1", "currency": "EUR"}
+
+    async def main() -> None:
+        fix = {"id": "1", "currency": "USD"}
+        async with Recovering(Client(saying(BY_VALIDATORS[name], calls)), fix=lambda error, given: fix) as agent:
+            report = await agent.call("pay", right)
+            assert (report.ok, report.calls) == (False, 1), str(report)
+
+    asyncio.run(main())
+    assert calls == [right]
+
+
 _PARSING = (
     "amount\n  Input should be a valid integer, unable to parse string as an integer "
     "[type=int_parsing, input_value='5', input_type=str]"

@@ -482,6 +482,43 @@ def test_reads_is_a_list_of_names(reads: Any) -> None:
         Recovering(Client("http://127.0.0.1:9/mcp"), reads=reads)
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"policy": 5}, "policy is a failwell.Policy, such as Policy(max_attempts=2), not 5."),
+        ({"policy": {}}, "policy is a failwell.Policy, such as Policy(max_attempts=2), not {}."),
+        ({"clock": 5}, "clock has monotonic(), now() and sleep(), as failwell.testing.FakeClock() has; not 5."),
+    ],
+)
+def test_a_policy_and_a_clock_that_are_none_are_refused_in_one_line(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        Recovering(Client("http://127.0.0.1:9/mcp"), **options)
+    assert str(caught.value) == words
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ((5, {}), "call_tool() takes the name of a tool, a text, not 5."),
+        ((None,), "call_tool() takes the name of a tool, a text, not None."),
+        (("pay", [1]), "call_tool() takes the arguments as a dict, not as list."),
+        (("pay", "{}"), "call_tool() takes the arguments as a dict, not as str."),
+        (("pay", ""), "call_tool() takes the arguments as a dict, not as str."),
+    ],
+)
+def test_what_is_no_call_is_refused_in_one_line_before_anything_is_sent(call: Any, words: str) -> None:
+    async def story() -> None:
+        # Nobody listens there, so whatever was tried would be told as a failure.
+        async with Recovering(Client("http://127.0.0.1:9/mcp")) as it:
+            for entry in (it.call, it.call_tool):
+                with pytest.raises(TypeError) as caught:
+                    await entry(*call)
+                assert str(caught.value) == words
+            assert not it.reports
+
+    run(story)
+
+
 def test_envelopes_count_from_a_server_whose_successes_are_envelopes() -> None:
     fine = Fault.text('{"success": true, "data": {"n": 1}}', is_error=False)
     gone = Fault.text(fw.render(fw.NotFound("There is no user 7."), "envelope"), is_error=False)

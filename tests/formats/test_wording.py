@@ -14,6 +14,7 @@ import failwell as fw
 from failwell import read
 from failwell.formats import FORMATS
 from failwell.model import IN_DOUBT, FieldError, Patch
+from failwell.readers import from_schema
 
 sys.path.append(str(Path(__file__).parents[2] / "tools"))
 
@@ -238,3 +239,12 @@ def test_the_reason_of_a_doubt_is_kept_without_its_advice(message: str, reason: 
     assert fw.render(error, "text") == (
         f"pay failed part-way{reason}, so it may have been done already. Next: ask the user."
     )
+
+
+def test_names_that_no_argument_has_are_called_arguments_and_read_back_as_wrong_ones() -> None:
+    schema = {"type": "object", "properties": {"user": {"type": "string"}}, "additionalProperties": False}
+    told = fw.render(from_schema(schema, {"user": "u", "zzz": 1, "yyy": 2}, tool="login"))
+    assert told.startswith("There are no arguments zzz, yyy. ")
+    back = read(told)
+    assert isinstance(back, fw.ToolError)
+    assert back.code == "VALIDATION_ERROR"

@@ -422,3 +422,15 @@ def test_a_canary_alone_is_worth_a_closer_look() -> None:
     """The guard leaves ordinary errors alone after a glance; no canary may pass at a glance."""
     missed = [canary.name for canary in CANARIES if canary.secret in fw.guard(fw.ToolError(canary.text)).message]
     assert missed == []
+
+
+@pytest.mark.parametrize(
+    "address", ["https://api.example.com/v1/feed?token=§", "wss://h/ws?a=1&token=§", "GET /x?token=§"]
+)
+def test_a_token_in_an_address_is_no_parsers_though_it_is_written_in_capitals(address: str) -> None:
+    for secret in ("SECRETQUERY", "TOPSECRET_KEY"):
+        text = f"{address.replace('§', secret)} failed"
+        assert secret not in DEFAULT.text(text)
+        assert secret not in fw.guard(fw.ToolError(text)).message
+    # That is what a parser says.
+    assert DEFAULT.text("unexpected token=RBRACE line=3") == "unexpected token=RBRACE line=3"

@@ -58,8 +58,8 @@ policies = st.one_of(
     st.none(),
     st.builds(
         Policy,
-        max_attempts=st.integers(-1, 6),
-        max_fixes=st.integers(-1, 3),
+        max_attempts=st.integers(1, 6),
+        max_fixes=st.integers(0, 3),
         base_delay=_wait,
         max_delay=_wait,
         default_delays=st.dictionaries(st.sampled_from(FORMATS), _wait, max_size=2),

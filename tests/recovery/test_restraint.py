@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -184,6 +185,40 @@ def test_only_the_servers_own_failures_count_against_it(error: fw.ToolError, bla
 def test_a_policy_without_a_limit_is_refused(field: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"{field} is a number of seconds above zero"):
         fw.Policy(**{field: value})
+
+
+WRONG_COUNTS = [-1, 2.5, "3", None, True, float("nan")]
+WRONG_AMOUNTS = [-1, -0.5, "x", None, True, float("nan")]
+
+
+@pytest.mark.parametrize(
+    ("field", "values", "words"),
+    [
+        *((field, [0, *WRONG_COUNTS], "is a whole number, at least 1") for field in ("max_attempts", "max_unsent")),
+        *((field, [0, *WRONG_COUNTS], "is a whole number, at least 1") for field in ("break_after", "loop_after")),
+        ("max_fixes", WRONG_COUNTS, "is a whole number, 0 or more"),
+        *((field, WRONG_AMOUNTS, "is a number of seconds, 0 or more") for field in ("base_delay", "max_delay")),
+        ("retry_budget", WRONG_AMOUNTS, "is a number of repetitions, 0 or more"),
+        ("trust_annotations", ["no", 1, None], "is True or False"),
+        ("default_delays", [5, None, {"typed": "2"}, {"typed": -2}], "are numbers of seconds by format"),
+    ],
+)
+def test_a_policy_says_at_once_what_it_cannot_use(field: str, values: list[Any], words: str) -> None:
+    for value in values:
+        with pytest.raises(ValueError, match=f"^{field} {words}") as caught:
+            fw.Policy(**{field: value})
+        assert str(caught.value).endswith(f", not {value!r}.")
+
+
+def test_a_policy_may_say_that_nothing_is_waited_for_and_nothing_tried_again() -> None:
+    for none in ({"base_delay": 0}, {"max_delay": float("inf")}, {"max_fixes": 0}, {"retry_budget": 0}):
+        assert fw.Policy(**none) != fw.Policy()
+
+
+def test_each_field_of_a_policy_is_looked_at() -> None:
+    for field in fields(fw.Policy):
+        with pytest.raises(ValueError, match=f"^{field.name} "):
+            fw.Policy(**{field.name: object()})  # type: ignore[arg-type]
 
 
 def test_what_the_text_says_may_be_called_again_is_not_refused_when_its_time_has_come() -> None:

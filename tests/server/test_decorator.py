@@ -6,6 +6,8 @@ import asyncio
 import inspect
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -332,3 +334,279 @@ def test_what_a_generator_raises_while_it_is_closed_is_read() -> None:
     next(left)
     with pytest.raises(fw.ToolError, match="not closed"):
         left.close()  # type: ignore[attr-defined]
+
+
+KEY = "Tr0ub4dorX"
+
+
+def _refuse(api_key: str) -> Any:
+    raise PermissionError(f"{api_key} was refused")
+
+
+@tool_errors
+def login(api_key: str) -> Any:
+    return _refuse(api_key)
+
+
+@tool_errors
+async def login_later(api_key: str) -> Any:
+    return _refuse(api_key)
+
+
+@tool_errors
+def login_in_steps(api_key: str) -> Iterator[Any]:
+    yield _refuse(api_key)
+
+
+@tool_errors
+async def login_in_later_steps(api_key: str) -> AsyncIterator[Any]:
+    yield _refuse(api_key)
+
+
+@tool_errors
+def login_with_own_words(api_key: str) -> Any:
+    raise fw.Denied(f"{api_key} was refused", details={"tried": [api_key]})
+
+
+@tool_errors
+def login_asking(api_key: str) -> Any:
+    raise fw.NeedsInput(f"{api_key} was refused. Which one?", fields={"api_key": {"type": "string"}})
+
+
+class Portal:
+    @tool_errors
+    def login(self, api_key: str) -> Any:
+        return _refuse(api_key)
+
+    @tool_errors
+    @classmethod
+    def login_of_class(cls, api_key: str) -> Any:
+        return _refuse(api_key)
+
+    @tool_errors
+    @staticmethod
+    def login_of_none(*, api_key: str) -> Any:
+        return _refuse(api_key)
+
+
+LOGINS = {
+    "by position": lambda: login(KEY),
+    "by name": lambda: login(api_key=KEY),
+    "async": lambda: asyncio.run(login_later(KEY)),
+    "generator": lambda: list(login_in_steps(KEY)),
+    "async generator": lambda: asyncio.run(gathered(login_in_later_steps(KEY))),
+    "own words": lambda: login_with_own_words(KEY),
+    "method": lambda: Portal().login(KEY),
+    "class method": lambda: Portal.login_of_class(KEY),
+    "static method": lambda: Portal.login_of_none(api_key=KEY),
+    "partial": lambda: tool_errors(partial(_refuse, KEY))(),
+    "partial by name": lambda: tool_errors(partial(_refuse, api_key=KEY))(),
+    "inside an argument": lambda: tool_errors(lambda login: _refuse(login["api_key"]))({"api_key": KEY}),
+    "more by name": lambda: tool_errors(lambda **sent: _refuse(sent["api_key"]))(api_key=KEY),
+    "awaited": lambda: asyncio.run(tool_errors(lambda api_key: login_later(api_key))(KEY)),
+    "context": lambda: tool_errors(contextmanager(login_in_steps))(KEY).__enter__(),
+}
+
+
+@pytest.mark.parametrize("called", LOGINS.values(), ids=LOGINS)
+def test_what_was_passed_as_a_secret_leaves_neither_in_the_error_nor_in_the_log(
+    called: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(fw.ToolError) as caught:
+        called()
+    assert "was refused" in str(caught.value)
+    written = [repr(record.__dict__) + record.getMessage() for record in caplog.records]
+    assert written
+    for told in (str(caught.value), repr(caught.value), repr(fw.to_result(caught.value, "v1")), *written):
+        assert KEY not in told
+
+
+def test_a_question_and_an_answer_hold_no_secret_that_was_passed() -> None:
+    with pytest.raises(fw.NeedsInput) as caught:
+        login_asking(KEY)
+    assert KEY not in str(caught.value)
+    assert tool_errors(answer=str)(_refuse)(KEY) == "[PERMISSION] [redacted] was refused"
+
+
+def test_an_error_stays_the_same_object_where_no_secret_of_the_call_is_in_it() -> None:
+    mine = fw.Denied("Not today.")
+
+    @tool_errors
+    def refuses(api_key: str) -> None:
+        raise mine
+
+    with pytest.raises(fw.Denied) as caught:
+        refuses(KEY)
+    assert caught.value is mine
+
+
+class Later:
+    async def __call__(self, size: int) -> None:
+        raise ValueError(f"{size} is too many")
+
+
+class Steps:
+    def __call__(self, size: int) -> Iterator[int]:
+        yield 1
+        raise ValueError(f"{size} is too many")
+
+
+async def _too_many(size: int) -> None:
+    raise ValueError(f"{size} is too many")
+
+
+async def _awaits(made: Any) -> Any:
+    return await made()
+
+
+def _future() -> Any:
+    return asyncio.ensure_future(_too_many(5))
+
+
+HIDDEN = {
+    "async object": lambda: asyncio.run(tool_errors(Later())(5)),
+    "partial of an async object": lambda: asyncio.run(tool_errors(partial(Later(), 5))()),
+    "object of steps": lambda: list(tool_errors(Steps())(5)),
+    "a coroutine returned": lambda: asyncio.run(tool_errors(lambda size: _too_many(size))(5)),
+    "a future returned": lambda: asyncio.run(_awaits(tool_errors(_future))),
+}
+
+
+@pytest.mark.parametrize("called", HIDDEN.values(), ids=HIDDEN)
+def test_what_is_raised_later_than_by_the_call_is_read_too(called: Any) -> None:
+    with pytest.raises(fw.ToolError, match="5 is too many"):
+        called()
+
+
+def test_a_future_that_is_returned_stays_one() -> None:
+    async def main() -> None:
+        never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        made = tool_errors(lambda: never)()
+        assert isinstance(made, asyncio.Future)
+        await asyncio.sleep(0)
+        made.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await made
+        assert never.cancelled()
+
+    asyncio.run(main())
+
+
+def test_what_can_be_awaited_and_more_stays_what_it_is() -> None:
+    class Query:
+        def __await__(self) -> Generator[Any, Any, int]:
+            yield from ()
+            return 5
+
+    query = Query()
+    assert tool_errors(lambda: query)() is query
+
+
+@pytest.mark.parametrize("options", [{}, {"answer": fw.render}])
+def test_a_context_raises_what_it_means_when_it_is_left(options: Any) -> None:
+    seen: list[str] = []
+
+    @tool_errors(**options)
+    @contextmanager
+    def session(size: int) -> Iterator[int]:
+        yield size
+        seen.append("left")
+        raise ValueError("not closed")
+
+    @tool_errors(**options)
+    @asynccontextmanager
+    async def session_later(size: int) -> AsyncIterator[int]:
+        yield size
+        raise ValueError("not closed")
+
+    async def later() -> None:
+        async with session_later(5) as size:
+            assert size == 5
+
+    with pytest.raises(fw.ToolError, match="not closed"), session(5) as size:
+        assert size == 5
+    assert seen == ["left"]
+    with pytest.raises(fw.ToolError, match="not closed"):
+        asyncio.run(later())
+    # What is raised inside of it is not the function's own.
+    with pytest.raises(KeyError), session(5):
+        raise KeyError("mine")
+    assert session.__name__ == "session"
+
+
+def test_methods_of_the_class_and_of_none_stay_what_they_are() -> None:
+    class Shop:
+        @tool_errors
+        @classmethod
+        def named(cls, item: str) -> str:
+            return f"{cls.__name__} {item}"
+
+        @tool_errors
+        @staticmethod
+        def alone(item: str) -> str:
+            return item
+
+    assert (Shop.named("tea"), Shop().named("tea"), Shop.alone("tea"), Shop().alone("tea")) == (
+        *("Shop tea", "Shop tea"),
+        *("tea", "tea"),
+    )
+
+
+def test_what_has_no_name_of_its_own_gets_that_of_what_it_calls() -> None:
+    for made, name in (
+        (partial(_too_many, 5), "_too_many"),
+        (partial(partial(Later()), 5), "Later"),
+        (Later(), "Later"),
+    ):
+        watched: Any = tool_errors(made)
+        assert watched.__name__ == name
+        with pytest.raises(fw.ToolError) as caught:
+            asyncio.run(watched(5) if made.__class__ is Later else watched())
+        assert caught.value.tool == name
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (lambda: tool_errors(5), "tool_errors() takes a function, not int."),  # type: ignore[arg-type]
+        (lambda: tool_errors([]), "tool_errors() takes a function, not list."),  # type: ignore[arg-type]
+        (lambda: tool_errors(tool_name="x")(5), "tool_errors() takes a function, not int."),  # type: ignore[arg-type]
+        (lambda: tool_errors(property(len)), "tool_errors() takes a function, not property; put it below @property."),  # type: ignore[arg-type]
+        (
+            lambda: tool_errors("pay"),  # type: ignore[arg-type]
+            "tool_errors() takes a function, not 'pay'; a name is given as tool_name='pay'.",
+        ),
+        (lambda: tool_errors(Portal), "tool_errors() takes a function, not the class Portal; decorate its methods."),
+        (lambda: tool_errors(answer=5), "answer is a function, such as failwell.render, not 5."),  # type: ignore[arg-type]
+        (lambda: tool_errors(logger=5), "logger is a logger of logging or structlog, not 5."),
+        (lambda: tool_errors(table={}), "table is a table, such as failwell.classify.Table(failwell.classify.DEFAULT)"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_cannot_be_decorated_is_refused_in_one_line(made: Any, words: str) -> None:
+    with pytest.raises((TypeError, ValueError)) as caught:
+        made()
+    assert str(caught.value).startswith(words)
+
+
+def test_inside_a_server_the_tool_that_failed_is_the_one_that_was_called() -> None:
+    server = MCPServer("shop", log_level="CRITICAL")
+
+    @tool_errors
+    def connects() -> str:
+        raise ConnectionResetError("gone")
+
+    @server.tool()
+    def order() -> str:
+        return connects()
+
+    install(server)
+
+    async def called() -> Any:
+        async with Client(server) as client:
+            return await client.call_tool("order", {})
+
+    result = asyncio.run(called())
+    assert "connects" not in repr(result)
+    with pytest.raises(fw.ToolError) as caught:
+        connects()
+    assert caught.value.tool == "connects"

@@ -445,6 +445,33 @@ def test_an_option_that_does_not_exist_is_told_by_its_nearest() -> None:
         failwell.server.install(MCPServer("test", log_level="CRITICAL"), formt="xml")
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"wire": {"nope": 1}}, "The format 'text' has no option 'nope'."),
+        (
+            {"format": "xml", "wire": {"carry": True, "nope": 1}},
+            "The format 'xml' has no option 'nope'; it has layout.",
+        ),
+        ({"wire": {"gate": "html"}}, "There is no gate 'html'; use 'markdown', 'json' or 'both'."),
+        ({"format": "jsonrpc", "wire": {"era": "2026-07-28"}}, "wire has no option 'era': that is found out"),
+        ({"wire": {5: 1}}, "wire are options by name, such as {'carry': True}, not dict."),
+        ({"wire": {"prefix": 5}}, "wire has a value that the format 'text' cannot use: "),
+    ],
+)
+def test_options_of_the_wire_that_would_break_every_failure_are_refused(options: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(words)}"):
+        failwell.server.install(MCPServer("test", log_level="CRITICAL"), **options)
+
+
+def test_options_of_the_wire_are_tried_with_those_of_the_envelope() -> None:
+    modes: list[str] = []
+    envelope = failwell.server.Envelope(profile="workflow", mode=modes.pop, approval_mode=True)
+    failwell.server.install(
+        MCPServer("test", log_level="CRITICAL"), format=envelope, wire={"carry": True, "meta": False}
+    )
+
+
 def test_editors_are_told_the_same_options() -> None:
     from dataclasses import fields
 

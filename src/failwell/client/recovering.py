@@ -41,9 +41,9 @@ from .drivers import driver_for
 from .local_errors import closed, not_connected, not_listed, too_late
 from .logbook import write_down, write_ending
 from .seat import Seat, with_id
-from .sendable import is_plain, unsendable
+from .sendable import given, is_plain, unsendable
 from .surface import attribute_of
-from .system_clock import SYSTEM, Clock
+from .system_clock import SYSTEM, Clock, usable_clock
 from .tool_list import LISTING_TIMEOUT, Listing
 from .witness import Seen, watching
 
@@ -88,12 +88,12 @@ class Recovering:
         self._callbacks = Callbacks(fix, ask, negotiate, on_decision, notify_user)
         if isinstance(reads, str) or not all(isinstance(name, str) for name in reads):
             raise TypeError(f"reads is a list of names, such as ['get_*'], not {reads!r}.")
-        self.policy = policy or Policy()
         self.reports: deque[Report] = deque(maxlen=_REPORTS_KEPT)
         """What was tried for the latest calls, the last one last; without results, or anything else that is large."""
         self._driver = driver_for(client)
-        self._clock = clock
-        self._engine = Engine(self.policy, clock, jitter)
+        self._clock = usable_clock(clock)
+        self._engine = Engine(policy, clock, jitter)
+        self.policy = self._engine.policy
         self._listing = Listing(self._driver, clock, trusted=self.policy.trust_annotations, reads=tuple(reads))
         self._seat = Seat.at(events)
         self._envelopes = False
@@ -191,13 +191,14 @@ class Recovering:
         return self._driver.give(report.result, options)
 
     async def call(self, name: str, arguments: dict[str, Any] | None = None, *more: Any, **options: Any) -> Report:
-        """Call a tool, and tell what was tried. It raises only when it is cancelled."""
+        """Call a tool, and tell what was tried. It raises only when it is cancelled, or when this is no call."""
         if more:
             options |= dict(zip(self._driver.positional, more, strict=False))
+        sent = given(name, arguments)
         _ = self._open
         if options and (unknown := [option for option in options if option not in self._driver.options]):
             raise TypeError(f"call_tool() has no option {unknown[0]!r}; it has {', '.join(self._driver.options)}.")
-        call = self._begin(name, arguments or {}, options)
+        call = self._begin(name, sent, options)
         report = call.report
         try:
             result, outcome = await self._recover(call)

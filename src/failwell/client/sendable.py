@@ -12,6 +12,16 @@ from failwell.recovery import NEVER_SENT
 _LARGE: Final = 1 << 63
 
 
+def given(name: object, arguments: object) -> Mapping[str, Any]:
+    """The arguments of a call as it was given to `Recovering`. What is no call is its program's mistake, which is
+    raised: no model could do anything about it."""
+    if not isinstance(name, str):
+        raise TypeError(f"call_tool() takes the name of a tool, a text, not {name!r}.")
+    if arguments is not None and not isinstance(arguments, Mapping):
+        raise TypeError(f"call_tool() takes the arguments as a dict, not as {type(arguments).__name__}.")
+    return arguments or {}
+
+
 def is_plain(values: Mapping[Any, Any]) -> bool:
     """Whether arguments can be sent beyond doubt: short enough numbers and plain texts, as most are."""
     for name, value in values.items():

@@ -89,7 +89,8 @@ def reason(problem: FieldError) -> str:
         place = place_of(holder_of(problem))
         holder = f" in {place}" if place else ""
         listed = ", ".join(strange)
-        return f"There is no argument {listed}{holder}" if len(strange) == 1 else f"There are no {listed}{holder}"
+        there_is = "There is no argument" if len(strange) == 1 else "There are no arguments"
+        return f"{there_is} {listed}{holder}"
     need = _need(problem, _likeliest_first(problem))
     if is_missing(problem):
         lack = f"{name or 'An argument'} is missing"

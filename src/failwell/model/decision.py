@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from math import inf
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from .fields import DELIVERIES, Delivery, Derived
 from .forms import FIRST_DELAYS, form_of
@@ -88,18 +89,54 @@ class Policy:
     """After how many seconds it may be made again."""
 
     def __post_init__(self) -> None:
-        for name in ("timeout", "deadline", "break_for", "loop_window"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < inf:
-                raise ValueError(f"{name} is a number of seconds above zero, not {value!r}.")
-        for name in ("break_after", "loop_after", "max_unsent"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name} is a whole number, at least 1, not {value!r}.")
+        for name, (holds, words) in _WANTED.items():
+            if not holds(value := getattr(self, name)):
+                raise ValueError(f"{name} {words}, not {value!r}.")
 
     def first_wait(self, error: ToolError) -> float:
         """How many seconds to wait after a first failure that names no delay: what is waited is what is told."""
         return self.default_delays.get(error.format or "", self.base_delay)
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_amount(value: object) -> bool:
+    # An endless one is longer than any that is worth it, so it is a way to say that nothing is tried again.
+    return _is_number(value) and value >= 0
+
+
+def _is_count(least: int, value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _are_waits(value: object) -> bool:
+    return isinstance(value, Mapping) and all(map(_is_amount, value.values()))
+
+
+# What each has to be, and how that is said: what is wrong is told here, and not by the first call that fails.
+_SECONDS: Final = (lambda value: _is_number(value) and 0 < value < inf, "is a number of seconds above zero")
+_WAIT: Final = (_is_amount, "is a number of seconds, 0 or more")
+_FROM_ONE: Final = (partial(_is_count, 1), "is a whole number, at least 1")
+_WANTED: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
+    "max_attempts": _FROM_ONE,
+    "max_unsent": _FROM_ONE,
+    "max_fixes": (partial(_is_count, 0), "is a whole number, 0 or more"),
+    "base_delay": _WAIT,
+    "max_delay": _WAIT,
+    "default_delays": (_are_waits, "are numbers of seconds by format, such as {'typed': 2}"),
+    "trust_annotations": (lambda value: isinstance(value, bool), "is True or False"),
+    "timeout": _SECONDS,
+    "deadline": _SECONDS,
+    "retry_budget": (_is_amount, "is a number of repetitions, 0 or more"),
+    "break_after": _FROM_ONE,
+    "break_for": _SECONDS,
+    "loop_after": _FROM_ONE,
+    "loop_window": _SECONDS,
+}
+# Made once: what it wants of its fields need not be asked at every failure.
+_USUAL: Final = Policy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +211,7 @@ def decide(
         raise ValueError(f"There is no delivery {delivery!r}; use one of: {', '.join(DELIVERIES)}.")
     if delivery is None and isinstance(error, ToolError):
         delivery = error.delivery
-    rules = policy or Policy()
+    rules = policy or _USUAL
     if isinstance(error, NeedsInput):
         return Decision(Next.ASK, f"The call needs an answer from the user: {_sentence(error.message)}")
     if not error.is_error:

@@ -118,6 +118,8 @@ class Engine:
         breakers: Breakers | None = None,
         elsewhere: Elsewhere | None = None,
     ) -> None:
+        if policy is not None and not isinstance(policy, Policy):
+            raise TypeError(f"policy is a failwell.Policy, such as Policy(max_attempts=2), not {policy!r}.")
         self.policy = policy or Policy()
         self.clock = clock
         self.patience = Patience(self.policy, breakers, elsewhere)

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import inspect
 import logging
+from asyncio import Future
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, Final, ParamSpec, TypeVar, overload
+from contextlib import asynccontextmanager, contextmanager
+from functools import cached_property, partial
+from types import CoroutineType
+from typing import Any, Final, NamedTuple, ParamSpec, TypeVar, cast, overload
 
+from failwell.formats import Outcome
+from failwell.guards import DEFAULT as GUARD
 from failwell.model import IN_DOUBT, NeedsInput, ToolError, Traits, marked_effect, marking, unwrapped
 from failwell.observe import log_failure
 from failwell.readers import DEFAULT, Table, classify, from_error, refusal
 
 from .aftermath import Aftermath
 from .facts import NOTHING_KNOWN, Facts
-from .generator_steps import watched, watched_async
-from .options import level_of
+from .functions import Naming, alike, is_of_kind, name_of, own_names, passing
+from .generator_steps import Failed, watched, watched_async
+from .options import demand, level_of
 from .served_call import current
 
 log = logging.getLogger("failwell.server")
@@ -23,6 +29,7 @@ log = logging.getLogger("failwell.server")
 P = ParamSpec("P")
 R = TypeVar("R")
 _TIMEOUT_DELAY: Final = 60
+_SECRETS: Final = GUARD.secrets
 
 
 @overload
@@ -51,7 +58,8 @@ def tool_errors(
     """Whatever the function raises leaves it as a ToolError; what it returns as one is raised.
 
     `answer` makes what is returned instead: `failwell.render` for a text, `failwell.to_result` for a result of MCP. It
-    is the last item of a generator, sync or async.
+    is the last item of a generator, sync or async; in a `with` a failure is always raised. What the function was
+    called with as a secret (`api_key`) is masked in it, and in the log.
     Each failure is a record of `logger`, as of a server with `install`; inside one, the server writes it.
 
     >>> @tool_errors(tool_name="system/get-overview", tier="fundamental", answer=str)
@@ -61,49 +69,150 @@ def tool_errors(
     '[PERMISSION] This is not allowed.'
     """
 
-    level = level_of(log_level)
+    for name, value in (("logger", logger), ("table", table)):
+        demand(name, value)
+    if answer is not None and not callable(answer):
+        raise TypeError(f"answer is a function, such as failwell.render, not {answer!r}.")
+    chosen = _Chosen(tool_name, tier, answer, table, logger or log, level_of(log_level))
+    return partial(_watched, chosen) if function is None else _watched(chosen, function)
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        name = tool_name or getattr(function, "__name__", None)
 
-        def failed(exc: BaseException) -> Any:
-            outcome = exc if isinstance(exc, NeedsInput) else meaning(exc, name, tier, table, function)
-            if isinstance(outcome, ToolError):
-                if outcome is not exc and from_error(exc, context=False) is None:
-                    outcome = outcome.replace(crashed=True, cause=exc)
-                if current.get() is None and not outcome.logged:
-                    log_failure(logger or log, outcome, tool=name or "", exc=exc, level=level)
-            if answer is None:
-                raise outcome from (None if outcome is exc else exc)
-            return answer(outcome)
+class _Chosen(NamedTuple):
+    """How the failures of a function leave it."""
 
-        if inspect.isgeneratorfunction(function):
-            return watched(function, failed)
-        if inspect.isasyncgenfunction(function):
-            return watched_async(function, failed)
-        if inspect.iscoroutinefunction(function):
+    tool_name: str | None
+    tier: str | None
+    answer: Callable[[Any], Any] | None
+    table: Table
+    logger: Any
+    level: int
 
-            @wraps(function)
-            async def awaited(*args: Any, **kwargs: Any) -> Any:
-                with marking():
-                    try:
-                        return unwrapped(await function(*args, **kwargs))
-                    except (Exception, SystemExit) as exc:
-                        return failed(exc)
 
-            return awaited
+def _watched(chosen: _Chosen, function: Any) -> Any:
+    """The function, method or manager of a context with its failures read."""
+    if isinstance(function, (classmethod, staticmethod)):
+        return type(function)(_watched(chosen, function.__func__))
+    if isinstance(function, type) or not callable(function):
+        raise TypeError(_refused(function))
+    if (manager := _MANAGERS.get(getattr(function, "__code__", None))) is not None:
+        # Nobody would read an answer that is no item: in a `with` a failure is raised.
+        return manager(_watched(chosen._replace(answer=None), function.__wrapped__))
+    failures = _Failures(chosen, function)
+    wrap = next((wrap for is_one, wrap in _KINDS if is_of_kind(is_one, function)), _called)
+    return wrap(function, failures.told)
 
-        @wraps(function)
-        def called(*args: Any, **kwargs: Any) -> Any:
-            with marking():
-                try:
-                    return unwrapped(function(*args, **kwargs))
-                except (Exception, SystemExit) as exc:
-                    return failed(exc)
 
-        return called
+class _Failures:
+    """What becomes of what one function raises."""
 
-    return decorate if function is None else decorate(function)
+    def __init__(self, chosen: _Chosen, function: Callable[..., Any]) -> None:
+        self._chosen = chosen
+        self._function = function
+        self._name = chosen.tool_name or name_of(function)
+
+    @cached_property
+    def _passing(self) -> Naming:
+        # Looked up by the first failure: most functions never have one.
+        return passing(self._function)
+
+    @cached_property
+    def _plain_names(self) -> frozenset[str]:
+        """What it calls its arguments, if no name stands for a secret; nothing where it takes others, too."""
+        names = own_names(self._function)
+        return frozenset() if any(map(_SECRETS.is_name, names)) else names
+
+    def _secrets(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, ...]:
+        """What the function was called with as a secret."""
+        if self._plain_names >= kwargs.keys() and self._plain_names and all(map(_is_single, (*args, *kwargs.values()))):
+            # The quick answer about most calls.
+            return ()
+        return _SECRETS.values(self._passing(args, kwargs))
+
+    def told(self, exc: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The answer, or the failure, raised: without the secrets among what the function was called with."""
+        chosen, name, is_served = self._chosen, self._name, current.get() is not None
+        # Inside a server the tool is the one that was called, whatever it is made of.
+        tool = chosen.tool_name if is_served else name
+        outcome: Outcome = (
+            exc if isinstance(exc, NeedsInput) else meaning(exc, tool, chosen.tier, chosen.table, self._function)
+        )
+        secrets = self._secrets(args, kwargs)
+        guard = GUARD.knowing(secrets) if secrets else GUARD
+        if isinstance(outcome, ToolError) and outcome is not exc and from_error(exc, context=False) is None:
+            outcome = outcome.replace(crashed=True, cause=exc)
+        # What nobody sent as a secret is looked through where it leaves.
+        left = guard(outcome) if secrets else outcome
+        if isinstance(outcome, ToolError) and isinstance(left, ToolError) and not is_served and not outcome.logged:
+            told = left if secrets else None
+            log_failure(chosen.logger, outcome, tool=name, exc=exc, guard=guard, level=chosen.level, told=told)
+        if chosen.answer is None:
+            raise left from (None if outcome is exc else exc)
+        return chosen.answer(left)
+
+
+def _is_single(value: object) -> bool:
+    """Whether nothing has a name inside it, as in an object or a JSON text."""
+    return "{" not in value if type(value) is str else value is None or type(value) in (int, float, bool)
+
+
+def _awaited(function: Callable[..., Any], failed: Failed) -> Callable[..., Any]:
+    async def awaited(*args: Any, **kwargs: Any) -> Any:
+        with marking():
+            try:
+                return unwrapped(await function(*args, **kwargs))
+            except (Exception, SystemExit) as exc:
+                return failed(exc, args, kwargs)
+
+    return alike(awaited, function)
+
+
+def _called(function: Callable[..., Any], failed: Failed) -> Callable[..., Any]:
+    def called(*args: Any, **kwargs: Any) -> Any:
+        with marking():
+            try:
+                result = unwrapped(function(*args, **kwargs))
+            except (Exception, SystemExit) as exc:
+                return failed(exc, args, kwargs)
+        return _finishing(result, failed, args, kwargs) if isinstance(result, _UNFINISHED) else result
+
+    return alike(called, function)
+
+
+def _finishing(result: Any, failed: Failed, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What was returned and is yet to be awaited: that a function is async may be hidden, and its work goes on."""
+
+    async def finished() -> Any:
+        with marking():
+            try:
+                return unwrapped(await result)
+            except (Exception, SystemExit) as exc:
+                return failed(exc, args, kwargs)
+
+    return result.get_loop().create_task(finished()) if isinstance(result, Future) else finished()
+
+
+# What else can be awaited may be used for more than that, and stays what it is.
+_UNFINISHED: Final = (CoroutineType, Future)
+# A generator works while it is read, so each of its steps is watched.
+_KINDS: Final = (
+    (inspect.isgeneratorfunction, watched),
+    (inspect.isasyncgenfunction, watched_async),
+    (inspect.iscoroutinefunction, _awaited),
+)
+# What makes the manager of a context of a generator function, by the code that all such managers share.
+_MANAGERS: Final[dict[Any, Callable[[Any], Any]]] = {
+    contextmanager(cast(Any, watched)).__code__: contextmanager,
+    asynccontextmanager(cast(Any, watched_async)).__code__: asynccontextmanager,
+}
+
+
+def _refused(function: object) -> str:
+    if isinstance(function, type):
+        return f"tool_errors() takes a function, not the class {function.__name__}; decorate its methods."
+    if isinstance(function, str):
+        return f"tool_errors() takes a function, not {function!r}; a name is given as tool_name={function!r}."
+    hint = "; put it below @property" if isinstance(function, property) else ""
+    return f"tool_errors() takes a function, not {type(function).__name__}{hint}."
 
 
 def meaning(

@@ -28,8 +28,17 @@ class Envelope:
 
     def __post_init__(self) -> None:
         # Wrong settings are found when the server is set up, not when a call fails.
-        mode, approval = (MODES[-1] if callable(self.mode) else self.mode), self.approval_mode
-        build_meta({}, profile=self.profile, mode=mode, approval_mode=True if callable(approval) else approval)
+        build_meta({}, **self.settings)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings without asking anybody: what may change is at its most careful."""
+        mode, approval = self.mode, self.approval_mode
+        return {
+            "profile": self.profile,
+            "mode": MODES[-1] if callable(mode) else mode,
+            "approval_mode": True if callable(approval) else approval,
+        }
 
     def now(self) -> dict[str, Any]:
         """The settings as they are at this moment."""

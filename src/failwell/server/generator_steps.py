@@ -7,19 +7,20 @@ between them nothing of it stands in the context of whoever asks.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Generator
-from functools import partial, wraps
+from functools import partial
 from typing import Any
 
 from failwell.model import Marks, marking
 
-Failed = Callable[[BaseException], Any]
-"""What becomes of a failure: it is raised, or given back as what to say in its place."""
+from .functions import alike
+
+Failed = Callable[[BaseException, tuple[Any, ...], dict[str, Any]], Any]
+"""What becomes of a failure of a call with these arguments: it is raised, or given back as what to say in its place."""
 
 
 def watched(function: Callable[..., Generator[Any, Any, Any]], failed: Failed) -> Callable[..., Any]:
     """The generator function with its failures read. What `failed` gives back is the last item."""
 
-    @wraps(function)
     def steps(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         made = Marks()
         thrown: BaseException | None = None
@@ -35,7 +36,7 @@ def watched(function: Callable[..., Generator[Any, Any, Any]], failed: Failed) -
                     if exc is thrown:
                         # The caller's own, which the function has let through.
                         raise
-                    answer = failed(exc)
+                    answer = failed(exc, args, kwargs)
                     break
             try:
                 sent = yield item
@@ -44,7 +45,7 @@ def watched(function: Callable[..., Generator[Any, Any, Any]], failed: Failed) -
                     try:
                         inner.close()
                     except (Exception, SystemExit) as exc:
-                        failed(exc)
+                        failed(exc, args, kwargs)
                 raise
             except BaseException as exc:
                 thrown, step = exc, partial(inner.throw, exc)
@@ -53,7 +54,7 @@ def watched(function: Callable[..., Generator[Any, Any, Any]], failed: Failed) -
         yield answer
         return None
 
-    return steps
+    return alike(steps, function)
 
 
 def _begun(function: Callable[..., Any], args: Any, kwargs: Any) -> Generator[Any, Any, Any]:
@@ -64,7 +65,6 @@ def _begun(function: Callable[..., Any], args: Any, kwargs: Any) -> Generator[An
 def watched_async(function: Callable[..., AsyncGenerator[Any, Any]], failed: Failed) -> Callable[..., Any]:
     """The same of an async generator function."""
 
-    @wraps(function)
     async def steps(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
         made = Marks()
         thrown: BaseException | None = None
@@ -80,7 +80,7 @@ def watched_async(function: Callable[..., AsyncGenerator[Any, Any]], failed: Fai
                 except (Exception, SystemExit) as exc:
                     if exc is thrown:
                         raise
-                    answer = failed(exc)
+                    answer = failed(exc, args, kwargs)
                     break
             try:
                 sent = yield item
@@ -89,7 +89,7 @@ def watched_async(function: Callable[..., AsyncGenerator[Any, Any]], failed: Fai
                     try:
                         await inner.aclose()
                     except (Exception, SystemExit) as exc:
-                        failed(exc)
+                        failed(exc, args, kwargs)
                 raise
             except BaseException as exc:
                 thrown, step = exc, partial(_thrown_into, exc=exc)
@@ -97,7 +97,7 @@ def watched_async(function: Callable[..., AsyncGenerator[Any, Any]], failed: Fai
                 step = partial(_sent_into, value=sent)
         yield answer
 
-    return steps
+    return alike(steps, function)
 
 
 def _thrown_into(inner: AsyncGenerator[Any, Any], exc: BaseException) -> Any:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, TypedDict, TypeVar, get_args
 
-from failwell.formats import FORMATS
+from failwell.formats import FORMATS, to_result
 from failwell.guards import DEFAULT as GUARD
 from failwell.guards import Guard
+from failwell.model import ToolError
 from failwell.observe import Events
 from failwell.readers import DEFAULT as ROWS
 from failwell.readers import Table
@@ -30,6 +31,8 @@ passes on what somebody else said to it."""
 
 
 MIN_OUTPUT: Final = 200
+# Options of `to_result` that no server has: what it says there, it knows of the call.
+_OF_CALLS: Final = frozenset({"era", "client", "output_schema", "guard", "words"})
 _LONGEST: Final = 60
 
 
@@ -112,9 +115,8 @@ class Options:
         return level_of(self.log_level)
 
     def __post_init__(self) -> None:
-        for name, wanted in _WANTED.items():
-            if not wanted.holds(value := getattr(self, name)):
-                raise ValueError(f"{name} {wanted.words}, not {_shown(value)}.")
+        for name in _WANTED:
+            demand(name, getattr(self, name))
         if not isinstance(self.format, Envelope):
             _one_of("format", self.format, FORMATS)
         _one_of("on_missing", self.on_missing, get_args(OnMissing))
@@ -124,6 +126,8 @@ class Options:
         level_of(self.log_level)
         _one_of("extra", self.extra, get_args(Extra))
         _one_of("unknown_tool", self.unknown_tool, get_args(UnknownTool))
+        if self.wire:
+            _try_wire(self.format, self.wire)
 
 
 class _Wanted(NamedTuple):
@@ -186,8 +190,17 @@ _WANTED: Final[dict[str, _Wanted]] = {
     "reads": _NAMES,
     "show_text": _FLAG,
     "guard": _Wanted(lambda value: isinstance(value, Guard), "is a failwell.guards.Guard"),
-    "wire": _Wanted(lambda value: isinstance(value, Mapping), "are options by name, such as {'carry': True}"),
+    "wire": _Wanted(
+        lambda value: isinstance(value, Mapping) and _are(str, value), "are options by name, such as {'carry': True}"
+    ),
 }
+
+
+def demand(name: str, value: object) -> None:
+    """Raise what is wrong with an option, whoever takes it."""
+    wanted = _WANTED[name]
+    if not wanted.holds(value):
+        raise ValueError(f"{name} {wanted.words}, not {_shown(value)}.")
 
 
 class Given(TypedDict, total=False):
@@ -234,6 +247,18 @@ def level_of(level: int | str) -> int:
 def _one_of(name: str, value: object, known: Collection[str]) -> None:
     if not isinstance(value, str) or value not in known:
         raise ValueError(f"There is no {name} {value!r}; use one of: {', '.join(known)}.")
+
+
+def _try_wire(format: str | Envelope, wire: Mapping[str, Any]) -> None:
+    """Write one failure as each of them will be: what is wrong is found when the server is set up, not when one fails,
+    and in the words of whoever knows it."""
+    if taken := [name for name in wire if name in _OF_CALLS]:
+        raise ValueError(f"wire has no option {taken[0]!r}: that is found out with each call.")
+    form, settings = (format.form, format.settings) if isinstance(format, Envelope) else (format, {})
+    try:
+        to_result(ToolError(code="NOT_FOUND"), form, **{**wire, **settings})
+    except (TypeError, AttributeError) as exc:
+        raise ValueError(f"wire has a value that the format {form!r} cannot use: {exc}.") from exc
 
 
 def untouched(function: F) -> F:

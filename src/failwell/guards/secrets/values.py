@@ -334,6 +334,8 @@ def harmless(match: re.Match[str], span: Span) -> bool:
     if (
         lower == "token"
         and not span.quoted
+        # In an address no parser speaks.
+        and text[match.start("name") - 1 : match.start("name")] not in ("?", "&")
         and (_SYMBOL.fullmatch(value) or (before.endswith(_ABOUT) and not drawn(value)))
     ):
         # What a parser says.

@@ -17,7 +17,7 @@ _NAME: Final = r"(?P<name>[\w\[\].-]{1,200})"
 _ONE_OF: Final = pattern(rf"{_NAME} (?:is missing: it )?must be one of (?P<options>[^\n]{{1,2000}}?)(?:\. |\.?$)")
 _MUST: Final = pattern(rf"{_NAME} (?P<need>must [^\n]{{1,300}}?)(?:\. |\.?$)")
 _MISSING: Final = pattern(rf"{_NAME} is missing(?:: |\. |\.?$)")
-_STRANGE: Final = pattern(r"There (?:is no argument|are no) (?P<names>[^\n]{1,500}?)(?:\. |\.?$)")
+_STRANGE: Final = pattern(r"There (?:is no argument|are no(?: arguments)?) (?P<names>[^\n]{1,500}?)(?:\. |\.?$)")
 _SAID: Final = pattern(rf"{_NAME}: (?P<said>[^\n]{{1,300}}?)(?:\. |\.?$)")
 _OPTION: Final = pattern(r'"((?:[^"\\]|\\.){0,200})"|([^\s,"…]{1,100})')
 

@@ -16,16 +16,14 @@ from contextlib import (
     asynccontextmanager,
     contextmanager,
 )
-from functools import partial, wraps
 from types import CodeType
 from typing import Any, ClassVar, Final, TypeVar, cast
 
 from failwell.model import Action, ToolError, frames
+from failwell.server.functions import Function, Naming, alike, is_of_kind, naming_of
 from failwell.server.served_call import current
 
 F = TypeVar("F", bound=Callable[..., Any])
-Function = Callable[..., Any]
-Naming = Callable[[tuple[Any, ...], dict[str, Any]], dict[str, Any]]
 
 
 class Rule:
@@ -73,8 +71,8 @@ class Rule:
             raise TypeError(
                 f"A rule stands on a function, below the framework's own decorator, not on {type(function).__name__}."
             )
-        wrap = next((wrap for is_one, wrap in _SHAPES if _is(is_one, function)), _called)
-        ruled = _alike(wrap(self, function, _naming(function)), function)
+        wrap = next((wrap for is_one, wrap in _SHAPES if is_of_kind(is_one, function)), _called)
+        ruled = alike(wrap(self, function, naming_of(function)), function)
         ruled.__failwell_rules__ = (self, *rules_of(function))  # type: ignore[attr-defined]
         return cast(F, ruled)
 
@@ -149,46 +147,6 @@ _SHAPES: tuple[tuple[Callable[[Any], bool], Callable[[Rule, Function, Naming], F
     (inspect.isasyncgenfunction, _streamed),
     (inspect.isgeneratorfunction, _yielded),
 )
-
-
-def _is(is_one: Callable[[Any], bool], function: Function) -> bool:
-    return is_one(function) or is_one(type(function).__call__)
-
-
-def _naming(function: Function) -> Naming:
-    """How the arguments of a call get their names: looked up once, and nothing is bound anew for each call.
-
-    A call that does not fit the signature passes; the function itself says so in Python's own words.
-    """
-    parameters = inspect.signature(function).parameters.values()
-    places = [each.name for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
-    rest = next((each.name for each in parameters if each.kind is each.VAR_POSITIONAL), None)
-    defaults = {each.name: each.default for each in parameters if each.default is not each.empty}
-
-    def naming(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        named = {**defaults, **kwargs, **dict(zip(places, args, strict=False))}
-        if rest is not None:
-            named[rest] = args[len(places) :]
-        return named
-
-    return naming
-
-
-def _alike(wrapper: Function, function: Function) -> Function:
-    wraps(function)(wrapper)
-    if not hasattr(function, "__name__"):
-        # Partial functions and callable objects have no name and no annotations, and frameworks ask for both.
-        inner: Any = function
-        while isinstance(inner, partial):
-            inner = inner.func
-        wrapper.__name__ = wrapper.__qualname__ = getattr(inner, "__name__", type(inner).__name__)
-        wrapper.__doc__ = inner.__doc__
-        signature = inspect.signature(function, eval_str=True)
-        hints = {each.name: each.annotation for each in signature.parameters.values()}
-        hints["return"] = signature.return_annotation
-        wrapper.__annotations__ = {name: hint for name, hint in hints.items() if hint is not signature.empty}
-        wrapper.__signature__ = signature  # type: ignore[attr-defined]
-    return wrapper
 
 
 class _Deprecated(Rule):
