@@ -261,7 +261,7 @@ ONLY_SCHEMA: list[tuple[str, dict[str, Any], Any, str, str]] = [
     ("key", {"type": "object", "propertyNames": {"maxLength": 2}}, {"abc": 1}, "x.abc", "Invalid key in object"),
     ("nothing allowed", False, 1, "(root)", "Invalid input"),  # type: ignore[list-item]  # jsonschema does not say where
     ("not", {"not": {"const": 1}}, 1, "x", "Invalid input. You sent: 1."),
-    ("two of one", {"oneOf": [{"type": "integer"}, {"minimum": 0}]}, 1, "x", "Invalid input. You sent: 1."),
+    ("two of one", {"oneOf": [{"type": "integer"}, {"minimum": 0}]}, 1, "x", "Invalid input. You sent: 1. Must fit one of its forms alone, not several."),
     ("prefix", {"prefixItems": [{"type": "integer"}], "items": False}, [1, 2], "x", "Array must contain at most 1 element(s). You sent: array(2). Maximum 1 item."),
     ("dependent", {"dependentRequired": {"a": ["b"]}}, {"a": 1}, "x.b", "Required. You sent: (missing)."),
     ("unevaluated", {"properties": {"a": {}}, "unevaluatedProperties": False}, {"a": 1, "q": 1}, "x", "Unrecognized key(s) in object: 'q'. Remove or correct unrecognized fields: 'q'. Check for typos."),

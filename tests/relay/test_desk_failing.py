@@ -747,6 +747,9 @@ def test_what_a_schema_asks_for_is_never_unknown(mode: str, schema: dict[str, An
     assert not table.heard()
 
 
+POINT = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
+
+
 @pytest.mark.parametrize(
     ("schema", "value", "sent"),
     [
@@ -772,6 +775,24 @@ def test_what_a_schema_asks_for_is_never_unknown(mode: str, schema: dict[str, An
         ({"type": "string"}, {"a": 1}, False),
         ({"type": "array"}, 5, False),
         ({"type": "integer", "minimum": 1}, 0, False),
+        ({"anyOf": [POINT, {"type": "string"}]}, {"x": "1"}, True),
+        ({"anyOf": [POINT, {"type": "string"}]}, {"x": "abc"}, False),
+        ({"anyOf": [POINT, {"type": "string"}]}, {"y": 1}, False),
+        ({"anyOf": [POINT, {"type": "string"}]}, 5, True),
+        ({"anyOf": [{"type": "array", "items": POINT}, POINT]}, {"x": "1"}, True),
+        ({"anyOf": [{"type": "array", "items": POINT}, POINT]}, [{"x": "1"}], True),
+        ({"anyOf": [{"type": "array", "items": POINT}, POINT]}, [{"x": []}], False),
+        ({"anyOf": [{"type": "integer", "minimum": 5}, {"type": "string"}]}, 3, True),
+        ({"type": "array", "uniqueItems": True}, [1, 1], True),
+        ({"oneOf": [{"type": "integer"}, {"type": "number"}]}, 5, True),
+        ({"const": "v1"}, "V1", True),
+        ({"const": "v1"}, "v2", False),
+        ({"type": "number", "multipleOf": 0.1}, 0.35, False),
+        (
+            {"type": "object", "dependentRequired": {"x": ["y"]}, "properties": {"x": {"not": {"const": 1}}}},
+            {"x": 1},
+            False,
+        ),
     ],
 )
 def test_only_what_is_sure_to_fail_is_refused(schema: dict[str, Any], value: Any, sent: bool) -> None:

@@ -11,7 +11,7 @@ from .certainty import fits
 from .check import Checker, Checkers, broken_rules
 from .fixes import as_option
 from .jsonschema_errors import jsonschema_problems
-from .leniency import may_take
+from .leniency import is_hopeless, may_take
 from .locations import anchored, decoded, errors_of, loc_of
 from .mirrored import header_arguments
 from .nodes import branches_of, known_names, properties_of, step_into
@@ -63,6 +63,7 @@ __all__ = [
     "header_arguments",
     "invalid",
     "is_certain",
+    "is_hopeless",
     "jsonschema_problems",
     "known_names",
     "loc_of",

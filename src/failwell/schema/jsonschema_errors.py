@@ -110,7 +110,9 @@ def _items(error: Any, path: Path, node: Schema, call: CheckedCall) -> Iterator[
 def _union(error: Any, path: Path, node: Schema, call: CheckedCall) -> Iterator[BrokenRule]:
     context = list(getattr(error, "context", None) or ())
     if not context:
-        yield BrokenRule("not", path, error.instance, "", node)
+        # Several of them fit, where one alone may.
+        rule = "oneOf" if error.validator == "oneOf" else "not"
+        yield BrokenRule(rule, path, error.instance, "", node)
         return
     branches = [resolve(each, call.schema) for each in _list(error.validator_value)]
     real = [index for index, branch in enumerate(branches) if branch.get("type") != "null"]
