@@ -201,8 +201,9 @@ ROWS: list[tuple[str, Any, dict[str, Any] | None, Any, str, str]] = [
     ("ipv4", IPv4Address, None, "999.1.1.1", "x", "Invalid ip. You sent: '999.1.1.1'. Expected: a valid IPv4 address (e.g. 192.0.2.1)."),
     ("ipv6", IPv6Address, None, "::g", "x", "Invalid ip. You sent: '::g'. Expected: a valid IPv6 address (e.g. 2001:db8::1)."),
     # Unions.
-    ("union", int | list[int] | Cat, None, None, "x", "Invalid input. You sent: null. Value didn't match any of the expected formats."),
-    ("union in list", list[int | list[int]], None, [1, "a"], "x.1", "Invalid input. You sent: 'a'. Value didn't match any of the expected formats."),
+    ("union", int | list[int] | Cat, None, None, "x", "Expected integer | array | object with kind and lives, received null. You sent: null. Value didn't match any of the expected formats."),
+    ("union in list", list[int | list[int]], None, [1, "a"], "x.1", "Expected integer | array, received string. You sent: 'a'. Value didn't match any of the expected formats."),
+    ("union of like things", Cat | Dog | int, None, {"kind": "dog"}, "x.name", "Required. You sent: (missing). Expected type: string."),
     ("discriminator", Pet, PETS, {"kind": "cow"}, "x.kind", "Invalid discriminator value. Expected 'cat' | 'dog'. You sent: 'cow'."),
     ("discriminator missing", Pet, PETS, {"lives": 9}, "x.kind", "Required. You sent: (missing). Expected type: 'cat' | 'dog'."),
     ("discriminated", Pet, PETS, {"kind": "cat", "lives": "many"}, "x.lives", "Expected integer, received string. You sent: 'many'. Expected type: integer."),
@@ -442,6 +443,33 @@ def test_rules_that_mean_the_same_are_the_same() -> None:
             'x must be more than 0. Next: call t with x = "<more than 0>", and the rest unchanged.',
         ),
         ({"const": "yes"}, "no", 'x must be "yes". Next: call t with x = "yes", and the rest unchanged.'),
+        (
+            {"anyOf": [{"type": "integer"}, {"type": "object", "required": ["a", "b"]}]},
+            "no",
+            'x must be an integer or an object with a and b. Next: call t with x = "<integer or an object with a and b>", '
+            "and the rest unchanged.",
+        ),
+        (
+            {"anyOf": [{"enum": ["low", "high"]}, {"type": "number"}]},
+            [],
+            "x must be 'low' or 'high' or a number. Next: call t with x = \"<'low' or 'high' or a number>\", and the rest "
+            "unchanged.",
+        ),
+        (
+            {"anyOf": [{"type": "object", "required": ["a"]}, {"type": "string"}]},
+            {"b": 1},
+            'x.a is missing. Next: call t with x.a = "<a>", and the rest unchanged.',
+        ),
+        (
+            {"anyOf": [{"properties": {"a": {"type": "integer"}}, "required": ["a"]}, {"required": ["b", "c"]}]},
+            {"a": "no"},
+            'x.a must be an integer. Next: call t with x.a = "<integer>", and the rest unchanged.',
+        ),
+        (
+            {"anyOf": [{"type": "string", "minLength": 5}, {"type": "string", "maxLength": 1}]},
+            "no",
+            'x: Invalid input. Next: call t with x = "<corrected x>", and the rest unchanged.',
+        ),
         ({"const": 5}, "no", "x must be 5. Next: call t with x = 5, and the rest unchanged."),
     ],
 )

@@ -29,6 +29,7 @@ from .nodes import at, branches_of, known_names, options_of, step_into, type_of,
 from .refs import NOTHING, Schema
 from .rule_table import RULES, RuleText
 from .spelling import is_certain, nearest
+from .unions import forms
 
 MOST_PROBLEMS: Final = 20
 MOST_READ: Final = 500
@@ -224,6 +225,10 @@ def _row(broken: BrokenRule, call: CheckedCall) -> tuple[str, RuleText, str | No
         listed = [plain(option) for option in limit[:_MOST_OPTIONS]]
         limit = _alternatives(limit)
         options = listed if broken.rule == "enum" else []
+    elif broken.rule == "anyOf":
+        # Which values there are is worth more than that this is none of them.
+        limit = forms(broken.node, call.schema, _received(broken))
+        row = replace(row, message=RULES["type"].message) if limit else row
     elif broken.rule == "const":
         limit = cut(compact(plain(limit)), LONGEST_WORDS)
     elif broken.rule == "additionalProperties":
