@@ -504,6 +504,62 @@ def test_a_name_that_stands_for_a_missing_argument_is_renamed_by_the_next_call(m
     assert told == 'query is missing. There is no argument qeury. Next: call search with {"query": "tea"}.'
 
 
+NAMED = {"type": "object", "properties": {"name": {"type": "string"}, "age": {}}, "required": ["name"]}
+ADDRESSED = {"type": "object", "properties": {"addr": {"type": "object"}}, "required": ["addr"]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "sent", "words", "renames"),
+    [
+        (
+            {"properties": {"o": NAMED}},
+            {"o": {"NAME": "x", "age": 3}},
+            '{"o": {"name": "x", "age": 3}}',
+            [("o", "NAME")],
+        ),
+        (
+            {"properties": {"o": {"type": "array", "items": NAMED}}},
+            {"o": [{"name": "x"}, {"nmae": "y"}]},
+            '{"o": [{"name": "x"}, {"name": "y"}]}',
+            [("o", 1, "nmae")],
+        ),
+        ({"allOf": [NAMED, ADDRESSED]}, {"addr": {}, "nmae": "x"}, '{"addr": {}, "name": "x"}', [("nmae",)]),
+        (
+            {"properties": {"o": {**NAMED, "additionalProperties": True}}},
+            {"o": {"Name": "x", "more": 1}},
+            '{"o": {"name": "x", "more": 1}}',
+            [("o", "Name")],
+        ),
+        # Near, but no certain match: that is a question, and the call has the value all the same.
+        (ADDRESSED, {"address": {"zip": "1"}}, '{"addr": {"zip": "1"}}', []),
+        ({"properties": {"o": ADDRESSED}}, {"o": {"address": {"zip": "1"}}}, '{"o": {"addr": {"zip": "1"}}}', []),
+        # Not near: an object may have more than its schema tells.
+        ({"properties": {"o": NAMED}}, {"o": {"colour": 1}}, '{"o": {"colour": 1, "name": "<string>"}}', []),
+    ],
+)
+def test_a_name_that_stands_for_a_missing_one_is_renamed_wherever_it_stands(
+    schema: Any, sent: Any, words: str, renames: list[Any]
+) -> None:
+    error = from_schema({"type": "object", **schema}, sent, tool="t")
+    assert error is not None
+    assert [change.path for change in error.patch if change.op == "rename"] == renames
+    assert fw.render(error.replace(sent=shown_arguments(sent, schema)), "text").endswith(f"Next: call t with {words}.")
+
+
+def test_pydantic_alone_misses_a_name_and_the_schema_tells_which_one_stands_for_it() -> None:
+    class Addressed(BaseModel):
+        addr: dict[str, str]
+
+    sent = {"address": {"zip": "1"}}
+    with pytest.raises(ValidationError) as caught:
+        Addressed.model_validate(sent)
+    error = from_pydantic(caught.value, tool="t", schema=ADDRESSED, arguments=sent)
+    assert fw.render(error.replace(sent=shown_arguments(sent, ADDRESSED)), "text") == (
+        "addr is missing. There is no argument address. Did you mean 'addr' instead of 'address'? "
+        'Next: call t with {"addr": {"zip": "1"}}.'
+    )
+
+
 def test_a_name_that_is_let_pass_is_no_mistake_beside_another() -> None:
     schema = {"properties": {"query": {"type": "string"}}, "required": ["query"]}
     error = from_schema(schema, {"colour": "red"}, tool="search")

@@ -77,6 +77,9 @@ class Gate:
         for problem in error.fields:
             name = problem.path[0] if problem.path else None
             is_unwanted = problem.rule == "additionalProperties"
+            if is_unwanted and problem.message.startswith("Unrecognized key"):
+                # Of names inside the argument, which is not unwanted itself.
+                continue
             if isinstance(name, str) and schema is not None and (name in known) is is_unwanted:
                 self._given_up.add(tool)
 
