@@ -133,18 +133,20 @@ Even = Annotated[int, AfterValidator(even)]
 @pytest.mark.parametrize(
     ("annotation", "value", "fields"),
     [
-        (Even | list[int], 3, {"x": "anyOf"}),
-        (list[Even | list[int]], [2, 3, "a"], {"x.1": "anyOf", "x.2": "anyOf"}),
-        (Cat | Dog, {"kind": "cat"}, {"x": "anyOf"}),
+        (Even | list[int], 3, {"x": "custom"}),
+        (list[Even | list[int]], [2, 3, "a"], {"x.1": "custom", "x.2": "anyOf"}),
+        (Cat | Dog, {"kind": "cat"}, {"x.lives": "required"}),
         (Annotated[Cat | Dog, Field(discriminator="kind")], {"kind": "cat"}, {"x.lives": "required"}),
         (list[Annotated[Cat | Dog, Field(discriminator="kind")]], [{"kind": "cat", "lives": "x"}], {"x.0.lives": "type"}),
         (dict[str, int | list[int]], {"int": "a"}, {"x.int": "anyOf"}),
         (dict[str, int], {"int": "a"}, {"x.int": "type"}),
-        (dict[str, dict[str, Cat | int]], {"Cat": {"Cat": {"kind": "cat"}}}, {"x.Cat.Cat": "anyOf"}),
+        (dict[str, dict[str, Cat | int]], {"Cat": {"Cat": {"kind": "cat"}}}, {"x.Cat.Cat.lives": "required"}),
         (dict[int, int], {"a": 1}, {"x.a": "propertyNames"}),
-        (Annotated[Cat | Dog | int, WithJsonSchema({})], {"kind": "dog"}, {"x": "anyOf"}),
+        (Annotated[Cat | Dog | int, WithJsonSchema({})], {"kind": "dog"}, {"x.name": "required"}),
+        (Cat | Dog, {}, {"x": "anyOf"}),
+        (list[Cat | Even] | Cat, [{"kind": "cat", "lives": "x"}, 3], {"x.0.lives": "type", "x.1": "custom"}),
     ],
-    ids=["function", "list", "models", "discriminated", "list of those", "named like a type", "no union", "named like a model", "key", "no schema"],
+    ids=["function", "list", "models", "discriminated", "list of those", "named like a type", "no union", "named like a model", "key", "no schema", "no branch", "union in a union"],
 )  # fmt: skip
 def test_branches_of_unions_are_no_places(annotation: Any, value: Any, fields: dict[str, str]) -> None:
     adapter: TypeAdapter[Any] = TypeAdapter(dict[Literal["x"], annotation])

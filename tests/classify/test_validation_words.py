@@ -201,8 +201,9 @@ ROWS: list[tuple[str, Any, dict[str, Any] | None, Any, str, str]] = [
     ("ipv4", IPv4Address, None, "999.1.1.1", "x", "Invalid ip. You sent: '999.1.1.1'. Expected: a valid IPv4 address (e.g. 192.0.2.1)."),
     ("ipv6", IPv6Address, None, "::g", "x", "Invalid ip. You sent: '::g'. Expected: a valid IPv6 address (e.g. 2001:db8::1)."),
     # Unions.
-    ("union", int | list[int] | Cat, None, None, "x", "Invalid input. You sent: null. Value didn't match any of the expected formats."),
-    ("union in list", list[int | list[int]], None, [1, "a"], "x.1", "Invalid input. You sent: 'a'. Value didn't match any of the expected formats."),
+    ("union", int | list[int] | Cat, None, None, "x", "Expected integer | array | object with kind and lives, received null. You sent: null. Value didn't match any of the expected formats."),
+    ("union in list", list[int | list[int]], None, [1, "a"], "x.1", "Expected integer | array, received string. You sent: 'a'. Value didn't match any of the expected formats."),
+    ("union of like things", Cat | Dog | int, None, {"kind": "dog"}, "x.name", "Required. You sent: (missing). Expected type: string."),
     ("discriminator", Pet, PETS, {"kind": "cow"}, "x.kind", "Invalid discriminator value. Expected 'cat' | 'dog'. You sent: 'cow'."),
     ("discriminator missing", Pet, PETS, {"lives": 9}, "x.kind", "Required. You sent: (missing). Expected type: 'cat' | 'dog'."),
     ("discriminated", Pet, PETS, {"kind": "cat", "lives": "many"}, "x.lives", "Expected integer, received string. You sent: 'many'. Expected type: integer."),
@@ -261,7 +262,7 @@ ONLY_SCHEMA: list[tuple[str, dict[str, Any], Any, str, str]] = [
     ("key", {"type": "object", "propertyNames": {"maxLength": 2}}, {"abc": 1}, "x.abc", "Invalid key in object"),
     ("nothing allowed", False, 1, "(root)", "Invalid input"),  # type: ignore[list-item]  # jsonschema does not say where
     ("not", {"not": {"const": 1}}, 1, "x", "Invalid input. You sent: 1."),
-    ("two of one", {"oneOf": [{"type": "integer"}, {"minimum": 0}]}, 1, "x", "Invalid input. You sent: 1."),
+    ("two of one", {"oneOf": [{"type": "integer"}, {"minimum": 0}]}, 1, "x", "Invalid input. You sent: 1. Must fit one of its forms alone, not several."),
     ("prefix", {"prefixItems": [{"type": "integer"}], "items": False}, [1, 2], "x", "Array must contain at most 1 element(s). You sent: array(2). Maximum 1 item."),
     ("dependent", {"dependentRequired": {"a": ["b"]}}, {"a": 1}, "x.b", "Required. You sent: (missing)."),
     ("unevaluated", {"properties": {"a": {}}, "unevaluatedProperties": False}, {"a": 1, "q": 1}, "x", "Unrecognized key(s) in object: 'q'. Remove or correct unrecognized fields: 'q'. Check for typos."),
@@ -442,6 +443,33 @@ def test_rules_that_mean_the_same_are_the_same() -> None:
             'x must be more than 0. Next: call t with x = "<more than 0>", and the rest unchanged.',
         ),
         ({"const": "yes"}, "no", 'x must be "yes". Next: call t with x = "yes", and the rest unchanged.'),
+        (
+            {"anyOf": [{"type": "integer"}, {"type": "object", "required": ["a", "b"]}]},
+            "no",
+            'x must be an integer or an object with a and b. Next: call t with x = "<integer or an object with a and b>", '
+            "and the rest unchanged.",
+        ),
+        (
+            {"anyOf": [{"enum": ["low", "high"]}, {"type": "number"}]},
+            [],
+            "x must be 'low' or 'high' or a number. Next: call t with x = \"<'low' or 'high' or a number>\", and the rest "
+            "unchanged.",
+        ),
+        (
+            {"anyOf": [{"type": "object", "required": ["a"]}, {"type": "string"}]},
+            {"b": 1},
+            'x.a is missing. Next: call t with x.a = "<a>", and the rest unchanged.',
+        ),
+        (
+            {"anyOf": [{"properties": {"a": {"type": "integer"}}, "required": ["a"]}, {"required": ["b", "c"]}]},
+            {"a": "no"},
+            'x.a must be an integer. Next: call t with x.a = "<integer>", and the rest unchanged.',
+        ),
+        (
+            {"anyOf": [{"type": "string", "minLength": 5}, {"type": "string", "maxLength": 1}]},
+            "no",
+            'x: Invalid input. Next: call t with x = "<corrected x>", and the rest unchanged.',
+        ),
         ({"const": 5}, "no", "x must be 5. Next: call t with x = 5, and the rest unchanged."),
     ],
 )
@@ -474,6 +502,62 @@ def test_a_name_that_stands_for_a_missing_argument_is_renamed_by_the_next_call(m
     assert [(change.op, change.path, change.to) for change in error.patch] == [("rename", ("qeury",), "query")]
     told = fw.render(error.replace(sent=shown_arguments({"qeury": "tea"}, schema)))
     assert told == 'query is missing. There is no argument qeury. Next: call search with {"query": "tea"}.'
+
+
+NAMED = {"type": "object", "properties": {"name": {"type": "string"}, "age": {}}, "required": ["name"]}
+ADDRESSED = {"type": "object", "properties": {"addr": {"type": "object"}}, "required": ["addr"]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "sent", "words", "renames"),
+    [
+        (
+            {"properties": {"o": NAMED}},
+            {"o": {"NAME": "x", "age": 3}},
+            '{"o": {"name": "x", "age": 3}}',
+            [("o", "NAME")],
+        ),
+        (
+            {"properties": {"o": {"type": "array", "items": NAMED}}},
+            {"o": [{"name": "x"}, {"nmae": "y"}]},
+            '{"o": [{"name": "x"}, {"name": "y"}]}',
+            [("o", 1, "nmae")],
+        ),
+        ({"allOf": [NAMED, ADDRESSED]}, {"addr": {}, "nmae": "x"}, '{"addr": {}, "name": "x"}', [("nmae",)]),
+        (
+            {"properties": {"o": {**NAMED, "additionalProperties": True}}},
+            {"o": {"Name": "x", "more": 1}},
+            '{"o": {"name": "x", "more": 1}}',
+            [("o", "Name")],
+        ),
+        # Near, but no certain match: that is a question, and the call has the value all the same.
+        (ADDRESSED, {"address": {"zip": "1"}}, '{"addr": {"zip": "1"}}', []),
+        ({"properties": {"o": ADDRESSED}}, {"o": {"address": {"zip": "1"}}}, '{"o": {"addr": {"zip": "1"}}}', []),
+        # Not near: an object may have more than its schema tells.
+        ({"properties": {"o": NAMED}}, {"o": {"colour": 1}}, '{"o": {"colour": 1, "name": "<string>"}}', []),
+    ],
+)
+def test_a_name_that_stands_for_a_missing_one_is_renamed_wherever_it_stands(
+    schema: Any, sent: Any, words: str, renames: list[Any]
+) -> None:
+    error = from_schema({"type": "object", **schema}, sent, tool="t")
+    assert error is not None
+    assert [change.path for change in error.patch if change.op == "rename"] == renames
+    assert fw.render(error.replace(sent=shown_arguments(sent, schema)), "text").endswith(f"Next: call t with {words}.")
+
+
+def test_pydantic_alone_misses_a_name_and_the_schema_tells_which_one_stands_for_it() -> None:
+    class Addressed(BaseModel):
+        addr: dict[str, str]
+
+    sent = {"address": {"zip": "1"}}
+    with pytest.raises(ValidationError) as caught:
+        Addressed.model_validate(sent)
+    error = from_pydantic(caught.value, tool="t", schema=ADDRESSED, arguments=sent)
+    assert fw.render(error.replace(sent=shown_arguments(sent, ADDRESSED)), "text") == (
+        "addr is missing. There is no argument address. Did you mean 'addr' instead of 'address'? "
+        'Next: call t with {"addr": {"zip": "1"}}.'
+    )
 
 
 def test_a_name_that_is_let_pass_is_no_mistake_beside_another() -> None:

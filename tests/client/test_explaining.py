@@ -85,6 +85,20 @@ def test_what_the_list_knows_nothing_of_stays_as_it_is(text: str, arguments: Any
     assert explained(error, "search", arguments, listed()) is error
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Input validation error: data/pet must match a schema in anyOf",
+        "Error: {'kind': 'dog'} is not valid under any of the given schemas\n\nOn instance['pet']:\n    {'kind': 'dog'}",
+    ],
+)
+def test_of_a_union_that_is_refused_as_a_whole_the_part_that_is_wrong_is_named(text: str) -> None:
+    dog = {"type": "object", "properties": {"kind": {"const": "dog"}}, "required": ["kind", "tricks"]}
+    schema = {"type": "object", "properties": {"pet": {"anyOf": [dog, {"type": "integer"}]}}}
+    error = explained(refused(text), "walk", {"pet": {"kind": "dog"}}, listed(schema, "walk"))
+    assert [problem.name for problem in error.fields] == ["pet.tricks"]
+
+
 def test_what_the_server_proposes_itself_stays() -> None:
     for given_ in ({"suggestion": "Ask."}, {"patch": [{"op": "set", "path": ["limit"], "value": 1}]}):
         error = fw.Invalid("Wrong.", origin="peer", **given_)

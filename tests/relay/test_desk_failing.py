@@ -8,6 +8,7 @@ from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
 from html import escape
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
@@ -18,6 +19,7 @@ from failwell.formats import META_KEY, keys
 from failwell.guards import MASK
 from failwell.model import ToolError
 from failwell.relay import answers, calls, failures
+from failwell.relay.gate import Gate
 from failwell.relay.web.address import RemoteServer
 
 
@@ -800,6 +802,9 @@ def test_what_a_schema_asks_for_is_never_unknown(mode: str, schema: dict[str, An
     assert not table.heard()
 
 
+POINT = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
+
+
 @pytest.mark.parametrize(
     ("schema", "value", "sent"),
     [
@@ -825,6 +830,24 @@ def test_what_a_schema_asks_for_is_never_unknown(mode: str, schema: dict[str, An
         ({"type": "string"}, {"a": 1}, False),
         ({"type": "array"}, 5, False),
         ({"type": "integer", "minimum": 1}, 0, False),
+        ({"anyOf": [POINT, {"type": "string"}]}, {"x": "1"}, True),
+        ({"anyOf": [POINT, {"type": "string"}]}, {"x": "abc"}, False),
+        ({"anyOf": [POINT, {"type": "string"}]}, {"y": 1}, False),
+        ({"anyOf": [POINT, {"type": "string"}]}, 5, True),
+        ({"anyOf": [{"type": "array", "items": POINT}, POINT]}, {"x": "1"}, True),
+        ({"anyOf": [{"type": "array", "items": POINT}, POINT]}, [{"x": "1"}], True),
+        ({"anyOf": [{"type": "array", "items": POINT}, POINT]}, [{"x": []}], False),
+        ({"anyOf": [{"type": "integer", "minimum": 5}, {"type": "string"}]}, 3, True),
+        ({"type": "array", "uniqueItems": True}, [1, 1], True),
+        ({"oneOf": [{"type": "integer"}, {"type": "number"}]}, 5, True),
+        ({"const": "v1"}, "V1", True),
+        ({"const": "v1"}, "v2", False),
+        ({"type": "number", "multipleOf": 0.1}, 0.35, False),
+        (
+            {"type": "object", "dependentRequired": {"x": ["y"]}, "properties": {"x": {"not": {"const": 1}}}},
+            {"x": 1},
+            False,
+        ),
     ],
 )
 def test_only_what_is_sure_to_fail_is_refused(schema: dict[str, Any], value: Any, sent: bool) -> None:
@@ -847,6 +870,17 @@ def test_a_misspelt_tool_is_told_with_the_nearest_one() -> None:
     assert table.heard() == []
     table.call(2, "restart_reactor", {})
     assert [each["id"] for each in table.heard()] == [2]
+
+
+def test_a_name_that_is_misspelt_inside_an_argument_is_renamed_and_no_reason_to_give_the_tool_up() -> None:
+    gate, arguments = Gate("auto"), {"a": {"X": 1}}
+    schema = {"type": "object", "properties": {"a": POINT}}
+    listing: Any = SimpleNamespace(known={"put": {"inputSchema": schema}}, is_fresh=True, is_recalled=False)
+    error = gate.refuses("put", arguments, listing)
+    assert error is not None
+    assert [(change.op, change.path, change.to) for change in error.patch] == [("rename", ("a", "X"), "x")]
+    gate.heard(error, "put", listing)
+    assert gate.refuses("put", arguments, listing) == error
 
 
 def test_a_tool_whose_own_answers_contradict_its_schema_is_given_up() -> None:

@@ -11,7 +11,8 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from failwell.schema import may_take
+from failwell.readers import call_of
+from failwell.schema import broken_rules, invalid, is_hopeless, may_take
 
 
 class Level(enum.IntEnum):
@@ -34,6 +35,7 @@ KINDS: list[Any] = [
     *(Level, Colour, Literal[1, 2], Literal["a", "b"], Item),
     *(list[int], set[int], tuple[int, str], dict[str, int], list[Item]),
     *(int | None, int | bool, list[int] | int, Item | None, float | Literal["all"]),
+    *(Item | str, list[Item] | Item, Item | list[int] | int, set[int] | str),
 ]
 VALUES: list[Any] = [
     *(0, 1, 5, -3, 1.0, 5.5, 1e300, True, False, None, 10**30, 1_700_000_000),
@@ -83,6 +85,10 @@ def test_what_pydantic_takes_may_have_been_taken(kind: Any) -> None:
         except ValidationError:
             continue
         assert may_take({"value": value}, schema), value
+        problems = broken_rules(call_of(schema, {"value": value}), own=False)
+        # Arguments that break nothing have no fields.
+        fields = invalid(problems).fields if problems else ()
+        assert not any(is_hopeless(each, {"value": value}, schema) for each in fields), value
 
 
 @pytest.mark.parametrize(

@@ -60,8 +60,7 @@ def answered(tool: str, arguments: dict[str, Any], **options: Any) -> types.Call
             "get_user",
             "VALIDATION_ERROR",
             "none",
-            'Error: There is no argument colour. Next: call get_user with {"user": "u1"} and an argument it has in place '
-            "of colour.",
+            'Error: There is no argument colour. Next: call get_user with {"user": "u1"}, without colour.',
             id="the author's function refuses it",
         ),
         pytest.param(

@@ -157,8 +157,8 @@ def test_other_peoples_refusals_get_the_next_call_from_their_list(framework: Any
     ("sent", "step"),
     [
         ({"dry_run": True}, 'Next: call order with {"item": "tea", "dry_run_mode": true}.'),
-        ({"preview": True}, "Next: call order with an argument it has in place of preview, and the rest unchanged."),
-        ({"dry_run": True, "colour": 7}, 'Next: call order with {"item": "tea", "dry_run_mode": true} and an argument it has in place of colour.'),
+        ({"preview": True}, "Next: call order with an argument it has in place of preview, or without preview if it may be done in earnest, and the rest unchanged."),
+        ({"dry_run": True, "colour": 7}, 'Next: call order with {"item": "tea", "dry_run_mode": true}, without colour.'),
     ],
 )  # fmt: skip
 def test_the_next_call_is_no_less_careful_than_what_was_meant(framework: Any, sent: dict[str, Any], step: str) -> None:

@@ -45,10 +45,12 @@ def next_call(error: ToolError, problems: Sequence[FieldError] | None = None) ->
         for each in open_problems
         if each.path and not strange_names(each)
     ]
-    alone += [f"an argument it has in place of {', '.join(strange)}"] if strange else []
-    if not alone:
+    alone += _replaced(strange)
+    parts = [f"with {', '.join(alone)}"] if alone else []
+    parts += [f"without {', '.join(_unlike(strange))}"] if _unlike(strange) else []
+    if not parts:
         return f"Next: call {tool} with the arguments corrected."
-    return f"Next: call {tool} with {', '.join(alone)}, and the rest unchanged."
+    return f"Next: call {tool} {', '.join(parts)}, and the rest unchanged."
 
 
 def mends_all(error: ToolError) -> bool:
@@ -84,9 +86,28 @@ def _is_reached(problem: FieldError, changes: Any) -> bool:
 
 def _unplaced(error: ToolError, open_problems: list[FieldError]) -> list[str]:
     """The strange names for which nobody knows what was meant, unless that stands in the next call already."""
-    asked = {place_of(problem.path) for problem in open_problems}
+    asked = {problem.path for problem in open_problems}
     meant = _meant(error)
-    return [name for problem in open_problems for name in strange_names(problem) if meant.get(name) not in asked - {""}]
+    return [
+        name
+        for problem in open_problems
+        for name in strange_names(problem)
+        if name not in meant or (*holder_of(problem), meant[name]) not in asked
+    ]
+
+
+def _unlike(strange: list[str]) -> list[str]:
+    """The names that resemble none of the tool's, and are best left out."""
+    return [name for name in strange if restraint(name) is None]
+
+
+def _replaced(strange: list[str]) -> list[str]:
+    """What is said of names that promise restraint: without them the call would do more than was asked for."""
+    kept = [name for name in strange if restraint(name) is not None]
+    trial = [name for name in kept if restraint(name) == "trial"]
+    said = f"an argument it has in place of {', '.join(kept)}"
+    said += f", or without {', '.join(trial)} if it may be done in earnest" if trial else ""
+    return [said] if kept else []
 
 
 def _meant(error: ToolError) -> dict[str, str]:
@@ -102,6 +123,7 @@ def _whole(error: ToolError, changes: list[Patch], open_problems: list[FieldErro
     given: dict[str, Any] = {**sent.arguments, **dict.fromkeys(sent.long, UNSET)}
     arguments = apply_patch(given, changes)
     meant = _meant(error)
+    renamed: dict[Path, Any] = {}
     for problem in open_problems:
         if names := strange_names(problem):
             holder = _at(arguments, holder_of(problem))
@@ -110,21 +132,25 @@ def _whole(error: ToolError, changes: list[Patch], open_problems: list[FieldErro
             for name in names:
                 value = holder.pop(name, UNSET)
                 kind = restraint(name)
-                if kind in ("trial", "less") and name in meant and value is not UNSET:
-                    # Copied without it, the call would do more than was asked for.
-                    holder.setdefault(meant[name], value)
+                if kind != "confirmed" and name in meant and value is not UNSET:
+                    # The value goes with the name that was meant; without it the call would do more than was asked for.
+                    renamed[(*holder_of(problem), meant[name])] = value
                     strange = [each for each in strange if each != name]
                 elif kind == "trial":
                     return None
         elif not problem.path or not _put(arguments, problem.path, placeholder(problem)):
             return None
+    for path, value in renamed.items():
+        # In place of what only says what belongs there, but not of what was sent.
+        if path in {problem.path for problem in open_problems} or _at(arguments, path) is None:
+            _put(arguments, path, value)
     long = [name for name, value in arguments.items() if value is UNSET]
     written = _encode({name: value for name, value in arguments.items() if value is not UNSET})
     if len(written) > _LONGEST or len(long) > 3:
         return None
     same = [f"the same {name}" for name in long]
-    more = [*same, f"an argument it has in place of {', '.join(strange)}"] if strange else same
-    return " and ".join([written, *more])
+    without = f", without {', '.join(unlike)}" if (unlike := _unlike(strange)) else ""
+    return " and ".join([written, *same, *_replaced(strange)]) + without
 
 
 def _at(value: Any, path: Path) -> Any:

@@ -183,7 +183,9 @@ def _of_type(expected: str, said: str) -> str | None:
 
 
 def _typed(label: str) -> str:
-    return " or ".join(_TYPES.get(name, name) for name in label.split(" | "))
+    """The types in words, with what more is said of one: `object with a`."""
+    parts = [name.partition(" ") for name in label.split(" | ")]
+    return " or ".join(f"{_TYPES.get(kind, kind)}{space}{more}" for kind, space, more in parts)
 
 
 def _likeliest_first(problem: FieldError) -> list[Json]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from failwell.guards import shown_arguments
-from failwell.model import Effect, Kind, ToolError
+from failwell.model import Effect, FieldError, Kind, Path, ToolError
 from failwell.readers import call_of, check_names, unknown_tool
 from failwell.schema import NO_PROBLEMS, Problems, broken_rules, invalid, may_take
 
@@ -75,8 +75,16 @@ def _is_about(error: ToolError, found: ToolError, strange: Problems) -> bool:
     missing = dict.fromkeys([(name,) for name in strange.names], False) | missing
     told = [each for each in error.fields if each.path]
     return all(
-        each.path in missing and (each.rule is None or missing[each.path] is (each.rule == "required")) for each in told
+        missing[each.path] is (each.rule == "required")
+        if each.path in missing and each.rule
+        else _covers(each, missing)
+        for each in told
     )
+
+
+def _covers(told: FieldError, wrong: Iterable[Path]) -> bool:
+    """Whether a complaint that names no rule, or a union of which no branch fits, is about something that is wrong."""
+    return told.rule in (None, "anyOf") and any(path[: len(told.path)] == told.path for path in wrong)
 
 
 def _told(found: ToolError, arguments: Mapping[str, Any], schema: Any) -> dict[str, Any]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
-from failwell.model import FieldError, Json, Kind, ToolError
+from failwell.model import Kind, ToolError
 from failwell.readers import call_of, check_names, fate, unknown_tool
 from failwell.recovery import NEVER_SENT, schema_of
 from failwell.schema import (
@@ -16,8 +15,8 @@ from failwell.schema import (
     broken_rules,
     has_names,
     invalid,
+    is_hopeless,
     known_names,
-    properties_of,
 )
 
 from .remembered_tools import RememberedTools
@@ -59,7 +58,7 @@ class Gate:
         broken = NO_PROBLEMS
         if not self._checkers(schema).fits(arguments):
             broken = broken_rules(call_of(schema, arguments), own=False)
-            if self._mode == "auto" and _may_be_taken(broken, schema):
+            if self._mode == "auto" and _may_be_taken(broken, arguments, schema):
                 broken = NO_PROBLEMS
         strange = NO_PROBLEMS
         if not has_names(arguments, schema):
@@ -78,51 +77,14 @@ class Gate:
         for problem in error.fields:
             name = problem.path[0] if problem.path else None
             is_unwanted = problem.rule == "additionalProperties"
+            if is_unwanted and problem.message.startswith("Unrecognized key"):
+                # Of names inside the argument, which is not unwanted itself.
+                continue
             if isinstance(name, str) and schema is not None and (name in known) is is_unwanted:
                 self._given_up.add(tool)
 
 
-def _may_be_taken(broken: Problems, schema: Mapping[str, Any]) -> bool:
+def _may_be_taken(broken: Problems, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
     """Whether a server may take it all the same: many are more lenient than what they list."""
     fields = invalid(broken).fields if broken else ()
-    known = properties_of(schema)
-    return bool(fields) and all(_is_lenient(problem, known) for problem in fields)
-
-
-_TYPE: Final = re.compile(r"\b(?:integer|number|boolean|null|string|array|object)\b")
-_PLAIN: Final = frozenset({"integer", "number", "boolean", "null"})
-# As servers read them that are lenient.
-_FLAGS: Final = frozenset("true false yes no on off y n t f null none".split()) | {""}
-
-
-def _means_none(sent: Json, expected: str) -> bool:
-    """Whether what was sent cannot be read as what is wanted by anybody: `abc` for a number, 5.5 for an integer."""
-    wanted = frozenset(_TYPE.findall(expected))
-    if not wanted or not wanted <= _PLAIN:
-        return False
-    if isinstance(sent, float):
-        return not sent.is_integer() and "number" not in wanted and "integer" in wanted
-    if not isinstance(sent, str) or sent.strip().lower() in _FLAGS:
-        return False
-    try:
-        float(sent.replace(",", ""))
-    except ValueError:
-        return True
-    return False
-
-
-def _is_lenient(problem: FieldError, known: Mapping[str, Any]) -> bool:
-    sent = problem.sent
-    if problem.rule == "required":
-        # Some list as required what they have a default for.
-        listed = known.get(str(problem.path[0])) if len(problem.path) == 1 else None
-        return isinstance(listed, Mapping) and "default" in listed
-    if problem.rule == "type" and _means_none(sent, problem.expected or ""):
-        return False
-    if problem.rule in ("type", "anyOf", "oneOf"):
-        # A number as a text, seconds for a time, 1 for true, null for nothing, JSON in a text; but no 5 for a list.
-        is_whole = problem.expected is not None and ("object" in problem.expected or "array" in problem.expected)
-        return isinstance(sent, str) or sent is None or (not is_whole and isinstance(sent, (bool, int, float)))
-    if isinstance(sent, str) and problem.rule == "enum":
-        return sent.strip().casefold() in {str(option).casefold() for option in problem.options}
-    return isinstance(sent, str) and problem.rule in ("maxLength", "pattern") and sent != sent.strip()
+    return bool(fields) and not any(is_hopeless(problem, arguments, schema) for problem in fields)

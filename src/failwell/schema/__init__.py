@@ -5,16 +5,16 @@ Other rooms import what is listed here, and nothing from inside. No validator is
 
 from __future__ import annotations
 
-from .argument_names import has_names, open_ended, restraint, strange_names, unknown_names
+from .argument_names import has_names, restraint, strange_names, unknown_names
 from .by_schema import BySchema
 from .certainty import fits
 from .check import Checker, Checkers, broken_rules
 from .fixes import as_option
 from .jsonschema_errors import jsonschema_problems
-from .leniency import may_take
+from .leniency import is_hopeless, may_take
 from .locations import anchored, decoded, errors_of, loc_of
 from .mirrored import header_arguments
-from .nodes import branches_of, known_names, properties_of, step_into
+from .nodes import branches_of, known_names, open_ended, properties_of, step_into
 from .problems import (
     LONGEST_NAME,
     MOST_NAMES,
@@ -63,6 +63,7 @@ __all__ = [
     "header_arguments",
     "invalid",
     "is_certain",
+    "is_hopeless",
     "jsonschema_problems",
     "known_names",
     "loc_of",

@@ -7,17 +7,8 @@ from typing import Any, Final
 
 from failwell.model import snake
 
-from .nodes import known_names, needs_of
+from .nodes import known_names, open_ended
 from .problems import NO_PROBLEMS, BrokenRule, CheckedCall, Problems, told
-from .refs import REFERENCES
-
-# Keywords by which a schema gets properties that are not under `properties`.
-_ELSEWHERE: Final = frozenset(
-    {*REFERENCES, "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "patternProperties", "propertyNames"}
-)
-# Keywords that say what becomes of all other arguments.
-_OTHERS: Final = ("additionalProperties", "unevaluatedProperties")
-
 
 # What whoever sends an argument with one of these words in its name counts on: that nothing is done in earnest, that
 # less is done than without it, that something is done only when it is confirmed.
@@ -33,15 +24,6 @@ _RESTRAINTS: Final = {
 def restraint(name: str) -> str | None:
     """Which restraint an argument of this name promises: `trial`, `less` or `confirmed`; None for any other."""
     return next((kind for word in snake(name[:200]).split("_") if (kind := _RESTRAINTS.get(word))), None)
-
-
-def open_ended(schema: object) -> bool:
-    """Whether the schema does not say which arguments there are."""
-    if not isinstance(schema, Mapping) or not isinstance(schema.get("properties"), Mapping):
-        return True
-    if any(more is True or isinstance(more, Mapping) for more in map(schema.get, _OTHERS)):
-        return True
-    return not _ELSEWHERE.isdisjoint(schema) or any(isinstance(each, Mapping) for _, each in needs_of(schema))
 
 
 def has_names(arguments: Mapping[str, Any], schema: object) -> bool:

@@ -14,6 +14,7 @@ from .nodes import branch_of, discriminator, known_names, properties_of, tags_of
 from .problems import MOST_READ, BrokenRule, CheckedCall, Problems, step_of, told
 from .refs import Schema, resolve
 from .rule_table import FORMATS, KEYWORDS, RULES
+from .unions import fitting_names, meant
 
 _EXCLUDES: Final = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
 
@@ -110,7 +111,9 @@ def _items(error: Any, path: Path, node: Schema, call: CheckedCall) -> Iterator[
 def _union(error: Any, path: Path, node: Schema, call: CheckedCall) -> Iterator[BrokenRule]:
     context = list(getattr(error, "context", None) or ())
     if not context:
-        yield BrokenRule("not", path, error.instance, "", node)
+        # Several of them fit, where one alone may.
+        rule = "oneOf" if error.validator == "oneOf" else "not"
+        yield BrokenRule(rule, path, error.instance, "", node)
         return
     branches = [resolve(each, call.schema) for each in _list(error.validator_value)]
     real = [index for index, branch in enumerate(branches) if branch.get("type") != "null"]
@@ -130,12 +133,16 @@ def _union(error: Any, path: Path, node: Schema, call: CheckedCall) -> Iterator[
         if chosen is None:
             yield BrokenRule("discriminator", (*path, name), tag, tags_of(branches, name))
             return
-    if chosen is None:
-        yield BrokenRule("anyOf", path, error.instance, "", node)
-        return
+    parts: dict[int, list[BrokenRule]] = {index: [] for index in real if chosen in (None, index)}
     for each in context:
-        if next(iter(each.relative_schema_path), None) == chosen:
-            yield from _of_jsonschema(each, call)
+        index = next(iter(each.relative_schema_path), None)
+        if index in parts:
+            parts[index] += _of_jsonschema(each, call)
+    if chosen is None:
+        names = [fitting_names(branches[index], error.instance) for index in parts]
+        found = meant(list(parts.values()), path, names)
+        chosen = None if found is None else list(parts)[found]
+    yield from [BrokenRule("anyOf", path, error.instance, "", node)] if chosen is None else parts[chosen]
 
 
 _READERS: Final[dict[str, Callable[[Any, Path, Schema, CheckedCall], Iterator[BrokenRule]]]] = {

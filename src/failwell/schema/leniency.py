@@ -1,7 +1,9 @@
-"""Whether a validator that reads values as the types it wants could take arguments that break the schema it lists.
+"""Whether arguments that break the schema which a server lists could be taken all the same.
 
-Pydantic does, unless it is told not to be lax, and the SDKs for Python decode texts that are JSON: a tool gets 5 where
-"5" was sent. What is not understood here counts as taken, the opposite of `certainty`.
+There are two grades of it. Pydantic reads values as the types it wants, unless it is told not to be lax, and the SDKs
+for Python decode texts that are JSON: a tool gets 5 where "5" was sent. That is known to the letter. Of any server
+nothing is known, and what one of them might read counts as taken: null for nothing, other capitals, "1,000".
+What is not understood here counts as taken, the opposite of `certainty`.
 """
 
 from __future__ import annotations
@@ -9,6 +11,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
+
+from failwell.model import FieldError
 
 from .certainty import CHECKS
 from .nodes import IS, properties_of, types_of
@@ -72,6 +76,8 @@ _UNIONS: Final[dict[str, Callable[[Iterator[bool]], bool]]] = {"anyOf": any, "on
 
 
 class _Look:
+    """What Pydantic takes."""
+
     def __init__(self, root: Schema) -> None:
         self.root = root
         self.left = _MOST
@@ -90,7 +96,7 @@ class _Look:
 
     def _allows(self, value: object, node: Schema, depth: int) -> bool:
         return (
-            all(check(value, node[word]) for word, check in _HELD.items() if word in node)
+            self._keeps(value, node)
             and all(
                 rule(self.takes(value, branch, depth + 1) for branch in node[word])
                 for word, rule in _UNIONS.items()
@@ -99,6 +105,88 @@ class _Look:
             and all(self.takes(value, each, depth + 1) for each in targets(node, self.root))
             and all(self.takes(item, below, depth + 1) for item, below in _parts(value, node))
         )
+
+    def _keeps(self, value: object, node: Schema) -> bool:
+        return all(check(value, node[word]) for word, check in _HELD.items() if word in node)
+
+
+def _is_written_number(value: object) -> bool:
+    """Whether a text is a number to anybody, or one of the words for a flag or for nothing."""
+    if not isinstance(value, str):
+        return False
+    if value.strip().lower() in _FLAGS or len(value) > _LONGEST:
+        return True
+    try:
+        float(value.replace(",", ""))
+    except ValueError:
+        return False
+    return True
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, (bool, int, float))
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+_FLAGS: Final = frozenset({*_YES_OR_NO, "null", "none", ""})
+# What some server or other reads as each type: seconds for a time, 1 for true, JSON in a text; but no 5 for a list.
+_HOPED: Final[dict[str, Callable[[object], bool]]] = {
+    "integer": lambda value: isinstance(value, bool) or _is_written_number(value),
+    "number": lambda value: isinstance(value, bool) or _is_written_number(value),
+    "boolean": lambda value: _is_plain(value) or _is_written_number(value),
+    "null": lambda value: _is_plain(value) or _is_written_number(value),
+    "string": _is_plain,
+    "array": _is_text,
+    "object": _is_text,
+}
+
+
+def _among(value: object, options: list[Any]) -> bool:
+    """Whether a value is one of the options to somebody: in other capitals, or by its number where all are texts."""
+    if isinstance(value, str):
+        return value.strip().casefold() in {str(option).casefold() for option in options}
+    return CHECKS["enum"](value, options) or (_is_plain(value) and all(isinstance(each, str) for each in options))
+
+
+_HOPED_HELD: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    **{word: check for word, check in _HELD.items() if word != "required"},
+    "enum": _among,
+    "const": lambda value, only: _among(value, [only]),
+    "maxLength": lambda value, most: CHECKS["maxLength"](value.strip() if isinstance(value, str) else value, most),
+}
+
+
+class _AnyServer(_Look):
+    """What any server might take. Of the arguments as a whole nothing is asked: only of each by itself."""
+
+    def __init__(self, root: Schema, arguments: Mapping[str, Any]) -> None:
+        super().__init__(root)
+        self.arguments = arguments
+
+    def takes(self, value: object, node: object, depth: int = 0) -> bool:
+        if value is None:
+            return True
+        names = types_of(node) if isinstance(node, Mapping) else []
+        if names and not any(IS[name](value) for name in names):
+            return any(_HOPED[name](value) for name in names)
+        return super().takes(value, node, depth)
+
+    def _keeps(self, value: object, node: Schema) -> bool:
+        if value is self.arguments:
+            return True
+        needed = [name for name in node.get("required", ()) if not has_default(name, node)]
+        return CHECKS["required"](value, needed) and all(
+            check(value, node[word]) for word, check in _HOPED_HELD.items() if word in node
+        )
+
+
+def has_default(name: object, node: Schema) -> bool:
+    """Whether an argument that the schema requires has a default: some list it so, and do without it."""
+    own = properties_of(node).get(name)  # type: ignore[call-overload]
+    return isinstance(own, Mapping) and "default" in own
 
 
 def _readings(value: object, node: Schema) -> Iterator[object]:
@@ -132,3 +220,22 @@ def may_take(arguments: Mapping[str, Any], schema: Schema) -> bool:
     [True, False, False]
     """
     return _Look(schema).takes(dict(arguments), schema)
+
+
+# The rules of which is known here who may let them pass. Of others it is not known that anybody does.
+_FORGIVEN: Final = frozenset({*CHECKS, "type", "anyOf", "oneOf", "additionalProperties"}) - {"multipleOf"}
+
+
+def is_hopeless(problem: FieldError, arguments: Mapping[str, Any], schema: Schema) -> bool:
+    """Whether no server at all would take the argument that breaks this rule.
+
+    >>> schema = {"properties": {"amount": {"type": "integer"}}}
+    >>> broken = FieldError("amount", "", rule="type")
+    >>> [is_hopeless(broken, {"amount": sent}, schema) for sent in ("1,000", "much")]
+    [False, True]
+    """
+    name = problem.path[0] if problem.path else None
+    if name not in arguments:
+        return problem.rule != "required" or len(problem.path) != 1 or not has_default(name, schema)
+    alone = {str(name): arguments[str(name)]}
+    return problem.rule not in _FORGIVEN or not _AnyServer(schema, alone).takes(alone, schema)

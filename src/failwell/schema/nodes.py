@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from failwell.model import UNSET, Json, Path
 
-from .refs import CLASH, DEEPEST, NOTHING, Schema, resolve
+from .refs import CLASH, DEEPEST, NOTHING, REFERENCES, Schema, resolve
 
 
 def branches_of(node: Schema, root: Schema) -> list[Schema]:
@@ -81,6 +81,49 @@ def needs_of(node: Schema) -> Iterator[tuple[object, object]]:
     for word in ("dependentRequired", "dependencies"):
         said = node.get(word)
         yield from said.items() if isinstance(said, Mapping) else ()
+
+
+# Keywords by which a schema gets properties that are not under `properties`.
+_ELSEWHERE: Final = frozenset(
+    {*REFERENCES, "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "patternProperties", "propertyNames"}
+)
+# Keywords that say what becomes of all other arguments.
+_OTHERS: Final = ("additionalProperties", "unevaluatedProperties")
+
+
+def open_ended(schema: object) -> bool:
+    """Whether the schema does not say which arguments there are."""
+    if not isinstance(schema, Mapping) or not isinstance(schema.get("properties"), Mapping):
+        return True
+    if any(more is True or isinstance(more, Mapping) for more in map(schema.get, _OTHERS)):
+        return True
+    return not _ELSEWHERE.isdisjoint(schema) or any(isinstance(each, Mapping) for _, each in needs_of(schema))
+
+
+_MOST_PARTS: Final = 100
+_PARTS: Final = ("allOf", "anyOf", "oneOf")
+
+
+def names_at(root: Schema, path: Path) -> Schema:
+    """All the names that the object at `path` may have, in whichever part or branch they stand; nothing where names are
+    held against patterns, or the place is not known."""
+    nodes = _parts(root, root)
+    for step in path[:DEEPEST]:
+        nodes = [part for node in nodes for part in _parts(_child(node, step, root), root)][:_MOST_PARTS]
+    if len(path) > DEEPEST or any("patternProperties" in node or "propertyNames" in node for node in nodes):
+        return NOTHING
+    return {name: said for node in nodes for name, said in known_names(node).items()}
+
+
+def _parts(node: object, root: Schema) -> list[Schema]:
+    """A schema and those that it is made of, for the same value."""
+    found = [resolve(node, root)]
+    for each in found:
+        # The list grows while it is read, up to a size that no author reaches.
+        listed = [branch for word in _PARTS if isinstance(each.get(word), list) for branch in each[word]]
+        listed += [each[word] for word in ("if", "then", "else") if word in each]
+        found += [resolve(branch, root) for branch in listed[: max(_MOST_PARTS - len(found), 0)]]
+    return found
 
 
 def _child(node: Schema, step: str | int, root: Schema) -> Schema:

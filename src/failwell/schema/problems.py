@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, Final, Protocol
 
 from failwell.model import (
@@ -25,10 +26,11 @@ from failwell.model import (
 
 from . import fixes
 from .certainty import fits
-from .nodes import at, branches_of, known_names, options_of, step_into, type_of, types_of
+from .nodes import at, branches_of, known_names, names_at, open_ended, options_of, step_into, type_of, types_of
 from .refs import NOTHING, Schema
 from .rule_table import RULES, RuleText
 from .spelling import is_certain, nearest
+from .unions import forms
 
 MOST_PROBLEMS: Final = 20
 MOST_READ: Final = 500
@@ -164,6 +166,7 @@ def step_of(key: object) -> str | int:
 def told(found: Iterable[BrokenRule], call: CheckedCall, unread: int = 0, more: bool = False) -> Problems:
     """The broken rules in words, and what mends them."""
     broken = list(_tidied(found))
+    broken += _misspelt(broken, call)
     fields: list[FieldError] = []
     patch: list[Patch] = []
     hints: list[str] = []
@@ -177,6 +180,28 @@ def told(found: Iterable[BrokenRule], call: CheckedCall, unread: int = 0, more: 
             hints += asked
     total = len(broken) + unread
     return Problems(tuple(fields), tuple(patch), tuple(hints), tuple(dict.fromkeys(names)), total, more)
+
+
+def _misspelt(broken: Sequence[BrokenRule], call: CheckedCall) -> list[BrokenRule]:
+    """Names near to one that is missing from the same object, and not among those that it has: they stand for it, even
+    where an object takes any name."""
+    missing: dict[Path, list[str]] = {}
+    for each in broken:
+        if each.rule == "required" and not each.in_text and each.path and isinstance(each.path[-1], str):
+            missing.setdefault(each.path[:-1], []).append(each.path[-1])
+    told_of = {each.path for each in broken if each.rule == "additionalProperties"}
+    found: list[BrokenRule] = []
+    for path, names in missing.items():
+        holder, known = value_at(call.arguments, path), names_at(call.schema, path)
+        if not known or path in told_of or not isinstance(holder, Mapping):
+            continue
+        strange = [name for name in islice(holder, MOST_READ) if isinstance(name, str) and name not in known]
+        near = [name for name in strange[:MOST_PROBLEMS] if nearest(name, names) is not None]
+        if near:
+            # Of the arguments themselves all strange names are told, as they are where nothing is missing.
+            listed = near if path or open_ended(call.schema) else strange
+            found.append(BrokenRule("additionalProperties", path, limit=listed, node={"properties": known}))
+    return found
 
 
 def _names(broken: BrokenRule) -> list[str]:
@@ -224,6 +249,10 @@ def _row(broken: BrokenRule, call: CheckedCall) -> tuple[str, RuleText, str | No
         listed = [plain(option) for option in limit[:_MOST_OPTIONS]]
         limit = _alternatives(limit)
         options = listed if broken.rule == "enum" else []
+    elif broken.rule == "anyOf":
+        # Which values there are is worth more than that this is none of them.
+        limit = forms(broken.node, call.schema, _received(broken))
+        row = replace(row, message=RULES["type"].message) if limit else row
     elif broken.rule == "const":
         limit = cut(compact(plain(limit)), LONGEST_WORDS)
     elif broken.rule == "additionalProperties":

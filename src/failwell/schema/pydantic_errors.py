@@ -11,8 +11,11 @@ from failwell.model import UNSET, Json, Path, plain
 from .locations import KEY, Place, errors_of, loc_of, place
 from .nodes import at, branches_of, options_of, tags_of
 from .problems import LONGEST_WORDS, MOST_READ, BrokenRule, CheckedCall, Problems, cut, told, value_at
-from .refs import NOTHING, Schema
+from .refs import DEEPEST, NOTHING, Schema
 from .rule_table import PYDANTIC, Of
+from .unions import fitting_names, meant
+
+Placed = tuple[Mapping[str, Any], Place]
 
 
 def pydantic_problems(exc: object, call: CheckedCall, at: Path = ()) -> Problems:
@@ -26,19 +29,54 @@ def _from_pydantic(errors: Sequence[Mapping[str, Any]], call: CheckedCall, prefi
     schema = call.schema or None
     # Below a prefix the data are validated by something else than the tool's own schema.
     places = [place(error, inner, None if prefix else schema) for error in errors]
-    choices: dict[Path, set[str]] = {}
-    for found in places:
-        for where, tag in _outer_tags(found.tags).items():
-            choices.setdefault(where, set()).add(tag)
-    unions: set[Path] = set()
-    for error, found in zip(errors, places, strict=True):
-        # One tag is a discriminator's choice; several are branches that were tried, and none fits.
-        union = next((where for where in _outer_tags(found.tags) if len(choices[where]) > 1), None)
+    yield from _of_branches(list(zip(errors, places, strict=True)), inner, call, prefix, frozenset())
+
+
+def _of_branches(
+    errors: Sequence[Placed], inner: object, call: CheckedCall, prefix: Path, chosen: frozenset[Path]
+) -> Iterator[BrokenRule]:
+    """The errors, of each union only those of the branch that was meant; `chosen` are unions where it is known."""
+    unions = _unions(errors, chosen)
+    told: set[Path] = set()
+    for error, found in errors:
+        union = next((where for where in _outer_tags(found.tags) if where in unions), None)
         if union is None:
             yield from _of_pydantic(error, found, inner, call, prefix)
-        elif union not in unions:
-            unions.add(union)
-            yield BrokenRule("anyOf", (*prefix, *union), value_at(inner, union), "", in_text=found.in_text)
+        elif union not in told:
+            told.add(union)
+            tried = [
+                list(_of_branches(each, inner, call, prefix, chosen | {union})) if len(chosen) < DEEPEST else []
+                for each in unions[union].values()
+            ]
+            path = (*prefix, *union)
+            broken = BrokenRule(
+                "anyOf", path, value_at(inner, union), "", _node(call, path, prefix), in_text=found.in_text
+            )
+            yield from _of_union(broken, tried, call)
+
+
+def _unions(errors: Sequence[Placed], chosen: frozenset[Path]) -> dict[Path, dict[str, list[Placed]]]:
+    """The unions of which no branch fits, with the errors of each that was tried. One tag is a discriminator's choice;
+    several are branches."""
+    choices: dict[Path, set[str]] = {}
+    for _, found in errors:
+        for where, tag in _outer_tags(found.tags).items():
+            choices.setdefault(where, set()).add(tag)
+    several = {where for where, tags in choices.items() if len(tags) > 1} - chosen
+    unions: dict[Path, dict[str, list[Placed]]] = {}
+    for error, found in errors:
+        tags = _outer_tags(found.tags)
+        union = next((where for where in tags if where in several), None)
+        if union is not None:
+            unions.setdefault(union, {}).setdefault(tags[union], []).append((error, found))
+    return unions
+
+
+def _of_union(union: BrokenRule, tried: list[list[BrokenRule]], call: CheckedCall) -> Iterator[BrokenRule]:
+    """The errors of the branch that was meant, or that none of them fits."""
+    names = [fitting_names(branch, union.sent) for branch in branches_of(union.node, call.schema)]
+    index = meant(tried, union.path, names)
+    yield from [union] if index is None else tried[index]
 
 
 def _outer_tags(tags: tuple[tuple[Path, str], ...]) -> dict[Path, str]:

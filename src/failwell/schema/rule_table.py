@@ -53,6 +53,7 @@ RULES: Final[Mapping[str, RuleText]] = {
     ),
     "pattern": RuleText("Must match the pattern {limit}", "Value does not match the required pattern."),
     "anyOf": RuleText("Invalid input", "Value didn't match any of the expected formats."),
+    "oneOf": RuleText("Invalid input", "Must fit one of its forms alone, not several."),
     "not": RuleText("Invalid input"),
     # The author of the tool, or the validator, says it in words of their own.
     "custom": RuleText("{limit}"),
