@@ -85,7 +85,8 @@ class Secrets:
         if type(name) is not str or self._is_named(name):
             return False
         if type(value) is str:
-            return value[:1] not in _OPENING and not may_hold(value)
+            # One word holds nothing but itself.
+            return value.isidentifier() or (value[:1] not in _OPENING and not may_hold(value))
         return type(value) in _SINGLE
 
     def _sent(self, arguments: object) -> Iterator[str]:

@@ -10,7 +10,7 @@ from failwell.model import FieldError, pattern
 
 from .clues import Finding, invalid, path
 
-_STEP: Final = pattern(r"(?:^|[.)!?] )(Next: call \S{1,200} with [^\n]{1,4000}\.)$")
+_STEP: Final = pattern(r"(?:^|[.)!?] )(Next: call \S{1,200} with(?:out)? [^\n]{1,4000}\.)$")
 _LONGEST: Final = 8_000
 _NAME: Final = r"(?P<name>[\w\[\].-]{1,200})"
 # What is said of an argument, the rule that it breaks, and how what it must be is told.
