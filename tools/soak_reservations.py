@@ -11,7 +11,7 @@ from pathlib import Path
 
 import anyio
 
-sys.path.append(str(Path(__file__).parent.parent / "tests" / "examples"))
+sys.path += [str(Path(__file__).parents[1] / name) for name in ("tests", "tests/examples")]
 
 from test_reservations import crowd
 
