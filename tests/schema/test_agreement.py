@@ -68,7 +68,7 @@ def by_jsonschema(schema: Any, value: Any) -> bool:
 
 
 @given(SCHEMAS, VALUES)
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=500, deadline=None)
 def test_what_is_agreed_is_agreed(schema: Any, value: Any) -> None:
     if not is_agreed(schema):
         return
