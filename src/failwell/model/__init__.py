@@ -9,7 +9,7 @@ from .codes import Catalog, CatalogType, Code, find, snake, upper_snake
 from .decision import Decision, Next, Policy, decide
 from .declarations import Declared, declared, raises
 from .display import FIX_FIELDS, compact, shown
-from .fields import Delivery, Fields, Standing, severity_of, status
+from .fields import NOTHING_RAN, Delivery, Fields, Standing, severity_of, status
 from .forms import SILENT, Form, form_of, tell
 from .json_values import (
     MAX_DEPTH,
@@ -93,6 +93,7 @@ __all__ = [
     "Fields",
     "Form",
     "IN_DOUBT",
+    "NOTHING_RAN",
     "Internal",
     "Invalid",
     "Json",

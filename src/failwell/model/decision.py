@@ -16,7 +16,7 @@ from math import inf
 from types import MappingProxyType
 from typing import Any, Final, TypeGuard
 
-from .fields import DELIVERIES, Delivery, Derived
+from .fields import DELIVERIES, NOTHING_RAN, Delivery, Derived
 from .forms import FIRST_DELAYS, form_of
 from .json_values import instant
 from .kinds import IN_DOUBT, STRATEGY_OF_KIND, Effect, Kind, Strategy
@@ -306,7 +306,7 @@ def _plain_conflict(error: ToolError) -> Next:
 
 def _doubt(error: ToolError, tool: Traits, delivery: Delivery | None, keyed: bool) -> str | None:
     """Why the tool must not be called a second time because of this failure, or None when it may be."""
-    if delivery in _NOTHING_RAN or tool.repeatable:
+    if delivery in NOTHING_RAN or tool.repeatable:
         return None
     # The same key gets the same answer: that helps where there was none, or only somebody's words on the way.
     if keyed and (error.origin == "local" or (error.standing == "quoted" and not form_of(error.format).relayed)):
@@ -320,10 +320,6 @@ def _doubt(error: ToolError, tool: Traits, delivery: Delivery | None, keyed: boo
     if error.effect is Effect.NONE or _is_invited(error):
         return None
     return "Nothing says that the call may be made twice"
-
-
-# What the transport saw, or what was proven from the tool's own schema.
-_NOTHING_RAN: Final = frozenset({"never_sent", "refused"})
 
 
 def _is_invited(error: ToolError) -> bool:

@@ -64,6 +64,8 @@ class Fields(TypedDict, total=False):
 
 
 DELIVERIES: Final = ("never_sent", "refused", "unanswered", "answered")
+NOTHING_RAN: Final = frozenset({"never_sent", "refused"})
+"""What the transport saw, or what was proven from the tool's own schema: the call did nothing."""
 """What became of a call, as the caller knows it. A call that was `refused` was answered before its tool ran."""
 STANDINGS: Final = ("stated", "quoted")
 """How a failure that was read was said: as the answer itself, or as something that only looks like one."""

@@ -7,7 +7,19 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from failwell.model import ADVICE, ESCAPED, IN_DOUBT, Effect, Kind, Nature, ToolError, Traits, form_of, is_same_tool
+from failwell.model import (
+    ADVICE,
+    ESCAPED,
+    IN_DOUBT,
+    NOTHING_RAN,
+    Effect,
+    Kind,
+    Nature,
+    ToolError,
+    Traits,
+    form_of,
+    is_same_tool,
+)
 
 _NO_REFUSAL: Final = frozenset({Kind.TRANSIENT, Kind.INTERNAL})
 _SAY_AGAIN: Final = frozenset({Kind.VALIDATION, Kind.TRANSIENT, Kind.CONFLICT})
@@ -60,14 +72,14 @@ def _is_of_done(message: str) -> bool:
 
 def _is_hearsay(error: ToolError) -> bool:
     """Whether only somebody's words say that nothing was done."""
-    return error.effect is Effect.NONE and error.delivery not in ("never_sent", "refused")
+    return error.effect is Effect.NONE and error.delivery not in NOTHING_RAN
 
 
 def is_undone(outcome: object) -> bool:
     """Whether a server states that the call did nothing, or it was never sent."""
     if not isinstance(outcome, ToolError) or outcome.effect is not Effect.NONE:
         return False
-    return outcome.standing == "stated" or outcome.delivery in ("never_sent", "refused")
+    return outcome.standing == "stated" or outcome.delivery in NOTHING_RAN
 
 
 def of_this_call(error: ToolError, tool: str) -> ToolError:

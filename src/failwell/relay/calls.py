@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from failwell.formats import META_KEY, keys
-from failwell.model import Effect, Kind, NeedsInput, Policy, ToolError, pattern
+from failwell.model import NOTHING_RAN, Effect, Kind, NeedsInput, Policy, ToolError, pattern
 from failwell.model import text as plain_text
 from failwell.readers import is_plain_failure, read, text_of
 from failwell.recovery import EXPLAINED, Breakers, Engine, Run, advised, explained
@@ -38,8 +38,6 @@ _OURS: Final = META_KEY.encode()
 _COULD_NOT_ASK: Final = pattern(
     r"has no back-channel for server|[Cc]lient does not support (?:\w{1,20} )?(?:elicitation|sampling|roots)\b"
 )
-# After these nothing can have run.
-_NOTHING_RAN: Final = frozenset({"never_sent", "refused"})
 _LIST_AGAIN: Final = 1.0
 _DISCOVERY: Final = 5.0
 _LARGE: Final = 100_000
@@ -296,7 +294,7 @@ class Calls:
         Behind an address one can be put in another's place, without a session that would end with the first one.
         """
         options, listing = self._traffic.options, self._traffic.listing
-        if not (options.remote and options.trusted) or self._traffic.state != "up" or outcome.delivery in _NOTHING_RAN:
+        if not (options.remote and options.trusted) or self._traffic.state != "up" or outcome.delivery in NOTHING_RAN:
             return False
         return listing.is_old and listing.tools.traits(request.tool).repeatable
 
@@ -321,7 +319,7 @@ class Calls:
             return True
         if KEY in request.meta and self._traffic.session.keeps_keys:
             return True
-        return isinstance(outcome, ToolError) and outcome.delivery in _NOTHING_RAN
+        return isinstance(outcome, ToolError) and outcome.delivery in NOTHING_RAN
 
     def _when_renewed(self, request: RelayedRequest, then: Callable[[], None]) -> None:
         """Go on with a call, unless it has ended while the tools were listed."""
