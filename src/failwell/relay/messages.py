@@ -94,6 +94,11 @@ def holds_more(frame: bytes, message: Message) -> bool:
     return False
 
 
+def is_message(value: Any) -> bool:
+    """Whether JSON is a message by itself."""
+    return type(value) is dict and ("method" in value or "result" in value or "error" in value)
+
+
 def last_frame(rest: bytes) -> bytes | None:
     """What came after the last line end of a pipe that has ended, as a frame, if it is a whole message."""
     return rest.rstrip() + b"\n" if rest.strip() and type(read_frame(rest)) is dict else None
