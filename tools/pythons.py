@@ -25,7 +25,10 @@ ALONE: Final = (
     *("tests/model", "tests/formats", "tests/guard", "tests/recovery", "tests/observe", "tests/manifest"),
     *("tests/test_api.py", "tests/test_import.py", "tests/test_packages.py", "tests/test_elsewhere.py"),
     *("tests/server/test_decorator.py", "tests/server/test_problems.py"),
-    *("tests/relay/test_desk_dying.py", "tests/relay/test_desk_failing.py"),
+    *(
+        f"tests/relay/test_desk_{part}.py"
+        for part in ("dying", "failing", "marking", "preventing", "repeating", "secrets")
+    ),
 )
 # Processes, and scripted servers, which fork.
 WIRES: Final = (

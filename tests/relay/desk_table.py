@@ -145,3 +145,14 @@ class Table:
         for message in self.heard():
             if message.get("method") == "tools/list":
                 self.server({"jsonrpc": "2.0", "id": message["id"], "result": {"tools": TOOLS}})
+
+
+def failing(text: str, *, tool: str = "get_invoice", **options: Any) -> tuple[Table, dict[str, Any]]:
+    """What the client is told of a call that the server answered with this error."""
+    table = Table(**options)
+    table.call(9, tool, {"invoice_id": "inv_1"})
+    table.server(result(9, text, is_error=True))
+    (told,) = table.told()
+    assert told["id"] == 9
+    answer: dict[str, Any] = told["result"]
+    return table, answer

@@ -1,0 +1,180 @@
+"""Calls that are sure to fail never reach the server; whatever it might take does."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from desk_table import TOOLS, Table, result
+
+from failwell.formats import META_KEY
+from failwell.relay.gate import Gate
+
+
+def test_arguments_that_the_schema_refuses_never_reach_the_server() -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice": "inv_1"})
+    answer = table.told()[0]["result"]
+    assert table.heard() == []
+    error = answer["_meta"][META_KEY]
+    assert (error["effect"], error["delivery"]) == ("none", "never_sent")
+    assert [each["path"] for each in error["fields"]] == [["invoice_id"], []]
+    assert "invoice_id" in answer["content"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "arguments", "sent"),
+    [
+        ("auto", {"invoice_id": "i", "amount": "5"}, True),
+        ("on", {"invoice_id": "i", "amount": "5"}, False),
+        ("auto", {"invoice_id": "i", "amount": [5]}, False),
+        ("auto", {"invoice_id": "i", "dry_run": True}, False),
+        ("off", {}, True),
+    ],
+)
+def test_what_a_server_might_take_is_sent(mode: str, arguments: dict[str, Any], sent: bool) -> None:
+    table = Table(validate=mode)
+    table.call(1, "pay", arguments)
+    assert bool(table.heard()) is sent
+
+
+DRAFT_7 = {"$schema": "http://json-schema.org/draft-07/schema#"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "arguments"),
+    [
+        ({"properties": {"a": {}}, "required": ["b"]}, {"b": 1}),
+        ({"properties": {"a": {}}, "required": ["b"], "additionalProperties": False}, {"b": 1}),
+        ({"properties": {"a": {}}, "dependentRequired": {"a": ["b"]}}, {"a": 1, "b": 1}),
+        ({**DRAFT_7, "properties": {"a": {}}, "dependencies": {"a": {"required": ["b"]}}}, {"a": 1, "b": 1}),
+    ],
+)
+@pytest.mark.parametrize("mode", ["auto", "on"])
+def test_what_a_schema_asks_for_is_never_unknown(mode: str, schema: dict[str, Any], arguments: dict[str, Any]) -> None:
+    table = Table(validate=mode, connected=False)
+    table.client(table.request("list", "tools/list"))
+    tool = {"name": "pay", "inputSchema": {"type": "object", **schema}}
+    table.server({"jsonrpc": "2.0", "id": "list", "result": {"tools": [tool]}})
+    table.heard()
+    table.call(1, "pay", arguments)
+    assert [each["id"] for each in table.heard()] == [1]
+    missing = {name: value for name, value in arguments.items() if name != "b"}
+    table.call(2, "pay", missing)
+    assert not table.heard()
+
+
+POINT = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "sent"),
+    [
+        ({"type": "boolean"}, 1, True),
+        ({"type": "integer"}, True, True),
+        ({"type": "integer"}, "5", True),
+        ({"type": "integer"}, "1,000", True),
+        ({"type": "integer"}, "abc", False),
+        ({"type": ["integer", "null"]}, "none", True),
+        ({"anyOf": [{"type": "number"}, {"type": "null"}]}, "abc", False),
+        ({"type": "integer"}, 5.5, False),
+        ({"type": ["integer", "number"]}, 5.5, True),
+        ({"type": "boolean"}, "Yes", True),
+        ({"type": "boolean"}, "abc", False),
+        ({"type": "string", "format": "duration"}, 3600, True),
+        ({"anyOf": [{"type": "integer"}, {"type": "boolean"}]}, "5", True),
+        ({"type": "string"}, None, True),
+        ({"type": "array"}, "[1]", True),
+        ({"enum": ["low", "high"]}, "High", True),
+        ({"enum": ["low", "high"]}, "highest", False),
+        ({"type": "string", "maxLength": 3}, "abc ", True),
+        ({"type": "string", "maxLength": 3}, "abcd", False),
+        ({"type": "string"}, {"a": 1}, False),
+        ({"type": "array"}, 5, False),
+        ({"type": "integer", "minimum": 1}, 0, False),
+        ({"anyOf": [POINT, {"type": "string"}]}, {"x": "1"}, True),
+        ({"anyOf": [POINT, {"type": "string"}]}, {"x": "abc"}, False),
+        ({"anyOf": [POINT, {"type": "string"}]}, {"y": 1}, False),
+        ({"anyOf": [POINT, {"type": "string"}]}, 5, True),
+        ({"anyOf": [{"type": "array", "items": POINT}, POINT]}, {"x": "1"}, True),
+        ({"anyOf": [{"type": "array", "items": POINT}, POINT]}, [{"x": "1"}], True),
+        ({"anyOf": [{"type": "array", "items": POINT}, POINT]}, [{"x": []}], False),
+        ({"anyOf": [{"type": "integer", "minimum": 5}, {"type": "string"}]}, 3, True),
+        ({"type": "array", "uniqueItems": True}, [1, 1], True),
+        ({"oneOf": [{"type": "integer"}, {"type": "number"}]}, 5, True),
+        ({"const": "v1"}, "V1", True),
+        ({"const": "v1"}, "v2", False),
+        ({"type": "number", "multipleOf": 0.1}, 0.35, False),
+        (
+            {"type": "object", "dependentRequired": {"x": ["y"]}, "properties": {"x": {"not": {"const": 1}}}},
+            {"x": 1},
+            False,
+        ),
+    ],
+)
+def test_only_what_is_sure_to_fail_is_refused(schema: dict[str, Any], value: Any, sent: bool) -> None:
+    table = Table(connected=False)
+    listed = {"type": "object", "properties": {"a": schema, "b": {"type": "string", "default": "x"}}, "required": ["b"]}
+    table.client(table.request("list", "tools/list"))
+    table.server({"jsonrpc": "2.0", "id": "list", "result": {"tools": [{"name": "put", "inputSchema": listed}]}})
+    table.heard()
+    table.call(1, "put", {"a": value})
+    assert bool(table.heard()) is sent
+
+
+def test_a_misspelt_tool_is_told_with_the_nearest_one() -> None:
+    table = Table()
+    table.call(1, "get_invoce", {"invoice_id": "i"})
+    assert (
+        table.told()[0]["result"]["content"][0]["text"]
+        == "There is no tool 'get_invoce'. Did you mean 'get_invoice'? Next: call get_invoice."
+    )
+    assert table.heard() == []
+    table.call(2, "restart_reactor", {})
+    assert [each["id"] for each in table.heard()] == [2]
+
+
+def test_a_name_that_is_misspelt_inside_an_argument_is_renamed_and_no_reason_to_give_the_tool_up() -> None:
+    gate, arguments = Gate("auto"), {"a": {"X": 1}}
+    schema = {"type": "object", "properties": {"a": POINT}}
+    listing: Any = SimpleNamespace(known={"put": {"inputSchema": schema}}, is_fresh=True, is_recalled=False)
+    error = gate.refuses("put", arguments, listing)
+    assert error is not None
+    assert [(change.op, change.path, change.to) for change in error.patch] == [("rename", ("a", "X"), "x")]
+    gate.heard(error, "put", listing)
+    assert gate.refuses("put", arguments, listing) == error
+
+
+def test_a_tool_whose_own_answers_contradict_its_schema_is_given_up() -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "i"})
+    text = "1 validation error for payArguments\ncurrency\n  Field required [type=missing, input_value={}, input_type=dict]"
+    table.server(result(1, text, is_error=True))
+    table.told()
+    table.heard()
+    table.call(2, "pay", {"invoice_id": "i", "currency": "EUR"})
+    assert [each["id"] for each in table.heard()] == [2]
+
+
+def test_tools_are_listed_before_the_first_call_of_a_client_that_does_not() -> None:
+    table = Table(connected=False)
+    table.client(table.request(0, "initialize", {"protocolVersion": "2025-11-25"}))
+    table.server({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": "2025-11-25"}})
+    table.heard()
+    table.call(1, "pay", {"invoice_id": "i"})
+    (first,) = table.heard()
+    table.server({"jsonrpc": "2.0", "id": first["id"], "result": {"tools": TOOLS[:1], "nextCursor": "2"}})
+    (second,) = table.heard()
+    assert second["params"] == {"cursor": "2"}
+    table.server({"jsonrpc": "2.0", "id": second["id"], "result": {"tools": TOOLS[1:]}})
+    assert [each["id"] for each in table.heard()] == [1]
+    assert list(table.desk.listing.known) == ["pay", "get_invoice"]
+
+
+def test_a_server_that_does_not_list_gets_its_calls_all_the_same() -> None:
+    table = Table(connected=False)
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.heard()
+    table.passes(6)
+    assert [each["id"] for each in table.heard()] == [1]
