@@ -515,7 +515,8 @@ def test_a_key_says_nothing_when_the_server_cannot_be_asked_any_more() -> None:
 
         async with agent(answer) as it:
             report = await it.call("pay")
-            assert len(report.attempts) == 3
+            # One call, and whether the server is back is looked at as often as that is worth.
+            assert (report.calls, len(report.attempts)) == (1, fw.Policy().max_unsent)
             assert report.error.effect == "unknown"
 
     run(story)

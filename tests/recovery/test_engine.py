@@ -89,7 +89,10 @@ def test_a_server_that_is_started_anew_is_waited_for_longer_than_one_that_never_
     driven(it, clock)
     run = driven(it, clock, *[away] * 4, tool="cancel_order")
     assert (run.report.calls, [attempt.wait for attempt in run.report.attempts]) == (1, [1, 2, 4, 8])
-    assert len(driven(it, clock, away, BUSY, away, away, n=2).report.attempts) == 3, "it was there meanwhile"
+    run = driven(it, clock, away, BUSY, away, away, n=2)
+    assert (len(run.report.attempts), run.report.calls) == (4, 2), "what could not be sent is no call"
+    run = driven(it, clock, BUSY, BUSY, BUSY, away, n=3)
+    assert len(run.report.attempts) == 3, "it had all the calls that it is worth"
     it, clock = engine(max_attempts=1)
     driven(it, clock)
     assert len(driven(it, clock, *[away] * 9).report.attempts) == 1, "who wants no repetition gets none"

@@ -304,7 +304,13 @@ class Recovering:
             return None, self._read_failure(exc, seen, live)
         finally:
             watching.reset(token)
-        return result, self._read(call, result)
+        outcome = self._read(call, result)
+        if outcome is None and self._listing.is_missing and not call.looked and _is_suspect(result):
+            # Whether it may be acted on is said by the list, which could not be had before.
+            call.looked = True
+            await self._listing.look(connection, min(timeout, LISTING_TIMEOUT))
+            outcome = self._read(call, result)
+        return result, outcome
 
     def _read(self, call: ClientCall, result: Any) -> Outcome | None:
         """What a result means. A success is one; only of a tool that may be called twice, what plainly looks like a
@@ -462,6 +468,11 @@ class Recovering:
             else getattr(live.client, "protocol_version", None)
         )
         return version if isinstance(version, str) else "2025-11-25"
+
+
+def _is_suspect(result: Any) -> bool:
+    """Whether something in a success plainly looks like a failure that passes."""
+    return is_failing(read(result, observe=True), result)
 
 
 def _is_the_clients(exc: Exception, failure: ToolError, seen: Seen) -> bool:

@@ -47,8 +47,8 @@ class Policy:
     """Calls in all, the first one included, before a failure that could be retried is given up."""
 
     max_unsent: int = 5
-    """The same while a server that was there before cannot be reached: it is being started anew, and to wait for that
-    can do no harm. It counts where anything is retried at all."""
+    """Attempts in all while a server that was there before cannot be reached: it is being started anew, and to wait for
+    that can do no harm; what was never sent is no call. It counts where anything is retried at all."""
 
     max_fixes: int = 1
     """How often wrong arguments are corrected."""

@@ -143,12 +143,13 @@ class Engine:
         return max(0.0, min(spread(decision.delay, outcome, self._jitter()), self.policy.max_delay))
 
     def policy_for(self, outcome: Outcome, history: Sequence[ToolError]) -> Policy:
-        """How patient to be with a failure: more so while the server is away that was there before, and is sent
-        nothing meanwhile."""
+        """How patient to be with a failure: more so while the server is away that was there before. What could not be
+        sent to it is none of the calls that it is worth."""
         policy = self.policy
         if not _is_unsent(outcome) or not self.is_reached:
             return policy
-        if policy.max_attempts < 2 or not all(map(_is_unsent, history)):
+        sent = sum(not _is_unsent(each) for each in history)
+        if policy.max_attempts < 2 or sent >= policy.max_attempts:
             return policy
         return replace(policy, max_attempts=max(policy.max_attempts, policy.max_unsent))
 
