@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -429,7 +428,7 @@ def test_a_refusal_that_was_only_quoted_is_for_those_who_read_the_words(error: f
         "quoted": (next, True, False),
     }
     refused = fw.decide(error.replace(standing="quoted"), tool=WRITE, delivery="refused")
-    assert refused == replace(said["stated"], unproven=False)
+    assert refused == said["stated"]._replace(unproven=False)
     assert fw.decide(error.replace(standing="quoted"), tool=READ_ONLY).unproven is False
 
 

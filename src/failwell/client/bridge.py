@@ -213,7 +213,7 @@ class Course:
         if self._names is None:
             return Told.of(ending)
         outcome, told = _renamed(ending.outcome, self._names), _renamed(ending.cited, self._names)
-        return Told.of(replace(ending, outcome=outcome, told=told))
+        return Told.of(ending._replace(outcome=outcome, told=told))
 
 
 def _renamed(outcome: Outcome, names: Callable[[str], str]) -> Outcome:

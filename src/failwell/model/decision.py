@@ -14,7 +14,7 @@ from enum import StrEnum
 from functools import partial
 from math import inf
 from types import MappingProxyType
-from typing import Any, Final, TypeGuard
+from typing import Any, Final, NamedTuple, TypeGuard
 
 from .fields import DELIVERIES, NOTHING_RAN, Delivery, Derived
 from .forms import FIRST_DELAYS, form_of
@@ -139,12 +139,12 @@ _WANTED: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
 _USUAL: Final = Policy()
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """The next step and its reason."""
 
     next: Next
     reason: str
+    """One line."""
     delay: float | None = None
     attempts_left: int = 0
     patch: tuple[Patch, ...] = ()
@@ -158,13 +158,10 @@ class Decision:
     """Whether only words say that the call was refused: then no program makes it again, corrected or not, but whoever
     has read the words may."""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "reason", " ".join(self.reason.split()))
-
     @property
     def repeats(self) -> bool:
         """Whether the same call is made again."""
-        return self.next is Next.RETRY
+        return self.next is _RETRY
 
 
 _BY_KIND: Final = {
@@ -242,10 +239,7 @@ def decide(
     # A corrected call is another call, yet it does the same thing a second time if the first one did it.
     if wanted is _RETRY or delivery == "unanswered" or effect is _UNKNOWN:
         return _verify(error, doubt)
-    decision = _TAKE[wanted](error, history, rules, now)
-    # Nobody has seen it yet, and a copy would take longer than the decision.
-    object.__setattr__(decision, "unproven", True)
-    return decision
+    return _TAKE[wanted](error, history, rules, now)._replace(unproven=True)
 
 
 def _harmless(error: ToolError) -> ToolError:
@@ -358,7 +352,7 @@ def _retry(error: ToolError, history: Sequence[ToolError], policy: Policy, now: 
         )
     return Decision(
         Next.RETRY,
-        f"{error.title}: the same call may work in {_span(delay)}.",
+        f"{_line(error.title)}: the same call may work in {_span(delay)}.",
         delay=delay,
         attempts_left=left,
     )
@@ -393,14 +387,14 @@ def _fix(error: ToolError, history: Sequence[ToolError], policy: Policy, now: da
 
 def _alternative(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
     names = ", ".join(action.tool for action in error.actions if action.tool)
-    way = f"try {names}" if names else "skip it or look for another"
+    way = f"try {_line(names)}" if names else "skip it or look for another"
     why = "It does not exist" if error.kind is Kind.NOT_FOUND else "The same call would not help"
     return Decision(Next.ALTERNATIVE, f"{why}; {way}.", calls=error.actions, patch=error.patch)
 
 
 def _negotiate(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
     holders = tuple(dict.fromkeys(conflict.holder for conflict in error.conflicts if conflict.holder))
-    who = ", ".join(holders) or "the holder"
+    who = _line(", ".join(holders)) or "the holder"
     return Decision(Next.NEGOTIATE, f"Ask {who} to release it.", calls=error.actions, holders=holders)
 
 
@@ -426,7 +420,7 @@ _TAKE: Final[dict[Next, Callable[[ToolError, Sequence[ToolError], Policy, dateti
 def _verify(error: ToolError, doubt: str) -> Decision:
     checks, log = _checks(error), _given_up(error)
     if checks:
-        return Decision(Next.VERIFY, f"{doubt}; {checks[0].tool} tells.", calls=checks, log=log, doubtful=True)
+        return Decision(Next.VERIFY, f"{doubt}; {_line(checks[0].tool)} tells.", calls=checks, log=log, doubtful=True)
     why = f"{doubt}, and no call is known that would tell; ask before making it again."
     return Decision(Next.ASK, why, log=log, doubtful=True)
 
@@ -462,8 +456,12 @@ def _given_up(error: ToolError) -> str:
     return f"internal error: {error.message}" if error.kind is Kind.INTERNAL else ""
 
 
+def _line(words: str) -> str:
+    return " ".join(words.split())
+
+
 def _sentence(message: str) -> str:
-    first = " ".join(message.split())
+    first = _line(message)
     return (first if len(first) <= 200 else first[:199] + "…") or "no reason given"
 
 

@@ -64,10 +64,14 @@ def effect_of(error: ToolError, tool: Traits) -> Effect | None:
     return ESCAPED[tool.nature]
 
 
+# Each of its forms has one of these, and hardly a message has.
+_TURNS: Final = re.compile("after|once|though|but|however|yet")
+
+
 @lru_cache(8)
 def _is_of_done(message: str) -> bool:
     """Whether somebody says that something was done. Of one failure this is asked again and again."""
-    return _DONE_BEFORE.search(message) is not None
+    return _TURNS.search(message.lower()) is not None and _DONE_BEFORE.search(message) is not None
 
 
 def _is_hearsay(error: ToolError) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
 
 from failwell.formats import Outcome
 from failwell.guards import DEFAULT
@@ -16,8 +16,7 @@ _LONGEST: Final = 400
 _MOST: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(NamedTuple):
     """One failure on the way, and what was made of it."""
 
     number: int
@@ -82,7 +81,7 @@ def remembered(report: Report) -> Report:
     if report.error is None and not report.attempts:
         return Report(tool[:_LONGEST], arguments, calls=report.calls, seconds=report.seconds)
     attempts = [
-        replace(each, tool=tool[:_LONGEST], arguments=_short(each.arguments), error=_guarded(each.error))
+        each._replace(tool=tool[:_LONGEST], arguments=_short(each.arguments), error=_guarded(each.error))
         for each in report.attempts
     ]
     error = None if report.error is None else _guarded(report.error)

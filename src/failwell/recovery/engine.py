@@ -66,8 +66,7 @@ class Verdict(NamedTuple):
     """How many seconds to wait before the same call is made again; None if it is not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(NamedTuple):
     """What to tell about a call that failed in the end."""
 
     outcome: Outcome
@@ -209,7 +208,7 @@ class Run:
 
     def refused(self, why: ToolError) -> ToolError:
         """Note that the call was not made at all."""
-        self._note(why, Decision(Next.GIVE_UP, why.message), made=False)
+        self._note(why, Decision(Next.GIVE_UP, " ".join(why.message.split())), made=False)
         return why
 
     def use_key(self, store: str | None, tools: Tools) -> None:
