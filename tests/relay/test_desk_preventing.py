@@ -12,6 +12,13 @@ from failwell.formats import META_KEY
 from failwell.relay.gate import Gate
 
 
+def listed_anew(table: Table, tools: list[dict[str, Any]]) -> None:
+    """The server answers that it has these tools by now."""
+    (asked,) = table.heard()
+    assert asked["method"] == "tools/list"
+    table.server({"jsonrpc": "2.0", "id": asked["id"], "result": {"tools": tools}})
+
+
 def test_arguments_that_the_schema_refuses_never_reach_the_server() -> None:
     table = Table()
     table.call(1, "pay", {"invoice": "inv_1"})
@@ -62,6 +69,8 @@ def test_what_a_schema_asks_for_is_never_unknown(mode: str, schema: dict[str, An
     assert [each["id"] for each in table.heard()] == [1]
     missing = {name: value for name, value in arguments.items() if name != "b"}
     table.call(2, "pay", missing)
+    # What the first call may have changed is looked at, and the call is not made.
+    listed_anew(table, [tool])
     assert not table.heard()
 
 
@@ -178,3 +187,50 @@ def test_a_server_that_does_not_list_gets_its_calls_all_the_same() -> None:
     table.heard()
     table.passes(6)
     assert [each["id"] for each in table.heard()] == [1]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"), [("get_invoices", {}), ("get_invoice", {"invoice_ids": ["i"]})], ids=["tool", "argument"]
+)
+def test_what_a_server_has_got_since_it_was_asked_is_not_refused(tool: str, arguments: dict[str, Any]) -> None:
+    table = Table()
+    table.passes(60)
+    table.call(1, tool, arguments)
+    assert table.told() == []
+    schema = {"type": "object", "properties": {name: {} for name in arguments}}
+    others = [each for each in TOOLS if each["name"] != tool]
+    listed_anew(table, [*others, {"name": tool, "inputSchema": schema, "annotations": {"readOnlyHint": True}}])
+    # The client hears of it too.
+    assert [each["method"] for each in table.told()] == ["notifications/tools/list_changed"]
+    assert [each["params"]["name"] for each in table.heard()] == [tool]
+    table.server(result(1, "two of them"))
+    assert [each["result"]["content"][0]["text"] for each in table.told()] == ["two of them"]
+
+
+def test_what_a_server_still_does_not_have_is_refused_and_asked_for_once() -> None:
+    table = Table()
+    table.passes(60)
+    table.call(1, "get_invoices", {})
+    listed_anew(table, TOOLS)
+    assert "There is no tool 'get_invoices'" in table.told()[0]["result"]["content"][0]["text"]
+    table.call(2, "get_invoices", {})
+    assert table.heard() == []
+    assert [each["id"] for each in table.told()] == [2]
+
+
+def test_a_server_that_does_not_list_anew_is_waited_for_no_longer_than_that_is_worth() -> None:
+    table = Table()
+    table.passes(60)
+    table.call(1, "get_invoices", {})
+    table.passes(3)
+    assert "There is no tool 'get_invoices'" in table.told()[0]["result"]["content"][0]["text"]
+
+
+def test_a_call_that_is_cancelled_while_the_tools_are_listed_anew_is_not_made() -> None:
+    table = Table()
+    table.passes(60)
+    table.call(1, "get_invoices", {})
+    table.client({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+    listed_anew(table, [*TOOLS, {"name": "get_invoices", "inputSchema": {"type": "object"}}])
+    assert table.heard() == []
+    assert [each["method"] for each in table.told()] == ["notifications/tools/list_changed"]

@@ -441,3 +441,46 @@ def test_an_answer_keeps_its_id_though_it_looks_like_a_secret_that_was_sent() ->
     table.server({"jsonrpc": "2.0", "id": 848201, "error": {"code": -32042, "message": "Log in, not with 848201"}})
     (told,) = table.told()
     assert (told["id"], told["error"]["message"]) == (848201, "Log in, not with [redacted]")
+
+
+LOGIN = {"user": "ann", "password": "plum-Kettle-42"}
+
+
+def logged_in(table: Table, arguments: dict[str, Any]) -> None:
+    """A call with a secret that worked."""
+    table.call(1, "login", arguments)
+    table.server(result(1, "welcome"))
+    table.told()
+
+
+@pytest.mark.parametrize(
+    "quoted", [LOGIN["password"], b64encode(b"ann:plum-Kettle-42").decode(), quote("plum-Kettle-42 "), "PLUM-KETTLE-42"]
+)
+def test_what_an_earlier_call_sent_as_a_secret_is_in_no_part_of_a_later_failure(quoted: str) -> None:
+    table = Table(validate="off")
+    logged_in(table, LOGIN)
+    table.call(2, "query", {"q": "all"})
+    table.server(result(2, f"auth failed for ann with {quoted}", is_error=True))
+    assert quoted.strip("=") not in json.dumps(table.told())
+
+
+def test_a_word_that_others_use_too_is_a_secret_of_its_own_call_alone() -> None:
+    table = Table(validate="off")
+    logged_in(table, {"password": "invoice"})
+    table.call(2, "query", {"q": "all"})
+    table.server(result(2, "The invoice is not there", is_error=True))
+    assert "The invoice is not there" in table.told()[0]["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize("form", [str, lambda value: b64encode(f"ann:{value}".encode()).decode(), quote])
+def test_a_server_that_dies_tells_no_secret_of_any_call_that_was_with_it(form: Callable[[str], str]) -> None:
+    secret = "tea pot/42"
+    table = Table(validate="off")
+    table.call(1, "login", {"password": secret})
+    table.call(2, "query", {"q": "all"})
+    table.died(3, f"fatal: cannot log in with {form(secret)}\n")
+    answers = table.told()
+    assert {each["id"] for each in answers} == {1, 2}
+    for told in (json.dumps(answers), str([note.line for note in table.notes])):
+        assert form(secret).strip("=") not in told
+        assert "fatal: cannot log in with" in told

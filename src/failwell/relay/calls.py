@@ -144,13 +144,20 @@ class Calls:
 
     def _admit(self, request: RelayedRequest) -> None:
         if request.run is None:
+            problem = self._gate.refuses(request.tool, request.arguments, self._traffic.listing)
+            if problem is not None and self._is_outdated(request):
+                request.was_relisted = True
+                self._traffic.repeating.add(request)
+                self._lists.renewed(lambda: self._when_renewed(request, lambda: self.admit(request)))
+                return
             request.run = self._engine.begin(request.tool, request.arguments)
             if KEY in request.meta and self.keyed.is_known(request):
                 return
-            problem = self._gate.refuses(request.tool, request.arguments, self._traffic.listing)
             if problem is not None:
                 self.refuse(request, problem)
                 return
+            if secrets := request.run.secrets_in(self._traffic.listing.tools):
+                self._traffic.callers_secrets.learn(secrets)
         refusal = request.run.refusal()
         if refusal is None:
             self._traffic.forward(request)
@@ -159,6 +166,11 @@ class Calls:
             self.end(request, request.last, request.answer)
         else:
             self.refuse(request, refusal)
+
+    def _is_outdated(self, request: RelayedRequest) -> bool:
+        """Whether a call may only seem wrong: servers get other tools while they run, and not all of them say so."""
+        listing = self._traffic.listing
+        return (listing.is_old or listing.was_used) and self._traffic.state == "up" and not request.was_relisted
 
     def refuse(self, request: RelayedRequest, why: ToolError) -> None:
         assert request.run is not None
@@ -210,7 +222,7 @@ class Calls:
     def _hidden(self, request: RelayedRequest, frame: bytes, message: Message) -> tuple[bytes, Message]:
         """A failure without what the server was given as a secret, by us or by the caller, and without what nobody has
         read of it."""
-        made = self._traffic.secrets.masked(message)
+        made = self._traffic.hidden(message)
         assert request.run is not None
         if sent := request.run.secrets_in(self._traffic.listing.tools):
             made = OwnSecrets.sent(sent).masked(made)
@@ -260,7 +272,7 @@ class Calls:
         tools = self._traffic.listing.tools
         if not is_own_failure(tools.traits(request.tool), request.arguments, message["result"]):
             return True
-        message = self._traffic.secrets.masked(message)
+        message = self._traffic.hidden(message)
         seen = read(message, observe=True)
         if not isinstance(seen, ToolError) or not is_plain_failure(seen, message):
             return True

@@ -343,7 +343,7 @@ class Desk:
         """An answer, without what the server was given as a secret, and what nobody has read, where it is a failure."""
         if message is None or "error" not in message:
             return frame, message
-        told = self._traffic.secrets.masked(message)
+        told = self._traffic.hidden(message)
         if told is message and not holds_more(frame, message):
             return frame, message
         # By its id the answer is known, whatever else it may look like.

@@ -124,7 +124,7 @@ class Life:
 
     def died(self, death: Death) -> None:
         """The server has ended, or could not be started."""
-        hide = self._traffic.secrets.text
+        hide = self._hides()
         recent = None if death.recent is None else hide(death.recent)
         death = replace(death, errors=hide(death.errors), problem=hide(death.problem), recent=recent)
         was = self._traffic.state
@@ -167,12 +167,20 @@ class Life:
         if self._falls < _MOST_FALLS or self._traffic.held:
             self.wake()
 
+    def _hides(self) -> Callable[[str], str]:
+        """What a server that died said last, without any secret, those of the calls that it died with too."""
+        from .own_secrets import OwnSecrets
+
+        tools = self._traffic.listing.tools
+        calls = [each.run for each in self._traffic.pending.values() if each.run is not None]
+        sent = OwnSecrets.sent(secret for run in calls for secret in run.secrets_in(tools))
+        return lambda text: sent.text(self._traffic.hidden(text))
+
     def failed(self, key: bytes, error: ToolError) -> None:
         """A request came to nothing by itself."""
         from . import answers, failures
 
-        error = self._traffic.secrets.error(error)
-
+        error = self._traffic.callers_secrets.error(self._traffic.secrets.error(error))
         request = self._traffic.pending.pop(key, None)
         if request is None:
             if (own := self._traffic.own.pop(key, None)) is not None:

@@ -90,7 +90,7 @@ class OddLines:
     def _name_noise(self, noise: bytes) -> None:
         from . import failures
 
-        said = self._traffic.secrets.text(noise.replace(b"\r", b"\n").decode("utf-8", "replace"))
+        said = self._traffic.hidden(noise.replace(b"\r", b"\n").decode("utf-8", "replace"))
         words = failures.last_words(said[-500:])
         line = f"{self._traffic.command} writes to stdout what is no message, in the line of one: {words}"
         self._traffic.once("glued", line, loud=True)
@@ -145,7 +145,7 @@ class OddLines:
         elif frame.strip():
             from . import failures
 
-            words = failures.last_words(self._traffic.secrets.text(frame.decode("utf-8", "replace"))[:500])
+            words = failures.last_words(self._traffic.hidden(frame.decode("utf-8", "replace"))[:500])
             self._traffic.once(
                 "noise", f"{self._traffic.command} writes to stdout what is no message: {words}", loud=True
             )

@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from html import escape
 from itertools import pairwise
 from typing import Any, Final
@@ -24,6 +25,8 @@ from failwell.model import ToolError
 _SHORTEST: Final = 6
 _SHORTEST_SENT: Final = 4
 _MOST_SENT: Final = 200
+# Each is looked for in two dozen forms, in every failure.
+_MOST_LASTING: Final = 50
 _MOST_TOOLS: Final = 20_000
 _WORDS: Final = frozenset(
     "anonymous bearer client database default development disabled docker elastic enabled example github localhost "
@@ -258,14 +261,14 @@ class OwnSecrets:
 
     def __init__(self, values: Iterable[str]) -> None:
         # The longest first: one may be part of another.
-        known = sorted({form for value in values for form in _forms(value)}, key=len, reverse=True)
+        known = sorted({form for value in values for form in _forms_of(value)}, key=len, reverse=True)
         self._values: Sequence[str] = known
         self._shortest = len(known[-1]) if known else 0
 
     @classmethod
     def sent(cls, values: Iterable[str]) -> OwnSecrets:
         """What was sent for secret arguments, where it is long enough not to be found in other words by chance."""
-        return cls(value for value in values if len(value) >= _SHORTEST_SENT)
+        return cls(filter(_is_long, values))
 
     @classmethod
     def of(
@@ -320,13 +323,25 @@ class OwnSecrets:
         return error if self.masked(said) is said else replace(DEFAULT, fences=False).knowing(self._values)(error)
 
 
-class SentSecrets:
-    """What clients have sent for the secret arguments of the tools that were listed, the latest of it."""
+def _is_long(value: str) -> bool:
+    return len(value) >= _SHORTEST_SENT
 
-    def __init__(self) -> None:
+
+def _is_lasting(value: str) -> bool:
+    """Whether what was sent as a secret is one in all that comes later: no word that others use, too."""
+    return _known(value) and (not value.isalpha() or len(value) >= _SHORTEST_IN_CASE)
+
+
+class SentSecrets:
+    """What clients have sent for secret arguments, the latest of it. `lasting` is for those who mask it in whatever
+    comes later: then what others may say by chance is left out."""
+
+    def __init__(self, *, lasting: bool = False) -> None:
+        self._is_kept = _is_lasting if lasting else _is_long
+        self._most = _MOST_LASTING if lasting else _MOST_SENT
         self._arguments: dict[str, Secrets] = {}
         self._values: dict[str, None] = {}
-        self._known = OwnSecrets(())
+        self._known: OwnSecrets | None = OwnSecrets(())
 
     def hear(self, message: Any) -> None:
         """Learn from a message: a list of tools, or a call of one."""
@@ -337,13 +352,35 @@ class SentSecrets:
                 self._arguments[str(tool.get("name"))] = Secrets.of(tool.get("inputSchema"))
         if isinstance(params, dict) and message.get("method") == "tools/call":
             known = self._arguments.get(str(params.get("name")), _NO_SCHEMA)
-            values = self._values | dict.fromkeys(known.values(params.get("arguments") or {}))
-            if values != self._values:
-                self._values = dict.fromkeys([*values][-_MOST_SENT:])
-                self._known = OwnSecrets.sent(self._values)
+            self.learn(known.values(params.get("arguments") or {}))
+
+    def learn(self, values: Iterable[str]) -> None:
+        for value in filter(self._is_kept, values):
+            if value not in self._values:
+                self._known = None
+            # The latest last.
+            self._values.pop(value, None)
+            self._values[value] = None
+        while len(self._values) > self._most:
+            del self._values[next(iter(self._values))]
+
+    @property
+    def _all(self) -> OwnSecrets:
+        # Made when something is masked: most calls work.
+        if self._known is None:
+            self._known = OwnSecrets(self._values)
+        return self._known
 
     def masked(self, value: Any) -> Any:
-        return self._known.masked(value)
+        return self._all.masked(value)
+
+    def error(self, error: ToolError) -> ToolError:
+        return self._all.error(error) if self._values else error
+
+
+@lru_cache(512)
+def _forms_of(value: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_forms(value)))
 
 
 def _forms(value: str) -> Iterator[str]:

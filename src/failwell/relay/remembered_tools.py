@@ -38,6 +38,8 @@ class RememberedTools:
         """Whether it does not tell."""
         self.is_recalled = False
         """Whether it is known from an earlier run only, and may be another one by now."""
+        self.was_used = False
+        """Whether a call was made since: that may have given the server other tools."""
         self.pages: dict[str, bytes] = {}
         """What the server answered, by what it was asked."""
         self._found: dict[str, Any] = {}
@@ -74,7 +76,7 @@ class RememberedTools:
         """Take one page of the tools in; the cursor of the next one."""
         following = self._add(cursor, result)
         if following is None:
-            self.is_recalled, self._taken_at = False, self._now()
+            self.is_recalled, self._taken_at, self.was_used = False, self._now(), False
         return self._take(following)
 
     def _add(self, cursor: object, result: Mapping[str, Any]) -> str | None:

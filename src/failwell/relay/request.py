@@ -48,6 +48,8 @@ class RelayedRequest:
     """Whether the operator's rules say of that answer that nothing was done."""
     was_let_down: bool = False
     """Whether the client could not give the server what it asked for meanwhile: then the tool was at work."""
+    was_relisted: bool = False
+    """Whether the tools were listed anew because of it."""
     deadline: float | None = None
     began: float = 0.0
     ids: list[bytes] = field(default_factory=list)

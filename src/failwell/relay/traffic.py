@@ -18,7 +18,7 @@ from .timers import Timers
 if TYPE_CHECKING:
     from failwell.recovery import Watch
 
-    from .own_secrets import OwnSecrets
+    from .own_secrets import OwnSecrets, SentSecrets
 
 _MOST_HELD: Final = 10_000
 
@@ -109,6 +109,17 @@ class Traffic:
         command = () if options.remote else self._words
         return OwnSecrets.of(options.env, headers=options.headers, command=command, url=options.url)
 
+    @cached_property
+    def callers_secrets(self) -> SentSecrets:
+        """What earlier calls sent for secret arguments: a server may quote it in whatever fails later."""
+        from .own_secrets import SentSecrets
+
+        return SentSecrets(lasting=True)
+
+    def hidden(self, value: Any) -> Any:
+        """A text or a JSON value without any of these; the very same one where there are none in it."""
+        return self.callers_secrets.masked(self.secrets.masked(value))
+
     def after(self, seconds: float, due: Callable[[], None]) -> None:
         """Do something later."""
         self.timers.at(self.clock.monotonic() + seconds, due)
@@ -189,6 +200,7 @@ class Traffic:
             request.run.sending()
             request.ids.append(key)
         if request.is_call:
+            self.listing.was_used = True
             self.sent(request)
         self.out.append(ToServer(frame, request))
 
