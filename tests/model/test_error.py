@@ -214,7 +214,6 @@ def test_no_value_of_any_field_makes_an_error_raise(name: str) -> None:
         ("kind", "Conflict", Kind.CONFLICT),
         ("kind", "nonsense", Kind.INTERNAL),
         ("strategy", "pray", Strategy.ABORT),
-        ("effect", "maybe", None),
         ("recoverable", "yes", False),
         ("retry_after", 0, None),
         ("retry_after", -1, None),
@@ -246,6 +245,14 @@ def test_no_value_of_any_field_makes_an_error_raise(name: str) -> None:
 )
 def test_a_value_that_makes_no_sense_counts_as_not_given(field: str, value: object, wanted: object) -> None:
     assert getattr(fw.ToolError(**{"message": "m", field: value}), field) == wanted
+
+
+@pytest.mark.parametrize("effect", ["completed", "unsure", "nope", True, 3])
+def test_an_effect_that_nobody_understands_is_not_known(effect: Any) -> None:
+    """The author says that something happened: the code's own word, that nothing was done, does not stand."""
+    error = fw.Transient("Slow down.", code="RATE_LIMITED", effect=effect)
+    assert (error.effect, error.retryable) == ("unknown", False)
+    assert fw.NotFound("Gone.", effect=effect).effect == "unknown"
 
 
 def test_an_unknown_field_is_refused_with_the_list_of_fields() -> None:

@@ -22,7 +22,8 @@ Standing = Literal["stated", "quoted"]
 
 
 class Fields(TypedDict, total=False):
-    """Everything an error can be given besides its message. None, and values that make no sense, count as not given."""
+    """Everything an error can be given besides its message. None, and values that make no sense, count as not given;
+    an effect that makes none counts as unknown."""
 
     code: str | None
     kind: Kind | str | None
@@ -179,6 +180,14 @@ def standing_of(value: object) -> Standing | None:
 
 def origin_of(value: object) -> Literal["peer", "local"] | None:
     return value if isinstance(value, str) and value in ("peer", "local") else None  # type: ignore[return-value]
+
+
+_effect = Effect.of
+
+
+def effect_of(value: object) -> Effect | None:
+    # Whoever says something about it that nobody understands, a misspelt word, does not say that nothing was done.
+    return _effect(value) or (Effect.UNKNOWN if value != "" else None)
 
 
 _severity = Severity.of

@@ -31,6 +31,7 @@ from .fields import (
     Follows,
     Standing,
     delivery_of,
+    effect_of,
     flag,
     origin_of,
     severity_of,
@@ -137,7 +138,7 @@ class ToolError(Exception):
     fields = Field(_problems, cast("tuple[FieldError, ...]", ()))
     patch = Field(lambda value: all_of(Patch, value), cast("tuple[Patch, ...]", ()))
     conflicts = Field(lambda value: all_of(Conflicting, value), cast("tuple[Conflicting, ...]", ()))
-    effect = Derived(Effect.of, _default_effect)
+    effect = Derived(effect_of, _default_effect)
     verify = Field(Action.of, cast("Action | None", None))
     details = Field(plain_map, _EMPTY)
     http_status = Field(status, cast("int | None", None))
