@@ -372,6 +372,45 @@ def test_of_a_write_that_only_words_call_refused_one_step_is_told(text: str) -> 
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "ENOENT: no such file or directory, open 'templates/receipt.html'",
+        "[Errno 13] Permission denied: 'receipts.log'",
+        "EACCES: permission denied, mkdir 'receipts'",
+        "Unknown tool: send_receipt",
+    ],
+)
+def test_what_a_write_misses_in_its_own_work_is_no_refusal(text: str) -> None:
+    _, answer = failing(text, tool="pay")
+    error = answer["_meta"][META_KEY]
+    assert (error["kind"], error["effect"], error["retryable"]) == ("internal", "unknown", False)
+    step = 'so it may have been done already. Next: call get_invoice with {"invoice_id":"inv_1"} to see whether it was.'
+    assert answer["content"][0]["text"].endswith(step)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("ENOENT: no such file or directory, open 'invoices/inv_1.json'", "not_found"),
+        ("[Errno 13] Permission denied: 'inv_1'", "permission"),
+        ("Unknown tool: pay", "not_found"),
+        ("Permission denied: 'write' is needed", "permission"),
+    ],
+)
+def test_a_refusal_that_names_what_was_sent_stays_one(text: str, kind: str) -> None:
+    _, answer = failing(text, tool="pay")
+    error = answer["_meta"][META_KEY]
+    assert (error["kind"], error.get("effect")) == (kind, None)
+
+
+def test_of_a_write_that_misses_something_else_than_it_was_sent_one_step_is_told() -> None:
+    step = 'Next: call get_invoice with {"invoice_id":"inv_1"} to see what came of it.'
+    for text, after in (("Template not found", step), ("Invoice inv_1 not found", "Look for another one; ")):
+        _, answer = failing(text, tool="pay")
+        assert answer["content"][0]["text"].startswith(f'It said: "{text}". {after}')
+
+
+@pytest.mark.parametrize(
     ("text", "tool", "words"),
     [
         ("amount must be positive", "get_invoice", 'It said: "amount must be positive". Correct the arguments, then call again.'),

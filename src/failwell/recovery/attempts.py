@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from failwell.model import (
     ADVICE,
@@ -20,6 +20,8 @@ from failwell.model import (
     form_of,
     is_same_tool,
 )
+
+from .validators import names_sent
 
 _NO_REFUSAL: Final = frozenset({Kind.TRANSIENT, Kind.INTERNAL})
 _SAY_AGAIN: Final = frozenset({Kind.VALIDATION, Kind.TRANSIENT, Kind.CONFLICT})
@@ -141,6 +143,15 @@ def is_unsure(error: ToolError, tool: Traits) -> bool:
         # An author's own refusal, made here out of what a function raised on purpose.
         return False
     return error.kind in _SAY_AGAIN and tool.nature in (Nature.WRITE, Nature.UNMARKED)
+
+
+def is_missing_elsewhere(error: ToolError, tool: Traits, arguments: Mapping[str, Any]) -> bool:
+    """Whether only words say that a write found something missing, and not what it was sent: it may have been met in
+    the middle of the work."""
+    if error.kind is not Kind.NOT_FOUND or error.standing != "quoted" or error.origin != "peer":
+        return False
+    is_write = tool.nature in (Nature.WRITE, Nature.UNMARKED)
+    return is_write and error.effect is None and not names_sent(error.message, arguments)
 
 
 def with_effect(error: ToolError, effect: Effect | None) -> ToolError:

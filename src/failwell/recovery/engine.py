@@ -39,7 +39,16 @@ from failwell.model import (
 from failwell.readers import is_forgotten
 
 from .advice import advised
-from .attempts import effect_of, in_all, is_undone, is_unsure, of_this_call, spread, with_effect
+from .attempts import (
+    effect_of,
+    in_all,
+    is_missing_elsewhere,
+    is_undone,
+    is_unsure,
+    of_this_call,
+    spread,
+    with_effect,
+)
 from .breaker import Breakers
 from .call_key import Key, KeyForgotten
 from .call_report import Attempt, Report
@@ -374,8 +383,10 @@ class Run:
     def _with_step(self, error: ToolError, tools: Tools) -> ToolError:
         """A write that only somebody's words say was refused, with one step: the call that shows it, or to ask; where
         the words themselves tell what to correct, nobody is stopped by that."""
+        traits = tools.traits(self.report.tool)
         says = error.suggestion or error.next_steps or error.actions
-        if says or not is_unsure(error, tools.traits(self.report.tool)) or advised(error) is not error:
+        is_in_doubt = is_unsure(error, traits) or is_missing_elsewhere(error, traits, self.report.arguments)
+        if says or not is_in_doubt or advised(error) is not error:
             return error
         check = tools.check_of(self.report.tool, self.report.arguments)
         if check is None and error.kind in _CALLERS:

@@ -1,4 +1,4 @@
-"""What a validator's words are about: a wrong call, refused before the tool ran, or the tool's own work."""
+"""What the words of a refusal are about: a wrong call, refused before the tool ran, or the tool's own work."""
 
 from __future__ import annotations
 
@@ -18,6 +18,14 @@ _CONVERTED: Final = re.compile(
     r"|could not convert string to float: '([^'\n]{1,200})'"
     r"|codec can't (?:de|en)code"
 )
+# What an operating system says of a file, with the file; and what a server says of a tool that it does not have.
+_OF_SYSTEM: Final = re.compile(
+    r"(?:\bE(?:NOENT|ACCES|PERM|ROFS|NOTDIR|ISDIR|XDEV)\b|\[Errno \d{1,3}\]|[Nn]o such file or directory"
+    r"|[Rr]ead-only file system|[Pp]ermission denied(?=[: ]{1,3}['\"](?:[A-Z]:)?[/\\]))"
+    r"[^'\"\n]{0,80}['\"]([^'\"\n]{1,500})['\"]"
+)
+_OF_TOOL: Final = re.compile(r"(?i)\b(?:unknown tool|no such tool|tool not found):? ['\"`]?([\w./-]{1,200})")
+_REFUSED: Final = frozenset({Kind.NOT_FOUND, Kind.PERMISSION})
 _MOST_NAMES: Final = 10_000
 # How the validators of the SDKs begin: before any tool runs, and with its name.
 _REFUSALS: Final = (
@@ -35,14 +43,54 @@ def is_refusal_of(text: str, tool: str) -> bool:
 def own_failure(
     error: ToolError, tool: str, arguments: Mapping[str, Any], listed: Mapping[str, Any], text: str = ""
 ) -> ToolError:
-    """The error, or a crash in its place where a validator's words cannot be about this call: the tool met it in its
+    """The error, or a crash in its place where the words of a refusal cannot be about this call: the tool met it in its
     own work."""
-    if error.kind is not Kind.VALIDATION or error.standing != "quoted" or error.origin != "peer":
+    if error.standing != "quoted" or error.origin != "peer":
         return error
-    schema = schema_of(listed.get(tool))
-    if schema is None or not _is_foreign(error, tool, arguments, listed, schema, text):
+    if error.kind in _REFUSED:
+        is_own = _is_of_something_else(text or error.message, tool, arguments)
+    elif error.kind is Kind.VALIDATION:
+        schema = schema_of(listed.get(tool))
+        is_own = schema is not None and _is_foreign(error, tool, arguments, listed, schema, text)
+    else:
+        return error
+    if not is_own:
         return error
     return error.replace(kind=Kind.INTERNAL, code="INTERNAL_ERROR", fields=(), patch=(), sent=None)
+
+
+def _is_of_something_else(text: str, tool: str, arguments: Mapping[str, Any]) -> bool:
+    """Whether something is missing, or not allowed, of which the caller knows nothing: a file that was not sent, or
+    another tool."""
+    if (named := _OF_TOOL.search(text)) is not None:
+        # Whoever stands in between may have put a name of their own before that of the tool.
+        return named[1] not in tool and tool not in named[1]
+    found = _OF_SYSTEM.search(text)
+    if found is None:
+        return False
+    steps = [step for step in re.split(r"[/\\]+", found[1]) if len(step) > 1 and step != "…"]
+    return bool(steps) and not names_sent(steps[-1], arguments)
+
+
+def names_sent(text: str, arguments: Mapping[str, Any]) -> bool:
+    """Whether words name something that was sent, or the other way round."""
+    values, names = _values_in(arguments), text.lower()
+    return any(value in names or (len(names) > 2 and names in value) for value in values)
+
+
+def _values_in(value: object) -> set[str]:
+    """Every text and number in JSON data that says something, in small letters."""
+    values: set[str] = set()
+    left = [value]
+    while left and len(values) < _MOST_NAMES:
+        held = left.pop()
+        if isinstance(held, Mapping):
+            left.extend(held.values())
+        elif isinstance(held, list):
+            left.extend(held)
+        elif isinstance(held, (str, int, float)) and not isinstance(held, bool) and str(held).strip():
+            values.add(str(held).strip().lower())
+    return values
 
 
 def _is_foreign(
