@@ -230,28 +230,34 @@ class Shop:
         call = ServedCall(tool, {"amount": amount}, request)
         facts = self.facts or Facts(tool)
 
-        async def work(arguments: dict[str, Any]) -> Any:
-            self.runs += 1
-            for gate in gates[:1]:
-                await gate.wait()
-            if how != "none" and how != "question":
-                self.effects[str(key)] += 1
-            for gate in gates[1:]:
-                await gate.wait()
-            if how == "question":
-                raise fw.NeedsInput("Which?", fields=["id"])
-            if how != "ok":
-                raise keyed_app.FAILURES[how]()
-            if self.returns:
-                return self.returns[0]
-            return keyed_app.CallToolResult(content=[{"type": "text", "text": f"Paid, {self.runs}."}])
+        shop = self
 
-        def read(raised: BaseException) -> Failed:
-            if self.knows is not None:
-                return self.boundary.no_such_tool(call, self.knows, raised)
-            return self.boundary.failure(raised, facts, call.arguments, era=LEGACY)
+        class Payment(FrameworkCall):
+            async def run(self, arguments: dict[str, Any]) -> Any:
+                shop.runs += 1
+                for gate in gates[:1]:
+                    await gate.wait()
+                if how != "none" and how != "question":
+                    shop.effects[str(key)] += 1
+                for gate in gates[1:]:
+                    await gate.wait()
+                if how == "question":
+                    raise fw.NeedsInput("Which?", fields=["id"])
+                if how != "ok":
+                    raise keyed_app.FAILURES[how]()
+                if shop.returns:
+                    return shop.returns[0]
+                return keyed_app.CallToolResult(content=[{"type": "text", "text": f"Paid, {shop.runs}."}])
 
-        result = await self.boundary.handle(call, FrameworkCall(work, read, lambda: facts))
+            def read(self, raised: BaseException) -> Failed:
+                if shop.knows is not None:
+                    return shop.boundary.no_such_tool(call, shop.knows, raised)
+                return shop.boundary.failure(raised, facts, call.arguments, era=LEGACY)
+
+            def facts(self) -> Facts:
+                return facts
+
+        result = await self.boundary.handle(call, Payment())
         if not isinstance(result, keyed_app.CallToolResult):
             return result  # type: ignore[no-any-return]
         found: dict[str, Any] = result.model_dump(by_alias=True, mode="json", exclude_none=True)

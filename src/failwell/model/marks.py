@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 from types import CodeType, TracebackType
@@ -18,10 +17,10 @@ from .kinds import Effect
 _strayed = 0
 
 
-@dataclass(slots=True)
 class Marks:
     """What one call of a tool has passed of the places its author marked."""
 
+    # Values of the class: there are marks for every call, and most calls change one or two of them.
     finished: int = 0
     open: int = 0
     broken: int = 0
@@ -35,7 +34,9 @@ class Marks:
     """What the tool said in an error that it returned."""
     is_over: bool = False
     """Whether the call was answered. Who passes a mark after that works for another one."""
-    _before: int = field(default_factory=lambda: _strayed)
+
+    def __init__(self) -> None:
+        self._before = _strayed
 
     @property
     def is_complete(self) -> bool:

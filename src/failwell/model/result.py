@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Literal, NoReturn, TypeVar
+from typing import Any, ClassVar, Final, Generic, Literal, NoReturn, TypeVar
 
 from .needs import NeedsInput
 from .tool_error import ToolError
@@ -68,8 +68,12 @@ def unwrapped(value: Any) -> Any:
     >>> unwrapped(Ok(5)), unwrapped("five")
     (5, 'five')
     """
-    if isinstance(value, (ToolError, NeedsInput)):
-        raise value
-    if isinstance(value, Err):
-        raise value.error
-    return value.value if isinstance(value, Ok) else value
+    # Asked once of all of them: hardly any tool returns one.
+    if not isinstance(value, _ENDINGS):
+        return value
+    if isinstance(value, Ok):
+        return value.value
+    raise value.error if isinstance(value, Err) else value
+
+
+_ENDINGS: Final = (ToolError, NeedsInput, Err, Ok)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from operator import is_
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 # Needed when arguments are checked: who lacks it should hear so at once, and not in the middle of a call.
 import jsonschema_rs  # noqa: F401
@@ -44,39 +43,42 @@ async def _now(value: T | Awaitable[T]) -> T:
     return await value if isinstance(value, Awaitable) else value
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
-def _no() -> bool:
-    return False
-
-
 def _is_undone(error: object) -> bool:
     return isinstance(error, ToolError) and error.effect is Effect.NONE
 
 
-@dataclass(slots=True)
 class FrameworkCall:
-    """One call of a tool, as the framework that runs it knows it. Each adapter makes one and hands it to the boundary,
-    which knows no framework."""
+    """One call of a tool, as the framework that runs it knows it. Each adapter has a kind of its own, and hands one to
+    the boundary, which knows no framework."""
 
-    # Not frozen, which takes four times as long to make: there is one for each call.
-
-    run: Callable[[dict[str, Any]], Awaitable[Any]]
-    """Runs the tool with these arguments."""
-    read: Callable[[BaseException], Failed | Awaitable[Failed]]
-    """Reads what the run raised; it raises what is no failure of the tool."""
-    facts: Callable[[], Facts | Awaitable[Facts]]
-    """Says what the tool is. Asked only where somebody needs to know: most calls work."""
-    opened: Callable[[Any], Any] = _same
-    """The framework's result as the SDK's; None for what is no result of a tool."""
-    closed: Callable[[Any], Any] = _same
-    """The SDK's result as the framework's."""
-    stands_for_another: Callable[[], bool | Awaitable[bool]] = _no
-    """Whether the tool is only another name of one on another server, so that what that one said is its own answer."""
-    flag: str = IS_ERROR
+    __slots__ = ()
+    flag: ClassVar[str] = IS_ERROR
     """The attribute by which the framework's result says that it is an error."""
+
+    def run(self, arguments: dict[str, Any]) -> Awaitable[Any]:
+        """Run the tool with these arguments."""
+        raise NotImplementedError
+
+    def read(self, raised: BaseException) -> Failed | Awaitable[Failed]:
+        """Read what the run raised; what is no failure of the tool is raised."""
+        raise NotImplementedError
+
+    def facts(self) -> Facts | Awaitable[Facts]:
+        """What the tool is. Asked only where somebody needs to know: most calls work."""
+        raise NotImplementedError
+
+    def opened(self, result: Any) -> Any:
+        """The framework's result as the SDK's; None for what is no result of a tool."""
+        return result
+
+    def closed(self, result: Any) -> Any:
+        """The SDK's result as the framework's."""
+        return result
+
+    def stands_for_another(self) -> bool | Awaitable[bool]:
+        """Whether the tool is only another name of one on another server, so that what that one said is its own
+        answer."""
+        return False
 
 
 class Boundary(Answering):
@@ -93,7 +95,7 @@ class Boundary(Answering):
         self._has_told = False
         self._dresses = self._envelope is not None or options.max_output is not None
 
-    def handle(self, call: ServedCall, framework: FrameworkCall) -> Awaitable[Any]:
+    def handle(self, call: ServedCall, framework: FrameworkCall) -> Coroutine[Any, Any, Any]:
         """Answer a call: run it, ask the user where it needs an answer, and make what is left of a failure a result."""
         if self._has_told and self.once is None:
             # Mostly there is nothing else to see to, and nothing to pass through whenever the tool waits.
@@ -130,8 +132,7 @@ class Boundary(Answering):
             while True:
                 if answers is not None:
                     call.arguments = {**sent, **answers.values}
-                    call.remarks.clear()
-                    call.ignored = []
+                    call.remarks = call.ignored = ()
                 try:
                     result = await (
                         self._ruled(call, framework) if self.options.rules else framework.run(call.arguments)
@@ -308,7 +309,7 @@ class Boundary(Answering):
 
     def _named(self, call: ServedCall) -> list[str]:
         """The arguments that were ignored. Whoever sends a secret by mistake sends it under any name."""
-        held = self.options.guard(ToolError("", details={"names": call.ignored}))
+        held = self.options.guard(ToolError("", details={"names": list(call.ignored)}))
         return [name for name in held.details.get("names", ()) if isinstance(name, str)]
 
     def refused(self, call: ServedCall, raised: BaseException, tool: Facts, passed: Marks) -> CallToolResult:

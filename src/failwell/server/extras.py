@@ -25,7 +25,7 @@ def note(call: ServedCall, unknown: list[str], tool: Facts, extra: str) -> None:
     if not unknown or extra not in ("warn", "note"):
         return
     if extra == "note":
-        call.ignored = [name[:_LONGEST_NAME] for name in unknown[:_MOST_NAMES]]
+        call.ignored = tuple(name[:_LONGEST_NAME] for name in unknown[:_MOST_NAMES])
         return
     known = list(known_names(tool.schema))
     remark = unknown_arguments(unknown, known, tool=tool.name, schema=tool.schema)
@@ -33,7 +33,7 @@ def note(call: ServedCall, unknown: list[str], tool: Facts, extra: str) -> None:
     remark = remark.replace(
         message=f"These arguments do not exist and were ignored: {names}.", severity="warning", suggestion=None
     )
-    call.remarks.append(remark)
+    call.remarks += (remark,)
 
 
 _MOST_NAMES: Final = 20

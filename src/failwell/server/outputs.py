@@ -86,7 +86,7 @@ def fitted(
         changes["structured_content"] = pruned(held, most)
     if call.data:
         call.data = (pruned(call.data[0], most),)
-    call.remarks.append(_remark(total, most, schema))
+    call.remarks += (_remark(total, most, schema),)
     return changed(result, **changes)
 
 

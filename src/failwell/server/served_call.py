@@ -23,31 +23,28 @@ FORMAT_KEY: Final = keys.FORMAT
 class ServedCall:
     """What is known of a call while it is answered. Nothing is read of the request before somebody needs it."""
 
-    __slots__ = (
-        *("aliases", "arguments", "counted", "data", "ignored", "in_span", "meta"),
-        *("outcome", "remarks", "request", "returned", "started", "tool"),
-    )
+    # Values of the class: hardly any call changes one of them.
+    aliases: frozenset[str] = frozenset()
+    """Names of its tool further in that the name it was called by does not end in."""
+    in_span = True
+    """Whether the framework's span is still open where the call is answered."""
+    remarks: tuple[ToolError, ...] = ()
+    ignored: tuple[str, ...] = ()
+    """The arguments that the tool does not have."""
+    data: tuple[Any, ...] = ()
+    """What the tool replied with, if it said so by `reply`."""
+    meta: Mapping[str, Any] | None = None
+    outcome: ToolError | NeedsInput | None = None
+    """How it ended, where that was no success and no result of the tool's own."""
+    returned: Any = ...
+    """What its tool returned, where somebody has told."""
 
-    def __init__(self, tool: str, arguments: dict[str, Any], request: Any, *, in_span: bool = True) -> None:
+    def __init__(self, tool: str, arguments: dict[str, Any], request: Any) -> None:
         self.tool = self.counted = tool
-        self.aliases: frozenset[str] = frozenset()
-        """Names of its tool further in that the name it was called by does not end in."""
         self.arguments = arguments
         self.request = request
         """The SDK's ServerRequestContext."""
-        self.in_span = in_span
-        """Whether the framework's span is still open where the call is answered."""
         self.started = perf_counter()
-        self.remarks: list[ToolError] = []
-        self.ignored: list[str] = []
-        """The arguments that the tool does not have."""
-        self.data: tuple[Any, ...] = ()
-        """What the tool replied with, if it said so by `reply`."""
-        self.meta: dict[str, Any] = {}
-        self.outcome: ToolError | NeedsInput | None = None
-        """How it ended, where that was no success and no result of the tool's own."""
-        self.returned: Any = ...
-        """What its tool returned, where somebody has told."""
 
     @property
     def seconds(self) -> float:
@@ -75,7 +72,8 @@ class ServedCall:
     @property
     def goes_on(self) -> bool:
         """Whether it is made once more with what the user has answered, which the older protocol does not know."""
-        return getattr(self.request, "may_go_on", True) and "inputResponses" in self.params
+        request = self.request
+        return getattr(request, "may_go_on", True) and "inputResponses" in (request.params or ())
 
     def is_of(self, name: str) -> bool:
         """Whether its tool has this name: on this server, or on one that is mounted in it."""
@@ -85,9 +83,10 @@ class ServedCall:
     def is_clients(self) -> bool:
         """Whether it is the call that the client made, and not one that a tool makes while it is answered. Where a
         server is mounted in another, the client knows its tools by longer names."""
-        sent = self.params
-        name, arguments = sent.get("name"), sent.get("arguments")
-        return isinstance(name, str) and is_same_tool(name, self.tool) and (arguments or {}) == self.arguments
+        sent = self.request.params or {}
+        name = sent.get("name")
+        is_its = name == self.tool or (isinstance(name, str) and is_same_tool(name, self.tool))
+        return is_its and (sent.get("arguments") or {}) == self.arguments
 
     @property
     def sent_meta(self) -> object:
@@ -140,14 +139,13 @@ current: ContextVar[ServedCall | None] = ContextVar("failwell_call", default=Non
 class Passage:
     """A request on its way through middleware that others have put around its handler."""
 
-    __slots__ = ("marks", "raised", "request")
+    raised: BaseException | None = None
+    """As what its answer left the handler, where that was no result."""
 
     def __init__(self, request: Any) -> None:
         self.request = request
         self.marks = Marks()
         """What its tool has passed, however often it was run."""
-        self.raised: BaseException | None = None
-        """As what its answer left the handler, where that was no result."""
 
     def is_of_tool(self, raised: BaseException) -> bool:
         """Whether it was raised by the tool or before it ran, and not by somebody around the tool after that."""
@@ -161,7 +159,9 @@ passage: ContextVar[Passage | None] = ContextVar("failwell_passage", default=Non
 def marks_of(request: Any) -> Marks:
     """The marks of the call of a request: the same, where somebody's middleware has it run again."""
     way = passage.get()
-    return way.marks if way is not None and _is_same(way.request, request) else Marks()
+    if way is not None and (way.request is request or _is_same(way.request, request)):
+        return way.marks
+    return Marks()
 
 
 def left_as(request: Any, raised: BaseException) -> None:
@@ -181,7 +181,7 @@ def known_as(name: str, inner: str) -> None:
 def tool_ended(name: str, returned: object = ...) -> None:
     """Say that the tool of the call that is being answered came to its end: what fails after that stands around it."""
     call, passed = current.get(), marks.get()
-    if call is not None and passed is not None and call.is_of(name):
+    if call is not None and passed is not None and (call.tool == name or call.is_of(name)):
         passed.has_run = True
         call.returned = returned
 

@@ -425,18 +425,75 @@ def _opened(result: Any) -> Any:
     return CallToolResult(content=whole)
 
 
-def _closed(result: Any) -> Any:
-    if isinstance(result, InputRequiredResult):
-        return InputRequiredToolResult(result)
-    return ToolResult.from_mcp_result(result)
+class _ComponentCall(FrameworkCall):
+    """A call of a component, as the outermost middleware sees it."""
+
+    __slots__ = ("_answers", "_call", "_context", "_next")
+    flag = "is_error"
+
+    def __init__(self, answers: _AnswersMiddleware, call: ServedCall, context: Any, call_next: Any) -> None:
+        self._answers = answers
+        self._call = call
+        self._context = context
+        self._next = call_next
+
+    def run(self, arguments: dict[str, Any]) -> Any:
+        context = self._context
+        message = context.message
+        if arguments is message.arguments or not arguments:
+            return self._next(context)
+        return self._next(context.copy(message=message.model_copy(update={"arguments": arguments})))
+
+    async def read(self, left: BaseException) -> Failed:
+        call, boundary = self._call, self._answers.boundary
+        name = call.tool
+        # FastMCP has middleware of its own that makes a number of any exception.
+        raised = left if isinstance(left, (CarriedFailure, CarriedProtocolError)) else cause_of(left)
+        if isinstance(raised, CarriedProtocolError):
+            raise raised.error
+        has_run = (passed := marks.get()) is not None and passed.has_run
+        if isinstance(raised, CarriedFailure):
+            if not has_run and is_same_tool(name, raised.failed.tool.name):
+                return raised.failed
+            tool = await self._answers.tool(name)
+            # By another name a transformation gives it out, or else some middleware has called another one.
+            if not has_run and (_stands_for(tool) or "_failwell" not in getattr(tool, "__dict__", {})):
+                return raised.failed
+            return _passed_on(boundary, raised, await self.facts(), call.arguments).failed
+        if name in boundary.options.skip or is_untouched(getattr(await self._answers.tool(name), "fn", None)):
+            raise left
+        if isinstance(raised, (NotFoundError, DisabledError)) and not has_run:
+            names = [each.name for each in await self._answers.server.list_tools(run_middleware=False)]
+            # Where the tool is there, somebody's middleware did not find something else.
+            if name not in names:
+                return boundary.no_such_tool(call, names, raised)
+        # Of other middleware, before the tool ran or after it.
+        return boundary.failure(raised, await self.facts(), call.arguments, era=call.era)
+
+    async def facts(self) -> Facts:
+        name = self._call.tool
+        tool = await self._answers.server.get_tool(name)
+        return Facts(name) if tool is None else _facts(tool, self._call.arguments)
+
+    def opened(self, result: Any) -> Any:
+        return _opened(result)
+
+    def closed(self, result: Any) -> Any:
+        if isinstance(result, InputRequiredResult):
+            return InputRequiredToolResult(result)
+        return ToolResult.from_mcp_result(result)
+
+    async def stands_for_another(self) -> bool:
+        tool = await self._answers.tool(self._call.tool)
+        return _stands_for(tool) or getattr(tool, "fn", None) is None
 
 
 class _AnswersMiddleware(Middleware):
     """Outermost: turns what is left of a failure into the answer."""
 
     def __init__(self, server: FastMCP[Any], boundary: Boundary) -> None:
-        self._server = server
-        self._boundary = boundary
+        self.server = server
+        self.boundary = boundary
 
     def __call__(self, context: Any, call_next: Any) -> Any:
         # Outermost of all hooks at once, and without building a chain of them for each call.
@@ -457,77 +514,39 @@ class _AnswersMiddleware(Middleware):
             return await call_next(context)
         try:
             result = await call_next(context)
-            return _advertised(result, self._boundary) if method == "initialize" else result
+            return _advertised(result, self.boundary) if method == "initialize" else result
         except (ValidationError, NotFoundError, DisabledError):
             # FastMCP's own words about the request.
             raise
         except BaseException as exc:
             failed = taken(exc)
-        raise self._boundary.request_error(failed, str(context.method), {}, fastmcp_request_ctx.get())
+        raise self.boundary.request_error(failed, str(context.method), {}, fastmcp_request_ctx.get())
 
-    async def _call(self, context: Any, call_next: Any) -> Any:
-        request = context.fastmcp_context.request_context if context.fastmcp_context is not None else None
+    def _call(self, context: Any, call_next: Any) -> Any:
+        held = context.fastmcp_context
+        request = held.request_context if held is not None else None
         # Called from Python, or by another tool: there FastMCP's own exceptions are the contract.
-        if request is None or is_within(request._srctx):
-            return await call_next(context)
-        boundary, message = self._boundary, context.message
-        name = message.name
-        # FastMCP has ended its span by the time that the call is answered here.
-        call = ServedCall(name, message.arguments or {}, request._srctx, in_span=False)
+        if request is None or is_within(asked := request._srctx):
+            return call_next(context)
+        message = context.message
+        call = ServedCall(message.name, message.arguments or {}, asked)
         if not call.is_clients:
-            return await call_next(context)
+            return call_next(context)
+        # FastMCP has ended its span by the time that the call is answered here.
+        call.in_span = False
+        return self.boundary.handle(call, _ComponentCall(self, call, context, call_next))
 
-        def run(arguments: dict[str, Any]) -> Any:
-            if arguments is message.arguments or not arguments:
-                return call_next(context)
-            return call_next(context.copy(message=message.model_copy(update={"arguments": arguments})))
-
-        async def read(left: BaseException) -> Failed:
-            # FastMCP has middleware of its own that makes a number of any exception.
-            raised = left if isinstance(left, (CarriedFailure, CarriedProtocolError)) else cause_of(left)
-            if isinstance(raised, CarriedProtocolError):
-                raise raised.error
-            has_run = (passed := marks.get()) is not None and passed.has_run
-            if isinstance(raised, CarriedFailure):
-                if not has_run and is_same_tool(name, raised.failed.tool.name):
-                    return raised.failed
-                tool = await self._tool(name)
-                # By another name a transformation gives it out, or else some middleware has called another one.
-                if not has_run and (_stands_for(tool) or "_failwell" not in getattr(tool, "__dict__", {})):
-                    return raised.failed
-                return _passed_on(boundary, raised, await facts(), call.arguments).failed
-            if name in boundary.options.skip or is_untouched(getattr(await self._tool(name), "fn", None)):
-                raise left
-            if isinstance(raised, (NotFoundError, DisabledError)) and not has_run:
-                names = [each.name for each in await self._server.list_tools(run_middleware=False)]
-                # Where the tool is there, somebody's middleware did not find something else.
-                if name not in names:
-                    return boundary.no_such_tool(call, names, raised)
-            # Of other middleware, before the tool ran or after it.
-            return boundary.failure(raised, await facts(), call.arguments, era=call.era)
-
-        async def facts() -> Facts:
-            tool = await self._server.get_tool(name)
-            return Facts(name) if tool is None else _facts(tool, call.arguments)
-
-        async def stands_for_another() -> bool:
-            tool = await self._tool(name)
-            return _stands_for(tool) or getattr(tool, "fn", None) is None
-
-        known = FrameworkCall(run, read, facts, _opened, _closed, stands_for_another, flag="is_error")
-        return await boundary.handle(call, known)
-
-    async def _tool(self, name: str) -> Any:
+    async def tool(self, name: str) -> Any:
         try:
-            return await self._server.get_tool(name)
+            return await self.server.get_tool(name)
         except Exception:
             return None
 
     async def _names(self, kind: str) -> list[str]:
         try:
             if kind == "prompt":
-                return [each.name for each in await self._server.list_prompts(run_middleware=False)]
-            return [str(each.uri) for each in await self._server.list_resources(run_middleware=False)]
+                return [each.name for each in await self.server.list_prompts(run_middleware=False)]
+            return [str(each.uri) for each in await self.server.list_resources(run_middleware=False)]
         except Exception:
             return []
 
@@ -541,4 +560,4 @@ class _AnswersMiddleware(Middleware):
             failed: BaseException = no_such(kind, what, await self._names(kind))
         except BaseException as exc:
             failed = taken(exc)
-        raise self._boundary.request_error(failed, what, about, fastmcp_request_ctx.get())
+        raise self.boundary.request_error(failed, what, about, fastmcp_request_ctx.get())

@@ -46,6 +46,12 @@ def install(server: Any, boundary: Boundary) -> None:
 class FastMCPTools(FrameworkTools):
     """The tools of a FastMCP, its own and those of the servers that are mounted in it."""
 
+    def __init__(self, server: Any, boundary: Boundary) -> None:
+        super().__init__(server, boundary)
+        # FastMCP takes no arguments that a tool does not have, and says so before the tool runs. That stands, unless
+        # the author has asked for something else.
+        self._is_strict = boundary.options.extra not in LET_PASS
+
     async def find(self, name: str) -> Any:
         try:
             return await self.server.get_tool(name)
@@ -76,10 +82,7 @@ class FastMCPTools(FrameworkTools):
         # FastMCP 3 has none: there a mounted tool is a tool of its own.
         if getattr(self.server, "_mounted_servers", None):
             _look_within(self.server, call.tool)
-        # FastMCP takes no arguments that a tool does not have, and says so before the tool runs. That stands, unless
-        # the author has asked for something else.
-        is_strict = self.boundary.options.extra not in LET_PASS
-        return send(arguments) if is_strict else self._run_without_unknown(call, arguments, send)
+        return send(arguments) if self._is_strict else self._run_without_unknown(call, arguments, send)
 
     async def _run_without_unknown(
         self, call: ServedCall, arguments: dict[str, Any], send: Callable[..., Awaitable[Any]]

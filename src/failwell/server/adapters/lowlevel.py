@@ -20,7 +20,7 @@ from failwell.server import framework_rows  # noqa: F401  (the frameworks' own e
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.extras import note
 from failwell.server.facts import Facts, Failed, taken
-from failwell.server.groups.group import groups_of
+from failwell.server.groups.group import Group, groups_of
 from failwell.server.served_call import EXTENSION, Passage, ServedCall, is_within, passage
 
 from .listed import CheckedTool, check_output, could_mean_unknown, refuse, settings
@@ -112,65 +112,38 @@ class ServedTools:
 
     def __init__(self, server: Server[Any], boundary: Boundary) -> None:
         self._server = server
-        self._boundary = boundary
+        self.boundary = boundary
         self._list: Handler | None = None
-        self._listed: dict[str, tuple[Any, CheckedTool]] = {}
+        self.listed: dict[str, tuple[Any, CheckedTool]] = {}
 
     def facts(self, name: str) -> Facts:
-        known = self._listed.get(name)
+        known = self.listed.get(name)
         return known[1].facts if known else Facts(name)
 
     def all(self) -> list[Facts]:
-        return [listed.facts for _, listed in self._listed.values()]
+        return [listed.facts for _, listed in self.listed.values()]
 
     def call(self, handler: Handler) -> Handler:
-        boundary = self._boundary
+        boundary = self.boundary
         skip = frozenset(boundary.options.skip)
 
-        async def guarded(ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> Any:
+        def guarded(ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> Awaitable[Any]:
             name = params.name
             if name in skip or is_within(ctx):
-                return await handler(ctx, params)
+                return handler(ctx, params)
             call = ServedCall(name, params.arguments or {}, ctx)
-            known = self._listed.get(name)
-            tool = known[1] if known is not None else await self._look_up(ctx, name)
+            known = self.listed.get(name)
+            if known is None:
+                return looked_up(call, params)
             group = groups_of(self._server).get(name)
-            if group is not None and tool is not None:
-                # It looks at its arguments itself, once it knows the action.
-                tool = replace(tool, known=None, arguments=None)
+            return boundary.handle(call, _LowlevelCall(self, handler, call, params, known[1], group))
+
+        async def looked_up(call: ServedCall, params: CallToolRequestParams) -> Any:
+            tool = await self._look_up(call.request, call.tool)
             if tool is None:
                 call.counted = UNKNOWN
-
-            async def run(arguments: dict[str, Any]) -> Any:
-                extra: str = boundary.options.extra
-                if tool is not None and tool.unknown(arguments):
-                    schema = tool.facts.schema or {}
-                    extra = fate(extra, arguments, schema, boundary.aftermath.nature(tool.facts))
-                    if extra == "reject" and tool.arguments:
-                        refuse(strictly(schema, extra), arguments, name)
-                if tool is not None and tool.arguments is not None and not tool.arguments.fits(arguments):
-                    refuse(tool.arguments.schema, arguments, name)
-                asked = params if arguments is params.arguments else params.model_copy(update={"arguments": arguments})
-                result = unwrapped(await handler(ctx, asked))
-                if tool is not None and tool.output is not None:
-                    check_output(tool.output, result)
-                # Unless its author wants to hear of them: a handler gets all arguments, and may well use them.
-                if extra == "warn" and tool is not None and (unknown := tool.unknown(arguments)):
-                    note(call, unknown, tool.facts, extra)
-                return result
-
-            def facts() -> Facts:
-                if group is not None:
-                    return group.facts(call.arguments)
-                return tool.facts if tool is not None else Facts(name)
-
-            def read(raised: BaseException) -> Failed:
-                if tool is None and group is None and self._listed and could_mean_unknown(raised):
-                    return boundary.no_such_tool(call, self._listed, raised)
-                call.counted = name
-                return boundary.failure(raised, facts(), call.arguments, era=call.era)
-
-            return await boundary.handle(call, FrameworkCall(run, read, facts))
+            group = groups_of(self._server).get(call.tool)
+            return await boundary.handle(call, _LowlevelCall(self, handler, call, params, tool, group))
 
         return guarded
 
@@ -199,14 +172,70 @@ class ServedTools:
         except Exception:
             # Who cannot be asked is not held to anything.
             return None
-        known = self._listed.get(name)
+        known = self.listed.get(name)
         return known[1] if known else None
 
     def _remember(self, result: Any) -> None:
         for tool in getattr(result, "tools", None) or ():
-            known = self._listed.get(tool.name)
+            known = self.listed.get(tool.name)
             if known is None or known[0] != tool:
-                self._listed[tool.name] = (tool, CheckedTool.of(tool, self._boundary))
+                self.listed[tool.name] = (tool, CheckedTool.of(tool, self.boundary))
+
+
+class _LowlevelCall(FrameworkCall):
+    """A call of a tool that a low-level server lists, or does not."""
+
+    __slots__ = ("_call", "_group", "_handler", "_params", "_tool", "_tools")
+
+    def __init__(
+        self,
+        tools: ServedTools,
+        handler: Handler,
+        call: ServedCall,
+        params: CallToolRequestParams,
+        tool: CheckedTool | None,
+        group: Group | None,
+    ) -> None:
+        if group is not None and tool is not None:
+            # It looks at its arguments itself, once it knows the action.
+            tool = replace(tool, known=None, arguments=None)
+        self._tools = tools
+        self._handler = handler
+        self._call = call
+        self._params = params
+        self._tool = tool
+        self._group = group
+
+    async def run(self, arguments: dict[str, Any]) -> Any:
+        tool, params, boundary = self._tool, self._params, self._tools.boundary
+        extra: str = boundary.options.extra
+        if tool is not None and tool.unknown(arguments):
+            schema = tool.facts.schema or {}
+            extra = fate(extra, arguments, schema, boundary.aftermath.nature(tool.facts))
+            if extra == "reject" and tool.arguments:
+                refuse(strictly(schema, extra), arguments, tool.facts.name)
+        if tool is not None and tool.arguments is not None and not tool.arguments.fits(arguments):
+            refuse(tool.arguments.schema, arguments, tool.facts.name)
+        asked = params if arguments is params.arguments else params.model_copy(update={"arguments": arguments})
+        result = unwrapped(await self._handler(self._call.request, asked))
+        if tool is not None and tool.output is not None:
+            check_output(tool.output, result)
+        # Unless its author wants to hear of them: a handler gets all arguments, and may well use them.
+        if extra == "warn" and tool is not None and (unknown := tool.unknown(arguments)):
+            note(self._call, unknown, tool.facts, extra)
+        return result
+
+    def facts(self) -> Facts:
+        if self._group is not None:
+            return self._group.facts(self._call.arguments)
+        return self._tool.facts if self._tool is not None else Facts(self._call.tool)
+
+    def read(self, raised: BaseException) -> Failed:
+        call, tools = self._call, self._tools
+        if self._tool is None and self._group is None and tools.listed and could_mean_unknown(raised):
+            return tools.boundary.no_such_tool(call, tools.listed, raised)
+        call.counted = call.tool
+        return tools.boundary.failure(raised, self.facts(), call.arguments, era=call.era)
 
 
 def add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str], Facts]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from failwell.readers import fate, strictly
 from failwell.sdk import CallToolResult
@@ -15,6 +15,9 @@ from failwell.server.served_call import ServedCall
 from .listed import CheckedTool, check_output, could_mean_unknown, refuse
 from .raised import cause_of
 from .sdk1 import FrameworkTools, Handler, install_on, setting, types
+
+# Before 1.10 the SDK keeps no tools.
+_NONE: Final[Mapping[str, Any]] = {}
 
 
 def install(server: Any, boundary: Boundary) -> None:
@@ -46,7 +49,7 @@ class _Tools(FrameworkTools):
         return tool is None and bool(self._listed) and could_mean_unknown(cause_of(raised))
 
     async def run(self, call: ServedCall, arguments: dict[str, Any], send: Callable[..., Awaitable[Any]]) -> Any:
-        tool = await self._find(call.tool)
+        tool = self._known(call.tool) or await self._find(call.tool)
         if tool is None:
             return await send(arguments)
         extra: str = self.boundary.options.extra
@@ -73,16 +76,23 @@ class _Tools(FrameworkTools):
         return result
 
     async def _find(self, name: str) -> CheckedTool | None:
-        known = self._listed.get(name)
+        known = self._known(name)
         if known is None:
             await self._list()
-            known = self._listed.get(name)
+            known = self._known(name)
+        return known
+
+    def _known(self, name: str) -> CheckedTool | None:
+        """A tool that has been listed."""
+        known = self._listed.get(name)
+        if known is None:
+            return None
         # Whoever has listed the tools since may have been told something else: by that the SDK goes, too.
-        latest = getattr(self.server, "_tool_cache", {}).get(name)
-        if known is not None and latest is not None and latest is not known[0]:
+        latest = getattr(self.server, "_tool_cache", _NONE).get(name)
+        if latest is not None and latest is not known[0]:
             checked = known[1] if latest == known[0] else CheckedTool.of(latest, self.boundary)
             known = self._listed[name] = (latest, checked)
-        return None if known is None else known[1]
+        return known[1]
 
     async def _list(self) -> None:
         handler = self.server.request_handlers.get(types.ListToolsRequest)

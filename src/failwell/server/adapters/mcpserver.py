@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from types import CodeType
 from typing import Any
 
@@ -36,7 +36,7 @@ def install(server: MCPServer[Any], boundary: Boundary) -> None:
     wrap_handlers(lowlevel, {**requests(boundary), **_published(server, boundary)})
     add_middleware(lowlevel, boundary, lambda name: _facts(server, name))
     check_messages(lowlevel, boundary)
-    server.call_tool = _call_tool(server, boundary)  # type: ignore[method-assign]
+    server.call_tool = _Tools(server, boundary).call_tool  # type: ignore[method-assign]
     server.read_resource = _read_resource(server, boundary)  # type: ignore[method-assign]
     server.get_prompt = _get_prompt(server, boundary)  # type: ignore[method-assign]
 
@@ -53,56 +53,80 @@ def _facts(server: MCPServer[Any], name: str, arguments: Mapping[str, Any] | Non
     return Facts(name) if tool is None else Facts.of_tool(name, tool, arguments)
 
 
-def _call_tool(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any]:
-    original = server.call_tool
-    options = boundary.options
-    skip = frozenset(options.skip)
-    find = server._tool_manager.get_tool
+class _Tools:
+    """The tools of a server, and how calls of them are answered."""
 
-    async def call_tool(name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+    def __init__(self, server: MCPServer[Any], boundary: Boundary) -> None:
+        self.server = server
+        self.boundary = boundary
+        self.original = server.call_tool
+        self._skip = frozenset(boundary.options.skip)
+        self._find = server._tool_manager.get_tool
+
+    def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Coroutine[Any, Any, Any]:
         # Called from Python, or by another tool: there the SDK's own exceptions are the contract.
-        if context is None or name in skip:
-            return await original(name, arguments, context)
-        # Asked for once: what the SDK keeps it in looks through two classes for it.
-        request = context.request_context
+        if context is None or name in self._skip:
+            return self.original(name, arguments, context)
+        request = _request_of(context)
         if is_within(request):
-            return await original(name, arguments, context)
-        tool = find(name)
-        if tool is not None and is_untouched(tool.fn):
-            return await original(name, arguments, context)
+            return self.original(name, arguments, context)
+        tool = self._find(name)
         if tool is not None:
+            if is_untouched(tool.fn):
+                return self.original(name, arguments, context)
             look_at_results(tool, FuncMetadata)
         call = ServedCall(name, arguments, request)
         if not call.is_clients:
-            return await original(name, arguments, context)
+            return self.original(name, arguments, context)
+        return self.boundary.handle(call, _FunctionCall(self, call, tool, context))
 
-        def run(arguments: dict[str, Any]) -> Awaitable[Any]:
-            if tool is None:
-                raise _NoSuchTool
-            # A group looks at its arguments itself, once it knows the action.
-            if has_names(arguments, tool.parameters) or group_of(tool.fn) is not None:
-                return original(name, arguments, context)
-            return run_without_unknown(tool, arguments)
 
-        async def run_without_unknown(tool: Any, arguments: dict[str, Any]) -> Any:
-            facts = _facts(server, name)
-            extra = fate(options.extra, arguments, tool.parameters, boundary.aftermath.nature(facts))
-            if extra == "reject":
-                raise all_problems(tool, arguments)
-            result = await original(name, arguments, context)
-            note(call, unknown_names(arguments, tool.parameters), facts, extra)
-            return result
+def _request_of(context: Any) -> Any:
+    """The request of a context. Its property asks for it twice, and each time pydantic looks for it in Python."""
+    held = getattr(context, "__pydantic_private__", None) or {}
+    return held.get("_request_context") or context.request_context
 
-        def read(raised: BaseException) -> Failed:
-            if isinstance(raised, _NoSuchTool):
-                return boundary.no_such_tool(call, [each.name for each in server._tool_manager.list_tools()])
-            facts = _facts(server, name, call.arguments)
-            cause, rejected, nested = _unwrap(raised, code_of(tool.fn) if tool is not None else None)
-            return boundary.failure(cause, facts, call.arguments, era=call.era, rejected=rejected, nested=nested)
 
-        return await boundary.handle(call, FrameworkCall(run, read, lambda: _facts(server, name, call.arguments)))
+class _FunctionCall(FrameworkCall):
+    """A call of a function that is a tool."""
 
-    return call_tool
+    __slots__ = ("_call", "_context", "_tool", "_tools")
+
+    def __init__(self, tools: _Tools, call: ServedCall, tool: Any, context: Any) -> None:
+        self._tools = tools
+        self._call = call
+        self._tool = tool
+        self._context = context
+
+    def run(self, arguments: dict[str, Any]) -> Awaitable[Any]:
+        tool = self._tool
+        if tool is None:
+            raise _NoSuchTool
+        # A group looks at its arguments itself, once it knows the action.
+        if has_names(arguments, tool.parameters) or group_of(tool.fn) is not None:
+            return self._tools.original(self._call.tool, arguments, self._context)
+        return self._run_without_unknown(arguments)
+
+    async def _run_without_unknown(self, arguments: dict[str, Any]) -> Any:
+        tool, boundary = self._tool, self._tools.boundary
+        facts = _facts(self._tools.server, self._call.tool)
+        extra = fate(boundary.options.extra, arguments, tool.parameters, boundary.aftermath.nature(facts))
+        if extra == "reject":
+            raise all_problems(tool, arguments)
+        result = await self._tools.original(self._call.tool, arguments, self._context)
+        note(self._call, unknown_names(arguments, tool.parameters), facts, extra)
+        return result
+
+    def facts(self) -> Facts:
+        return _facts(self._tools.server, self._call.tool, self._call.arguments)
+
+    def read(self, raised: BaseException) -> Failed:
+        call, boundary, tool = self._call, self._tools.boundary, self._tool
+        if isinstance(raised, _NoSuchTool):
+            names = [each.name for each in self._tools.server._tool_manager.list_tools()]
+            return boundary.no_such_tool(call, names)
+        cause, rejected, nested = _unwrap(raised, code_of(tool.fn) if tool is not None else None)
+        return boundary.failure(cause, self.facts(), call.arguments, era=call.era, rejected=rejected, nested=nested)
 
 
 class _NoSuchTool(Exception):

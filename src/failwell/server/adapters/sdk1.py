@@ -12,14 +12,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import import_module
 from types import CellType, FunctionType, SimpleNamespace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import mcp.types
 from mcp.server.lowlevel.server import request_ctx  # type: ignore[attr-defined]
 
 from failwell.model import Nature, ToolError, marks, unwrapped
 from failwell.readers import code_of, from_schema, said
-from failwell.sdk import field
+from failwell.sdk import IS_ERROR, field
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.absent import no_such
 from failwell.server.boundary import Boundary, FrameworkCall
@@ -42,16 +42,14 @@ _SPOKEN: Final[list[str]] = import_module("mcp.shared.version").SUPPORTED_PROTOC
 class HandlerNote:
     """What became of one call inside the SDK's handler."""
 
-    __slots__ = ("entered", "raised", "refused", "returned", "runs")
-
-    def __init__(self) -> None:
-        self.runs: list[BaseException] = []
-        """What each run of the tool has raised: somebody's middleware may have it run again."""
-        self.entered = False
-        self.raised: BaseException | None = None
-        self.refused: BaseException | None = None
-        """What kept the SDK from looking up the tool: it asks the server's own list, past middleware."""
-        self.returned: Any = None
+    # Values of the class: most calls change two of them.
+    runs: tuple[BaseException, ...] = ()
+    """What each run of the tool has raised: somebody's middleware may have it run again."""
+    entered = False
+    raised: BaseException | None = None
+    refused: BaseException | None = None
+    """What kept the SDK from looking up the tool: it asks the server's own list, past middleware."""
+    returned: Any = None
 
 
 _noting: ContextVar[HandlerNote | None] = ContextVar("failwell_noting", default=None)
@@ -61,7 +59,7 @@ def run_raised(name: str, exc: BaseException) -> None:
     """Say what a run of a tool has raised; arguments that were refused were no run."""
     note, call = _noting.get(), current.get()
     if note is not None and call is not None and call.is_of(name) and not is_check_of_arguments(exc):
-        note.runs.append(cause_of(exc))
+        note.runs += (cause_of(exc),)
 
 
 class OlderSession:
@@ -111,12 +109,11 @@ class OlderRequest:
     """A request of 1.x by the names that 2.x has for what the boundary asks of it. Nothing is read before somebody
     needs it."""
 
-    __slots__ = ("_context", "_session")
     may_go_on = False
+    _session: OlderSession | None = None
 
     def __init__(self, context: Any) -> None:
         self._context = context
-        self._session: OlderSession | None = None
 
     @property
     def request_id(self) -> Any:
@@ -158,20 +155,21 @@ class Handlers(dict[type, Handler]):
         self._made: dict[type, tuple[Handler, Handler]] = {}
 
     def __getitem__(self, kind: type) -> Handler:
-        handler = super().__getitem__(kind)
-        wrap = self._wrappers.get(kind)
-        if wrap is None:
-            return handler
-        known = self._made.get(kind)
-        if known is None or known[0] is not handler:
-            known = self._made[kind] = (handler, wrap(handler))
-        return known[1]
+        return self._wrapped(kind, super().__getitem__(kind))
 
     def get(self, kind: type, default: Any = None) -> Any:
-        try:
-            return self[kind]
-        except KeyError:
-            return default
+        # So the SDK asks, at each request.
+        handler, known = super().get(kind), self._made.get(kind)
+        if known is not None and known[0] is handler:
+            return known[1]
+        return default if handler is None else self._wrapped(kind, handler)
+
+    def _wrapped(self, kind: type, handler: Handler) -> Handler:
+        known = self._made.get(kind)
+        if known is None or known[0] is not handler:
+            wrap = self._wrappers.get(kind)
+            known = self._made[kind] = (handler, handler if wrap is None else wrap(handler))
+        return known[1]
 
 
 class FrameworkTools:
@@ -208,87 +206,25 @@ class FrameworkTools:
     def call(self, handler: Handler) -> Handler:
         boundary = self.boundary
         skip = frozenset(boundary.options.skip)
-        inner, unchecked = noting(handler), noting(handler, validate_input=False)
+        noted = Noted(handler, noting(handler), noting(handler, validate_input=False))
 
         async def guarded(request: Any) -> Any:
             params = request.params
             name = params.name
             if name in skip or _is_within():
                 return await handler(request)
-            sent = params.arguments or {}
-            call = ServedCall(name, sent, OlderRequest(request_ctx.get()))
-            last: Any = None
-            runs: list[BaseException] = []
-
-            async def send(arguments: dict[str, Any], *, is_checked: bool = False) -> Any:
-                nonlocal last, runs
-                asked = request
-                if arguments is not sent:
-                    asked = request.model_copy(update={"params": params.model_copy(update={"arguments": arguments})})
-                note = HandlerNote()
-                runs = note.runs
-                token = _noting.set(note)
-                try:
-                    last = await (unchecked if is_checked else inner)(asked)
-                finally:
-                    _noting.reset(token)
-                if note.raised is not None:
-                    raise note.raised
-                result = last.root
-                if field(result, "is_error") is not True or inner is handler:
-                    return result
-                if not note.entered:
-                    raise note.refused or await self._refused(call, result)
-                if result == note.returned:
-                    return result
-                if _is_error_result(note.returned):
-                    # Before 1.19 the SDK stumbles over a result that a tool has built itself.
-                    return note.returned
-                # The SDK's word about what the tool returned.
-                raise BrokenResult(data_in(note.returned))
-
-            async def facts() -> Facts:
-                return await self.facts(name, call.arguments) or Facts(name)
-
-            async def read(raised: BaseException) -> Failed:
-                tool = await self.facts(name, call.arguments)
-                if tool is not None and is_untouched(tool.function):
-                    raise _Untouched
-                has_run = (passed := marks.get()) is not None and passed.has_run
-                if not has_run and self.unknown(raised, tool):
-                    return boundary.no_such_tool(call, [each.name for each in await self.all()], raised)
-                cause = cause_of(raised)
-                for earlier in (each for each in runs if each is not cause):
-                    run_failed(name, earlier if getattr(earlier, "origin", None) is None else None)
-                if is_torn_down(cause) and boundary.aftermath.nature(tool or Facts(name)) is not Nature.READ:
-                    left_open(name)
-                nested = is_nested(raised, code_of(tool.function) if tool is not None else None)
-                return boundary.failure(
-                    cause,
-                    tool or Facts(name),
-                    call.arguments,
-                    era=call.era,
-                    rejected=not nested and self.rejected(raised),
-                    nested=nested,
-                    masked=is_masked(raised),
-                )
-
-            def run(arguments: dict[str, Any]) -> Awaitable[Any]:
-                return self.run(call, arguments, send)
-
-            def stands_for_another() -> Awaitable[bool]:
-                return self.stands_for_another(name)
-
-            known = FrameworkCall(run, read, facts, stands_for_another=stands_for_another)
+            call = ServedCall(name, params.arguments or {}, OlderRequest(request_ctx.get()))
+            known = _OlderCall(self, noted, call, request)
             try:
                 result = await boundary.handle(call, known)
             except _Untouched:
-                return last
+                return known.last
+            last = known.last
             return last if last is not None and result is last.root else types.ServerResult(result)
 
         return guarded
 
-    async def _refused(self, call: ServedCall, result: Any) -> BaseException:
+    async def refused(self, call: ServedCall, result: Any) -> BaseException:
         """What the SDK found wrong with the arguments, in better words than its own."""
         tool = await self.facts(call.tool, call.arguments)
         found = (
@@ -296,6 +232,93 @@ class FrameworkTools:
         )
         text = next((block.text for block in result.content if block.type == "text"), "")
         return found or ValueError(text)
+
+
+class Noted(NamedTuple):
+    """The SDK's handler of `tools/call`, as it is and with notes of what became of a call."""
+
+    bare: Handler
+    checked: Handler
+    unchecked: Handler
+    """It holds no arguments against a schema."""
+
+
+class _OlderCall(FrameworkCall):
+    """A call that the SDK's handler makes."""
+
+    __slots__ = ("_call", "_handlers", "_note", "_request", "_sent", "_tools", "last")
+
+    def __init__(self, tools: FrameworkTools, handlers: Noted, call: ServedCall, request: Any) -> None:
+        self._tools = tools
+        self._handlers = handlers
+        self._call = call
+        self._request = request
+        self._sent = call.arguments
+        self._note: HandlerNote | None = None
+        self.last: Any = None
+        """What the handler answered last."""
+
+    def run(self, arguments: dict[str, Any]) -> Awaitable[Any]:
+        return self._tools.run(self._call, arguments, self._send)
+
+    async def _send(self, arguments: dict[str, Any], *, is_checked: bool = False) -> Any:
+        asked, handlers = self._request, self._handlers
+        if arguments is not self._sent:
+            params = asked.params.model_copy(update={"arguments": arguments})
+            asked = asked.model_copy(update={"params": params})
+        note = self._note = HandlerNote()
+        token = _noting.set(note)
+        try:
+            last = self.last = await (handlers.unchecked if is_checked else handlers.checked)(asked)
+        finally:
+            _noting.reset(token)
+        if note.raised is not None:
+            raise note.raised
+        result = last.root
+        if getattr(result, IS_ERROR, None) is not True or handlers.checked is handlers.bare:
+            return result
+        if not note.entered:
+            raise note.refused or await self._tools.refused(self._call, result)
+        if result == note.returned:
+            return result
+        if _is_error_result(note.returned):
+            # Before 1.19 the SDK stumbles over a result that a tool has built itself.
+            return note.returned
+        # The SDK's word about what the tool returned.
+        raise BrokenResult(data_in(note.returned))
+
+    async def facts(self) -> Facts:
+        call = self._call
+        return await self._tools.facts(call.tool, call.arguments) or Facts(call.tool)
+
+    async def read(self, raised: BaseException) -> Failed:
+        call, tools = self._call, self._tools
+        name, boundary = call.tool, tools.boundary
+        tool = await tools.facts(name, call.arguments)
+        if tool is not None and is_untouched(tool.function):
+            raise _Untouched
+        has_run = (passed := marks.get()) is not None and passed.has_run
+        if not has_run and tools.unknown(raised, tool):
+            return boundary.no_such_tool(call, [each.name for each in await tools.all()], raised)
+        cause = cause_of(raised)
+        runs = () if self._note is None else self._note.runs
+        for earlier in (each for each in runs if each is not cause):
+            run_failed(name, earlier if getattr(earlier, "origin", None) is None else None)
+        if is_torn_down(cause) and boundary.aftermath.nature(tool or Facts(name)) is not Nature.READ:
+            left_open(name)
+        nested = is_nested(raised, code_of(tool.function) if tool is not None else None)
+        return boundary.failure(
+            cause,
+            tool or Facts(name),
+            call.arguments,
+            era=call.era,
+            rejected=not nested and tools.rejected(raised),
+            nested=nested,
+            masked=is_masked(raised),
+        )
+
+    def stands_for_another(self) -> Awaitable[bool]:
+        return self._tools.stands_for_another(self._call.tool)
 
 
 class _Untouched(Exception):

@@ -6,7 +6,7 @@ The SDK's transports pass on what they cannot read as an exception, and nobody a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine
 from types import TracebackType
 from typing import Any, Final
 
@@ -46,9 +46,11 @@ def check_streams(server: Any, boundary: Boundary) -> None:
     """Put a check between the server and whatever streams it is run on."""
     original = server.run
 
-    async def run(read_stream: Any, write_stream: Any, *args: Any, **kwargs: Any) -> None:
+    def run(read_stream: Any, write_stream: Any, *args: Any, **kwargs: Any) -> Awaitable[None]:
         writer = _Writer(write_stream, boundary)
-        await original(_Reader(read_stream, writer, boundary), writer, *args, **kwargs)
+        kind = _ContextReader if hasattr(read_stream, "last_context") else _Reader
+        served: Awaitable[None] = original(kind(read_stream, writer, boundary), writer, *args, **kwargs)
+        return served
 
     server.run = run
 
@@ -99,16 +101,16 @@ class _Writer(_Stream):
         super().__init__(inner, boundary)
         self.unanswered: dict[str | int, JSONRPCRequest] = {}
 
-    async def send(self, item: SessionMessage) -> None:
+    def send(self, item: SessionMessage) -> Awaitable[None]:
+        # No coroutine of its own around the other: every answer leaves through here.
         message: Any = item.message.root if _ENVELOPED else item.message  # type: ignore[union-attr]
         kind = type(message)
         if kind is JSONRPCResponse or kind is JSONRPCError:
             asked = self.unanswered.pop(message.id, None)
-            if isinstance(message, JSONRPCError):
-                completed = self._completed(message, asked)
-                if completed is not None:
-                    item = SessionMessage(enclosed(message.model_copy(update={"error": completed})), item.metadata)
-        await self._inner.send(item)
+            if kind is JSONRPCError and (completed := self._completed(message, asked)) is not None:
+                item = SessionMessage(enclosed(message.model_copy(update={"error": completed})), item.metadata)
+        sent: Awaitable[None] = self._inner.send(item)
+        return sent
 
     def _completed(self, message: JSONRPCError, asked: JSONRPCRequest | None) -> ErrorData | None:
         method = "" if asked is None else asked.method
@@ -133,10 +135,6 @@ class _Reader(_Stream):
     def __init__(self, inner: Any, writer: _Writer, boundary: Boundary) -> None:
         super().__init__(inner, boundary)
         self._writer = writer
-
-    @property
-    def last_context(self) -> Any:
-        return getattr(self._inner, "last_context", None)
 
     def __aiter__(self) -> Any:
         return self
@@ -183,6 +181,15 @@ class _Reader(_Stream):
         if method in CLIENT_METHODS:
             self._wrong.pass_over(method)
         return None
+
+
+class _ContextReader(_Reader):
+    """The same of a stream that tells of each message in which context it was sent. Others have no such attribute, and
+    whoever asks for it at each message finds that out the sooner."""
+
+    @property
+    def last_context(self) -> Any:
+        return self._inner.last_context
 
 
 # An empty line says nothing, and gets no answer.

@@ -156,7 +156,7 @@ class _Deprecated(Rule):
     def admit(self, arguments: Mapping[str, Any]) -> None:
         call = current.get()
         if call is not None:
-            call.remarks.append(self.remark.replace())
+            call.remarks += (self.remark.replace(),)
 
 
 def deprecated(
