@@ -61,6 +61,19 @@ def test_a_line_of_the_sdk_is_one_line_too_and_its_tracebacks_are_left_alone(pri
     assert "╭" in printed.getvalue()
 
 
+@pytest.mark.parametrize(("with_tracebacks", "is_one"), [(False, True), (True, False)])
+def test_a_line_of_fastmcp_is_one_line_too_where_the_handler_is_its_own(
+    with_tracebacks: bool, is_one: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = io.StringIO()
+    handler = RichHandler(console=Console(file=written, stderr=True), rich_tracebacks=with_tracebacks)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    monkeypatch.setattr(logging.getLogger("fastmcp"), "handlers", [handler])
+    install(MCPServer("house", log_level="CRITICAL"))
+    logging.getLogger("fastmcp.server.server").warning("Invalid arguments for tool %r: %s", "paint", LONG)
+    assert (len(written.getvalue().splitlines()) == 1) is is_one
+
+
 def test_the_lines_of_others_and_a_terminal_are_left_alone(
     printed: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from failwell.guards import MASK
@@ -33,10 +33,11 @@ def next_call(error: ToolError, problems: Sequence[FieldError] | None = None) ->
     if not problems and not error.patch:
         return ""
     changes = [change for change in error.patch if is_whole(change)]
-    open_problems = [problem for problem in problems if not _is_reached(problem, changes)]
-    strange = _unplaced(error, open_problems)
+    open_problems = [problem for problem in problems if not _is_reached(problem, changes)] if changes else [*problems]
+    meant = _meant(error)
+    strange = _unplaced(meant, open_problems)
     tool = error.tool or "it"
-    whole = _whole(error, changes, open_problems, strange)
+    whole = _whole(error, changes, open_problems, strange, meant)
     if whole is not None:
         return f"Next: call {tool} with {whole}."
     alone = [_change(change) for change in changes]
@@ -84,10 +85,9 @@ def _is_reached(problem: FieldError, changes: Any) -> bool:
     return problem.path in reached
 
 
-def _unplaced(error: ToolError, open_problems: list[FieldError]) -> list[str]:
+def _unplaced(meant: Mapping[str, str], open_problems: list[FieldError]) -> list[str]:
     """The strange names for which nobody knows what was meant, unless that stands in the next call already."""
     asked = {problem.path for problem in open_problems}
-    meant = _meant(error)
     return [
         name
         for problem in open_problems
@@ -112,17 +112,23 @@ def _replaced(strange: list[str]) -> list[str]:
 
 def _meant(error: ToolError) -> dict[str, str]:
     """What was probably meant by which name."""
-    return {name: target for target, name in _MEANT.findall(error.suggestion or "")}
+    said = error.suggestion
+    return {name: target for target, name in _MEANT.findall(said)} if said else {}
 
 
-def _whole(error: ToolError, changes: list[Patch], open_problems: list[FieldError], strange: list[str]) -> str | None:
+def _whole(
+    error: ToolError,
+    changes: list[Patch],
+    open_problems: list[FieldError],
+    strange: list[str],
+    meant: Mapping[str, str],
+) -> str | None:
     """All the arguments of the next call; None where they cannot be shown."""
     sent = error.sent
     if sent is None:
         return None
     given: dict[str, Any] = {**sent.arguments, **dict.fromkeys(sent.long, UNSET)}
     arguments = apply_patch(given, changes)
-    meant = _meant(error)
     renamed: dict[Path, Any] = {}
     for problem in open_problems:
         if names := strange_names(problem):
@@ -148,6 +154,8 @@ def _whole(error: ToolError, changes: list[Patch], open_problems: list[FieldErro
     written = _encode({name: value for name, value in arguments.items() if value is not UNSET})
     if len(written) > _LONGEST or len(long) > 3:
         return None
+    if not long and not strange:
+        return written
     same = [f"the same {name}" for name in long]
     without = f", without {', '.join(unlike)}" if (unlike := _unlike(strange)) else ""
     return " and ".join([written, *same, *_replaced(strange)]) + without

@@ -60,13 +60,16 @@ _SAID: Final = tuple(
     )
 )
 # The only thing that may stand there: a text about it in its place would be sent as a text.
+_EXACTLY_SAID: Final = "Expected exactly: "
 _EXACTLY: Final = re.compile(r"Expected exactly: (true|false|-?\d{1,15}|\"[^\"\\]{1,100}\")\.")
+_TYPE_SAID: Final = "Expected type: "
 _TYPE: Final = re.compile(r"Expected type: (.+)\.|Expected ([^,]+), received .*", re.DOTALL)
 _ALTERNATIVES: Final = re.compile(r"Invalid \w+ value\. Expected (.+?)(?:, received .*)?", re.DOTALL)
 _BARE: Final = re.compile(r"[\w./:@+-]{1,60}")
 _QUOTED: Final = re.compile(r"'([^'\n]{1,100})'|\"([^\"\n]{1,100})\"")
 # What Pydantic says after this is what it found instead, not what it wants.
 _FOUND: Final = re.compile(r"^(be a valid URL), (.+)$")
+_FOUND_SAID: Final = "be a valid URL, "
 _ARTICLE: Final = re.compile(r"^(?:a|an|the) ")
 
 
@@ -91,10 +94,11 @@ def reason(problem: FieldError) -> str:
         listed = ", ".join(strange)
         there_is = "There is no argument" if len(strange) == 1 else "There are no arguments"
         return f"{there_is} {listed}{holder}"
-    need = _need(problem, _likeliest_first(problem))
     if is_missing(problem):
         lack = f"{name or 'An argument'} is missing"
-        return f"{lack}: it must {need}" if need and problem.options else lack
+        need = _need(problem, _likeliest_first(problem)) if problem.options else None
+        return f"{lack}: it must {need}" if need else lack
+    need = _need(problem, _likeliest_first(problem))
     if need:
         return f"{name or 'The call'} must {need}"
     if not name or problem.message.startswith(f"{name} "):
@@ -119,7 +123,8 @@ def placeholder(problem: FieldError) -> Json:
     """
     if options := _likeliest_first(problem):
         return f"<one of {_listed(options, _LONGEST_LIST)}>"
-    if exactly := _EXACTLY.fullmatch(problem.expected or ""):
+    expected = problem.expected or ""
+    if expected.startswith(_EXACTLY_SAID) and (exactly := _EXACTLY.fullmatch(expected)):
         only: Json = json.loads(exactly[1])
         return only
     need = _need(problem, options)
@@ -162,12 +167,17 @@ def _need(problem: FieldError, options: list[Json]) -> str | None:
     expected, said = problem.expected or "", problem.message
     if options:
         return f"be {_written(options[0])}" if len(options) == 1 else f"be one of {_listed(options)}"
-    need = _worded(_EXPECTED, expected, said) or _of_type(expected, said) or _worded(_SAID, said, said)
-    return need and _FOUND.sub(r"\1 (found: \2)", need)
+    if expected.startswith(_TYPE_SAID):
+        # None of the other forms begins so.
+        need = _of_type(expected, said)
+    else:
+        need = _worded(_EXPECTED, expected, said) or _of_type(expected, said)
+    need = need or _worded(_SAID, said, said)
+    return _FOUND.sub(r"\1 (found: \2)", need) if need is not None and need.startswith(_FOUND_SAID) else need
 
 
 def _worded(forms: tuple[tuple[re.Pattern[str], str], ...], words: str, said: str) -> str | None:
-    for form, need in forms:
+    for form, need in forms if words else ():
         if (found := form.fullmatch(words)) is not None:
             told = need.format(*found.groups()).replace("(s)", "s")
             if told.startswith("have at ") and "exactly" in said:
@@ -184,6 +194,8 @@ def _of_type(expected: str, said: str) -> str | None:
 
 def _typed(label: str) -> str:
     """The types in words, with what more is said of one: `object with a`."""
+    if label in _TYPES:
+        return _TYPES[label]
     parts = [name.partition(" ") for name in label.split(" | ")]
     return " or ".join(f"{_TYPES.get(kind, kind)}{space}{more}" for kind, space, more in parts)
 
@@ -198,6 +210,9 @@ def _likeliest_first(problem: FieldError) -> list[Json]:
 
 def _alternatives(problem: FieldError) -> list[Json]:
     """The options that stand only in the words: `'a' | 'b'`."""
+    said = f"{problem.expected}{problem.message}"
+    if "'" not in said and '"' not in said:
+        return []
     found = _TYPE.fullmatch(problem.expected or "") or _ALTERNATIVES.fullmatch(problem.message)
     listed = (found[1] or "").split(" | ") if found is not None else []
     quoted = [_QUOTED.fullmatch(each) for each in listed]

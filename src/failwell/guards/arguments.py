@@ -60,7 +60,7 @@ class Secrets:
 
     @classmethod
     def of(cls, schema: object) -> Secrets:
-        return _NAMES_ALONE if not isinstance(schema, Mapping) else _KNOWN(schema)
+        return _KNOWN(schema) if type(schema) is dict or isinstance(schema, Mapping) else _NAMES_ALONE
 
     def hides(self, path: Iterable[str | int]) -> bool:
         """Whether the argument at a path is secret, or lies in one that is."""
@@ -69,6 +69,8 @@ class Secrets:
 
     def marks(self, path: Path) -> bool:
         """Whether the schema says so. A name may be a whole path, as some validators write them: `login.phrase`."""
+        if not self.paths:
+            return False
         return () in _after(self.paths, path) or () in _after(self.paths, tuple(_parted(path)))
 
     def _is_named(self, step: object) -> bool:
@@ -119,6 +121,9 @@ class Secrets:
         """`value` small enough to be kept, and without what is secret in it."""
         if self.hides(path) and value is not None and not isinstance(value, bool):
             return self.mask
+        if type(value) is str:
+            # Mostly, and asking an abstract class would take longer than the rest.
+            return self._words(value, path)
         if isinstance(value, Mapping):
             return self._sampled(value, path, depth) if depth <= 2 else "…"
         if isinstance(value, (list, tuple)):
@@ -127,6 +132,9 @@ class Secrets:
             return [self.sample(item, (*path, index), depth + 1) for index, item in enumerate(value)]
         if value is None or isinstance(value, (bool, int, float)):
             return plain(value)
+        return self._words(value, path)
+
+    def _words(self, value: object, path: Path) -> str:
         words = cut(value, _LONGEST_SAMPLE)
         return self.mask if self._quotes(words, path) else words
 

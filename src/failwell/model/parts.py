@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Final, Literal, Self, TypeVar
 
-from .json_values import UNSET, Json, Unset, each, label, plain, plain_map, text
+from .json_values import MAX_ITEMS, UNSET, Json, Unset, each, label, plain, plain_map, text
 
 Path = tuple[str | int, ...]
 T = TypeVar("T")
 _set = object.__setattr__
+_NAMES: Final = frozenset({str})
+# What has no parts that could be changed.
+_WHOLE: Final = frozenset({str, int, float, bool, type(None), Unset})
 
 
 def _never_raising(read: Callable[[Any, object], T | None]) -> Callable[[Any, object], T | None]:
@@ -30,9 +33,15 @@ def _never_raising(read: Callable[[Any, object], T | None]) -> Callable[[Any, ob
 
 def path_of(value: object) -> Path:
     """A path as names and indexes. A text is one name, never split: names may hold dots."""
+    if type(value) is tuple and len(value) <= MAX_ITEMS and _are_clean(value):
+        return value
     if isinstance(value, (str, int)):
         return (_step(value),)
     return tuple(_step(part) for part in each(value))
+
+
+def _are_clean(names: tuple[Any, ...]) -> bool:
+    return _NAMES.issuperset(map(type, names)) and all(map(str.isascii, names))
 
 
 def _step(part: object) -> str | int:
@@ -199,7 +208,9 @@ def apply_patch(arguments: Mapping[str, Any], patch: Iterable[Patch]) -> dict[st
     >>> apply_patch({"limt": 5}, [Patch("rename", ("limt",), to="limit")])
     {'limit': 5}
     """
-    root = deepcopy(dict(arguments))
+    root = dict(arguments)
+    if not _WHOLE.issuperset(map(type, root.values())):
+        root = deepcopy(root)
     for change in patch:
         if not change.path:
             continue

@@ -46,7 +46,7 @@ _MOST: Final = 2_000
 
 # What every validator reads in the same way, whichever language it is written in, and in every draft that is named so.
 _AGREED: Final = (_KNOWN | {"$ref"}) - {"multipleOf", "uniqueItems", "$id", "nullable"}
-_DRAFTS: Final = frozenset(
+DRAFTS: Final = frozenset(
     f"{scheme}://json-schema.org/{draft}"
     for scheme in ("http", "https")
     for draft in ("draft/2020-12/schema", "draft/2019-09/schema", "draft-07/schema", "draft-06/schema")
@@ -66,7 +66,7 @@ def is_agreed(schema: object, depth: int = 0) -> bool:
         return True
     if depth > DEEPEST or not isinstance(schema, Mapping) or not _AGREED.issuperset(schema):
         return False
-    if str(schema.get("$schema", "https://json-schema.org/draft/2020-12/schema")).rstrip("#") not in _DRAFTS:
+    if str(schema.get("$schema", "https://json-schema.org/draft/2020-12/schema")).rstrip("#") not in DRAFTS:
         return False
     if not str(schema.get("$ref", "#/$defs/")).startswith(("#/$defs/", "#/definitions/")):
         return False

@@ -13,7 +13,8 @@ from typing import Any, Final
 from .by_schema import BySchema
 from .certainty import is_agreed
 from .jsonschema_errors import jsonschema_problems
-from .problems import NO_PROBLEMS, CheckedCall, Problems
+from .plain_rules import plainly_broken
+from .problems import NO_PROBLEMS, CheckedCall, Problems, told
 from .refs import Schema
 
 _MOST_OF_OWN: Final = 200
@@ -69,13 +70,16 @@ def broken_rules(call: CheckedCall, *, own: bool) -> Problems:
     """
     if not own and _has_named_patterns(call.schema):
         return NO_PROBLEMS
+    most = _MOST_OF_OWN if own else _MOST_OF_PEER
     try:
-        found = list(islice(_mistakes(call, own), _MOST_OF_OWN if own else _MOST_OF_PEER))
+        broken = plainly_broken(call.schema, dict(call.arguments))
+        is_enough = broken is not None and len(broken) < most
+        found = [] if is_enough else list(islice(_mistakes(call, own), most))
     except RecursionError:
         raise
     except Exception:
         return NO_PROBLEMS
-    return jsonschema_problems(found, call)
+    return told(broken, call) if broken is not None and is_enough else jsonschema_problems(found, call)
 
 
 def _mistakes(call: CheckedCall, own: bool) -> Iterator[Any]:

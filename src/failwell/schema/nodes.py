@@ -26,7 +26,7 @@ def at(root: Schema | None, path: Path, arguments: object = UNSET, *, whole: boo
 
     With `whole`, only if that is all there is to say about the value: nothing when other parts may have a say in it.
     """
-    if not isinstance(root, Mapping) or len(path) > DEEPEST * 4:
+    if not (type(root) is dict or isinstance(root, Mapping)) or len(path) > DEEPEST * 4:
         return NOTHING
     node, value = resolve(root, root), arguments
     for step in path:
@@ -56,8 +56,9 @@ def _below(node: Schema, step: str | int, value: object, root: Schema, whole: bo
 
 def properties_of(node: object) -> Schema:
     """The arguments, or the keys of an object, that have a schema of their own."""
-    found = node.get("properties") if isinstance(node, Mapping) else None
-    return found if isinstance(found, Mapping) else NOTHING
+    # The exact type first, here and below: asking an abstract class takes longer than the rest.
+    found = node.get("properties") if type(node) is dict or isinstance(node, Mapping) else None
+    return found if type(found) is dict or isinstance(found, Mapping) else NOTHING
 
 
 def known_names(node: object) -> Schema:
@@ -140,7 +141,7 @@ def _child(node: Schema, step: str | int, root: Schema) -> Schema:
 def step_into(value: object, step: object) -> Any:
     """What lies one step further; UNSET when there is nothing."""
     try:
-        if isinstance(value, Mapping):
+        if type(value) is dict or isinstance(value, Mapping):
             return value.get(step, UNSET)
         if isinstance(value, (list, tuple)) and isinstance(step, int) and 0 <= step < len(value):
             return value[step]
@@ -219,9 +220,21 @@ def type_of(value: object) -> str:
     """The JSON type of a value."""
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else "infinity"
-    return next(
-        (name for name, holds in IS.items() if name != "integer" and holds(value)), _ELSE.get(type(value), "object")
-    )
+    if (known := _TYPES.get(type(value))) is not None:
+        return known
+    return next((name for name, holds in IS.items() if name != "integer" and holds(value)), "object")
 
 
-_ELSE: Final[dict[type, str]] = {tuple: "array", set: "array", frozenset: "array", bytes: "string"}
+_TYPES: Final[dict[type, str]] = {
+    str: "string",
+    bytes: "string",
+    bool: "boolean",
+    type(None): "null",
+    int: "number",
+    float: "number",
+    list: "array",
+    tuple: "array",
+    set: "array",
+    frozenset: "array",
+    dict: "object",
+}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from failwell.model import (
     UNSET,
@@ -26,7 +26,18 @@ from failwell.model import (
 
 from . import fixes
 from .certainty import fits
-from .nodes import at, branches_of, known_names, names_at, open_ended, options_of, step_into, type_of, types_of
+from .nodes import (
+    at,
+    branches_of,
+    known_names,
+    names_at,
+    open_ended,
+    options_of,
+    properties_of,
+    step_into,
+    type_of,
+    types_of,
+)
 from .refs import NOTHING, Schema
 from .rule_table import RULES, RuleText
 from .spelling import is_certain, nearest
@@ -42,8 +53,7 @@ LONGEST_NAME: Final = 100
 LONGEST_WORDS: Final = 300
 
 
-@dataclass(frozen=True, slots=True)
-class Problems:
+class Problems(NamedTuple):
     """What is wrong with some arguments, and what would put it right. Empty ones are false.
 
     `total` also counts the problems that are not in `fields`; `more` says that nobody counted to the end.
@@ -63,15 +73,14 @@ class Problems:
 NO_PROBLEMS: Final = Problems()
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenRule:
+class BrokenRule(NamedTuple):
     """A rule that a value breaks: `limit` is what the rule asks for, `node` the value's own schema."""
 
     rule: str
     path: Path
     sent: object = UNSET
     limit: Any = None
-    node: Schema = field(default_factory=lambda: NOTHING)
+    node: Schema = NOTHING
     in_text: bool = False
 
 
@@ -154,8 +163,9 @@ class CheckedCall:
     """The call whose arguments are looked at: its schema, what was sent, and which of it is secret."""
 
     def __init__(self, schema: object, arguments: object, secrets: Secrecy) -> None:
-        self.schema: Schema = schema if isinstance(schema, Mapping) else NOTHING
-        self.arguments: Any = arguments if isinstance(arguments, Mapping) else UNSET
+        # The exact type first: asking an abstract class takes longer.
+        self.schema: Schema = schema if type(schema) is dict or isinstance(schema, Mapping) else NOTHING
+        self.arguments: Any = arguments if type(arguments) is dict or isinstance(arguments, Mapping) else UNSET
         self.secrets = secrets
 
 
@@ -165,7 +175,7 @@ def step_of(key: object) -> str | int:
 
 def told(found: Iterable[BrokenRule], call: CheckedCall, unread: int = 0, more: bool = False) -> Problems:
     """The broken rules in words, and what mends them."""
-    broken = list(_tidied(found))
+    broken = _tidied(found)
     broken += _misspelt(broken, call)
     fields: list[FieldError] = []
     patch: list[Patch] = []
@@ -189,11 +199,16 @@ def _misspelt(broken: Sequence[BrokenRule], call: CheckedCall) -> list[BrokenRul
     for each in broken:
         if each.rule == "required" and not each.in_text and each.path and isinstance(each.path[-1], str):
             missing.setdefault(each.path[:-1], []).append(each.path[-1])
+    if not missing:
+        return []
+    described = properties_of(call.schema)
     told_of = {each.path for each in broken if each.rule == "additionalProperties"}
     found: list[BrokenRule] = []
     for path, names in missing.items():
-        holder, known = value_at(call.arguments, path), names_at(call.schema, path)
-        if not known or path in told_of or not isinstance(holder, Mapping):
+        holder = value_at(call.arguments, path)
+        if path in told_of or not isinstance(holder, Mapping) or (not path and holder.keys() <= described.keys()):
+            continue
+        if not (known := names_at(call.schema, path)):
             continue
         strange = [name for name in islice(holder, MOST_READ) if isinstance(name, str) and name not in known]
         near = [name for name in strange[:MOST_PROBLEMS] if nearest(name, names) is not None]
@@ -224,12 +239,12 @@ def _field(broken: BrokenRule, call: CheckedCall) -> FieldError:
         sent = call.secrets.mask
     if broken.rule == "custom":
         limit = "Invalid input" if secret else call.secrets.spared(str(limit), call.arguments)
-    words = {
-        "limit": limit,
-        "s": "" if broken.limit == 1 else "s",
-        "received": _received(broken),
-        "shown": call.secrets.mask if secret else shown(sent) if sent is not UNSET else "nothing",
-    }
+    words = {"limit": limit, "s": "" if broken.limit == 1 else "s"}
+    # In the words of most rules neither stands.
+    if "{received}" in row.message:
+        words["received"] = _received(broken)
+    if "{shown}" in row.message:
+        words["shown"] = call.secrets.mask if secret else shown(sent) if sent is not UNSET else "nothing"
     expected = None if limit is None or row.expected is None else row.expected.format_map(words)
     message = row.message if limit is None and "{limit}" not in row.message else row.message.format_map(words)
     path = tuple(cut(step, _LONGEST_TEXT) if isinstance(step, str) else step for step in broken.path[:40])
@@ -370,27 +385,25 @@ def value_at(value: object, path: Path) -> Any:
     return value
 
 
-def _tidied(broken: Iterable[BrokenRule]) -> Iterator[BrokenRule]:
+def _tidied(broken: Iterable[BrokenRule]) -> list[BrokenRule]:
     """One problem for each mistake: unknown names of one object together, and the type rather than what follows."""
     found: dict[tuple[Any, ...], BrokenRule] = {}
     for each in broken:
         if each.rule == "enum" and len(each.limit) == 1:
-            each = replace(each, rule="const", limit=each.limit[0])
+            each = each._replace(rule="const", limit=each.limit[0])
         if each.rule == "enum" and _is_type_mistake(each):
-            each = replace(each, rule="type", limit=_alternatives(each.limit))
-        key = (each.rule, each.path, each.rule in ("custom", "pattern", "not", "format") and repr(each.limit))
+            each = each._replace(rule="type", limit=_alternatives(each.limit))
+        key = (each.rule, each.path, each.rule in _SEVERAL and repr(each.limit))
         if each.rule == "additionalProperties" and key in found:
-            found[key] = replace(found[key], limit=list(dict.fromkeys([*found[key].limit, *each.limit])))
+            found[key] = found[key]._replace(limit=list(dict.fromkeys([*found[key].limit, *each.limit])))
         else:
             found.setdefault(key, each)
-    rules: dict[Path, set[str]] = {}
-    for each in found.values():
-        rules.setdefault(each.path, set()).add(each.rule)
-    for each in found.values():
-        if not any(each.rule in _FOLLOWS.get(rule, ()) for rule in rules[each.path]):
-            yield each
+    follows = {(rule, each.path) for each in found.values() for rule in _FOLLOWS.get(each.rule, ())}
+    return [each for each in found.values() if (each.rule, each.path) not in follows]
 
 
+# Several of these may be broken at one place.
+_SEVERAL: Final = frozenset({"custom", "pattern", "not", "format"})
 # What else is said about a value when this is wrong, and is not worth saying.
 _FOLLOWS: Final = {"const": ("type", "enum"), "type": ("enum",)}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -36,10 +35,11 @@ def _of_branches(
     errors: Sequence[Placed], inner: object, call: CheckedCall, prefix: Path, chosen: frozenset[Path]
 ) -> Iterator[BrokenRule]:
     """The errors, of each union only those of the branch that was meant; `chosen` are unions where it is known."""
-    unions = _unions(errors, chosen)
+    # Most often there is no union.
+    unions = _unions(errors, chosen) if any(found.tags for _, found in errors) else {}
     told: set[Path] = set()
     for error, found in errors:
-        union = next((where for where in _outer_tags(found.tags) if where in unions), None)
+        union = next((where for where in _outer_tags(found.tags) if where in unions), None) if unions else None
         if union is None:
             yield from _of_pydantic(error, found, inner, call, prefix)
         elif union not in told:
@@ -94,7 +94,7 @@ def _of_pydantic(
     path = found.path
     kind = str(error.get("type"))
     context = error.get("ctx")
-    context = context if isinstance(context, Mapping) else NOTHING
+    context = context if type(context) is dict or isinstance(context, Mapping) else NOTHING
     row = PYDANTIC.get(kind, ("custom", None))
     rule, limit = (row.rule, context.get(row.key)) if isinstance(row, Of) else row
     # What the caller sent, even where the tool has made something else of it before.
@@ -102,7 +102,7 @@ def _of_pydantic(
     said = _said(error)
     if said.startswith("value is not a valid email"):
         rule = "email"
-    elif any(tag == KEY for _, tag in found.tags):
+    elif found.tags and any(tag == KEY for _, tag in found.tags):
         rule, sent = "propertyNames", UNSET
     elif kind in ("union_tag_invalid", "union_tag_not_found"):
         named = str(context.get("discriminator", ""))
@@ -144,11 +144,13 @@ def _tags_at(call: CheckedCall, path: Path, prefix: Path) -> list[Json]:
     return tags_of(branches_of(_node(call, path[:-1], prefix), call.schema), str(path[-1]))
 
 
-_OPENINGS: Final = re.compile(r"^(?:Value error|Assertion failed), ")
+# What pydantic puts before the words of whoever wrote a validator.
+_OPENINGS: Final = ("Value error, ", "Assertion failed, ")
 
 
 def _said(error: Mapping[str, Any]) -> str:
-    return _OPENINGS.sub("", cut(error.get("msg", ""), LONGEST_WORDS))
+    said = cut(error.get("msg", ""), LONGEST_WORDS)
+    return said.partition(", ")[2] if said.startswith(_OPENINGS) else said
 
 
 def _options_in(expected: object) -> list[Json]:

@@ -12,6 +12,8 @@ CLASH: Final = "not understood"
 """A key that is no keyword: of two schemas that were put together, each limits what the other one limits."""
 
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+_UNIONS: Final = ("anyOf", "oneOf", "allOf")
+_LEADING: Final = frozenset((*REFERENCES, *_UNIONS))
 REMARKS: Final = frozenset(
     "title description default examples example deprecated readOnly writeOnly $comment $defs definitions $schema $id "
     "nullable".split()
@@ -25,6 +27,9 @@ _MOST_LOOKED_AT: Final = 20_000
 
 def resolve(node: object, root: Schema) -> Schema:
     """The schema behind references, and behind `X or null`."""
+    if type(node) is dict and _LEADING.isdisjoint(node):
+        # Nearly always.
+        return node
     for _ in range(DEEPEST):
         if not isinstance(node, Mapping):
             return NOTHING
@@ -96,7 +101,7 @@ def _reference(node: Schema, root: Schema) -> tuple[str, Schema | None]:
 
 
 def _only_branch(node: Schema) -> tuple[str, Schema | None]:
-    for word in ("anyOf", "oneOf", "allOf"):
+    for word in _UNIONS:
         branches = node.get(word)
         if isinstance(branches, list):
             real = [each for each in branches if not (isinstance(each, Mapping) and each.get("type") == "null")]

@@ -108,14 +108,16 @@ def mask(guard: Guard) -> None:
 
 
 # Whose lines are written plainly: the beginnings of their loggers' names.
-_PLAIN: Final = frozenset({"failwell", "mcp"})
+_PLAIN: Final = frozenset({"failwell", "mcp", "fastmcp"})
 
 
 class PlainLines(logging.Filter):
-    """Of a handler that draws its lines in columns: writes Failwell's and the SDK's as they are where no terminal is.
+    """Of a handler that draws its lines in columns: writes Failwell's, the SDK's and FastMCP's as they are where no
+    terminal is.
 
     A line that is drawn costs as much as a call, and is broken wherever eighty columns end; 1.x draws one for every
-    request. Tracebacks of the SDK's are left to the handler, which has its own way with them.
+    request, and FastMCP one for every call that it refuses. Their tracebacks are left to the handler, which has its own
+    way with them.
     """
 
     def __init__(self, handler: Any) -> None:
@@ -142,16 +144,24 @@ class PlainLines(logging.Filter):
         return False
 
 
+# The handlers that draw lines, as the frameworks make them: whose logger has one, and whether it draws tracebacks.
+_DRAWING: Final = (("", True), ("fastmcp", False))
+
+
 def write_plainly() -> None:
-    """Have these lines written as they are by the handler that the SDK gives to everybody; by no other."""
-    for handler in logging.root.handlers:
-        if _is_the_sdks(handler) and not any(isinstance(each, PlainLines) for each in handler.filters):
-            handler.addFilter(PlainLines(handler))
+    """Have these lines written as they are by the handlers that the SDK and FastMCP give to everybody; by no other."""
+    for name, with_tracebacks in _DRAWING:
+        for handler in logging.getLogger(name).handlers:
+            is_known = any(isinstance(each, PlainLines) for each in handler.filters)
+            if not is_known and _is_frameworks(handler, with_tracebacks):
+                handler.addFilter(PlainLines(handler))
 
 
-def _is_the_sdks(handler: Any) -> bool:
+def _is_frameworks(handler: Any, with_tracebacks: bool) -> bool:
     is_rich = f"{type(handler).__module__}.{type(handler).__qualname__}" == "rich.logging.RichHandler"
-    return is_rich and handler.rich_tracebacks and handler.console.stderr and _format_of(handler) == "%(message)s"
+    if not is_rich or handler.rich_tracebacks is not with_tracebacks:
+        return False
+    return bool(handler.console.stderr) and _format_of(handler) == "%(message)s"
 
 
 def _format_of(handler: logging.Handler) -> str | None:

@@ -32,6 +32,9 @@ _BETWEEN: Final = ("pydantic", "anyio", "fastmcp.utilities.async_utils")
 # A decorator that an author has put around the tool, whose check of the result comes after the work.
 _DECORATORS: Final = ("pydantic.validate_call_decorator", "pydantic._internal._validate_call", "pydantic.deprecated")
 
+Way = list[tuple[str, CodeType]]
+"""The functions that an exception went through, each with the name of its module."""
+
 
 def links(raised: BaseException) -> Iterator[BaseException]:
     """An exception and what it was raised over, as long as it is a framework that raises over something."""
@@ -59,7 +62,7 @@ def is_nested(raised: BaseException, code: CodeType | None) -> bool:
     if any(runs_another(each, code) for each in (*wrapped, last)):
         return True
     # A framework has wrapped it inside the tool.
-    return any(code is each and not is_frameworks_module(module) for link in wrapped for module, each in _places(link))
+    return any(code is each and not is_frameworks_module(module) for link in wrapped for module, each in _way(link))
 
 
 def is_frameworks(exc: BaseException) -> bool:
@@ -88,30 +91,33 @@ def is_check_of_arguments(raised: BaseException) -> bool:
     it holds arguments against a tool, and no function of an author's may stand between the framework and that place.
     """
     *wrapped, last = links(raised)
-    if any(_has_begun(each) for each in (*wrapped, last)):
+    way = _way(last)
+    if _has_begun(way) or any(_has_begun(_way(each)) for each in wrapped):
         return False
-    return is_refused_by_forwarding(last) or (_is_pydantic(last) and _is_raised_by_check(last))
+    return is_refused_by_forwarding(last) or (_is_pydantic(last) and _is_raised_by_check(way))
 
 
 def is_refused_by_forwarding(exc: BaseException) -> bool:
     """Whether a tool that FastMCP made of another has refused the names of its arguments, before it calls that one."""
-    places = list(_places(exc))
-    return isinstance(exc, TypeError) and bool(places) and (places[-1][0], places[-1][1].co_name) == _FORWARDS
+    if not isinstance(exc, TypeError) or not (way := _way(exc)):
+        return False
+    module, code = way[-1]
+    return (module, code.co_name) == _FORWARDS
 
 
-def _has_begun(exc: BaseException) -> bool:
-    """Whether it went through a function that is no framework's, below the part of one that runs tools."""
+def _has_begun(way: Way) -> bool:
+    """Whether it leads through a function that is no framework's, below the part of one that runs tools."""
     is_running = False
-    for module, _ in _places(exc):
+    for module, _ in way:
         if is_running and not is_frameworks_module(module):
             return True
         is_running = is_running or module.startswith(_RUNNING)
     return False
 
 
-def _is_raised_by_check(exc: BaseException) -> bool:
+def _is_raised_by_check(way: Way) -> bool:
     is_checking = False
-    for module, code in _places(exc):
+    for module, code in way:
         if (module, code.co_name) in _CHECKS:
             is_checking = True
         elif is_checking and (module.startswith(_DECORATORS) or not module.startswith(_BETWEEN)):
@@ -123,7 +129,5 @@ def _is_pydantic(exc: BaseException) -> bool:
     return type(exc).__name__ == "ValidationError" and type(exc).__module__.startswith("pydantic")
 
 
-def _places(exc: BaseException) -> Iterator[tuple[str, CodeType]]:
-    """The functions that an exception went through, each with the name of its module."""
-    for trace in frames(exc):
-        yield str(trace.tb_frame.f_globals.get("__name__")), trace.tb_frame.f_code
+def _way(exc: BaseException) -> Way:
+    return [(str((frame := trace.tb_frame).f_globals.get("__name__")), frame.f_code) for trace in frames(exc)]
