@@ -266,6 +266,9 @@ def test_a_panic_is_no_refusal_whatever_its_words(language: str) -> None:
         "D:/files/zoe/a.db", r"D:\Program Files\zoe\a.db", r"\\server\share\zoe\a.db", r"D:\\files\\zoe\\a.db",
         "\x1b[31m/home/zoe/a.db\x1b[39m", "\x1b[2m/home/\x1b[22mzoe/\x1b[1ma.db\x1b[22m", "/ho\u200bme/zoe/a.db",
         r"\u001b[31m/home/zoe/a.db\u001b[39m", r"\x1b[31m/home/zoe/a.db\x1b[0m", r"\/home\/zoe\/a.db", "//home//zoe//a.db",
+        "/workspaces/zoe/a.db", "/github/workspace/zoe/a.db", "/builds/zoe/a.db", "/kaggle/zoe/a.db", "/databricks/zoe/a.db",
+        "/sandbox/zoe/a.db", "/repo/zoe/a.db", "/u01/zoe/a.db", "/vol1/zoe/a.db", "/dev/shm/zoe/a.db", "/lambda/zoe/a.db",
+        "/storage/emulated/0/zoe/a.db", "/d/Users/zoe/a.db",
     ],
 )  # fmt: skip
 def test_no_absolute_path_is_in_any_part_of_the_answer(path: str) -> None:
@@ -289,12 +292,43 @@ def test_no_absolute_path_is_in_any_part_of_the_answer(path: str) -> None:
         "POST /data/v1/users gave 404", "https://x.org/data/a is gone", r"A:\d+ does not match", "https://home/a/b is gone",
         "https://x.org:8080/home/a is gone", "https://x-y/home/a is gone", "./home/a/b is gone", "team%2Fdata%2Fa is gone",
         "https://home//a//b is gone", "//home.example//a//b is gone", r"A\/B is gone",
+        "/projects/7 is gone", "/workspaces/12/runs is gone", "/builds/7 is gone", "/repos/acme/site is gone", "/u/7 is gone",
+        "Permission denied: /projects/7", "GET /projects/7: permission denied", "/projects/7: permission denied",
+        "No such project: /projects/7", "Permission denied; see '/docs/rights'", "https://x.org/a/7: permission denied",
+        "No such file or directory: https://x.org/a/b", "ENOENT: no such file or directory, open '/projects'",
     ],
 )  # fmt: skip
 def test_what_only_looks_like_a_path_stays(text: str) -> None:
     _, answer = failing(text)
     assert text in answer["content"][0]["text"]
     assert "redacted" not in answer["_meta"][keys.ORIGINAL]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ENOENT: no such file or directory, open '/projects/zoe/a.db'", "[Errno 2] No such file or directory: '/content/zoe/a.db'",
+        "Permission denied: '/config/zoe/a.db'", "[Errno 13] Permission denied: '/config/zoe/My Files/a.db'",
+        "EXDEV: cross-device link not permitted, rename '/projects/zoe/b.db' -> '/content/zoe/a.db'",
+        "open /projects/zoe/a.db: no such file or directory", "cat: /projects/zoe/a.db: Permission denied",
+        "ls: cannot access '/projects/zoe/a.db': No such file or directory", "bash: line 1: /projects/zoe/a.db: Permission denied",
+        "java.io.FileNotFoundException: /projects/zoe/a.db (Permission denied)", "NoSuchFileException: /projects/zoe/a.db",
+        "Could not find file '/projects/zoe/a.db'.", "Access to the path '/projects/zoe/a.db' is denied.",
+        "file_get_contents(/projects/zoe/a.db): Failed to open stream: No such file or directory",
+        "No such file or directory @ rb_sysopen - /projects/zoe/a.db", "mkdir /projects/zoe/a.db: read-only file system",
+        "failed to open /projects/zoe/a.db: No such file or directory (os error 2)",
+        "{ errno: -2, code: 'ENOENT', syscall: 'open', path: '/projects/zoe/a.db' }",
+        "ENOENT: no such file or directory, open '/projects/zoe/a.db",
+    ],
+)  # fmt: skip
+def test_a_path_that_an_operating_system_names_goes_whatever_its_root(text: str) -> None:
+    _, answer = failing(text)
+    assert "zoe" not in json.dumps(answer)
+    assert "…/a.db" in answer["content"][0]["text"]
+    table = Table()
+    table.call(9, "get_invoice", {"invoice_id": re.findall(r"/[^' ]*/a\.db|/[^']*/a\.db", text)[-1]})
+    table.server(result(9, text, is_error=True))
+    assert "zoe" in table.told()[0]["result"]["content"][0]["text"], "what was sent stays"
 
 
 def test_of_a_long_output_only_the_frames_go() -> None:

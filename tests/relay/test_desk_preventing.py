@@ -97,11 +97,20 @@ POINT = {"type": "object", "properties": {"x": {"type": "integer"}}, "required":
         ({"type": "array"}, "[1]", True),
         ({"enum": ["low", "high"]}, "High", True),
         ({"enum": ["low", "high"]}, "highest", False),
-        ({"type": "string", "maxLength": 3}, "abc ", True),
-        ({"type": "string", "maxLength": 3}, "abcd", False),
+        ({"type": "string", "maxLength": 3}, "abcd", True),
+        ({"type": "string", "minLength": 3}, 5, True),
+        ({"type": "string", "maxLength": 3}, ["abcd"], False),
         ({"type": "string"}, {"a": 1}, False),
         ({"type": "array"}, 5, False),
-        ({"type": "integer", "minimum": 1}, 0, False),
+        ({"type": "integer", "minimum": 1}, 0, True),
+        ({"type": "integer", "maximum": 100}, "500", True),
+        ({"type": "integer", "maximum": 100}, 5.5, False),
+        ({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}, 1, True),
+        ({"anyOf": [{"type": "integer", "maximum": 100}, {"type": "null"}]}, 500, True),
+        ({"type": "array", "items": {"type": "integer"}, "minItems": 1, "maxItems": 2}, [], True),
+        ({"type": "array", "items": {"type": "integer", "maximum": 3}, "maxItems": 2}, [1, 2, 9], True),
+        ({"type": "array", "items": {"type": "integer"}, "maxItems": 2}, [1, 2, {}], False),
+        ({"type": "object", "minProperties": 1}, {}, True),
         ({"anyOf": [POINT, {"type": "string"}]}, {"x": "1"}, True),
         ({"anyOf": [POINT, {"type": "string"}]}, {"x": "abc"}, False),
         ({"anyOf": [POINT, {"type": "string"}]}, {"y": 1}, False),
@@ -114,7 +123,7 @@ POINT = {"type": "object", "properties": {"x": {"type": "integer"}}, "required":
         ({"oneOf": [{"type": "integer"}, {"type": "number"}]}, 5, True),
         ({"const": "v1"}, "V1", True),
         ({"const": "v1"}, "v2", False),
-        ({"type": "number", "multipleOf": 0.1}, 0.35, False),
+        ({"type": "number", "multipleOf": 0.1}, 0.35, True),
         (
             {"type": "object", "dependentRequired": {"x": ["y"]}, "properties": {"x": {"not": {"const": 1}}}},
             {"x": 1},
@@ -132,6 +141,51 @@ def test_only_what_is_sure_to_fail_is_refused(schema: dict[str, Any], value: Any
     assert bool(table.heard()) is sent
 
 
+USER = {"type": "object", "properties": {"userId": {"type": "integer"}}, "required": ["userId"]}
+STRICT = {**USER, "additionalProperties": False}
+OF = {"type": "object", "properties": {"of": USER, "note": {"type": "string"}}, "required": ["of"]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "arguments", "sent"),
+    [
+        (USER, {"user_id": 1}, True),
+        (USER, {"USER-ID": 1}, True),
+        (USER, {"user_id": "1"}, True),
+        (STRICT, {"user_id": 1}, True),
+        # The value of the one that is meant is looked at.
+        (USER, {"user_id": []}, False),
+        # One letter more or less is no spelling of it.
+        (USER, {"user_ids": 1}, False),
+        (USER, {"uid": 1}, False),
+        # Nobody would miss what was meant here.
+        ({**USER, "required": []}, {"user_id": 1}, False),
+        (USER, {"userId": 1, "user_id": 2}, False),
+        (STRICT, {"user_id": 1, "more": 2}, False),
+        (USER, {"user_id": 1, "dry_run": True}, False),
+        (OF, {"of": {"user_id": 1}}, True),
+        (OF, {"OF": {"userid": 1}}, True),
+        (OF, {"of": {"user_id": 1}, "Note": "a"}, False),
+        ({**OF, "properties": {"of": STRICT}}, {"of": {"user_id": 1}}, True),
+        ({**OF, "properties": {"of": {"anyOf": [STRICT, {"type": "integer"}]}}}, {"of": {"user_id": 1}}, True),
+        ({**OF, "properties": {"of": {"type": "array", "items": STRICT}}}, {"of": [{"user_id": 1}]}, True),
+        ({**OF, "properties": {"of": {"$ref": "#/$defs/U"}}, "$defs": {"U": STRICT}}, {"of": {"user_id": 1}}, True),
+        ({**OF, "properties": {"of": STRICT}}, {"of": {"user_id": {}}}, False),
+    ],
+)
+def test_a_required_name_in_another_spelling_is_the_servers_to_take_or_to_miss(
+    schema: dict[str, Any], arguments: dict[str, Any], sent: bool
+) -> None:
+    for mode, is_sent in (("auto", sent), ("on", False)):
+        table = Table(connected=False, validate=mode)
+        table.client(table.request("list", "tools/list"))
+        tool = {"name": "put", "inputSchema": schema, "annotations": {"readOnlyHint": False}}
+        table.server({"jsonrpc": "2.0", "id": "list", "result": {"tools": [tool]}})
+        table.heard()
+        table.call(1, "put", arguments)
+        assert bool(table.heard()) is is_sent
+
+
 def test_a_misspelt_tool_is_told_with_the_nearest_one() -> None:
     table = Table()
     table.call(1, "get_invoce", {"invoice_id": "i"})
@@ -145,12 +199,12 @@ def test_a_misspelt_tool_is_told_with_the_nearest_one() -> None:
 
 
 def test_a_name_that_is_misspelt_inside_an_argument_is_renamed_and_no_reason_to_give_the_tool_up() -> None:
-    gate, arguments = Gate("auto"), {"a": {"X": 1}}
-    schema = {"type": "object", "properties": {"a": POINT}}
+    gate, arguments = Gate("auto"), {"a": {"userIdd": 1}}
+    schema = {"type": "object", "properties": {"a": USER}}
     listing: Any = SimpleNamespace(known={"put": {"inputSchema": schema}}, is_fresh=True, is_recalled=False)
     error = gate.refuses("put", arguments, listing)
     assert error is not None
-    assert [(change.op, change.path, change.to) for change in error.patch] == [("rename", ("a", "X"), "x")]
+    assert [(change.op, change.path, change.to) for change in error.patch] == [("rename", ("a", "userIdd"), "userId")]
     gate.heard(error, "put", listing)
     assert gate.refuses("put", arguments, listing) == error
 

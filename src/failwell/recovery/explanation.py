@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Mapping
 from typing import Any, Final
 
 from failwell.guards import shown_arguments
@@ -73,18 +73,26 @@ def _is_about(error: ToolError, found: ToolError, strange: Problems) -> bool:
     """
     missing = {each.path: each.rule == "required" for each in found.fields}
     missing = dict.fromkeys([(name,) for name in strange.names], False) | missing
-    told = [each for each in error.fields if each.path]
+    unwanted = {each.path for each in found.fields if each.rule == "additionalProperties"}
     return all(
         missing[each.path] is (each.rule == "required")
         if each.path in missing and each.rule
-        else _covers(each, missing)
-        for each in told
+        else _covers(each, missing, unwanted)
+        for each in error.fields
+        if each.path
     )
 
 
-def _covers(told: FieldError, wrong: Iterable[Path]) -> bool:
-    """Whether a complaint that names no rule, or a union of which no branch fits, is about something that is wrong."""
-    return told.rule in (None, "anyOf") and any(path[: len(told.path)] == told.path for path in wrong)
+def _covers(told: FieldError, missing: Mapping[Path, bool], unwanted: Container[Path]) -> bool:
+    """Whether a complaint that names another place is about something that is wrong."""
+    if told.rule == "additionalProperties":
+        # Of a name that an object does not have, some name the object, and some the name in it.
+        return told.path[:-1] in unwanted
+    if told.rule == "required":
+        # The validators of Python say what is missing, and not where.
+        return any(is_missing and path[-len(told.path) :] == told.path for path, is_missing in missing.items())
+    # It names no rule, or a union of which no branch fits.
+    return told.rule in (None, "anyOf") and any(path[: len(told.path)] == told.path for path in missing)
 
 
 def _told(found: ToolError, arguments: Mapping[str, Any], schema: Any) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from failwell.schema import (
     invalid,
     is_hopeless,
     known_names,
+    respelt,
 )
 
 from .remembered_tools import RememberedTools
@@ -42,6 +43,9 @@ class Gate:
             return None
         try:
             problems = self._problems(tool, arguments, schema, listing)
+            if problems and self._mode == "auto" and (meant := respelt(arguments, schema)) is not arguments:
+                # By the other spelling nothing can be done unseen: the server takes it, or misses the one it lists.
+                problems = problems if self._problems(tool, meant, schema, listing) else ()
         except (ImportError, RecursionError):
             # Without a validator, or where none can follow, it is the server's to say.
             return None

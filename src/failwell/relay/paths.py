@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from failwell.guards import gathered, uncoloured
@@ -13,7 +13,10 @@ from failwell.readers import trace_line
 # Roots of file systems: a path of an address, such as /v1/users, begins with something else.
 _ROOTS: Final = (
     "home|Users|root|usr|opt|srv|var|tmp|etc|app|private|mnt|nix|Library|workspace|build|data|nfs|media|Volumes|export"
-    "|run|proc|lib|lib64|snap|scratch|efs|work|code|System|Applications|cygdrive"
+    "|run|proc|lib|lib64|snap|scratch|efs|work|code|System|Applications|cygdrive|kaggle|databricks|dbfs|lambda|codebuild"
+    r"|__w|vercel|sdcard|storage/emulated|dev/shm|github/(?:workspace|home|workflow)|vol(?:ume)?\d{1,3}|u\d{2}|[a-z]/Users"
+    # Some API has them, too: there a number follows.
+    r"|(?:workspaces|builds|sandbox|repo)(?!/+\d+(?![\w.-]))"
 )
 _PART: Final = r"[^\s'\"`,;:(){}\[\]<>|\\/]+"
 _QUOTED_PART: Final = r"[^\s'\"`,;:(){}\[\]<>|\\/%&?#=]|%(?!2[Ff])"
@@ -38,6 +41,41 @@ _PATH: Final = re.compile(
     rf"|(?<!:)[A-Za-z]:[\\/]{{1,2}}{_FOLDER}+{_PART}"
     rf"|(?<!:)\\{{2,4}}[\w.$-]+\\{{1,2}}{_FOLDER}*{_PART})"
 )
+# What operating systems say of a path, and how it is named beside that: whatever its root, it is one of a machine.
+_TROUBLE: Final = (
+    "(?i:no such file or directory|file exists|(?:is|not) a directory|directory not empty|read-only file system"
+    "|file name too long|invalid cross-device link|too many levels of symbolic links|text file busy|stale file handle"
+    "|exec format error)"
+)
+_REFUSED: Final = "(?i:permission denied|operation not permitted)"
+_CALL: Final = (
+    r"\b(?:open(?:at|dir|file)?|l?stat|mkdir|rmdir|unlink|remove|rename|link|symlink|readlink|chmod|chown|chdir|scandir|access"
+    r"|truncate|copyfile|exec|fork/exec|read|write)"
+)
+_PROGRAM: Final = (
+    r"(?<![\w.-])(?!error|fatal|warning)[a-z][\w.-]{1,30}:(?: line \d+:)? (?:cannot [a-z ]{4,40} ['\"`]?)?"
+)
+_ANY: Final = rf"(?<![\w./\\])/{_PART}(?:/+{_PART})++"
+_QUOTED: Final = r"(?P<mark>['\"`])(?P<quoted>/(?:(?!(?P=mark))[^\r\n]){1,4000}+)(?P=mark)"
+_NAMED: Final = re.compile(
+    # ENOENT: no such file or directory, open '/a/b'; [Errno 2] No such file or directory: '/a/b'
+    r"(?:\bE[A-Z]{3,14}: [^\r\n'\"/]{3,80}, \w{2,20} |\[(?:Errno|WinError) -?\d{1,6}\] [^\r\n'\"/:]{3,80}: "
+    rf"|{_TROUBLE}(?: \(os error \d+\))?(?:: |, \w{{2,20}} | @ \w{{2,40}} - | - )|{_REFUSED}: (?=['\"`])"
+    r"|\b(?:FileNotFound|NoSuchFile|AccessDenied|FileAlreadyExists|NotDirectory|DirectoryNotEmpty)Exception: "
+    r"|\bCould not find (?:file|a part of the path|directory) |\bAccess to the path "
+    r"|\bsyscall['\"]?: ?['\"]\w{2,20}['\"],\s{0,20}['\"]?path['\"]?: ?)"
+    rf"(?:{_QUOTED}(?: -> (?P=mark)(?P<other>/(?:(?!(?P=mark))[^\r\n]){{1,4000}}+)(?P=mark))?|['\"`]?(?P<bare>{_ANY}))"
+    # open /a/b: no such file or directory; cat: /a/b: Permission denied; /a/b (Permission denied)
+    rf"|(?P<before>{_ANY})['\"`]?\)?(?:: (?:[Ff]ailed to open stream: )?| \(){_TROUBLE}"
+    rf"|(?:{_CALL} ['\"`]?|{_PROGRAM})(?P<denied>{_ANY})['\"`]?(?:: | \(){_REFUSED}"
+)
+# Words without which nothing of that is there, since most failures are about no file: first looks are cheap.
+_NAMING: Final = (
+    *("directory", "file exists", "file system", "name too long", "cross-device", "symbolic", "busy", "stale"),
+    *("exec format", "denied", "not permitted", "[errno ", "[winerror ", "exception: ", "could not find"),
+    *("access to the path", "syscall"),
+)
+_CODED: Final = re.compile(r"E[A-Z]{3,14}: ")
 # The number that an operating system gives to what stands behind it in words.
 _NUMBER: Final = re.compile(r"\[(?:Errno|WinError) -?\d{1,6}\] ?(?=\w)")
 _SEPARATOR: Final = re.compile(r"(?:[\\/]|%2[Ff])+")
@@ -61,15 +99,35 @@ def without_paths(text: str, sent: Mapping[str, Any]) -> str:
     seen = _as_read(text)
     asked = _SEPARATOR.sub("/", compact(dict(sent))) if sent else ""
 
-    def short(found: re.Match[str]) -> str:
-        path = found[0].rstrip(".")
+    def short(found: str) -> str:
+        path = found.rstrip(".")
         parts = _SEPARATOR.split(path.removeprefix("file://").removeprefix("file:"))
         if asked and any(beginning in asked for beginning in _beginnings(parts)):
-            return found[0]
-        return f"…/{parts[-1]}{found[0][len(path) :]}"
+            return found
+        return f"…/{parts[-1]}{found[len(path) :]}"
 
-    told = _PATH.sub(short, seen)
+    told = _NAMED.sub(lambda found: _in_place(found, short), seen) if _may_name(seen) else seen
+    told = _PATH.sub(lambda found: short(found[0]), told)
     return told if told != seen else text
+
+
+def _may_name(text: str) -> bool:
+    """Whether an operating system may name a path in a text."""
+    if "/" not in text:
+        return False
+    plain = text.lower()
+    return any(word in plain for word in _NAMING) or _CODED.search(text) is not None
+
+
+def _in_place(found: re.Match[str], short: Callable[[str], str]) -> str:
+    """What was found, with each path that is named in it made short."""
+    told, at = "", found.start()
+    for name in ("quoted", "other", "bare", "before", "denied"):
+        path = found[name]
+        if path is not None and len(_SEPARATOR.findall(path)) > 1:
+            told += found.string[at : found.start(name)] + short(path)
+            at = found.end(name)
+    return told + found.string[at : found.end()]
 
 
 def _as_read(text: str) -> str:

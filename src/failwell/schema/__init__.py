@@ -11,7 +11,7 @@ from .certainty import fits
 from .check import Checker, Checkers, broken_rules
 from .fixes import as_option
 from .jsonschema_errors import jsonschema_problems
-from .leniency import is_hopeless, may_take
+from .leniency import is_hopeless, may_take, respelt
 from .locations import anchored, decoded, errors_of, loc_of
 from .mirrored import header_arguments
 from .nodes import branches_of, known_names, open_ended, properties_of, step_into
@@ -79,6 +79,7 @@ __all__ = [
     "ranked",
     "renamed",
     "resolve",
+    "respelt",
     "step_into",
     "step_of",
     "told",

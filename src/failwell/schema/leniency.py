@@ -2,7 +2,8 @@
 
 There are two grades of it. Pydantic reads values as the types it wants, unless it is told not to be lax, and the SDKs
 for Python decode texts that are JSON: a tool gets 5 where "5" was sent. That is known to the letter. Of any server
-nothing is known, and what one of them might read counts as taken: null for nothing, other capitals, "1,000".
+nothing is known, and what one of them might read counts as taken: null for nothing, other capitals, "1,000", a name in
+another spelling, and a number that is cut to its bounds.
 What is not understood here counts as taken, the opposite of `certainty`.
 """
 
@@ -15,8 +16,9 @@ from typing import Any, Final
 from failwell.model import FieldError
 
 from .certainty import CHECKS
-from .nodes import IS, properties_of, types_of
+from .nodes import IS, known_names, properties_of, types_of
 from .refs import DEEPEST, Schema, targets
+from .spelling import LONGEST, normal
 
 _MOST: Final = 2_000
 _LONGEST: Final = 20_000
@@ -151,11 +153,10 @@ def _among(value: object, options: list[Any]) -> bool:
     return CHECKS["enum"](value, options) or (_is_plain(value) and all(isinstance(each, str) for each in options))
 
 
+# Bounds and lengths are none of them: who does not validate cuts to them, 500 to the 100 that are given at most.
 _HOPED_HELD: Final[dict[str, Callable[[Any, Any], bool]]] = {
-    **{word: check for word, check in _HELD.items() if word != "required"},
     "enum": _among,
     "const": lambda value, only: _among(value, [only]),
-    "maxLength": lambda value, most: CHECKS["maxLength"](value.strip() if isinstance(value, str) else value, most),
 }
 
 
@@ -174,6 +175,10 @@ class _AnyServer(_Look):
             return any(_HOPED[name](value) for name in names)
         return super().takes(value, node, depth)
 
+    def _allows(self, value: object, node: Schema, depth: int) -> bool:
+        is_part = isinstance(value, dict) and value is not self.arguments
+        return super()._allows(respelt(value, node) if is_part else value, node, depth)
+
     def _keeps(self, value: object, node: Schema) -> bool:
         if value is self.arguments:
             return True
@@ -181,6 +186,26 @@ class _AnyServer(_Look):
         return CHECKS["required"](value, needed) and all(
             check(value, node[word]) for word, check in _HOPED_HELD.items() if word in node
         )
+
+
+def respelt(value: Any, node: Schema) -> Any:
+    """An object with the names that its schema requires, where it has them in another spelling; itself, if it has none.
+
+    A server takes both names, or refuses the call for the one that is missing.
+
+    >>> respelt({"user_id": 1, "more": 2}, {"properties": {"userId": {}}, "required": ["userId"]})
+    {'userId': 1, 'more': 2}
+    """
+    missing = {normal(name): name for name in node.get("required", ()) if isinstance(name, str) and name not in value}
+    if not missing:
+        return value
+    known = known_names(node)
+    meant = {
+        name: missing.pop(key)
+        for name in value
+        if name not in known and len(name) <= LONGEST and (key := normal(name)) in missing
+    }
+    return {meant.get(name, name): held for name, held in value.items()} if meant else value
 
 
 def has_default(name: object, node: Schema) -> bool:
@@ -223,7 +248,7 @@ def may_take(arguments: Mapping[str, Any], schema: Schema) -> bool:
 
 
 # The rules of which is known here who may let them pass. Of others it is not known that anybody does.
-_FORGIVEN: Final = frozenset({*CHECKS, "type", "anyOf", "oneOf", "additionalProperties"}) - {"multipleOf"}
+_FORGIVEN: Final = frozenset({*CHECKS, "type", "anyOf", "oneOf", "additionalProperties"})
 
 
 def is_hopeless(problem: FieldError, arguments: Mapping[str, Any], schema: Schema) -> bool:

@@ -1,0 +1,74 @@
+"""What real servers take though their schemas do not reaches them; what they refuse is told as before it was sent."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from wrapped import Wrapped
+
+SERVER = """
+from typing import Annotated
+from mcp.server import MCPServer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+class Either(BaseModel):
+    model_config = ConfigDict(populate_by_name=True)
+    user_id: int = Field(alias="userId")
+
+class Alias(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    user_id: int = Field(alias="userId")
+
+server = MCPServer("lenient")
+most = Field(ge=1, le=100)
+
+@server.tool()
+def add_either(user: Either) -> str:
+    return f"added {user.user_id}"
+
+@server.tool()
+def add_alias(user: Alias) -> str:
+    return f"added {user.user_id}"
+
+@server.tool()
+def search_clamped(limit: Annotated[int, most, BeforeValidator(lambda given: min(given, 100))]) -> str:
+    return f"first {limit}"
+
+@server.tool()
+def search(limit: Annotated[int, most]) -> str:
+    return f"first {limit}"
+
+server.run()
+"""
+
+
+@pytest.fixture(scope="module", params=["auto", "on"])
+def lenient(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Wrapped]]:
+    ledger: Path = tmp_path_factory.mktemp("gate") / "ledger"
+    with Wrapped(ledger, "--validate", request.param, command=[sys.executable, "-c", SERVER]) as server:
+        server.ask("list", "tools/list")
+        yield request.param, server
+
+
+def test_what_a_server_takes_by_another_name_or_clamps_is_its_to_take(lenient: tuple[str, Wrapped]) -> None:
+    mode, server = lenient
+    assert server.text(1, "add_either", user={"userId": 1}) == "added 1"
+    told = [server.text(2, "add_either", user={"user_id": 1}), server.text(3, "search_clamped", limit=500)]
+    if mode == "auto":
+        assert told == ["added 1", "first 100"]
+    else:
+        assert all(text.startswith("Error: ") for text in told)
+
+
+def test_what_a_server_refuses_itself_is_shown_as_it_is_to_be_made(lenient: tuple[str, Wrapped]) -> None:
+    _, server = lenient
+    assert server.text(1, "add_alias", user={"user_id": 1}) == (
+        "Error: There is no argument user_id in user. user.userId is missing. "
+        'Next: call add_alias with {"user": {"userId": 1}}.'
+    )
+    assert server.text(2, "search", limit=500) == (
+        'Error: limit must be at most 100. Next: call search with {"limit": "<at most 100>"}.'
+    )
