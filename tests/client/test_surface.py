@@ -225,6 +225,50 @@ def test_what_the_server_has_not_got_and_where_it_crashed_is_asked_for_once(
     run(story)
 
 
+@pytest.mark.parametrize("kind", CLIENTS)
+@pytest.mark.parametrize(
+    ("status", "number", "message"),
+    [
+        (400, -32602, "Unknown prompt: 'p'"),
+        (404, -32601, "Method not found"),
+        (403, -32000, "Not for you"),
+        (500, -32603, "Internal error"),
+    ],
+)
+def test_what_the_server_says_with_a_status_is_raised_as_the_client_raises_it(
+    kind: str, status: int, number: int, message: str
+) -> None:
+    async def story() -> None:
+        async with hosted(saying(refusing(number, message, status))) as server:
+            raised = []
+            for plain in (True, False):
+                client = CLIENTS[kind](server.address, mode="legacy")
+                async with client if plain else Recovering(client, policy=QUICK) as it:
+                    for name in ("get_prompt", "read_resource", "ping" if kind == "fastmcp" else "send_ping"):
+                        with pytest.raises(Exception) as caught:
+                            await getattr(it, name)(*GIVEN.get(name, ()))
+                        raised.append((type(caught.value), str(caught.value), getattr(caught.value, "error", None)))
+            assert raised[3:] == raised[:3]
+            assert raised[0][0] is MCPError
+
+    run(story)
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>no</html>", b'{"error": {"code": 7, "message": "Behind me it is dark."}}']
+)
+def test_what_http_alone_says_is_raised_as_what_it_means(body: bytes) -> None:
+    async def story() -> None:
+        async with (
+            hosted(saying(lambda method, _: http(503, body, JSON) if method == "prompts/get" else None)) as server,
+            Recovering(Client(server.address, mode="legacy"), policy=QUICK) as it,
+        ):
+            with pytest.raises(fw.ToolError, match="503"):
+                await it.get_prompt("p")
+
+    run(story)
+
+
 @pytest.mark.parametrize(
     ("limits", "says", "waits"),
     [

@@ -481,6 +481,9 @@ def _is_suspect(result: Any) -> bool:
 
 def _is_the_clients(exc: Exception, failure: ToolError, seen: Seen) -> bool:
     """Whether an exception is as good as what was read from it: nothing is known that it does not say."""
-    if isinstance(exc, (ConnectionError, TimeoutError)) or seen.http is not None or seen.failure is not None:
+    if isinstance(exc, (ConnectionError, TimeoutError)) or seen.failure is not None:
         return False
-    return not (hasattr(exc, "code") and failure.origin == "local")
+    said = getattr(exc, "error", None)
+    if seen.http is not None and not seen.says(getattr(said, "code", None), getattr(said, "message", None)):
+        return False
+    return not (hasattr(said, "code") and failure.origin == "local")
