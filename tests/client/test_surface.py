@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import fastmcp
 import pytest
 from mcp import Client, MCPError
-from test_recovering_hostile import CUT, HANG, QUICK, RESULTS, Hostile, hosted, http, run
+from test_recovering_hostile import CUT, HANG, JSON, QUICK, RESULTS, Hostile, hosted, http, run
 
 import failwell as fw
 from failwell.client import Recovering
 from failwell.client.surface import attribute_of
+from failwell.testing import FakeClock
 
 FILE = {"uri": "file:///a", "name": "a"}
 SAYS: dict[str, Any] = {
@@ -176,6 +179,129 @@ def test_what_the_server_says_against_it_is_raised_as_the_client_raises_it(kind:
                 await it.read_resource("file:///a")
             with pytest.raises(TypeError):
                 await it.read_resource()
+
+    run(story)
+
+
+def refusing(number: int, message: str, status: int = 200) -> Callable[[str, dict[str, Any]], Any]:
+    """What a server answers that says no to whatever is asked about prompts, resources and itself."""
+
+    def answer(method: str, message_in: dict[str, Any]) -> Any:
+        if not method.startswith(("prompts", "resources", "ping", "logging")):
+            return None
+        error = {"code": number, "message": message}
+        return http(status, json.dumps({"jsonrpc": "2.0", "id": message_in["id"], "error": error}).encode(), JSON)
+
+    return answer
+
+
+@pytest.mark.parametrize("kind", CLIENTS)
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [
+        (-32603, "Internal server error"),
+        (-32603, "Internal error"),
+        (-32603, "Error rendering prompt 'p': boom"),
+        (-32602, "Unknown prompt: 'p'"),
+        (-32002, "Resource not found: 'file:///a'"),
+        (0, "Unknown prompt: p"),
+    ],
+)
+def test_what_the_server_has_not_got_and_where_it_crashed_is_asked_for_once(
+    kind: str, number: int, message: str
+) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with (
+            hosted(saying(refusing(number, message))) as server,
+            Recovering(CLIENTS[kind](server.address, mode="legacy"), clock=clock) as it,
+        ):
+            began = clock.monotonic()
+            with pytest.raises(MCPError) as caught:
+                await it.get_prompt("p")
+            assert (caught.value.error.code, caught.value.error.message) == (number, message)
+            assert (server.count("prompts/get"), clock.monotonic() - began) == (1, 0)
+
+    run(story)
+
+
+@pytest.mark.parametrize("kind", CLIENTS)
+@pytest.mark.parametrize(
+    ("status", "number", "message"),
+    [
+        (400, -32602, "Unknown prompt: 'p'"),
+        (404, -32601, "Method not found"),
+        (403, -32000, "Not for you"),
+        (500, -32603, "Internal error"),
+    ],
+)
+def test_what_the_server_says_with_a_status_is_raised_as_the_client_raises_it(
+    kind: str, status: int, number: int, message: str
+) -> None:
+    async def story() -> None:
+        async with hosted(saying(refusing(number, message, status))) as server:
+            raised = []
+            for plain in (True, False):
+                client = CLIENTS[kind](server.address, mode="legacy")
+                async with client if plain else Recovering(client, policy=QUICK) as it:
+                    for name in ("get_prompt", "read_resource", "ping" if kind == "fastmcp" else "send_ping"):
+                        with pytest.raises(Exception) as caught:
+                            await getattr(it, name)(*GIVEN.get(name, ()))
+                        raised.append((type(caught.value), str(caught.value), getattr(caught.value, "error", None)))
+            assert raised[3:] == raised[:3]
+            assert raised[0][0] is MCPError
+
+    run(story)
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>no</html>", b'{"error": {"code": 7, "message": "Behind me it is dark."}}']
+)
+def test_what_http_alone_says_is_raised_as_what_it_means(body: bytes) -> None:
+    async def story() -> None:
+        async with (
+            hosted(saying(lambda method, _: http(503, body, JSON) if method == "prompts/get" else None)) as server,
+            Recovering(Client(server.address, mode="legacy"), policy=QUICK) as it,
+        ):
+            with pytest.raises(fw.ToolError, match="503"):
+                await it.get_prompt("p")
+
+    run(story)
+
+
+@pytest.mark.parametrize(
+    ("limits", "says", "waits"),
+    [
+        ({}, http(503), [1, 2]),
+        ({"max_attempts": 4}, http(503), [1, 2, 4]),
+        ({"base_delay": 0.25}, http(503), [0.25, 0.5]),
+        ({"base_delay": 10, "deadline": 15}, http(503), [10]),
+        ({"deadline": 5}, http(503, b"", "Retry-After: 6"), []),
+        ({"max_delay": 5}, http(503, b"", "Retry-After: 6"), []),
+        ({"max_delay": 3, "max_attempts": 5}, http(503), [1, 2, 3, 3]),
+        # Words in a form are none of the contract's, which would have it wait for a minute.
+        ({}, (-32603, "Request failed with status code 503"), [1, 2]),
+    ],
+)
+def test_a_policy_holds_for_every_request(limits: dict[str, Any], says: Any, waits: list[float]) -> None:
+    async def story() -> None:
+        clock, slept = FakeClock(), list[float]()
+
+        def answer(method: str, message: dict[str, Any]) -> Any:
+            if method != "resources/read":
+                return None
+            slept.append(clock.monotonic())
+            return says if isinstance(says, bytes) else refusing(*says)(method, message)
+
+        async with (
+            hosted(saying(answer)) as server,
+            Recovering(
+                Client(server.address, mode="legacy"), policy=fw.Policy(**limits), clock=clock, jitter=lambda: 1.0
+            ) as it,
+        ):
+            with pytest.raises((fw.ToolError, MCPError)):
+                await it.read_resource("file:///a")
+            assert [later - sooner for sooner, later in pairwise(slept)] == pytest.approx(waits)
 
     run(story)
 

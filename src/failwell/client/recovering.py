@@ -159,23 +159,27 @@ class Recovering:
         What the server says against it, and what the client says, is raised as the client raises it.
         """
         timeout = timeout or self._driver.timeout or self.policy.timeout
-        patience = self.policy.deadline if self._driver.interactive else timeout
-        made = 0
+        ends, failures = self._clock.monotonic() + self.policy.deadline, list[ToolError]()
         while True:
             connection, live, seen = self._open, None, Seen()
             token = watching.set(seen)
+            left = max(0.001, ends - self._clock.monotonic())
+            limit = min(timeout, left)
             try:
-                live = await connection.open(self.policy.timeout)
-                with live.calling(timeout, patience) as client:
-                    return await send(client)
+                live = await connection.open(min(self.policy.timeout, left))
+                with live.calling(limit, left if self._driver.interactive else limit) as client:
+                    answer = await send(client)
+                self._engine.is_reached = True
+                return answer
             except Exception as exc:
-                made += 1
                 failure = self._read_failure(exc, seen, live)
                 if repeat:
                     failure = failure.replace(effect=Effect.NONE)
                     if live is not None and isinstance(exc, OutOfTime):
                         live.retire()
-                wait = self._engine.wait_to_read(failure, made) if repeat else None
+                left = ends - self._clock.monotonic()
+                wait = self._engine.wait_to_read(failure, failures, left) if repeat else None
+                failures.append(failure)
                 if wait is None:
                     if _is_the_clients(exc, failure, seen):
                         raise
@@ -477,6 +481,9 @@ def _is_suspect(result: Any) -> bool:
 
 def _is_the_clients(exc: Exception, failure: ToolError, seen: Seen) -> bool:
     """Whether an exception is as good as what was read from it: nothing is known that it does not say."""
-    if isinstance(exc, (ConnectionError, TimeoutError)) or seen.http is not None or seen.failure is not None:
+    if isinstance(exc, (ConnectionError, TimeoutError)) or seen.failure is not None:
         return False
-    return not (hasattr(exc, "code") and failure.origin == "local")
+    said = getattr(exc, "error", None)
+    if seen.http is not None and not seen.says(getattr(said, "code", None), getattr(said, "message", None)):
+        return False
+    return not (hasattr(said, "code") and failure.origin == "local")

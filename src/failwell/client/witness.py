@@ -51,6 +51,15 @@ class Seen:
         self.cut: Callable[[Exception], None] | None = None
         """Ends the call at once, for transports that do not tell it of a POST that failed."""
 
+    def says(self, number: int | None, message: str | None) -> bool:
+        """Whether the HTTP answer is this very JSON-RPC error: then its status only repeats the number."""
+        try:
+            told = json.loads(self.http.body) if self.http is not None else None
+        except (ValueError, RecursionError):
+            return False
+        error = told.get("error") if isinstance(told, dict) else None
+        return isinstance(error, dict) and (error.get("code"), error.get("message")) == (number, message)
+
     def fails(self, why: Exception) -> None:
         # What was taken gets its answer, whatever happens to what is sent after it.
         if self.cut is not None and not self.answered:

@@ -94,8 +94,11 @@ class Policy:
                 raise ValueError(f"{name} {words}, not {value!r}.")
 
     def first_wait(self, error: ToolError) -> float:
-        """How many seconds to wait after a first failure that names no delay: what is waited is what is told."""
-        return self.default_delays.get(error.format or "", self.base_delay)
+        """How many seconds to wait after a first failure that names no delay: what is waited is what is told.
+
+        Who says it in words alone does not speak the contract of the form that they stand in.
+        """
+        return self.base_delay if error.legacy else self.default_delays.get(error.format or "", self.base_delay)
 
 
 def _is_number(value: object) -> TypeGuard[float]:

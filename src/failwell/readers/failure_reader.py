@@ -301,6 +301,8 @@ _BROAD: Final = {
     "JSONRPC_INTERNAL_ERROR": frozenset(Kind) - {Kind.INTERNAL},
 }
 _ANY: Final = frozenset(Kind)
+# The number -32603 in words, as the SDKs write it: that something behind the server failed, nobody said.
+_SAME_AS_NUMBER: Final = pattern(r"(?i)internal (?:server )?error[.!]?")
 
 
 def _worded(error: ToolError) -> ToolError:
@@ -310,6 +312,8 @@ def _worded(error: ToolError) -> ToolError:
         return error
     kinds = _ANY if error.info is None else _BROAD.get(error.code or "")
     if kinds is None or (error.info is not None and not given <= _LITTLE):
+        return error
+    if error.code == "JSONRPC_INTERNAL_ERROR" and _SAME_AS_NUMBER.fullmatch(error.message.strip()):
         return error
     is_number = _NUMBER.fullmatch(error.code or "") is not None or error.code in _BROAD
     text = error.message if is_number or error.code is None else f"{error.code}: {error.message}"

@@ -161,11 +161,12 @@ class Engine:
             return policy
         return replace(policy, max_attempts=max(policy.max_attempts, policy.max_unsent))
 
-    def wait_to_read(self, failure: ToolError, made: int) -> float | None:
-        """The same for a request that changes nothing, is no call of a tool, and was made so many times."""
-        now, history = self.clock.now(), [failure] * (made - 1)
-        decision = decide(failure, tool=_READ, history=history, policy=self.policy_for(failure, history), now=now)
-        return self.wait(failure, decision)
+    def wait_to_read(self, failure: ToolError, earlier: Sequence[ToolError], left: float) -> float | None:
+        """The same for a request that changes nothing and is no call of a tool, with how it failed before, and the
+        seconds that are left before its deadline."""
+        now, policy = self.clock.now(), self.policy_for(failure, earlier)
+        wait = self.wait(failure, decide(failure, tool=_READ, history=earlier, policy=policy, now=now))
+        return None if wait is None or wait >= left else wait
 
 
 def _is_unsent(outcome: Outcome) -> bool:
