@@ -234,6 +234,42 @@ async def again_with_less(context: Any, call_next: Any) -> Any:
     return await call_next(context.copy(message=context.message.model_copy(update={"arguments": {"amount": "much"}})))
 
 
+async def taken_back_afterwards(context: Any, call_next: Any) -> Any:
+    """A transaction whose commit fails."""
+    await call_next(context)
+    DONE.clear()
+    raise RuntimeError("the commit failed")
+
+
+async def nothing_done_afterwards(context: Any, call_next: Any) -> Any:
+    await call_next(context)
+    raise failwell.Transient("The audit log is busy.", code="UNAVAILABLE", effect="none")
+
+
+def depending() -> Any:
+    """What its tool uses is a transaction, whose commit fails when the tool has returned."""
+    from fastmcp.dependencies import Depends
+
+    @asynccontextmanager
+    async def transaction() -> Any:
+        yield DONE
+        DONE.clear()
+        raise TimeoutError("the commit failed")
+
+    server = Server("shop")
+
+    @server.tool()
+    async def pay(invoice: str, till: Any = Depends(transaction)) -> str:  # noqa: B008
+        till.append(invoice)
+        return "paid"
+
+    return server
+
+
+def mounted_depending() -> Any:
+    return mounting(depending())
+
+
 def mounted_twice() -> Any:
     return mounting(mounting(plain()))
 
@@ -259,8 +295,9 @@ def renamed() -> Any:
 
 
 def around_tools() -> tuple[Scene, ...]:
-    """Whose middleware fails when the tool has run: wherever the tool comes from, that it ran is told."""
-    limit = {"effect": "done", "code": "RATE_LIMITED", "done": 1}
+    """Whose middleware fails when the tool has run: wherever the tool comes from, that it ran is told. Whether its
+    work stands, nobody knows: who stands around it may have taken it back."""
+    limit = {"effect": "unknown", "code": "RATE_LIMITED", "done": 1}
     # FastMCP 2 takes the name that was given for the whole of it.
     charge = "charge" if fastmcp.__version__.startswith("2.") else "shop_charge"
     bill = {"bill": "b"}
@@ -285,7 +322,24 @@ def around_tools() -> tuple[Scene, ...]:
             PAID,
             "shop_shop_pay",
             done=1,
-            effect="done",
+            effect="unknown",
+        ),
+        Scene("taken back after the tool", limited(taken_back_afterwards, plain), PAID, says=MAYBE, **UNDONE),
+        Scene(
+            "taken back after a mounted tool",
+            limited(taken_back_afterwards, mounted_twice),
+            PAID,
+            "shop_shop_pay",
+            says=MAYBE,
+            **UNDONE,
+        ),
+        Scene(
+            "middleware that says that nothing was done, after the tool",
+            limited(nothing_done_afterwards, plain),
+            PAID,
+            done=1,
+            effect="unknown",
+            says=MAYBE,
         ),
         Scene(
             "a limit after a crash",
@@ -300,7 +354,7 @@ def around_tools() -> tuple[Scene, ...]:
             limited(again_with_less, plain),
             PAID,
             done=1,
-            effect="done",
+            effect="unknown",
             says="Invalid arguments",
         ),
         Scene(
@@ -309,7 +363,7 @@ def around_tools() -> tuple[Scene, ...]:
             PAID,
             "shop_shop_pay",
             done=1,
-            effect="done",
+            effect="unknown",
             says="Invalid arguments",
         ),
     )
@@ -439,6 +493,8 @@ EXTRA = {"invoice": "inv_1", "amount": 5, "currency": "EUR"}
 BROKEN = {"effect": "done", "code": "INTERNAL_ERROR", "done": 1}
 WRONG = {"invoice": "inv_1", "amount": "much"}
 REFUSED = {"effect": "none", "code": "VALIDATION_ERROR"}
+UNDONE = {"effect": "unknown", "code": "INTERNAL_ERROR"}
+MAYBE = "failed part-way (The"
 UNFIT = {"effect": "unknown", "code": "INTERNAL_ERROR", "done": 1}
 EVERYWHERE = (
     Scene("the SDK cannot write what a tool sends", notifying, PAID, **UNFIT),
@@ -451,6 +507,8 @@ BUILT = (Scene("an error that the tool has built", building_an_error, PAID, done
 # Before 1.19 the SDK itself cannot carry it.
 UNCARRIED = (Scene("a result that the tool has built", building_a_result, PAID, **BROKEN),)
 FASTMCP = (
+    Scene("what a tool uses is taken back", depending, PAID, effect="unknown", code="TIMEOUT", says=MAYBE),
+    Scene("what a mounted tool uses", mounted_depending, PAID, "shop_pay", effect="unknown", code="TIMEOUT"),
     Scene("a limit, before the SDK finds the tool", limiting, PAID, effect="none", code="RATE_LIMITED"),
     Scene("made of another, without an argument", made_of_another, {}, says="bill is missing", **REFUSED),
     Scene("made of another, under the old name", made_of_another, PAID, says="bill is missing", **REFUSED),

@@ -463,7 +463,7 @@ class Audit(fastmcp.server.middleware.Middleware):
 
 
 @pytest.mark.parametrize("then", ["audit", "write_audit", "limited"])
-def test_middleware_that_fails_after_the_tool_has_run_says_that_it_was_done(then: str) -> None:
+def test_middleware_that_fails_after_the_tool_has_run_says_that_it_may_have_been_done(then: str) -> None:
     server: Any = fastmcp.FastMCP("shop", middleware=[Audit()])
     paid: list[str] = []
 
@@ -487,7 +487,7 @@ def test_middleware_that_fails_after_the_tool_has_run_says_that_it_was_done(then
             return (await agent.call("pay", {"then": then})).error
 
     error = asyncio.run(call())
-    assert (len(paid), error.effect.value, error.retryable) == (1, "done", False)
+    assert (len(paid), error.effect.value, error.retryable) == (1, "unknown", False)
 
 
 @pytest.mark.parametrize(
@@ -500,7 +500,9 @@ def test_middleware_that_fails_after_the_tool_has_run_says_that_it_was_done(then
     ],
     ids=str,
 )
-def test_middleware_of_the_sdk_that_fails_after_the_tool_has_run_says_that_it_was_done(problem: Exception) -> None:
+def test_middleware_of_the_sdk_that_fails_after_the_tool_has_run_says_that_it_may_have_been_done(
+    problem: Exception,
+) -> None:
     async def audit(ctx: Any, call_next: Any) -> Any:
         result = await call_next(ctx)
         if ctx.method == "tools/call":
@@ -526,9 +528,34 @@ def test_middleware_of_the_sdk_that_fails_after_the_tool_has_run_says_that_it_wa
             return (await agent.call(tool)).error
 
     error = asyncio.run(call("pay"))
-    assert (len(paid), error.effect.value, error.retryable) == (1, "done", False)
+    assert (len(paid), error.effect.value, error.retryable) == (1, "unknown", False)
     # What only looks has done nothing, whoever failed around it.
     assert asyncio.run(call("look")).effect in (None, "none")
+
+
+def test_middleware_that_fails_after_the_tool_names_the_call_that_tells() -> None:
+    async def commit(ctx: Any, call_next: Any) -> Any:
+        result = await call_next(ctx)
+        if ctx.method == "tools/call":
+            raise TimeoutError("The commit took too long.")
+        return result
+
+    server: Any = MCPServer("shop", log_level="CRITICAL", middleware=[commit])
+
+    @server.tool()
+    def pay_invoice(invoice_id: str) -> str:
+        return "paid"
+
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True))
+    def get_invoice(invoice_id: str) -> str:
+        return "open"
+
+    failwell.server.install(server)
+    result = asyncio.run(answered(server, "pay_invoice", invoice_id="inv_1"))
+    assert result.content[0].text.startswith("Error: pay_invoice failed part-way (")  # type: ignore[union-attr]
+    assert result.meta is not None
+    error = result.meta[META_KEY]
+    assert (error["effect"], error["verify"]["tool"]) == ("unknown", "get_invoice")
 
 
 def rated() -> str:
@@ -874,7 +901,7 @@ def test_runs_that_all_say_that_nothing_was_done_have_done_nothing(kind: str) ->
 
 
 @pytest.mark.parametrize("kind", ["MCPServer", "Server"])
-def test_a_run_that_worked_was_done_though_a_later_one_in_the_same_call_was_refused(kind: str) -> None:
+def test_a_run_that_worked_may_have_been_done_though_a_later_one_in_the_same_call_was_refused(kind: str) -> None:
     paid: list[str] = []
 
     async def twice(ctx: Any, call_next: Any) -> Any:
@@ -889,7 +916,7 @@ def test_a_run_that_worked_was_done_though_a_later_one_in_the_same_call_was_refu
 
     result = asyncio.run(answered(served(kind, pay, twice)))
     assert result.meta is not None
-    assert (paid, result.meta[META_KEY]["effect"]) == (["paid"], "done")
+    assert (paid, result.meta[META_KEY]["effect"]) == (["paid"], "unknown")
 
 
 @pytest.mark.parametrize("kind", ["MCPServer", "Server"])

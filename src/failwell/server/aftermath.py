@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from failwell.formats import reason_of
 from failwell.guards import cited
-from failwell.model import ADVICE, ESCAPED, IN_DOUBT, Effect, Nature, ToolError, marked_effect, marks
+from failwell.model import ADVICE, ESCAPED, IN_DOUBT, Effect, Nature, ToolError, frames, marked_effect, marks
 
 from .facts import BrokenResult, Facts
 from .options import is_untouched
@@ -44,9 +44,10 @@ class Aftermath:
         a ToolError they raised, a row of their table, or a refusal in their own code. `exc` is what escaped, out of
         another tool that this one has called where it is `nested`."""
         nature = self.nature(tool)
-        place = _place(None if nested else exc, nature)
+        is_after = _is_after_the_tool(nature)
+        place = _after_the_tool(exc) if is_after else _place(None if nested else exc)
         if is_authors and error.origin is None:
-            effect = _stated(error, place, nature)
+            effect = _stated(error, place, nature, is_after)
         else:
             effect = _escaped(error, place, nature)
         if effect is error.effect and (effect is not None or error.standing == "quoted" or is_authors):
@@ -92,22 +93,38 @@ class Aftermath:
         return {"effect": effect, "standing": "quoted" if effect is None else None}
 
 
-def _place(exc: BaseException | None, nature: Nature) -> Effect | None:
+def _is_after_the_tool(nature: Nature) -> bool:
+    """Whether the tool has done its work, and somebody around it failed."""
+    passed = marks.get()
+    return passed is not None and passed.has_run and passed.effect is None and nature is not Nature.READ
+
+
+def _after_the_tool(exc: BaseException) -> Effect:
+    """What was done by then. An author's own code around a tool may have taken it back, as a transaction does whose
+    commit fails; a framework that cannot write what the tool returned takes nothing back."""
+    is_written = any(
+        (trace.tb_frame.f_globals.get("__name__"), trace.tb_frame.f_code.co_name) == _WRITING for trace in frames(exc)
+    )
+    return Effect.DONE if is_written else Effect.UNKNOWN
+
+
+_WRITING: Final = ("mcp.server.runner", "_serialize")
+
+
+def _place(exc: BaseException | None) -> Effect | None:
     """Where the call was when it failed, as far as that tells what was done. Without an exception of its own, only what
     it has passed."""
     passed = marks.get()
-    if passed is not None and passed.has_run and passed.effect is None and nature is not Nature.READ:
-        # The tool has done its work, and somebody around it failed.
-        return Effect.DONE
     if exc is None:
         return None if passed is None else passed.effect or (None if passed.is_complete else Effect.UNKNOWN)
     return marked_effect(exc)
 
 
-def _stated(error: ToolError, place: Effect | None, nature: Nature) -> Effect | None:
+def _stated(error: ToolError, place: Effect | None, nature: Nature, is_after: bool) -> Effect | None:
     if error.given("effect"):
-        # What has passed its marks was done, whatever is said later: what was taken back is said by `undone`.
-        return place if place in _CERTAIN and error.effect is Effect.NONE else error.effect
+        # What has passed its marks was done, whatever is said later: what was taken back is said by `undone`. And who
+        # stands around a tool speaks for itself.
+        return place if error.effect is Effect.NONE and (is_after or place in _CERTAIN) else error.effect
     if place in IN_DOUBT:
         # Inside its marks or after them, a kind alone is no word that nothing was done. Of what may be done twice, it
         # does not matter whether it was.

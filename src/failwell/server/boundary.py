@@ -313,10 +313,19 @@ class Boundary(Answering):
         return [name for name in held.details.get("names", ()) if isinstance(name, str)]
 
     def refused(self, call: ServedCall, raised: BaseException, tool: Facts, passed: Marks) -> CallToolResult:
+        """The answer to a call that is not run."""
+        return self._answer(call, self._around(call, raised, tool, passed))
+
+    async def failed_around(
+        self, call: ServedCall, raised: BaseException, tool: Facts, passed: Marks
+    ) -> CallToolResult:
         """The answer to a call where somebody around the tool has failed: before it ran, or after."""
+        return self._answer(call, await self._checked(call, self._around(call, raised, tool, passed)))
+
+    def _around(self, call: ServedCall, raised: BaseException, tool: Facts, passed: Marks) -> Failed:
         token = marks.set(passed)
         try:
-            return self._answer(call, self._in_all(self.failure(raised, tool, call.arguments, era=call.era)))
+            return self._in_all(self.failure(raised, tool, call.arguments, era=call.era))
         finally:
             marks.reset(token)
 

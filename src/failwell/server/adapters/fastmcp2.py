@@ -15,7 +15,7 @@ from failwell.schema import has_names, unknown_names
 from failwell.server.absent import missing_arguments
 from failwell.server.boundary import Boundary
 from failwell.server.extras import LET_PASS, note
-from failwell.server.facts import BrokenResult, Facts
+from failwell.server.facts import BrokenResult, Facts, is_torn_down
 from failwell.server.served_call import ServedCall, current, known_as, tool_ended
 
 from .posts import CheckedPosts
@@ -166,7 +166,7 @@ def _running_twin(kind: type) -> type:
             try:
                 result = await twin.run(arguments)
             except Exception as exc:
-                if call.returned is ... or _is_of_function(exc):
+                if call.returned is ... or _is_of_function(exc) or is_torn_down(exc):
                     raise
                 raise BrokenResult(call.returned) from exc
             tool_ended(self.name)

@@ -277,7 +277,7 @@ def add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str
         tool = facts(str(params.get("name", "")))
         arguments = params.get("arguments")
         call = ServedCall(tool.name, arguments if isinstance(arguments, dict) else {}, ctx)
-        answer = boundary.refused(call, failed, tool, way.marks)
+        answer = await boundary.failed_around(call, failed, tool, way.marks)
         return stamped(server, answer.model_dump(by_alias=True, mode="json", exclude_none=True), call.era)
 
     middleware: list[Any] = server.middleware
