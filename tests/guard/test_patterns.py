@@ -9,7 +9,7 @@ import pytest
 import failwell as fw
 from failwell.formats import FORMATS
 from failwell.guards import MASK, Guard
-from failwell.guards.secrets.patterns import checked
+from failwell.guards.secrets.patterns import checked, timely
 from growth import ending
 
 ENDLESS = [
@@ -23,6 +23,7 @@ ENDLESS = [
     r"(?:a{0,1000}){0,1000}b",
     r"(?:a?){64}a{64}",
     r"a{0,1000}a{0,1000}a{0,1000}b",
+    r"(?:a{0,1000}b{0,1000}){0,1000}c",
     r"(?:(?:a|b)|(?:ab|a)){1,50}c",
     r"^(?:.{0,200}){0,200}$",
     r"(?=(a+)+b)c",
@@ -38,6 +39,8 @@ def test_a_pattern_that_backtracks_is_refused(pattern: str) -> None:
     assert repr(pattern) in str(problem.value)
     with pytest.raises(ValueError):
         Guard.make(patterns=[re.compile(pattern)])
+    with pytest.raises(ValueError, match=r"pattern"):
+        timely(pattern, 1_000)
 
 
 @pytest.mark.parametrize("pattern", ["(", "[", "*", "(?P<a>x)(?P<a>y)", "a{5,2}", r"\g", "(?<=a{1,2})b"])

@@ -53,6 +53,25 @@ def test_claudes_file() -> None:
     assert made.left == (("web", "it is no server on stdio"),)
 
 
+def test_a_program_that_was_called_by_steps_back_is_named_without_them_and_with_its_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("real/1.0/bin", "here", "elsewhere/below"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "real/1.0/bin/failwell").touch()
+    (tmp_path / "v").symlink_to(tmp_path / "real/1.0")
+    (tmp_path / "here/link").symlink_to(tmp_path / "elsewhere/below")
+    (tmp_path / "elsewhere/failwell").touch()
+    monkeypatch.chdir(tmp_path / "here")
+    for called, told in (
+        ("../v/bin/failwell", tmp_path / "v/bin/failwell"),
+        ("./../v/./bin/failwell", tmp_path / "v/bin/failwell"),
+        ("link/../failwell", f"{tmp_path}/here/link/../failwell"),
+    ):
+        monkeypatch.setattr("sys.argv", [called])
+        assert adoption.relay_command() == [str(told)]
+
+
 def test_the_file_of_vs_code_with_comments_and_commas() -> None:
     made = adoption.adopted(VSCODE, RELAY)
     assert made.text == VSCODE.replace('"node"', '"/opt/failwell"').replace(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from itertools import pairwise
 from typing import Any
 
@@ -288,6 +290,20 @@ def test_calls_wait_for_the_server_and_are_told_why_it_does_not_come() -> None:
     assert error_of(told)["effect"] == "none"
 
 
+def test_where_the_command_lies_is_told_to_no_request() -> None:
+    table = Table(command="/opt/zoe/bin/python serve.py")
+    table.died()
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.client(table.request(2, "resources/list"))
+    table.passes(0)
+    table.died(1, "Error: port 80 is taken\n")
+    told = json.dumps(table.told(), ensure_ascii=False)
+    assert (
+        told.count("The server does not start: …/python serve.py ended with exit code 1: Error: port 80 is taken.") >= 2
+    )
+    assert "zoe" not in told
+
+
 def test_a_call_waits_for_a_restart_no_longer_than_it_may_take() -> None:
     table = Table(timeout=3.0)
     for _ in range(7):
@@ -434,6 +450,25 @@ def test_what_a_server_said_last_is_told_where_it_says_why(code: int, line: str,
     table.call(1, "pay", {"invoice_id": "i"})
     table.died(code, f"{line}\n")
     assert f"(the server stopped with {told} what it had open" in table.frames[0].decode()
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        ("ValueError('no licence')", "ValueError: no licence"),
+        ("KeyError('a'), ExceptionGroup('more', [OSError('disk gone')])", "OSError: disk gone"),
+        # The word alone says little, and more than what is drawn below it.
+        ("asyncio.CancelledError()", "asyncio.exceptions.CancelledError"),
+    ],
+)
+def test_of_exceptions_that_were_raised_together_the_last_is_told(raised: str, told: str) -> None:
+    code = f"import asyncio\nraise BaseExceptionGroup('unhandled errors in a TaskGroup', [{raised}])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    for errors in (run.stderr, run.stderr[run.stderr.index("+-+") :]):
+        table = Table()
+        table.call(1, "pay", {"invoice_id": "i"})
+        table.died(1, errors)
+        assert f"(the server stopped with exit code 1: {told}; what it had open" in table.frames[0].decode()
 
 
 def test_colours_on_stderr_hide_no_path() -> None:

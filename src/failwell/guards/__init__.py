@@ -10,6 +10,7 @@ from .outlet import gathered as gathered
 from .secrets.known import without_values as without_values
 from .secrets.looks import likely as likely
 from .secrets.looks import plausible as plausible
+from .secrets.patterns import timely as timely
 from .secrets.redactor import MASK
 from .secrets.secret_parts import is_token as is_token
 from .secrets.secret_parts import of_basic as of_basic
@@ -45,6 +46,7 @@ _HOUSE = (
     "likely",
     "of_basic",
     "plausible",
+    "timely",
     "uncoloured",
     "without_values",
 )

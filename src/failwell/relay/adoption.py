@@ -36,9 +36,16 @@ def relay_command() -> list[str]:
     """How to start this program from anywhere: desktop programs have no PATH."""
     script = Path(sys.argv[0]).absolute()
     if script.name in ("failwell", "failwell.exe") and script.is_file():
-        return [str(script)]
+        return [_plainly(str(script))]
     beside = Path(sys.executable).with_name("failwell")
-    return [str(beside)] if beside.is_file() else [sys.executable, "-m", "failwell"]
+    return [_plainly(str(beside))] if beside.is_file() else [_plainly(sys.executable), "-m", "failwell"]
+
+
+def _plainly(path: str) -> str:
+    """A path without steps back. Links stay: whoever upgrades a program changes where they lead. Behind one a step back
+    leads elsewhere, so there the path stays as it is."""
+    plain = os.path.normpath(path)
+    return plain if os.path.exists(plain) and os.path.samefile(plain, path) else path
 
 
 def _start(command: Sequence[str]) -> int | None:

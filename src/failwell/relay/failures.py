@@ -18,8 +18,12 @@ from .paths import without_paths, without_places
 
 _LONGEST_WORDS: Final = 300
 _ENDED: Final = "what it had open, such as a login or a browser, is gone"
-# Of a Python traceback the last line says what happened; of Node's the first ones that are no place in a file.
-_PLACES: Final = re.compile(r"^\s*(?:at |File \"|\^+|~+|Traceback |node:internal|Node\.js v|npm (?:error|ERR!)\s*$)")
+# Of a Python traceback the last line says what happened; of Node's the first ones that are no place in a file. Lines
+# without a word are drawn, around exceptions that were raised together.
+_PLACES: Final = re.compile(
+    r"(?:at |File \"|\^+|~+|(?:\+ Exception Group )?Traceback |node:internal|Node\.js v|npm (?:error|ERR!)\s*$)|[\W_]*$"
+    r"|\+(?:-\+)?-{4,} (?:\d+|\.{3}) -{4,}$"
+)
 
 _TELLING: Final = re.compile(r"(?i)\b(?:\w*error|\w*exception|failed|fatal|panic|cannot|denied|missing)\b.*\w")
 _LAST: Final = 5
@@ -44,9 +48,8 @@ def how(death: Death) -> str:
 
 def last_words(errors: str, *, any_line: bool = True) -> str:
     """The line of a server's stderr that is likeliest to say why, as it may leave."""
-    lines = [line.strip() for line in uncoloured(errors).splitlines() if line.strip() and not _PLACES.match(line)][
-        -_LAST:
-    ]
+    lines = [line.lstrip(" \t|").rstrip() for line in uncoloured(errors).splitlines()]
+    lines = [line for line in lines if not _PLACES.match(line)][-_LAST:]
     telling = [line for line in lines if _TELLING.search(line)]
     words = without_paths((telling or (lines if any_line else []) or [""])[-1], {})
     return shorten(DEFAULT.text(words), _LONGEST_WORDS) if words else ""
@@ -82,7 +85,7 @@ def stopped(death: Death, tool: str, *, written: bool) -> ToolError:
 
 def not_back(death: Death, command: str, tool: str | None = None) -> ToolError:
     """A call that waited for a server which could not be started again."""
-    message = f"The server does not start: {command} ended with {reason(death)}."
+    message = f"The server does not start: {without_paths(command, {})} ended with {reason(death)}."
     if death.is_remote:
         message = f"The server cannot be reached: {reason(death)}."
     return ToolError(
