@@ -11,6 +11,7 @@ from typing import Any
 
 import mcp
 import pytest
+import redis.exceptions
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError as FrameworkError
 from mcp.shared.exceptions import MCPError
@@ -167,6 +168,43 @@ def test_the_same_out_of_a_library_is_no_refusal() -> None:
     report, text = called(lambda: int("12,50"), "pay")
     assert report.failure.effect is Effect.UNKNOWN
     assert "may have been done already" in text
+
+
+def stripped() -> None:
+    try:
+        int("12,50")
+    except ValueError as exc:
+        raise exc.with_traceback(None)  # noqa: B904
+
+
+def stripped_in_lines() -> None:
+    try:
+        int("12,50")
+    except ValueError as exc:
+        raise (  # noqa: B904
+            exc
+            # So that nobody sees where it comes from.
+            .with_traceback(None)
+        )
+
+
+def lock_lost() -> None:
+    raise redis.exceptions.LockNotOwnedError("Cannot extend a lock that's no longer owned")
+
+
+@pytest.mark.parametrize("tool", [stripped, stripped_in_lines, lock_lost], ids=lambda each: each.__name__)
+def test_what_a_library_said_is_no_refusal_in_whosever_hands_it_is(tool: Callable[[], Any]) -> None:
+    report, text = called(tool, "pay")
+    assert report.failure.effect is Effect.UNKNOWN
+    assert "may have been done already" in text
+
+
+def test_an_author_who_sets_tracebacks_elsewhere_can_still_refuse() -> None:
+    def tool() -> None:
+        known = KeyError("x").with_traceback(None)
+        raise ValueError(f"limit: {known}")
+
+    assert called(tool, "pay")[0].failure.effect is None
 
 
 def test_a_cause_lends_nothing_to_what_an_author_says() -> None:

@@ -8,18 +8,21 @@ import logging
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import anyio
 import pytest
 import uvicorn
-from fastapi import FastAPI, HTTPException
+from fastapi import Body, FastAPI, HTTPException, Request
 from starlette.applications import Starlette
 from starlette.routing import Route
 
 import failwell as fw
 import failwell.server
+from failwell.server.request_secrets import KeepingBodies
 
 
 def raising(exc: BaseException) -> Callable[[], Any]:
@@ -65,6 +68,29 @@ def paid_and_asked() -> None:
 FAILING_LATE = (paid_and_converted, paid_and_opened, paid_and_gathered, paid_and_asked)
 
 
+SECRET = "correct horse"
+
+
+async def quoting(request: Request) -> None:
+    """Says what it was sent, as code does that was written in a hurry."""
+    await request.body()
+    raise ValueError(f"{SECRET!r} is too weak for bob")
+
+
+async def crashing(request: Request) -> None:
+    await request.body()
+    raise ZeroDivisionError(f"bob/{SECRET}")
+
+
+async def refusing(request: Request) -> None:
+    await request.body()
+    raise fw.Invalid(f"bob: {SECRET} is too weak", details={"note": SECRET})
+
+
+async def taking(password: Annotated[str, Body()]) -> None:
+    raise ValueError(f"{password!r} is too weak for bob")
+
+
 def application() -> FastAPI:
     app = failwell.server.problems(FastAPI())
     for name, exc in RAISED.items():
@@ -72,6 +98,11 @@ def application() -> FastAPI:
     for endpoint in FAILING_LATE:
         app.add_api_route(f"/{endpoint.__name__}", endpoint, methods=["GET", "POST"])
     app.add_api_route("/number/{id}", lambda id: id, methods=["GET"])
+
+    for each in (quoting, crashing, refusing):
+        for path in (f"/{each.__name__}", f"/{each.__name__}/{{token}}"):
+            app.add_api_route(path, each, methods=["GET", "POST"])
+    app.add_api_route("/taking", taking, methods=["POST"])
 
     async def bare(request: Any) -> None:
         raise BUSY
@@ -93,10 +124,12 @@ def port() -> Iterator[int]:
         thread.join()
 
 
-def asked(port: int, path: str, method: str = "GET") -> tuple[int, str | None, str | None, Any]:
+def asked(
+    port: int, path: str, method: str = "GET", body: str | None = None, headers: dict[str, str] | None = None
+) -> tuple[int, str | None, str | None, Any]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     try:
-        connection.request(method, path)
+        connection.request(method, path, body, headers or {})
         answer = connection.getresponse()
         body = json.loads(answer.read())
         return answer.status, answer.getheader("content-type"), answer.getheader("retry-after"), body
@@ -171,3 +204,83 @@ def test_another_application_is_told_what_to_use() -> None:
         "problems() takes a FastAPI or Starlette application, not object; "
         "in another framework answer with failwell.server.problem(error)."
     )
+
+
+IN_PARTS = "\r\n".join(
+    [
+        *("--cut", 'Content-Disposition: form-data; name="file"; filename="bob.txt"', "", "for bob"),
+        *("--cut", 'Content-Disposition: form-data; name="password"', "", SECRET),
+        *("--cut--", ""),
+    ]
+)
+# Where a request can have a secret: its method, path, body and headers.
+SENT: dict[str, tuple[str, str, str | None, dict[str, str]]] = {
+    "path": ("GET", "/{}/correct%20horse", None, {}),
+    "query": ("GET", "/{}?user=bob&api_key=correct+horse", None, {}),
+    "header": ("GET", "/{}", None, {"X-Api-Key": SECRET}),
+    "login": ("GET", "/{}", None, {"Authorization": "Basic Ym9iOmNvcnJlY3QgaG9yc2U="}),
+    "cookie": ("GET", "/{}", None, {"Cookie": f"theme=dark; access_token={SECRET}"}),
+    "JSON": ("POST", "/{}", json.dumps({"login": [{"user": "bob", "password": SECRET}]}), {}),
+    "JSON that breaks off": ("POST", "/{}", json.dumps({"password": SECRET, "user": "bob"})[:-3], {}),
+    "form": ("POST", "/{}", "user=bob&password=correct+horse", {"Content-Type": "application/x-www-form-urlencoded"}),
+    "parts": ("POST", "/{}", IN_PARTS, {"Content-Type": "multipart/form-data; boundary=cut"}),
+}
+
+
+@pytest.mark.parametrize("where", SENT)
+@pytest.mark.parametrize("endpoint", [quoting, crashing, refusing], ids=lambda each: each.__name__)
+def test_what_was_sent_as_a_secret_is_masked_in_the_problem_and_in_the_log(
+    port: int, where: str, endpoint: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    method, path, body, headers = SENT[where]
+    with caplog.at_level(logging.WARNING, "failwell.server"):
+        told = asked(port, path.format(endpoint.__name__), method, body, headers)[3]
+    (record,) = [each for each in caplog.records if each.name == "failwell.server"]
+    kept = f"{json.dumps(told)} {logging.Formatter().format(record)} {vars(record)}"
+    assert SECRET not in kept
+    assert "bob" in kept
+    assert "[redacted]" in record.getMessage()
+
+
+def test_the_only_argument_of_an_endpoint_is_known_by_its_own_name(port: int) -> None:
+    told = asked(port, "/taking", "POST", json.dumps(SECRET), {"Content-Type": "application/json"})[3]
+    assert told["detail"] == "'[redacted]' is too weak for bob"
+
+
+@pytest.mark.parametrize("kind", [ZeroDivisionError, fw.NotFound])
+def test_a_body_that_the_application_has_not_read_is_not_read_for_its_secrets(kind: type[Exception]) -> None:
+    async def story() -> None:
+        async def failing(request: Any) -> None:
+            raise kind("Nobody has looked.")
+
+        async def receive() -> Any:
+            raise AssertionError("the body was read")
+
+        sent: list[Any] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        app = failwell.server.problems(Starlette(routes=[Route("/", failing, methods=["POST"])]))
+        scope = {"type": "http", "method": "POST", "path": "/", "query_string": b"", "headers": [], "root_path": ""}
+        with suppress(ZeroDivisionError):
+            await app(scope, receive, send)
+        assert sent[0]["status"] == (500 if kind is ZeroDivisionError else 404)
+
+    anyio.run(story)
+
+
+def test_of_an_endless_body_only_a_part_is_kept() -> None:
+    async def story() -> None:
+        async def reading(scope: Any, receive: Any, send: Any) -> None:
+            for _ in range(50):
+                assert len((await receive())["body"]) == 100_000
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": b"x" * 100_000, "more_body": True}
+
+        scope: dict[str, Any] = {"type": "http"}
+        await KeepingBodies(reading)(scope, receive, None)
+        assert sum(map(len, scope["failwell.body"])) == 1_000_000
+
+    anyio.run(story)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import logging
 import math
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from failwell.formats import Outcome, render
+from failwell.guards import DEFAULT as GUARD
+from failwell.guards import Guard
 from failwell.model import IN_DOUBT, Kind, NeedsInput, ToolError, Traits, find, marked_effect
 from failwell.observe import log_failure
 from failwell.readers import DEFAULT, Table
@@ -18,6 +20,7 @@ from .aftermath import Aftermath
 from .decorator import meaning
 from .facts import Facts
 from .options import level_of
+from .request_secrets import KeepingBodies, secrets_sent
 
 log = logging.getLogger("failwell.server")
 
@@ -57,6 +60,10 @@ def problem(outcome: Outcome) -> Problem:
     >>> problem(ToolError("Too many requests.", code="RATE_LIMITED", retry_after=1.5)).headers
     {'content-type': 'application/problem+json', 'retry-after': '2'}
     """
+    return _problem(outcome, GUARD)
+
+
+def _problem(outcome: Outcome, guard: Guard) -> Problem:
     headers = {"content-type": MEDIA_TYPE}
     if isinstance(outcome, NeedsInput):
         outcome = _asked(outcome)
@@ -69,7 +76,7 @@ def problem(outcome: Outcome) -> Problem:
             from email.utils import format_datetime
 
             headers["retry-after"] = format_datetime(outcome.reset_at, usegmt=True)
-    return Problem(status, headers, render(outcome.replace(http_status=status), "problem"))
+    return Problem(status, headers, render(outcome.replace(http_status=status), "problem", guard=guard))
 
 
 def _asked(question: NeedsInput) -> ToolError:
@@ -87,7 +94,8 @@ def problems(app: A, *, table: Table = DEFAULT, logger: Any = None, log_level: i
     """Answer every failure of a FastAPI or Starlette application as a problem, and give the application back.
 
     A `ToolError` leaves as it is, any other exception as what it means, with its text in the log alone. What the
-    framework answers itself (`HTTPException`, arguments that FastAPI refuses) stays.
+    framework answers itself (`HTTPException`, arguments that FastAPI refuses) stays. What a request sent under a secret
+    name, in its path, query, headers, cookies or body, is masked in the problem and in the log.
     """
     add = getattr(app, "add_exception_handler", None)
     if add is None:
@@ -109,11 +117,13 @@ def problems(app: A, *, table: Table = DEFAULT, logger: Any = None, log_level: i
             error = _asked(exc)
             facts = Facts(name, function=endpoint, traits=traits)
             outcome = error.replace(**Aftermath().of(error, facts, is_authors=True, exc=exc))
+        guard = GUARD.knowing(secrets) if (secrets := secrets_sent(request, GUARD.secrets)) else GUARD
         if isinstance(outcome, ToolError) and not outcome.logged:
-            log_failure(logger or log, outcome, tool=name, exc=exc, level=level)
-        status, headers, body = problem(outcome)
+            log_failure(logger or log, outcome, tool=name, exc=exc, guard=guard, level=level)
+        status, headers, body = _problem(outcome, guard)
         return Response(body, status, headers)
 
     for kind in (ToolError, NeedsInput, Exception):
         add(kind, answer)
+    cast(Any, app).add_middleware(KeepingBodies)
     return app

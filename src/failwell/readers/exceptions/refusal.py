@@ -8,8 +8,9 @@ apart.
 from __future__ import annotations
 
 import inspect
-from dis import opmap
+from dis import get_instructions, opmap
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path, PurePath
 from types import CodeType, TracebackType
 from typing import Any, Final
@@ -26,6 +27,8 @@ _REFUSALS: Final[tuple[tuple[type[Exception], str, str], ...]] = (
     (LookupError, "NOT_FOUND", "It does not exist"),
     (ValueError, "VALIDATION_ERROR", "An argument was rejected"),
 )
+_NO_ARGUMENT: Final = frozenset({Kind.TRANSIENT, Kind.CONFLICT})
+_RETHROWS: Final = "with_traceback"
 _RAISE: Final = opmap["RAISE_VARARGS"]
 _MOST_FRAMES: Final = 2_000
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
@@ -42,7 +45,7 @@ def _library() -> tuple[str, ...]:
 def refusal(exc: BaseException, function: object = None) -> ToolError | None:
     """What an author says to the caller of `function` by raising `exc`; None if it is not addressed to them."""
     row = next((row for row in _REFUSALS if is_a(exc, row[0])), None)
-    if row is None or not _is_raised_by(exc, function) or _has_passed(exc):
+    if row is None or not _is_raised_by(exc, function) or _has_passed(exc) or _is_no_argument(exc, row[0]):
         return None
     _, code, default = row
     told = _words(exc)
@@ -70,6 +73,11 @@ def _has_passed(exc: BaseException) -> bool:
         return True
 
 
+def _is_no_argument(exc: BaseException, kind: type[Exception]) -> bool:
+    """Whether a library's class that is a `ValueError` by descent alone means something else: a lock that was lost."""
+    return kind is ValueError and type(exc) is not ValueError and operation(exc).kind in _NO_ARGUMENT
+
+
 def _words(exc: BaseException) -> str:
     given = args(exc)
     # A KeyError shows its text in quotes.
@@ -85,7 +93,19 @@ def _is_raised_by(exc: BaseException, function: object) -> bool:
     # With an operand: a bare `raise` passes on what somebody else raised.
     if not 0 <= at < len(opcodes) - 1 or opcodes[at] != _RAISE or not opcodes[at + 1]:
         return False
+    if _RETHROWS in code.co_names and _is_rethrown(code, at):
+        return False
     return _is_of(code, str(last.tb_frame.f_globals.get("__name__", "")), function)
+
+
+def _is_rethrown(code: CodeType, at: int) -> bool:
+    """Whether the statement is `raise exc.with_traceback(…)`: then where it comes from was taken off, or put on."""
+    first, last = next(islice(code.co_positions(), at // 2, None), (None, None))[:2]
+    if first is None or last is None:
+        # Python was told to keep no lines, so nobody knows.
+        return True
+    loads = (each.positions for each in get_instructions(code) if each.argval == _RETHROWS)
+    return any(each is not None and each.lineno is not None and first <= each.lineno <= last for each in loads)
 
 
 def _last(trace: TracebackType | None) -> TracebackType | None:
