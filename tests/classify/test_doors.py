@@ -159,6 +159,10 @@ def test_what_a_client_that_recovers_reports_is_what_is_read() -> None:
 
     for error, value in zip(anyio.run(reports), SAMPLE, strict=True):
         read = fw.read(value)
+        if isinstance(read, fw.ToolError) and read.code == "UNKNOWN_TOOL":
+            # The tool that was called is listed: one of another name is what it missed in its own work.
+            assert (error.code, error.effect) == ("INTERNAL_ERROR", "unknown")
+            continue
         assert [getattr(error, name) for name in MEANING] == [getattr(read, name) for name in MEANING], value
 
 

@@ -48,7 +48,7 @@ def own_failure(
     if error.standing != "quoted" or error.origin != "peer":
         return error
     if error.kind in _REFUSED:
-        is_own = _is_of_something_else(text or error.message, tool, arguments)
+        is_own = tool in listed and _is_of_something_else(text or error.message, tool, arguments)
     elif error.kind is Kind.VALIDATION:
         schema = schema_of(listed.get(tool))
         is_own = schema is not None and _is_foreign(error, tool, arguments, listed, schema, text)
