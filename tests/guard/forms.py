@@ -801,6 +801,14 @@ DRAWN: list[str] = [
     "authorization: [Bearer §]",
     "authorization bearer §",
     "le mot de passe est §",
+    "serve -p§",
+    "serve --verbose -p§ shop",
+    "['serve', '-v', '-p§']",
+    "serve /p:§",
+    "serve -t § --verbose",
+    "['serve', '-t', '§', '-v']",
+    "serve --license §",
+    "serve --licence=§ --verbose",
 ]
 
 NUMBERS: list[str] = [
@@ -851,6 +859,21 @@ NUMBERS: list[str] = [
 ]
 
 PLAIN: list[str] = [
+    "docker run -p8080:80 -t acme/web:3f2a9c7d1e4b",
+    "docker build -t 3f2a9c7d1e4b .",
+    "jest -t RendersB2BFormCorrectly",
+    "kubectl exec -t pod-7f9c4d5b6-x2x4q",
+    "ctest -t 20240101T120000",
+    "ffmpeg -t 00:10:30 -pix_fmt yuv420p",
+    "gcc -pthread -pedantic -pipe",
+    "mvn -Pprod2024Build3 -pl web",
+    "java -profileV2Build9x -propertiesV2Path1",
+    "nmap -p1-65535 -p22,80",
+    "ssh -p22022 a@b",
+    "msbuild /p:Configuration=Release /p:Platform2=x64",
+    "npm init --license MIT",
+    "--license Apache-2.0 --license GPL-3.0-or-later --license CC-BY-NC-SA-4.0",
+    "--license=/etc/acme/a1b2c3d4.lic",
     "Password must be at least 8 characters",
     "token limit 4096",
     "missing required argument: api_key",

@@ -292,6 +292,22 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [["-pzQ7vplumK3t9"], ["-t", "zQ7vplumK3t9"], ["--license", "zQ7vplumK3t9"], ["--licence=zQ7vplumK3t9"], ["/p:zQ7vplumK3t9"]],
+    ids=" ".join,
+)  # fmt: skip
+def test_what_looks_drawn_is_known_behind_options_that_are_not_always_for_a_secret(words: list[str]) -> None:
+    given = ("serve", *words, "--verbose")
+    table = Table(command=" ".join(given), words=given)
+    table.call(1, "pay", {"invoice_id": "i"})
+    table.server(result(1, "bad value zQ7vplumK3t9", is_error=True))
+    assert "zQ7vplumK3t9" not in json.dumps(table.told()[0])
+    table.died(1, "Error: zQ7vplumK3t9\n")
+    assert not [note for note in table.notes if "zQ7vplumK3t9" in note.line]
+    assert table.notes[-1].line.split(" ended")[0].endswith(" --verbose")
+
+
 @pytest.mark.parametrize("last", [False, True])
 @pytest.mark.parametrize("words", OPTIONS, ids=" ".join)
 def test_a_secret_is_known_wherever_it_stands_on_the_command_line(words: list[str], last: bool) -> None:
@@ -318,10 +334,15 @@ def test_what_is_no_secret_on_a_command_line_is_known_by_nothing() -> None:
         "--sort-key",
         "created",
         "--at=10:30",
+        "-pl",
+        "-t",
+        "3f2a9c7d1e4b",
+        "--license",
+        "Apache-2.0",
     )
     table = Table(command=" ".join(words), words=words)
     table.call(1, "get_invoice", {"invoice_id": "i"})
-    said = "server.py: 1000, certs/tls-2.key, created at 10:30"
+    said = "server.py: 1000, certs/tls-2.key, created at 10:30 under Apache-2.0 by 3f2a9c7d1e4b"
     table.server(result(1, said, is_error=True))
     assert said in table.told()[0]["result"]["content"][0]["text"]
     table.died()

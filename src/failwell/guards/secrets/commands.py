@@ -150,6 +150,29 @@ COMMANDS: Final[dict[str, Row]] = {
         (" -p ", " -pw ", " -pass "),
         r"(?P<keep>(?<!\S)-(?:pw?|pass)\s{1,3}[\"']?)(?P<random>[A-Za-z0-9]{8,200})(?![\w./:-])",
     ),
+    # Glued to its flag, as the clients of databases have it; but no option that begins with the letter.
+    "flag_random_glued": Row(
+        (" -p", "'-p", '"-p', "/p:"),
+        r"(?P<keep>(?<!\S)(?:(?-i:-p)(?!ack|age|ara|art|ath|attern|er|hp|lat|lug|oint|ool|ort|re|ri|ro|thread|ub|ull|ush|y)|/p:))"
+        r"(?P<random>[A-Za-z0-9]{8,200})(?![\w./:=-])",
+    ),
+    # Of most programs this is a tag, a time or the name of a test: so there are digits in three places, and both cases.
+    "flag_drawn": Row(
+        (" -t ", "'-t'", '"-t"'),
+        r"(?P<keep>(?<!\S)(?-i:-t)\s{1,3}[\"']?)(?=[0-9]{0,40}(?:[A-Za-z]{1,40}[0-9]{1,40}){3})"
+        r"(?-i:(?=[a-z0-9]{0,100}[A-Z])(?=[A-Z0-9]{0,100}[a-z]))(?P<random>[A-Za-z0-9]{10,200})(?![\w./:=-])",
+    ),
+    # The names of licences have one number at most; a key is drawn, or in groups.
+    "flag_licence": Row(
+        ("--licen",),
+        r"(?P<keep>(?<!\S)--licen[cs]e[ =]{1,3}[\"']?)(?=[0-9]{0,40}(?:[A-Za-z]{1,40}[0-9]{1,40}){2})"
+        r"(?P<random>[A-Za-z0-9]{10,200})(?![\w./:=-])",
+    ),
+    "flag_licence_groups": Row(
+        ("--licen",),
+        r"(?P<keep>(?<!\S)--licen[cs]e[ =]{1,3}[\"']?)"
+        r"(?-i:(?=[A-Z-]{0,40}[0-9])[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){2,9})(?![\w./:=-])",
+    ),
     "settings": Row(
         ("http-basic", "bundle config", "setuser", "service install", "http -a ", "https -a ", "xh -a "),
         r"(?P<keep>\bhttp-basic\.\S{1,100}\s{1,3}\S{1,60}\s{1,3}|\bbundle\s{1,3}config\s[^\r\n|;:]{1,200}\s[\w.-]{1,60}:"
