@@ -33,6 +33,8 @@ LOGGERS: Final = (
     "fastmcp.server.mixins.mcp_operations",
     "fastmcp.server.middleware.middleware",
     "fastmcp.errors",
+    "fastmcp.fastmcp_tasks.input_loop",
+    "docket.worker",
 )
 """The loggers that have been seen to print an exception. A filter of a logger does not see its children's lines."""
 

@@ -50,10 +50,11 @@ from failwell.server.served_call import (
     tool_ended,
 )
 
+from .background import guard_tasks
 from .listed import settings
 from .lowlevel import requests, worded, wrap_handlers
 from .posts import CheckedPosts
-from .raised import cause_of, is_refused_by_forwarding
+from .raised import cause_of, is_check_of_arguments, is_refused_by_forwarding
 from .streams import check_streams
 
 
@@ -69,6 +70,7 @@ def install(server: FastMCP[Any], boundary: Boundary) -> None:
     server._mcp_server.extensions.setdefault(EXTENSION, settings(boundary))
     wrap_handlers(server._mcp_server, {"completion/complete": requests(boundary)["completion/complete"]})
     _check_messages(server, boundary)
+    guard_tasks(server, boundary, ToolResult.from_mcp_result, MODERN_ERA)
     if boundary.options.publish:
 
         async def function(name: str) -> Any:
@@ -503,8 +505,9 @@ class _AnswersMiddleware(Middleware):
                 # Where the tool is there, somebody's middleware did not find something else.
                 if name not in names:
                     return boundary.no_such_tool(call, names, raised)
-            # Of other middleware, before the tool ran or after it.
-            return boundary.failure(raised, await facts(), call.arguments, era=call.era)
+            # Of other middleware, before the tool ran or after it; or what is to run in the background was refused.
+            rejected = not has_run and is_check_of_arguments(left)
+            return boundary.failure(raised, await facts(), call.arguments, era=call.era, rejected=rejected)
 
         async def facts() -> Facts:
             tool = await self._server.get_tool(name)
