@@ -5,7 +5,7 @@ In each, the servers of tests/server/app.py are asked the table of tests/server/
 Failwell and without. What needs no answer of ours must be the bare server's to the byte, HTTP must say what stdio says,
 and the answers are compared across the rows: tests/server/snapshots/matrix.json has each once, and by name whoever
 differs. `Recovering` is put around each client of the row, over both transports, and must do the same everywhere. The
-scenes of tests/server/around.py are played in each.
+scenes of tests/server/around.py are played in each, and those of tests/server/background.py with FastMCP's worker.
 
     python tools/matrix.py [ROW ...] [--build]
 
@@ -39,6 +39,7 @@ from test_matrix import SNAPSHOTS, asked, misread, raw, same  # noqa: E402
 from wire import LEGACY, TRANSPORTS, Fresh, Nursery, Wanted, client_of, started  # noqa: E402
 
 HOME: Final = ROOT / ".matrix"
+SCENES: Final = ("around.py", "background.py")
 # FastMCP's own line about a tool that raised, with a traceback below it.
 TOLD_TWICE: Final = re.compile(r"Error calling tool [^\n]*\n[^\n]*(?:Traceback|\n\s*Traceback)")
 
@@ -157,9 +158,11 @@ def problems_of_clients(row: Row) -> list[str]:
 
 def problems_of_scenes(row: Row) -> list[str]:
     """What is wrong with what is said of tools that the SDK itself fails in, and with something around them."""
-    command = [python_of(row), "-W", "ignore", str(ROOT / "tests/server/around.py")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-    told: list[str] = [f"{row.name}: {done.stderr[-2_000:]}"] if done.returncode else json.loads(done.stdout)
+    told: list[str] = []
+    for scenes in SCENES if row.extra == "fastmcp" else SCENES[:1]:
+        command = [python_of(row), "-W", "ignore", str(ROOT / "tests/server" / scenes)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+        told += [f"{row.name}: {done.stderr[-2_000:]}"] if done.returncode else json.loads(done.stdout)
     return told
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import io
 import json
 import logging
 import sys
@@ -616,6 +617,41 @@ async def problems_of(scene: Scene) -> list[str]:
     return [f"{scene.id}: {what} is {one}, not {other}: {text}" for what, (one, other) in found.items() if one != other]
 
 
+def writing() -> list[Any]:
+    """FastMCP's own middleware that writes of failures into the log."""
+    from fastmcp.server.middleware.error_handling import ErrorHandlingMiddleware, RetryMiddleware
+    from fastmcp.server.middleware.logging import LoggingMiddleware, StructuredLoggingMiddleware
+    from fastmcp.server.middleware.timing import DetailedTimingMiddleware, TimingMiddleware
+
+    return [
+        ErrorHandlingMiddleware(include_traceback=True),
+        RetryMiddleware(max_retries=1, base_delay=0.001, retry_exceptions=(Exception,)),
+        LoggingMiddleware(include_payloads=True),
+        StructuredLoggingMiddleware(include_payloads=True),
+        TimingMiddleware(),
+        DetailedTimingMiddleware(),
+    ]
+
+
+async def leaks_of_middleware() -> list[str]:
+    """What the lines of FastMCP's own middleware tell that must not stand in a log."""
+    problems = []
+    logging.disable(logging.NOTSET)
+    logger = logging.getLogger("fastmcp")
+    for each in writing():
+        DONE.clear()
+        logger.handlers = [logging.StreamHandler(log := io.StringIO())]
+        server = raising(lambda _: ConnectionError("bank at postgres://u:hunter2@h/db"))
+        server.add_middleware(each)
+        async with client_of(failwell.server.install(server)) as client:
+            await called(client, Scene("", lambda: None, PAID))
+        told = [line for line in log.getvalue().splitlines() if "hunter2" in line]
+        if told or not DONE or not log.getvalue():
+            problems.append(f"{type(each).__name__}: {told}, {len(DONE)} done")
+    logging.disable(logging.CRITICAL)
+    return problems
+
+
 async def paid_twice() -> list[str]:
     """Whether `Recovering`, and a model that corrects the arguments as it is told, have the tool run again."""
     DONE.clear()
@@ -646,6 +682,7 @@ async def main() -> list[str]:
     )
     scenes = [scene for each, is_there in there if is_there for scene in each]
     problems = [problem for scene in scenes for problem in await problems_of(scene)]
+    problems += await leaks_of_middleware() if version else []
     return [*problems, *(await paid_twice() if can_ask() else ())]
 
 

@@ -31,8 +31,9 @@ ROWS: Final = (
     Row("fastmcp-2.14", "fastmcp", ("fastmcp==2.14.7",), ("fastmcp",)),
     # Before 3.4 the check of arguments had no exception of its own.
     Row("fastmcp-3.0", "fastmcp", ("fastmcp==3.0.2",), ("fastmcp",)),
-    Row("fastmcp-3.4", "fastmcp", ("fastmcp==3.4.10",), ("fastmcp",)),
-    Row("fastmcp-4.1", "fastmcp", ("fastmcp==4.1.2",), ("fastmcp",)),
+    # With the worker of background tasks, which 2.14 always has.
+    Row("fastmcp-3.4", "fastmcp", ("fastmcp[tasks]==3.4.10",), ("fastmcp",)),
+    Row("fastmcp-4.1", "fastmcp", ("fastmcp[tasks]==4.1.2",), ("fastmcp",)),
 )
 PLACES: Final = tuple(f"{row.name}-{server}/{LEGACY}" for row in ROWS for server in row.servers)
 """Where the answers of the rows are in the table, beside those of the versions that the other tests run with."""

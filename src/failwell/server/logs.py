@@ -32,7 +32,18 @@ LOGGERS: Final = (
     "fastmcp.prompts.function_prompt",
     "fastmcp.server.mixins.mcp_operations",
     "fastmcp.server.middleware.middleware",
+    "fastmcp.server.middleware.authorization",
+    "fastmcp.server.middleware.caching",
+    "fastmcp.server.middleware.response_limiting",
+    "fastmcp.server.middleware.tool_injection",
+    "fastmcp.middleware.logging",
+    "fastmcp.middleware.structured_logging",
+    "fastmcp.retry",
+    "fastmcp.timing",
+    "fastmcp.timing.detailed",
     "fastmcp.errors",
+    "fastmcp.fastmcp_tasks.input_loop",
+    "docket.worker",
 )
 """The loggers that have been seen to print an exception. A filter of a logger does not see its children's lines."""
 

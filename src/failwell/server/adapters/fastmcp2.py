@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from fastmcp.exceptions import DisabledError, NotFoundError
@@ -18,9 +19,10 @@ from failwell.server.extras import LET_PASS, note
 from failwell.server.facts import BrokenResult, Facts, is_torn_down
 from failwell.server.served_call import ServedCall, current, known_as, tool_ended
 
+from .background import as_failure, in_background
 from .posts import CheckedPosts
 from .raised import cause_of, is_check_of_arguments
-from .sdk1 import FrameworkTools, Named, install_on, run_raised
+from .sdk1 import LATEST, FrameworkTools, Named, install_on, run_raised
 
 
 def install(server: Any, boundary: Boundary) -> None:
@@ -40,6 +42,7 @@ def install(server: Any, boundary: Boundary) -> None:
     prompts = Named("prompt", names, check)
     install_on(server._mcp_server, boundary, tools, resources=Named("resource", uris), prompts=prompts)
     _look_at_results(server)
+    _guard_tasks(server, boundary)
     check_posts(server, boundary)
 
 
@@ -144,6 +147,37 @@ def _look_within(server: Any, name: str, depth: int = 0) -> None:
         known_as(name, inner)
         if depth < _MOST_MOUNTS:
             _look_within(mounted.server, inner, depth + 1)
+
+
+def _guard_tasks(server: Any, boundary: Boundary) -> None:
+    """Have what the worker of background tasks runs read its own failures. FastMCP has one from 2.14."""
+    original = getattr(server, "_docket_lifespan", None)
+    if original is None:
+        return
+
+    @asynccontextmanager
+    async def guarded() -> AsyncIterator[None]:
+        async with original():
+            # The worker has not begun: that takes until somebody waits.
+            tasks = getattr(server._docket, "tasks", {})
+            functions = {id(each.fn): each for each in _components_within(server) if hasattr(each, "fn")}
+            for key, function in tasks.items():
+                known = functions.get(id(function))
+                made = None if known is None else in_background(boundary, known, as_failure, LATEST, key)
+                tasks[key] = function if made is None else made
+            yield
+
+    server._docket_lifespan = guarded
+
+
+def _components_within(server: Any, depth: int = 0) -> Iterator[Any]:
+    yield from server._tool_manager._tools.values()
+    yield from server._prompt_manager._prompts.values()
+    yield from server._resource_manager._resources.values()
+    yield from server._resource_manager._templates.values()
+    if depth < _MOST_MOUNTS:
+        for mounted in server._mounted_servers:
+            yield from _components_within(mounted.server, depth + 1)
 
 
 def _name_within(mounted: Any, name: str) -> str:

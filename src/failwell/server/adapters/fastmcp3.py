@@ -17,8 +17,9 @@ from failwell.server.boundary import Boundary
 from failwell.server.facts import BrokenResult, innermost
 from failwell.server.served_call import current, error_returned, known_as, tool_ended
 
+from .background import as_failure, guard_tasks
 from .fastmcp2 import FastMCPTools, check_posts
-from .sdk1 import Named, data_in, install_on, run_raised
+from .sdk1 import LATEST, Named, data_in, install_on, run_raised
 
 
 def install(server: Any, boundary: Boundary) -> None:
@@ -39,6 +40,7 @@ def install(server: Any, boundary: Boundary) -> None:
     prompts = Named("prompt", names, check)
     install_on(server._mcp_server, boundary, tools, resources=Named("resource", uris), prompts=prompts)
     _look_at_results(server, boundary)
+    guard_tasks(server, boundary, as_failure, LATEST)
     check_posts(server, boundary)
 
 

@@ -12,7 +12,7 @@ from failwell.readers import said
 from failwell.server.facts import runs_another
 
 # Whose exceptions stand for the one that they were raised over.
-_FRAMEWORKS: Final = ("mcp.", "fastmcp.")
+_FRAMEWORKS: Final = ("mcp.", "fastmcp.", "fastmcp_tasks.")
 _MOST_LINKS: Final = 20
 # The parts of the frameworks that run tools: an author's function that comes below them is a tool that has begun.
 _RUNNING: Final = ("mcp.server.fastmcp.tools", "mcp.server.fastmcp.utilities", "fastmcp.tools")
@@ -23,6 +23,9 @@ _CHECKS: Final = frozenset(
         ("fastmcp.tools.tool", "run"),
         ("fastmcp.tools.function_tool", "run"),
         ("fastmcp.tools.function_tool", "_execute"),
+        ("fastmcp.tools.function_tool", "coerce_task_arguments"),
+        ("fastmcp.tools.function_tool", "_validate_input"),
+        ("fastmcp_tasks.components", "coerce_task_arguments"),
     }
 )
 # A tool that was made of another looks at the names of its arguments before it hands them on.

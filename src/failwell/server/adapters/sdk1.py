@@ -28,6 +28,7 @@ from failwell.server.facts import BrokenResult, Facts, Failed, is_torn_down, tak
 from failwell.server.options import is_untouched
 from failwell.server.served_call import EXTENSION, ServedCall, current, left_open, run_failed
 
+from .background import whole_results
 from .listed import settings
 from .raised import cause_of, is_check_of_arguments, is_frameworks, is_masked, is_nested
 from .streams import check_streams
@@ -35,7 +36,7 @@ from .streams import check_streams
 types: Any = mcp.types
 Handler = Callable[[Any], Awaitable[Any]]
 Wrapper = Callable[[Handler], Handler]
-_LATEST: Final = str(types.LATEST_PROTOCOL_VERSION)
+LATEST: Final = str(types.LATEST_PROTOCOL_VERSION)
 _SPOKEN: Final[list[str]] = import_module("mcp.shared.version").SUPPORTED_PROTOCOL_VERSIONS
 
 
@@ -136,8 +137,8 @@ class OlderRequest:
     @property
     def protocol_version(self) -> str:
         sent = getattr(self._context.session, "client_params", None)
-        asked = _LATEST if sent is None else str(sent.protocolVersion)
-        return asked if asked in _SPOKEN else _LATEST
+        asked = LATEST if sent is None else str(sent.protocolVersion)
+        return asked if asked in _SPOKEN else LATEST
 
 
 def request_now() -> OlderRequest | None:
@@ -423,6 +424,8 @@ def install_on(
         types.GetPromptRequest: prompts.wrap(boundary),
         types.CompleteRequest: _completing(boundary),
     }
+    if (asks_for_task := getattr(types, "GetTaskPayloadRequest", None)) is not None:
+        wrappers[asks_for_task] = whole_results
     wrappers[types.ListToolsRequest] = _publishing(tools) if boundary.options.publish else _listing
     server.request_handlers = Handlers(server.request_handlers, wrappers)
     _advertise(server, boundary)
