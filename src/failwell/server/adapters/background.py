@@ -64,7 +64,8 @@ def _tool(boundary: Boundary, tool: Any, name: str, answer: Answer, era: str) ->
             made.is_over = True
             marks.reset(token)
         sent = {name: value for name, value in options.items() if name not in added}
-        call = ServedCall(facts.name, to_jsonable_python(sent, fallback=repr), _request(era), in_span=False)
+        call = ServedCall(facts.name, to_jsonable_python(sent, fallback=repr), _request(era))
+        call.in_span = False
         raised = _refused(raised, facts, call.arguments)
         return answer(await boundary.failed_around(call, raised, facts, made))
 

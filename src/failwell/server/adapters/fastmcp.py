@@ -469,8 +469,9 @@ class _ComponentCall(FrameworkCall):
             # Where the tool is there, somebody's middleware did not find something else.
             if name not in names:
                 return boundary.no_such_tool(call, names, raised)
-        # Of other middleware, before the tool ran or after it.
-        return boundary.failure(raised, await self.facts(), call.arguments, era=call.era)
+        # Of other middleware, before the tool ran or after it; or what is to run in the background was refused.
+        rejected = not has_run and is_check_of_arguments(left)
+        return boundary.failure(raised, await self.facts(), call.arguments, era=call.era, rejected=rejected)
 
     async def facts(self) -> Facts:
         name = self._call.tool
@@ -538,52 +539,7 @@ class _AnswersMiddleware(Middleware):
         call.in_span = False
         return self.boundary.handle(call, _ComponentCall(self, call, context, call_next))
 
-<<<<<<< HEAD
     async def tool(self, name: str) -> Any:
-=======
-        def run(arguments: dict[str, Any]) -> Any:
-            if arguments is message.arguments or not arguments:
-                return call_next(context)
-            return call_next(context.copy(message=message.model_copy(update={"arguments": arguments})))
-
-        async def read(left: BaseException) -> Failed:
-            # FastMCP has middleware of its own that makes a number of any exception.
-            raised = left if isinstance(left, (CarriedFailure, CarriedProtocolError)) else cause_of(left)
-            if isinstance(raised, CarriedProtocolError):
-                raise raised.error
-            has_run = (passed := marks.get()) is not None and passed.has_run
-            if isinstance(raised, CarriedFailure):
-                if not has_run and is_same_tool(name, raised.failed.tool.name):
-                    return raised.failed
-                tool = await self._tool(name)
-                # By another name a transformation gives it out, or else some middleware has called another one.
-                if not has_run and (_stands_for(tool) or "_failwell" not in getattr(tool, "__dict__", {})):
-                    return raised.failed
-                return _passed_on(boundary, raised, await facts(), call.arguments).failed
-            if name in boundary.options.skip or is_untouched(getattr(await self._tool(name), "fn", None)):
-                raise left
-            if isinstance(raised, (NotFoundError, DisabledError)) and not has_run:
-                names = [each.name for each in await self._server.list_tools(run_middleware=False)]
-                # Where the tool is there, somebody's middleware did not find something else.
-                if name not in names:
-                    return boundary.no_such_tool(call, names, raised)
-            # Of other middleware, before the tool ran or after it; or what is to run in the background was refused.
-            rejected = not has_run and is_check_of_arguments(left)
-            return boundary.failure(raised, await facts(), call.arguments, era=call.era, rejected=rejected)
-
-        async def facts() -> Facts:
-            tool = await self._server.get_tool(name)
-            return Facts(name) if tool is None else _facts(tool, call.arguments)
-
-        async def stands_for_another() -> bool:
-            tool = await self._tool(name)
-            return _stands_for(tool) or getattr(tool, "fn", None) is None
-
-        known = FrameworkCall(run, read, facts, _opened, _closed, stands_for_another, flag="is_error")
-        return await boundary.handle(call, known)
-
-    async def _tool(self, name: str) -> Any:
->>>>>>> c0ef13af0465bc5fd32d2249139bbad24bb5f626
         try:
             return await self.server.get_tool(name)
         except Exception:
