@@ -9,7 +9,7 @@ import pytest
 
 from failwell.model import Action
 from failwell.model.toolname import parsed
-from failwell.readers.hints.verify import find_check, is_named_read
+from failwell.readers.hints.verify import Checks, find_check, is_named_read
 
 READ = {"readOnlyHint": True}
 
@@ -439,3 +439,16 @@ def test_what_stands_before_every_name_says_nothing(prefix: str) -> None:
 def test_a_verb_before_every_name_is_one() -> None:
     listed = [tool(f"delete_{name}", "invoice") for name in ("pay", "get_payment")]
     assert find_check("delete_pay", {"invoice": "in_1"}, listed) is None
+
+
+def test_what_is_known_of_a_server_s_tools_is_forgotten_when_they_change() -> None:
+    checks, listed = Checks(), [tool("pay", "id"), tool("get_payment", "id")]
+    found = Action("get_payment", arguments={"id": 1})
+    assert checks.find("pay", {"id": 1}, listed) == found
+    assert checks.find("pay", {"id": 2}, listed) == Action("get_payment", arguments={"id": 2})
+    assert checks.find("pay", {"id": "a b; c"}, listed) is None
+    assert checks.find("pay", {}, listed) is None
+    assert checks.find("pay", {"id": 1}, [listed[0], tool("refund_payment", "id")]) is None
+    assert checks.find("pay", {"id": 1}, listed[:1]) is None
+    assert checks.find("pay", {"id": 1}, listed) == found
+    assert checks.find("pay", {"id": 1}, [*listed, listed[1]]) is None

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from strategies import texts, values
 
 from failwell.model import Action
-from failwell.readers.hints.verify import find_check, is_named_read
+from failwell.readers.hints.verify import Checks, find_check, is_named_read
 
 READS = "get list read show describe fetch view lookup retrieve count find search".split()
 WRITES = "create delete update insert remove send pay cancel set add clear reset mark generate rotate checkout".split()
@@ -106,6 +106,9 @@ def test_what_is_proposed_only_reads(
     listed = [_as_object(tool) for tool in tools] if objects else tools
     found = find_check(write, arguments, listed, trusted=trusted, reads=reads)
     assert find_check(write, arguments, listed[::-1], trusted=trusted, reads=reads) == found
+    kept = Checks(trusted=trusted, reads=reads)
+    kept.find(write, dict.fromkeys(arguments, 7), listed)
+    assert kept.find(write, arguments, listed) == found
     event("proposed" if found else "nothing proposed")
     if found is None:
         return

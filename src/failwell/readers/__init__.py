@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         read,
         text_of,
     )
-    from .hints.verify import find_check
+    from .hints.verify import Checks
     from .prose.traces import trace_line, without_frames
     from .validation import call_of, check_names, from_pydantic, from_schema, unknown_arguments, unknown_tool
 
@@ -67,7 +67,7 @@ _LATER: Final = {
     **dict.fromkeys(("code_of", "plain_function", "refusal"), ".exceptions.refusal"),
     "misread": ".exceptions.callers_text",
     **dict.fromkeys(("fate", "strictly", "unexpected"), ".extra_arguments"),
-    "find_check": ".hints.verify",
+    "Checks": ".hints.verify",
     "trace_line": ".prose.traces",
     "without_frames": ".prose.traces",
     **dict.fromkeys(
@@ -137,5 +137,5 @@ __all__ = [
     "strictly",
     "unexpected",
     # what a tool list adds
-    "find_check",
+    "Checks",
 ]

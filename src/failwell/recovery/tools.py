@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from failwell.guards import Secrets, shown_arguments
 from failwell.model import Action, Sent, Traits
-from failwell.readers import find_check
+from failwell.readers import Checks
 
 _MOST_KNOWN: Final = 1_000
 
@@ -25,6 +25,7 @@ class Tools:
 
     _traits: dict[str, tuple[object, Traits]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _secrets: dict[str, tuple[object, Secrets]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _checks: list[Checks] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def traits(self, tool: str) -> Traits:
         """What is known of a tool, be it only its name."""
@@ -58,7 +59,9 @@ class Tools:
 
     def check_of(self, tool: str, arguments: Mapping[str, Any]) -> Action | None:
         """The call that would tell whether this one was done."""
-        return find_check(tool, arguments, self.listed.values(), trusted=self.trusted, reads=self.reads)
+        if not self._checks:
+            self._checks.append(Checks(trusted=self.trusted, reads=self.reads))
+        return self._checks[0].find(tool, arguments, self.listed.values())
 
 
 def schema_of(tool: object) -> dict[str, Any] | None:

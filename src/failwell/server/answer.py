@@ -193,13 +193,17 @@ class Answering:
                 else ToolError("The tool met data that it cannot use.", code="INTERNAL_ERROR")
             )
         if error is None:
-            error = classify(exc, table=self.options.table)
-            if not error.authored and not nested and (refused := refusal(exc, tool.function)) is not None:
-                error, is_authors = refused, True
-            elif not error.authored and (unreadable := misread(exc, arguments)) is not None:
-                error = unreadable
-            elif not error.authored and (unknown := unexpected(exc, arguments, tool.schema, tool=tool.name)):
-                error = unknown
+            table = self.options.table
+            # Only a row of the author's own counts more than what they say to the caller.
+            read = None if table.is_shipped else classify(exc, table=table)
+            is_unread = read is None or not read.authored
+            error = refusal(exc, tool.function) if is_unread and not nested else None
+            is_authors = error is not None
+            if error is None:
+                error = read or classify(exc, table=table)
+                if not error.authored:
+                    found = misread(exc, arguments) or unexpected(exc, arguments, tool.schema, tool=tool.name)
+                    error = found or error
             if nested and error.kind is Kind.VALIDATION:
                 error = _anothers(error)
         masked = masked and not rejected and not _may_be_told(exc, error)
@@ -210,6 +214,7 @@ class Answering:
             "action": tool.action,
             "debug": _debug(exc, error),
             "cause": exc,
+            "correlation_id": error.correlation_id or new_id(),
         }
         if error.code == "INTERNAL_ERROR":
             text = said(exc) if self.options.show_text and not masked else ""

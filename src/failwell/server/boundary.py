@@ -17,7 +17,7 @@ from failwell.formats import META_KEY, Outcome, load
 from failwell.guards import cited
 from failwell.model import IN_DOUBT, Effect, Marks, Nature, NeedsInput, ToolError, is_same_tool, marks
 from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, mark_failure
-from failwell.readers import find_check, from_schema, unknown_tool
+from failwell.readers import Checks, from_schema, unknown_tool
 from failwell.sdk import IS_ERROR, CallToolResult, InputRequiredResult, TextContent, changed
 
 from .aftermath import tell_unmarked
@@ -91,6 +91,7 @@ class Boundary(Answering):
         self.listed: Callable[[], list[Facts] | Awaitable[list[Facts]]] | None = None
         """How to list the tools of the server; set by its adapter."""
         self._listing: tuple[list[Facts], list[dict[str, Any]]] = ([], [])
+        self._checks = Checks(reads=tuple(options.reads))
         self.watchers = Watchers(options)
         self._has_told = False
         self._dresses = self._envelope is not None or options.max_output is not None
@@ -235,7 +236,7 @@ class Boundary(Answering):
             failed = failed._replace(outcome=outcome)
         if not isinstance(outcome, ToolError) or outcome.effect not in IN_DOUBT or outcome.verify is not None:
             return failed
-        check = find_check(call.tool, call.arguments, await self._as_listed(), reads=tuple(self.options.reads))
+        check = self._checks.find(call.tool, call.arguments, await self._as_listed())
         return failed if check is None else failed._replace(outcome=outcome.replace(verify=check))
 
     async def _tools(self) -> list[Facts]:

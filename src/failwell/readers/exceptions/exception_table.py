@@ -47,6 +47,7 @@ class Table:
         self._rows: dict[type[BaseException] | str, Row] = {}
         self._found: WeakKeyDictionary[type[BaseException], tuple[int, tuple[Row, ...]]] = WeakKeyDictionary()
         self._changes = 0
+        self._ids: tuple[int, frozenset[int]] = (-1, frozenset())
 
     def maps(self, *exceptions: type[BaseException] | str) -> Callable[[R], R]:
         """The decorated function reads these exceptions and what is derived from them.
@@ -96,8 +97,18 @@ class Table:
         rows = () if self is SHIPPED else tuple(dict.fromkeys(self._rows.values()))
         return rows if self._below is None else (*rows, *self._below.own_rows())
 
+    @property
+    def is_shipped(self) -> bool:
+        """Whether it has no row that the package did not come with."""
+        return self is SHIPPED or (not self._rows and self._below is not None and self._below.is_shipped)
+
     def __contains__(self, row: object) -> bool:
-        return any(row is own for own in self._rows.values())
+        known, ids = self._ids
+        if known != self._changes:
+            # Kept by the state they are of: there are hundreds of rows, and each failure asks.
+            ids = frozenset(map(id, self._rows.values()))
+            self._ids = self._changes, ids
+        return id(row) in ids
 
     def _load(self) -> None:
         for module in self._modules:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import translate
 from itertools import islice
-from typing import Any, Final
+from operator import is_
+from typing import Any, Final, NamedTuple
 
 from failwell.model import (
     LONGEST,
@@ -31,10 +33,11 @@ from failwell.model import (
 )
 from failwell.schema import fits, properties_of
 
-__all__ = ["find_check", "is_named_read"]
+__all__ = ["Checks", "find_check", "is_named_read"]
 
 _MOST_TOOLS: Final = 20_000
 _MOST_ARGUMENTS: Final = 100
+_MOST_KEPT: Final = 1_000
 
 # Names, addresses and paths. No white space and no sign that a shell, a database or a pattern reads as its own.
 _IDENTIFIER: Final = pattern(r"(?!-\D)[\w.@:/+#=~\\-]{1,128}")
@@ -141,46 +144,105 @@ def find_check(
     >>> find_check("cancel_order", {"id": 7, "reason": "late"}, listed)
     Action(tool='get_order', description=None, arguments={'id': 7})
     """
-    if not isinstance(tool, str) or not 0 < len(tool) <= LONGEST:
+    return Checks(trusted=trusted, reads=reads).find(tool, arguments, tools)
+
+
+class Checks:
+    """The same for all the calls of one server: what its tools are is found out once, as long as they stay the same."""
+
+    def __init__(self, *, trusted: bool = True, reads: Sequence[str] = ()) -> None:
+        self._trusted = trusted
+        self._said = _said(reads)
+        self._known = _Reads([], trusted, self._said)
+
+    def find(self, tool: str, arguments: Mapping[str, Any], tools: Iterable[Any]) -> Action | None:
+        """The call that tells of this one, among these tools."""
+        if not isinstance(tool, str) or not 0 < len(tool) <= LONGEST:
+            return None
+        found, known = _some(tools), self._known
+        if len(found) != len(known.tools) or not all(map(is_, found, known.tools)):
+            known = self._known = _Reads(found, self._trusted, self._said)
+        return known.find(tool, arguments)
+
+
+class _Reads:
+    """The tools of a server, and which of them tell of another one: that depends on what they are called, and on
+    nothing that is sent."""
+
+    def __init__(self, tools: list[Any], trusted: bool, said: re.Pattern[str] | None) -> None:
+        self.tools = tools
+        self._trusted, self._said = trusted, said
+        self._listed = list(_listed(tools))
+        self._likely: dict[tuple[str, str, frozenset[str]], list[_Likely]] = {}
+        self._prefixes: dict[str, str] = {}
+
+    def find(self, tool: str, arguments: Mapping[str, Any]) -> Action | None:
+        # What is put before every name says nothing of the tool: `bank_pay`, `bank_get_payment`.
+        for prefix in dict.fromkeys(("", self._prefix(tool))):
+            call = _call(tool, arguments, self._listed, prefix)
+            if call.name.head is not None and (found := self._found(call, prefix)):
+                return found[min(found)]
         return None
-    listed = list(_listed(tools))
-    said = _said(reads)
-    # What is put before every name says nothing of the tool: `bank_pay`, `bank_get_payment`.
-    for prefix in dict.fromkeys(("", _shared_prefix([tool, *(traits.name or "" for traits, _, _ in listed)]))):
-        call = _call(tool, arguments, listed, prefix)
-        if call.name.head is not None and (found := _found(call, listed, prefix, trusted, said)):
-            return found[min(found)]
-    return None
+
+    def _prefix(self, tool: str) -> str:
+        known = self._prefixes.get(tool)
+        if known is None:
+            if len(self._prefixes) >= _MOST_KEPT:
+                self._prefixes.clear()
+            known = self._prefixes[tool] = _shared_prefix([tool, *(each.traits.name or "" for each in self._listed)])
+        return known
+
+    def _found(self, call: _FailedCall, prefix: str) -> dict[tuple[Any, ...], Action]:
+        """The calls that would tell, by how good they are."""
+        found: dict[tuple[Any, ...], Action] = {}
+        for name, read, schema in self._likely_of(call, prefix):
+            try:
+                sent = _arguments(read, schema, call)
+            except Exception:
+                # A listing that breaks whoever looks at it is not to be proposed to anybody.
+                continue
+            if sent is not None:
+                found[_rank(read, call.name, sent, name)] = Action(name, arguments=sent or None)
+        return found
+
+    def _likely_of(self, call: _FailedCall, prefix: str) -> list[_Likely]:
+        """The tools that only read, and are about the same thing as a call."""
+        key = (call.tool, prefix, frozenset(call.arguments))
+        known = self._likely.get(key)
+        if known is None:
+            if len(self._likely) >= _MOST_KEPT:
+                self._likely.clear()
+            known = self._likely[key] = list(self._look_for(call, prefix))
+        return known
+
+    def _look_for(self, call: _FailedCall, prefix: str) -> Iterator[_Likely]:
+        # Which of two tools by one name would be called, nobody knows.
+        times = Counter(each.traits.name for each in self._listed)
+        for traits, schema, description in self._listed:
+            name = traits.name or ""
+            short = name.removeprefix(prefix)
+            read = parsed(short)
+            if times[name] > 1 or not _is_about(read, call) or _is_near(read, call.name):
+                continue
+            is_plain = _is_plainly_named(traits, short, call) and not _is_said_to_act(description)
+            if not acts(parsed(name)) and (_is_said_to_read(traits, self._trusted, self._said) or is_plain):
+                yield _Likely(name, read, schema)
 
 
-def _found(
-    call: _FailedCall,
-    listed: Sequence[tuple[Traits, Any, object]],
-    prefix: str,
-    trusted: bool,
-    said: re.Pattern[str] | None,
-) -> dict[tuple[Any, ...], Action]:
-    """The calls that would tell, by how good they are."""
-    # Which of two tools by one name would be called, nobody knows.
-    times = Counter(traits.name for traits, _, _ in listed)
-    found: dict[tuple[Any, ...], Action] = {}
-    for traits, schema, description in listed:
-        name = traits.name or ""
-        short = name.removeprefix(prefix)
-        read = parsed(short)
-        if times[name] > 1 or not _is_about(read, call) or _is_near(read, call.name):
-            continue
-        is_plain = _is_plainly_named(traits, short, call) and not _is_said_to_act(description)
-        if acts(parsed(name)) or not (_is_said_to_read(traits, trusted, said) or is_plain):
-            continue
-        try:
-            sent = _arguments(read, schema, call)
-        except Exception:
-            # A listing that breaks whoever looks at it is not to be proposed to anybody.
-            continue
-        if sent is not None:
-            found[_rank(read, call.name, sent, name)] = Action(name, arguments=sent or None)
-    return found
+class _Listed(NamedTuple):
+    """A tool, as far as it matters here."""
+
+    traits: Traits
+    schema: Any
+    description: object
+
+
+class _Likely(NamedTuple):
+    """A tool that may tell."""
+
+    name: str
+    read: ToolName
+    schema: Any
 
 
 def _shared_prefix(names: Sequence[str]) -> str:
@@ -190,30 +252,33 @@ def _shared_prefix(names: Sequence[str]) -> str:
     return first[: max(first.rfind(sign, 0, same) for sign in _SEPARATORS) + 1]
 
 
-def _listed(tools: Iterable[Any]) -> Iterator[tuple[Traits, Any, object]]:
+def _some(tools: Iterable[Any]) -> list[Any]:
+    """As many tools as are looked at, of a list that may break whoever walks through it."""
+    found: list[Any] = []
+    with suppress(Exception):
+        found.extend(islice(tools, _MOST_TOOLS))
+    return found
+
+
+def _listed(tools: Iterable[Any]) -> Iterator[_Listed]:
     """Each tool with its traits, the schema of its arguments and its description; what cannot be read is left out."""
-    try:
-        for tool in islice(tools, _MOST_TOOLS):
-            try:
-                traits = Traits.of(tool)
-                if isinstance(tool, Mapping):
-                    schema = tool.get("inputSchema", tool.get("input_schema"))
-                else:
-                    # Where the one is, the SDKs warn about the other.
-                    name = "input_schema" if hasattr(tool, "input_schema") else "inputSchema"
-                    schema = getattr(tool, name, None)
-                told = tool.get("description") if isinstance(tool, Mapping) else getattr(tool, "description", None)
-            except Exception:
-                continue
-            if type(traits.name) is str and 0 < len(traits.name) <= LONGEST:
-                yield traits, schema, told
-    except Exception:
-        return
+    for tool in tools:
+        try:
+            traits = Traits.of(tool)
+            if isinstance(tool, Mapping):
+                schema = tool.get("inputSchema", tool.get("input_schema"))
+            else:
+                # Where the one is, the SDKs warn about the other.
+                name = "input_schema" if hasattr(tool, "input_schema") else "inputSchema"
+                schema = getattr(tool, name, None)
+            told = tool.get("description") if isinstance(tool, Mapping) else getattr(tool, "description", None)
+        except Exception:
+            continue
+        if type(traits.name) is str and 0 < len(traits.name) <= LONGEST:
+            yield _Listed(traits, schema, told)
 
 
-def _call(
-    tool: str, arguments: Mapping[str, Any], listed: Iterable[tuple[Traits, Any, object]], prefix: str
-) -> _FailedCall:
+def _call(tool: str, arguments: Mapping[str, Any], listed: Iterable[_Listed], prefix: str) -> _FailedCall:
     own = next((schema for traits, schema, _ in listed if traits.name == tool), None)
     try:
         given = list(islice(arguments.items(), _MOST_ARGUMENTS))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from types import CellType, FunctionType, SimpleNamespace
 from typing import Any, Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 import mcp.types
 from mcp.server.lowlevel.server import request_ctx  # type: ignore[attr-defined]
@@ -63,15 +64,25 @@ def run_raised(name: str, exc: BaseException) -> None:
         note.runs += (cause_of(exc),)
 
 
-class OlderSession:
-    """A session of 1.x by the names that 2.x has for what the boundary asks of it."""
+class _Introduction(NamedTuple):
+    """What a client of 1.x said of itself when it connected, by the names that 2.x has for it."""
 
-    __slots__ = ("_context", "client_capabilities", "client_params")
+    sent: Any
+    params: SimpleNamespace | None
+    capabilities: SimpleNamespace | None
 
-    def __init__(self, context: Any) -> None:
-        self._context = context
-        sent = getattr(context.session, "client_params", None)
-        self.client_params = None if sent is None else SimpleNamespace(client_info=sent.clientInfo)
+    @classmethod
+    def of(cls, session: Any) -> _Introduction:
+        sent = getattr(session, "client_params", None)
+        known = _introduced.get(session)
+        if known is None or known.sent is not sent:
+            known = _introduced[session] = cls._read(sent)
+        return known
+
+    @classmethod
+    def _read(cls, sent: Any) -> _Introduction:
+        if sent is None:
+            return cls(None, None, None)
         said = getattr(sent, "capabilities", None)
         asks = getattr(said, "elicitation", None)
         if asks is not None:
@@ -79,7 +90,22 @@ class OlderSession:
             ways = asks if isinstance(asks, Mapping) else asks.model_dump()
             asks = SimpleNamespace(form=ways.get("form"), url=ways.get("url"))
         extensions = getattr(said, "extensions", None)
-        self.client_capabilities = None if said is None else SimpleNamespace(elicitation=asks, extensions=extensions)
+        capabilities = None if said is None else SimpleNamespace(elicitation=asks, extensions=extensions)
+        return cls(sent, SimpleNamespace(client_info=sent.clientInfo), capabilities)
+
+
+# It is said once, and asked at each failure: pydantic takes its time for what a model does not have.
+_introduced: WeakKeyDictionary[Any, _Introduction] = WeakKeyDictionary()
+
+
+class OlderSession:
+    """A session of 1.x by the names that 2.x has for what the boundary asks of it."""
+
+    __slots__ = ("_context", "client_capabilities", "client_params")
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+        _, self.client_params, self.client_capabilities = _Introduction.of(context.session)
 
     @property
     def _connection(self) -> Any:
