@@ -9,6 +9,7 @@ import pytest
 from desk_table import TOOLS, Table, result
 
 from failwell.formats import META_KEY
+from failwell.recovery import Tools
 from failwell.relay.gate import Gate
 
 
@@ -201,7 +202,8 @@ def test_a_misspelt_tool_is_told_with_the_nearest_one() -> None:
 def test_a_name_that_is_misspelt_inside_an_argument_is_renamed_and_no_reason_to_give_the_tool_up() -> None:
     gate, arguments = Gate("auto"), {"a": {"userIdd": 1}}
     schema = {"type": "object", "properties": {"a": USER}}
-    listing: Any = SimpleNamespace(known={"put": {"inputSchema": schema}}, is_fresh=True, is_recalled=False)
+    tools = Tools({"put": {"inputSchema": schema}})
+    listing: Any = SimpleNamespace(known=tools.listed, tools=tools, is_fresh=True, is_recalled=False)
     error = gate.refuses("put", arguments, listing)
     assert error is not None
     assert [(change.op, change.path, change.to) for change in error.patch] == [("rename", ("a", "userIdd"), "userId")]

@@ -72,3 +72,52 @@ def test_what_a_server_refuses_itself_is_shown_as_it_is_to_be_made(lenient: tupl
     assert server.text(2, "search", limit=500) == (
         'Error: limit must be at most 100. Next: call search with {"limit": "<at most 100>"}.'
     )
+
+
+# As servers made with Zod 3 are: each object is listed as closed, and what is not known is dropped.
+DROPPING = """
+import asyncio, mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+def closed(**properties):
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+schema = {**closed(title={"type": "string"}, flag={"type": "boolean"}, opts=closed(deep={"type": "boolean"})), "required": ["title"]}
+marks = {"note": None, "find_note": True, "write_note": False}
+
+async def listed(ctx, params):
+    tools = [{"name": name, "inputSchema": schema, "annotations": {"readOnlyHint": mark}} for name, mark in marks.items()]
+    return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in tools])
+
+async def called(ctx, params):
+    return types.CallToolResult(content=[types.TextContent(type="text", text=params.arguments["title"])])
+
+server = Server("dropping", on_list_tools=listed, on_call_tool=called)
+
+async def main():
+    async with stdio_server() as (read, write):
+        await server.run(read, write, server.create_initialization_options())
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("tool", ["note", "find_note"])
+def test_names_that_a_server_drops_reach_it_unless_they_mean_something(tool: str, tmp_path: Path) -> None:
+    with Wrapped(tmp_path / "ledger", command=[sys.executable, "-c", DROPPING]) as server:
+        server.ask("list", "tools/list")
+        assert server.text(1, tool, title="x", explanation="because") == "x"
+        assert server.text(2, tool, title="x", opts={"deep": True, "extra": 1}) == "x"
+        meant = {"flgs": True}, {"dry_run": True}, {"opts": {"dep": True}}, {"opts": {"limit": 1}}
+        told = [server.text(id, tool, title="x", **more) for id, more in enumerate(meant, start=3)]
+        assert all(text.startswith("Error: There is no argument ") for text in told), told
+
+
+def test_what_changes_things_and_would_drop_a_name_is_not_called_with_it(tmp_path: Path) -> None:
+    with Wrapped(tmp_path / "ledger", command=[sys.executable, "-c", DROPPING]) as server:
+        server.ask("list", "tools/list")
+        assert server.text(1, "write_note", title="x", at="tomorrow") == (
+            'Error: There is no argument at. Next: call write_note with {"title": "x"}, without at.'
+        )
+        assert server.text(2, "write_note", title="x") == "x"

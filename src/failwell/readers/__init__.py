@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .exceptions.callers_text import misread
     from .exceptions.chain import attribute, chain, named, said
     from .exceptions.refusal import code_of, plain_function, refusal
-    from .extra_arguments import fate, strictly, unexpected
+    from .extra_arguments import HARMLESS, fate, strictly, unexpected
     from .failure_reader import (
         BAD_ANSWER,
         Http,
@@ -66,7 +66,7 @@ _LATER: Final = {
     **dict.fromkeys(("attribute", "chain", "named", "said"), ".exceptions.chain"),
     **dict.fromkeys(("code_of", "plain_function", "refusal"), ".exceptions.refusal"),
     "misread": ".exceptions.callers_text",
-    **dict.fromkeys(("fate", "strictly", "unexpected"), ".extra_arguments"),
+    **dict.fromkeys(("HARMLESS", "fate", "strictly", "unexpected"), ".extra_arguments"),
     "Checks": ".hints.verify",
     "trace_line": ".prose.traces",
     "without_frames": ".prose.traces",
@@ -133,6 +133,7 @@ __all__ = [
     "from_schema",
     "unknown_arguments",
     "unknown_tool",
+    "HARMLESS",
     "fate",
     "strictly",
     "unexpected",

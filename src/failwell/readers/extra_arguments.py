@@ -15,7 +15,8 @@ from .validation import check_names, from_schema
 
 # What Python says of a function that is called with a name that it does not have.
 _UNEXPECTED: Final = re.compile(r" got an unexpected keyword argument '(.+?)'(?:\. Did you mean '.+'\?)?", re.DOTALL)
-_HARMLESS: Final = frozenset({Nature.READ, Nature.NAMED_READ, Nature.UNMARKED})
+HARMLESS: Final = frozenset({Nature.READ, Nature.NAMED_READ, Nature.UNMARKED})
+"""Of which tools an argument that they do not have may be ignored: of those that are not said to change things."""
 
 
 def fate(extra: str, arguments: Mapping[str, Any], schema: Mapping[str, Any], nature: Nature) -> str:
@@ -26,7 +27,7 @@ def fate(extra: str, arguments: Mapping[str, Any], schema: Mapping[str, Any], na
     """
     if extra != "auto":
         return extra
-    if schema.get("additionalProperties") is False or nature not in _HARMLESS:
+    if schema.get("additionalProperties") is False or nature not in HARMLESS:
         return "reject"
     strange = check_names(arguments, schema)
     if any(change.op == "rename" for change in strange.patch):

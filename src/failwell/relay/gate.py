@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from failwell.model import Kind, ToolError
-from failwell.readers import call_of, check_names, fate, unknown_tool
+from failwell.model import Kind, Nature, ToolError
+from failwell.readers import HARMLESS, call_of, check_names, fate, unknown_tool
 from failwell.recovery import NEVER_SENT, schema_of
 from failwell.schema import (
     NO_PROBLEMS,
@@ -18,6 +18,7 @@ from failwell.schema import (
     is_hopeless,
     known_names,
     respelt,
+    without_unheeded,
 )
 
 from .remembered_tools import RememberedTools
@@ -43,9 +44,9 @@ class Gate:
             return None
         try:
             problems = self._problems(tool, arguments, schema, listing)
-            if problems and self._mode == "auto" and (meant := respelt(arguments, schema)) is not arguments:
-                # By the other spelling nothing can be done unseen: the server takes it, or misses the one it lists.
-                problems = problems if self._problems(tool, meant, schema, listing) else ()
+            if problems and self._mode == "auto":
+                meant = _as_taken(arguments, schema, listing.tools.traits(tool).nature)
+                problems = problems if meant is arguments or self._problems(tool, meant, schema, listing) else ()
         except (ImportError, RecursionError):
             # Without a validator, or where none can follow, it is the server's to say.
             return None
@@ -86,6 +87,13 @@ class Gate:
                 continue
             if isinstance(name, str) and schema is not None and (name in known) is is_unwanted:
                 self._given_up.add(tool)
+
+
+def _as_taken(arguments: Mapping[str, Any], schema: dict[str, Any], nature: Nature) -> Mapping[str, Any]:
+    """The arguments as a lenient server may understand them; themselves, if that is no other way."""
+    # By another spelling nothing can be done unseen: the server takes it, or misses the name that it lists.
+    meant: Mapping[str, Any] = respelt(arguments, schema)
+    return without_unheeded(meant, schema) if nature in HARMLESS else meant
 
 
 def _may_be_taken(broken: Problems, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:

@@ -5,7 +5,7 @@ Other rooms import what is listed here, and nothing from inside. No validator is
 
 from __future__ import annotations
 
-from .argument_names import has_names, restraint, strange_names, unknown_names
+from .argument_names import has_names, restraint, strange_names, unknown_names, without_unheeded
 from .by_schema import BySchema
 from .certainty import fits
 from .check import Checker, Checkers, broken_rules
@@ -85,4 +85,5 @@ __all__ = [
     "told",
     "strange_names",
     "unknown_names",
+    "without_unheeded",
 ]

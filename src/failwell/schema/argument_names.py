@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from operator import is_
 from typing import Any, Final
 
 from failwell.model import snake
 
 from .nodes import known_names, open_ended
 from .problems import NO_PROBLEMS, BrokenRule, CheckedCall, Problems, told
+from .refs import DEEPEST, Schema, resolve
+from .spelling import nearest, normal
 
 # What whoever sends an argument with one of these words in its name counts on: that nothing is done in earnest, that
 # less is done than without it, that something is done only when it is confirmed.
@@ -48,3 +51,39 @@ def strange_names(call: CheckedCall) -> Problems:
         return NO_PROBLEMS
     unknown = unknown_names(call.arguments, call.schema)
     return told([BrokenRule("additionalProperties", (), limit=unknown, node=call.schema)], call)
+
+
+def without_unheeded(value: Any, schema: Schema, node: object = None, depth: int = 0) -> Any:
+    """Arguments without the names that closed objects do not have: itself, if there are none.
+
+    Zod lists every object as closed, and drops what it does not know. What resembles a name that is not there, or
+    promises a restraint, stays: who drops that does something else than what was asked for.
+
+    >>> schema = {"properties": {"id": {}, "name": {}}, "additionalProperties": False}
+    >>> without_unheeded({"id": 1, "why": "", "nmae": 2, "dry_run": True}, schema)
+    {'id': 1, 'nmae': 2, 'dry_run': True}
+    """
+    held = resolve(schema if node is None else node, schema)
+    if depth > DEEPEST or not isinstance(held, Mapping):
+        return value
+    if isinstance(value, list):
+        items = [without_unheeded(each, schema, held.get("items", True), depth + 1) for each in value]
+        return value if all(map(is_, items, value)) else items
+    known = known_names(held) if isinstance(value, dict) else {}
+    if not known:
+        return value
+    is_closed = held.get("additionalProperties") is False
+    kept = {
+        name: without_unheeded(part, schema, known[name], depth + 1) if name in known else part
+        for name, part in value.items()
+        if name in known or not is_closed or _means_something(name, known, value)
+    }
+    return value if len(kept) == len(value) and all(map(is_, kept.values(), value.values())) else kept
+
+
+def _means_something(name: str, known: Iterable[str], sent: Mapping[str, Any]) -> bool:
+    """Whether a name that there is not promises a restraint, or is another one misspelt: one that was sent, too, in
+    another spelling."""
+    if restraint(name) is not None or normal(name) in map(normal, known):
+        return True
+    return nearest(name, [each for each in known if each not in sent]) is not None
