@@ -134,7 +134,7 @@ def test_every_door_says_what_it_needs() -> None:
         "failwell.client": (mcp, "client"),
         "failwell.client.anthropic": (f"anthropic>=0.40 (not installed), {mcp}", "anthropic"),
         "failwell.client.langchain": (f"langchain-core>=0.3.40 (not installed), {mcp}", "langchain"),
-        "failwell.client.openai_agents": (f"{mcp}, openai-agents>=0.24 (not installed)", "openai-agents"),
+        "failwell.client.openai_agents": (f"{mcp}, openai-agents>=0.2 (not installed)", "openai-agents"),
         "failwell.client.pydantic_ai": (f"{mcp}, pydantic-ai-slim>=2.66 (not installed)", "pydantic-ai"),
         "failwell.observe.prometheus": ("prometheus-client>=0.21 (not installed)", "prometheus"),
         "failwell.manifest": (f"{rs}, {mcp}", "mcp"),

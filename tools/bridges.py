@@ -33,6 +33,13 @@ WAYS: Final = {
     Row("langchain-mcp-adapters", "mcp", ("langchain-mcp-adapters==0.3.2", "langchain==1.4.7"), ()): ("langchain_mcp",),
     Row("google-adk", "mcp", ("google-adk==2.13.0", "mcp"), ()): ("google_adk",),
     Row("llama-index-tools-mcp", "mcp", ("llama-index-tools-mcp==0.6.0",), ()): ("llama_index",),
+    Row("openai-agents", "mcp,openai-agents", ("openai-agents==0.24.0", "mcp==1.30.0"), ()): ("openai_agents",),
+    Row(
+        "openai-agents-0.2",
+        "mcp,openai-agents",
+        ("openai-agents==0.2.0", "openai<2", "mcp==1.16.0", "pydantic<2.12"),
+        (),
+    ): ("openai_agents_old",),
     Row("crewai", "mcp", ("crewai==1.15.30", "crewai-tools[mcp]==1.15.30"), ()): ("crewai", "crewai_tools"),
 }
 STYLES: Final = ("stdio", "plain")

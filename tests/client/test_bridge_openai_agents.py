@@ -153,7 +153,7 @@ def test_what_the_sdk_checks_by_itself_is_told_as_well() -> None:
     async def main() -> None:
         async with on_stdio("failwell") as server:
             assert await shown("add", {}, servers=[recovering(server)]) == [
-                item('Error: count is missing. Next: call add with {"count": "<count>"}.')
+                item('Error: count is missing. Next: call add with {"count": "<integer>"}.')
             ]
         with pytest.raises(UserError, match="not initialized"):
             await recovering(server).call_tool("add", {})

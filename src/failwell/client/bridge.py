@@ -16,7 +16,7 @@ from failwell.formats import Outcome, passed_on, render
 from failwell.model import ADVICE, IN_DOUBT, Action, Decision, Policy, ToolError, Traits, marked_effect, marking
 from failwell.observe import Events
 from failwell.readers import read, refusal
-from failwell.recovery import Ending, Engine, KeyForgotten, Run, Tools, Watch, has_escaped
+from failwell.recovery import Ending, Engine, KeyForgotten, Run, Tools, Watch, explained, has_escaped
 
 from .call_id import sent_with
 from .logbook import write_down
@@ -191,12 +191,16 @@ class Course:
 
     def failed(self, outcome: Outcome) -> float | Told:
         """How long to wait before the call is made again, or what to tell."""
-        outcome = self.run.believed(outcome) if isinstance(outcome, ToolError) else outcome
-        self.run.failed(outcome)
-        verdict = self.run.after(outcome, self.tools)
-        write_down(self.run.report.attempts[-1])
+        run = self.run
+        outcome = run.believed(outcome) if isinstance(outcome, ToolError) else outcome
+        run.failed(outcome)
+        if isinstance(outcome, ToolError):
+            run.hears(outcome)
+            outcome = explained(outcome, run.report.tool, run.report.arguments, self.tools.listed)
+        verdict = run.after(outcome, self.tools)
+        write_down(run.report.attempts[-1])
         self._left = verdict.outcome
-        if verdict.wait is not None and self.run.takes(verdict):
+        if verdict.wait is not None and run.takes(verdict):
             return verdict.wait
         return self.ends(verdict.outcome)
 

@@ -12,6 +12,8 @@ The SDK marks no error, so the text does: it begins with "Error: ".
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any, Final, TypeVar
 
 from failwell.packages import needed
@@ -20,14 +22,14 @@ try:
     from agents import RunContextWrapper
     from agents.exceptions import AgentsException, ModelBehaviorError, UserError
     from agents.mcp import MCPServer
-    from mcp_types import CallToolResult
 except ImportError as problem:
     raise needed(__name__, "openai-agents", problem) from None
 
 from failwell.model import Effect, FieldError, Policy, ToolError
 from failwell.observe import Events
-from failwell.readers import from_http, from_pydantic, said
-from failwell.recovery import store_of
+from failwell.readers import from_http, from_pydantic, from_schema, said
+from failwell.recovery import schema_of, store_of
+from failwell.sdk import CallToolResult
 
 from .bridge import Bridge, Course, Told, raised, settle
 from .mcp_result import settled
@@ -56,22 +58,25 @@ def recovering(server: S, *, policy: Policy | None = None, events: Events | None
         server.max_retry_attempts = 0
     # Of the class: to ask again changes the policy and does not repeat the repetitions.
     plain = type(server).call_tool
+    # Before 0.8 the SDK has no way to send it, and servers of one's own need not have one.
+    takes_meta = _takes_meta(plain)
     bridge = Bridge(policy, events=events)
 
     async def call_tool(
         tool_name: str, arguments: dict[str, Any] | None, meta: dict[str, Any] | None = None
     ) -> CallToolResult:
-        bridge.tools = {tool.name: tool for tool in server.cached_tools or ()}
+        bridge.tools = {tool.name: tool for tool in _listed(server)}
         course = Course(bridge, bridge.tools.get(tool_name, tool_name), arguments, meta)
 
         async def call() -> CallToolResult:
-            course.run.use_key(_store(server), course.tools)
-            sent = course.meta
+            course.run.use_key(_store(server) if takes_meta else None, course.tools)
+            sent = course.meta if takes_meta else None
             try:
-                # Without `meta` where there is none: servers of one's own need not take it.
                 return await plain(server, tool_name, arguments, **({"meta": dict(sent)} if sent else {}))
             except Exception as exc:
-                if (failed := _translated(exc)) is not exc:
+                schema = schema_of(bridge.tools.get(tool_name))
+                found = from_schema(schema, arguments or {}, tool=tool_name) if schema and _is_missing(exc) else None
+                if (failed := found or _translated(exc)) is not exc:
                     raise failed from exc
                 raise
 
@@ -80,6 +85,17 @@ def recovering(server: S, *, policy: Policy | None = None, events: Events | None
 
     server.call_tool = call_tool  # type: ignore[method-assign]
     return server
+
+
+def _takes_meta(call_tool: Callable[..., Any]) -> bool:
+    """Whether a server can be handed the `_meta` of a call."""
+    taken = signature(call_tool).parameters.values()
+    return any(each.name == "meta" or each.kind is each.VAR_KEYWORD for each in taken)
+
+
+def _listed(server: MCPServer) -> Sequence[Any]:
+    """The tools that the SDK has listed last, where it keeps them: before 0.8 under no name that it promises."""
+    return getattr(server, "cached_tools", None) or getattr(server, "_tools_list", None) or ()
 
 
 def _store(server: MCPServer) -> str | None:
@@ -106,6 +122,11 @@ def _is_misuse(exc: Exception) -> bool:
     return isinstance(exc, UserError) and "not initialized" in said(exc)
 
 
+def _is_missing(exc: Exception) -> bool:
+    """Whether the SDK itself refuses the arguments: it looks at which are there, and at nothing else."""
+    return isinstance(exc, UserError) and _MISSING in said(exc)
+
+
 def _translated(exc: Exception) -> Exception:
     """The SDK's own exceptions, as what they say; any other as it is."""
     if type(exc) is AgentsException and isinstance(exc.__cause__, Exception):
@@ -113,7 +134,7 @@ def _translated(exc: Exception) -> Exception:
     text = said(exc)
     if isinstance(exc, ModelBehaviorError):
         return _arguments(exc)
-    if isinstance(exc, UserError) and _MISSING in text:
+    if _is_missing(exc):
         names = text.partition(_MISSING)[2].split(", ")
         fields = [FieldError([name], "Required", rule="required") for name in names]
         return ToolError("Invalid arguments.", code="VALIDATION_ERROR", fields=fields)
