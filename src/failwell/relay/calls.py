@@ -18,7 +18,7 @@ from .call_events import CallEvents
 from .deadlines import Deadlines
 from .evidence import SUSPECT, is_own_failure
 from .gate import Gate
-from .keyed_calls import KEY, KeyedCalls
+from .keyed_calls import KeyedCalls, has_key
 from .lists import Lists
 from .messages import Message, holds_more, with_id, written
 from .odd_answers import is_success, straightened
@@ -101,7 +101,7 @@ class Calls:
         """The tools are known, so that a call can be made; one with a key, once it is known who keeps keys."""
         traffic, session = self._traffic, self._traffic.session
         is_known = session.announced is not None or not session.is_modern or traffic.state != "up"
-        if is_known or KEY not in request.meta or traffic.options.keys is None:
+        if is_known or not has_key(request) or traffic.options.keys is None:
             self.admit(request)
             return
         traffic.unlisted.append(request)
@@ -151,7 +151,7 @@ class Calls:
                 self._lists.renewed(lambda: self._when_renewed(request, lambda: self.admit(request)))
                 return
             request.run = self._engine.begin(request.tool, request.arguments)
-            if KEY in request.meta and self.keyed.is_known(request):
+            if has_key(request) and self.keyed.is_known(request):
                 return
             if problem is not None:
                 self.refuse(request, problem)
@@ -329,7 +329,7 @@ class Calls:
         """
         if self._traffic.listing.tools.traits(request.tool).repeatable or request.is_vouched:
             return True
-        if KEY in request.meta and self._traffic.session.keeps_keys:
+        if has_key(request) and self._traffic.session.keeps_keys:
             return True
         return isinstance(outcome, ToolError) and outcome.delivery in NOTHING_RAN
 
