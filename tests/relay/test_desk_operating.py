@@ -420,13 +420,46 @@ def test_a_key_is_the_same_for_a_client_that_calls_itself_something_else() -> No
     assert [each["result"]["content"][0]["text"] for each in table.told()] == ["paid", "paid"]
 
 
-@pytest.mark.parametrize("key", ["", "k" * 256, 5, None, ["k"], True])
+@pytest.mark.parametrize("key", ["", "k" * 256, 5, ["k"], True])
 def test_what_is_no_key_is_refused_and_nothing_is_done(key: Any) -> None:
     table = Table(keys=state.AnswersInMemory())
     table.call(1, "pay", {"invoice_id": "i"}, meta={keys.IDEMPOTENCY_KEY: key})
     (told,) = table.told()
     error = told["result"]["_meta"][META_KEY]
     assert (error["code"], error["effect"], table.heard()) == ("INVALID_PARAMS", "none", [])
+
+
+NO_KEY: dict[str, Any] = {keys.IDEMPOTENCY_KEY: None}
+
+
+@pytest.mark.parametrize("modern", [False, True])
+def test_a_key_that_is_null_is_as_if_none_was_sent(modern: bool) -> None:
+    table = Table(keys=state.AnswersInMemory(), modern=modern)
+    for id in (1, 2):
+        table.call(id, "pay", {"invoice_id": "i"}, meta=NO_KEY)
+        table.server(result(id, "paid"))
+    assert [each["method"] for each in table.heard()] == ["tools/call", "tools/call"]
+    assert table.told() == [result(1, "paid"), result(2, "paid")]
+
+
+def test_a_write_whose_key_is_null_is_not_made_again_for_a_server_that_knows_keys() -> None:
+    table = Table(keys=state.AnswersInMemory(), modern=True)
+    table.desk.session.announced = {"extensions": {META_KEY: {"idempotency": {"instance": "a"}}}}
+    table.call(1, "pay", {"invoice_id": "i"}, meta=NO_KEY)
+    busy = result(1, "Busy.", is_error=True)
+    busy["result"]["_meta"] = {META_KEY: ToolError("Busy.", code="UNAVAILABLE", effect="none").to_dict()}
+    table.server(busy)
+    table.passes(20)
+    assert len(table.heard()) == 1
+
+
+def test_a_call_that_cannot_be_looked_at_is_passed_on_with_a_key_that_is_null() -> None:
+    table = Table(keys=state.AnswersInMemory())
+    meta = b'"_meta":{"io.github.failwell/idempotency-key":null}'
+    arguments = b'{"invoice_id":' + b"[" * 5000 + b"]" * 5000 + b"}"
+    call = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay",%b,"arguments":%b}}\n'
+    table.client(call % (meta, arguments))
+    assert [each.frame for each in table.sent] == [call % (meta, arguments)]
 
 
 def test_a_batch_is_no_way_around_the_keys() -> None:

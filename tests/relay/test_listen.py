@@ -123,6 +123,21 @@ def caller(relay: str) -> Iterator[Caller]:
         yield made
 
 
+def test_what_a_server_that_died_left_behind_ends_and_what_others_have_stays(ledger: Path) -> None:
+    def say(caller: Caller, **given: Any) -> int:
+        params = {"name": "say", "arguments": given}
+        return int(said(caller.post({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}))[0])
+
+    front = app(SERVER, env={"LEDGER": str(ledger)})
+    with serving(front) as url, closing(Caller(url)) as caller, closing(Caller(url)) as another:
+        caller.greet()
+        another.greet()
+        left, elsewhere = say(caller, child=True), say(another, child=True)
+        caller.call(2, "pay_invoice", "before_1")
+        following = say(caller, child=True)
+        assert [lives(each) for each in (left, elsewhere, following)] == [False, True, True]
+
+
 def test_a_session_from_its_beginning_to_its_end(relay: str) -> None:
     with closing(Caller(relay)) as caller:
         answer = caller.greet()

@@ -20,6 +20,7 @@ import pytest
 from wrapped import GIVEN, PLAIN, SERVER, WRAP, Wrapped, lives
 
 from failwell.formats import META_KEY
+from failwell.relay.processes import Child, fresh_mark, mark_below, sweep
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the relay of Windows is another one")
 
@@ -99,6 +100,40 @@ def test_a_client_that_goes_away_leaves_no_process(server: Wrapped) -> None:
     server.process.stdin = None
     assert server.close()[0] == 0
     assert gone(*pids)
+
+
+@pytest.mark.parametrize("threads", ["0", "1"])
+def test_what_a_server_that_died_left_behind_ends_before_the_next_one_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: str
+) -> None:
+    monkeypatch.setenv("FAILWELL_WRAP_THREADS", threads)
+    with Wrapped(tmp_path / "ledger") as server, Wrapped(tmp_path / "other") as other:
+        left, elsewhere = int(server.text(1, "say", child=True)), int(other.text(1, "say", child=True))
+        assert lives(left)
+        server.call(2, "pay_invoice", id="before_1")
+        assert gone(left)
+        # What the next one starts is its own, and ends with it.
+        following = int(server.text(3, "say", child=True))
+        assert server.text(4, "say")
+        assert lives(following)
+        server.call(5, "pay_invoice", id="before_2")
+        assert gone(following)
+        assert lives(elsewhere)
+    assert gone(elsewhere)
+
+
+def test_a_mark_is_no_other_that_begins_like_it() -> None:
+    waiting = [sys.executable, "-S", "-c", "import time; print(flush=True); time.sleep(600)"]
+    mark = fresh_mark()
+    started = [Child(waiting, dict(os.environ), None, each) for each in (mark, f"{mark}1", mark_below(mark))]
+    for child in started:
+        select.select([child.stdout], [], [], 60)
+    sweep(mark)
+    first, second, third = started
+    assert gone(first.pid, third.pid)
+    assert lives(second.pid)
+    for child in started:
+        child.end(politely=False)
 
 
 def test_what_a_server_hid_from_us_is_found_all_the_same(server: Wrapped) -> None:

@@ -16,6 +16,8 @@ from .messages import member, raw_members, written
 from .paths import has_places, placeless, without_paths, without_places
 
 ORIGINAL: Final = keys.ORIGINAL
+# Of a longer frame only the ends of its texts are looked at.
+LARGE: Final = 100_000
 _LONGEST_ORIGINAL: Final = 64_000
 # In words about a call that may have been done, a longer reason is cut.
 _LONGEST_REASON: Final = 500
@@ -34,6 +36,12 @@ def error_answer(id: object, message: str, error: ToolError | None = None) -> by
     """For requests that are no calls: there is no model to tell."""
     data = {"data": {META_KEY: DEFAULT(error).to_dict()}} if error is not None else {}
     return written({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": message, **data}})
+
+
+def refused(id: object, error: ToolError, sent: Mapping[str, Any]) -> bytes:
+    """The same, of what a request that is no call came to by somebody else's word."""
+    error = DEFAULT(placeless(error, sent))
+    return error_answer(id, error.message, error)
 
 
 def failed(
@@ -146,18 +154,26 @@ def passed(frame: bytes, message: Any, sent: Mapping[str, Any]) -> bytes:
     """A failure that is passed on as the server put it, without what must not leave: as the bytes that came where there
     is nothing of that in it."""
     told = without_places(masked(message), {"sent": sent, "calls": _calls_in(message)})
-    if told == message and len(frame) <= _LONGEST_ORIGINAL:
-        # Of a longer one only the ends were looked at.
+    if told == message and len(frame) <= LARGE:
         return frame
     data = _member(message, "error", "data")
     if isinstance(data, dict) and _ASKED in data:
         # What the client is to show and to open, to the letter.
         told["error"]["data"][_ASKED] = data[_ASKED]
-    # By its id the answer is known, whatever else it may look like.
-    return written({**told, "id": message.get("id")})
+    for place in _TASK_PLACES:
+        if (task := _member(message, place, _TASK)) is not None:
+            told[place][_TASK] = task
+    return written({**told, **identity(message)})
 
 
 _ASKED: Final = "elicitations"
+_TASK: Final = "taskId"
+_TASK_PLACES: Final = ("result", "params")
+
+
+def identity(message: Mapping[str, Any]) -> dict[str, Any]:
+    """By what an answer is known, whatever else that may look like: its id. What asks for no answer has none."""
+    return {"id": message["id"]} if "id" in message else {}
 
 
 def _calls_in(message: Any) -> Any:
@@ -206,6 +222,19 @@ def _ends(text: str) -> str:
     return (
         text if len(text) <= 2 * half else f"{text[:half]}\n…({len(text) - 2 * half} characters cut)…\n{text[-half:]}"
     )
+
+
+def trimmed(value: Any) -> Any:
+    """JSON with only the two ends of its long texts; what is no text for anybody, such as a picture, stays whole."""
+    if isinstance(value, str):
+        return _ends(value)
+    if isinstance(value, Mapping):
+        whole = _OPAQUE if isinstance(value.get("mimeType"), str) else ()
+        return {name: part if name in whole else trimmed(part) for name, part in value.items()}
+    return [trimmed(part) for part in value] if isinstance(value, list) else value
+
+
+_OPAQUE: Final = ("data", "blob")
 
 
 def with_note(frame: bytes, note: str) -> bytes:

@@ -18,13 +18,14 @@ from .call_events import CallEvents
 from .deadlines import Deadlines
 from .evidence import SUSPECT, is_own_failure
 from .gate import Gate
-from .keyed_calls import KEY, KeyedCalls
+from .keyed_calls import KeyedCalls, has_key
 from .lists import Lists
-from .messages import Message, holds_more, with_id, written
+from .messages import Message, with_id
 from .odd_answers import is_success, straightened
-from .own_secrets import OwnSecrets
+from .passing import passed, without_secrets
 from .paths import placeless
 from .request import RelayedRequest
+from .said_failures import says_failed
 from .traffic import Traffic
 
 # Numbers that are between client and server, and tell a model nothing: by the first ones the client is asked for
@@ -40,7 +41,6 @@ _COULD_NOT_ASK: Final = pattern(
 )
 _LIST_AGAIN: Final = 1.0
 _DISCOVERY: Final = 5.0
-_LARGE: Final = 100_000
 # A client gives up on a call after a minute, as a rule: what takes longer is for the model to decide. What the user has
 # done meanwhile a relay does not see, so that only calls in quick succession are stopped, and only for a moment; and
 # what a tool fails of may be what it is asked for, such as five addresses that do not answer.
@@ -101,7 +101,7 @@ class Calls:
         """The tools are known, so that a call can be made; one with a key, once it is known who keeps keys."""
         traffic, session = self._traffic, self._traffic.session
         is_known = session.announced is not None or not session.is_modern or traffic.state != "up"
-        if is_known or KEY not in request.meta or traffic.options.keys is None:
+        if is_known or not has_key(request) or traffic.options.keys is None:
             self.admit(request)
             return
         traffic.unlisted.append(request)
@@ -151,7 +151,7 @@ class Calls:
                 self._lists.renewed(lambda: self._when_renewed(request, lambda: self.admit(request)))
                 return
             request.run = self._engine.begin(request.tool, request.arguments)
-            if KEY in request.meta and self.keyed.is_known(request):
+            if has_key(request) and self.keyed.is_known(request):
                 return
             if problem is not None:
                 self.refuse(request, problem)
@@ -186,6 +186,7 @@ class Calls:
             if is_asking or (type(result) is dict and ("task" in result or result.get("resultType") == "task")):
                 # A question to the user, or work that goes on: neither worked nor failed so far.
                 request.run.let_go()
+                frame, message = self._of_task(request, frame, message)
             else:
                 request.run.worked(self._traffic.listing.tools)
                 self._traffic.has_worked = True
@@ -193,9 +194,10 @@ class Calls:
             self.keyed.keep_answer(request, frame, is_undone=is_asking)
             self.ended(request, None)
             return
-        if len(frame) > _LARGE:
+        if len(frame) > answers.LARGE:
             message = answers.shortened(message)
-        frame, message = self._hidden(request, frame, message)
+        made, message = without_secrets(self._traffic, request, frame, message)
+        request.is_redacted, frame = made is not frame, made
         request.said, message = message, straightened(message)
         error, result = message.get("error"), message.get("result")
         outcome = None
@@ -219,19 +221,11 @@ class Calls:
         is_heeded = outcome.kind in EXPLAINED or self._traffic.options.rules is not None
         self.settle(request, outcome, frame, text_of(result) if is_heeded and result is not None else "")
 
-    def _hidden(self, request: RelayedRequest, frame: bytes, message: Message) -> tuple[bytes, Message]:
-        """A failure without what the server was given as a secret, by us or by the caller, and without what nobody has
-        read of it."""
-        made = self._traffic.hidden(message)
-        assert request.run is not None
-        if sent := request.run.secrets_in(self._traffic.listing.tools):
-            made = OwnSecrets.sent(sent).masked(made)
-        request.is_redacted = made is not message or holds_more(frame, message)
-        if not request.is_redacted:
+    def _of_task(self, request: RelayedRequest, frame: bytes, message: Message | None) -> tuple[bytes, Message | None]:
+        """What goes on in the background may have failed by now: then it is passed on as a failure is."""
+        if message is None or not says_failed(message):
             return frame, message
-        # By its id the answer is known, whatever else it may look like.
-        made = {**made, "id": message.get("id")}
-        return written(made), made
+        return passed(self._traffic, request, frame, message)
 
     def _is_of_protocol(self, request: RelayedRequest, number: object) -> bool:
         """Whether an error is between client and server: by its number, or since it refuses what the client itself put
@@ -260,14 +254,14 @@ class Calls:
     def _told_anew(self, frame: bytes) -> bytes:
         """The first success of a server that was started anew, with words that say so; all others as they are."""
         # Of a large answer every sign would have to be looked at: the next one says it.
-        if not self._traffic.is_anew or not self._traffic.options.mark_successes or len(frame) > _LARGE:
+        if not self._traffic.is_anew or not self._traffic.options.mark_successes or len(frame) > answers.LARGE:
             return frame
         self._traffic.is_anew = False
         return answers.with_note(frame, failures.renewed(remote=self._traffic.options.remote))
 
     def _is_fine(self, request: RelayedRequest, frame: bytes, message: Message) -> bool:
         """Whether a success is one. A failure that was plainly sent as one is marked, and never leads to a repeat."""
-        if not self._traffic.options.mark_successes or len(frame) > _LARGE or not _SUSPECT.search(frame):
+        if not self._traffic.options.mark_successes or len(frame) > answers.LARGE or not _SUSPECT.search(frame):
             return True
         tools = self._traffic.listing.tools
         if not is_own_failure(tools.traits(request.tool), request.arguments, message["result"]):
@@ -329,7 +323,7 @@ class Calls:
         """
         if self._traffic.listing.tools.traits(request.tool).repeatable or request.is_vouched:
             return True
-        if KEY in request.meta and self._traffic.session.keeps_keys:
+        if has_key(request) and self._traffic.session.keeps_keys:
             return True
         return isinstance(outcome, ToolError) and outcome.delivery in NOTHING_RAN
 
@@ -460,4 +454,4 @@ def _nobody(message: Message) -> None:
 
 def _is_ours(frame: bytes) -> bool:
     # A longer one is no answer of ours: they are short.
-    return len(frame) <= _LARGE and _OURS in frame
+    return len(frame) <= answers.LARGE and _OURS in frame

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from .actions import Action, Death, Prepare, RelayOptions
 from .frames import TooLong
@@ -17,7 +17,6 @@ from .life import Life
 from .lists import Lists
 from .messages import (
     Message,
-    holds_more,
     is_message,
     key_of,
     large_success,
@@ -31,6 +30,7 @@ from .messages import (
 from .odd_lines import OddLines
 from .remembered_tools import LISTS
 from .request import RelayedRequest
+from .said_failures import says_failed
 from .traffic import Batch, Question, Traffic
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from failwell.recovery import Watch
 
     from .calls import Calls
+
+_OF_TASKS: Final = "notifications/tasks"
 
 
 class Desk:
@@ -299,7 +301,10 @@ class Desk:
             self._calls.deadlines.progress(message)
         elif method == "notifications/cancelled":
             self._settled(key_of(params_of(message).get("requestId")))
-        self._traffic.tell(frame)
+        elif isinstance(method, str) and method.startswith(_OF_TASKS):
+            frame, _ = self._leaving(None, frame, message)
+        if frame:
+            self._traffic.tell(frame)
 
     def _answered(self, key: bytes, frame: bytes, message: Message | None) -> list[Action]:
         self._odd.answered(key)
@@ -312,7 +317,7 @@ class Desk:
             if own is not None:
                 own(message or {})
             elif key == b"null":
-                self._traffic.tell(self._hidden(frame, message)[0])
+                self._traffic.tell(self._leaving(None, frame, message)[0])
             elif (meant := self._traffic.spelt_otherwise(key)) is not None:
                 id = read_frame(meant)
                 return self._answered(meant, with_id(frame, message, id), {**(message or {}), "id": id})
@@ -339,19 +344,18 @@ class Desk:
         else:
             self._calls.unreadable(request)
 
-    def _hidden(self, frame: bytes, message: Message | None) -> tuple[bytes, Message | None]:
-        """An answer, without what the server was given as a secret, and what nobody has read, where it is a failure."""
-        if message is None or "error" not in message:
+    def _leaving(
+        self, request: RelayedRequest | None, frame: bytes, message: Message | None
+    ) -> tuple[bytes, Message | None]:
+        """A message as it leaves: as it came, or where it says that something failed, without what must not leave."""
+        if message is None or not says_failed(message):
             return frame, message
-        told = self._traffic.hidden(message)
-        if told is message and not holds_more(frame, message):
-            return frame, message
-        # By its id the answer is known, whatever else it may look like.
-        told = {**told, "id": message.get("id")}
-        return written(told), told
+        from .passing import passed
+
+        return passed(self._traffic, request, frame, message)
 
     def _request_answered(self, request: RelayedRequest, frame: bytes, message: Message | None) -> None:
-        frame, message = self._hidden(frame, message)
+        frame, message = self._leaving(request, frame, message)
         if request.method == "initialize":
             self.session.welcomed(frame, message)
         elif request.method in LISTS and message is not None and "result" in message:

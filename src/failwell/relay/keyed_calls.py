@@ -21,6 +21,11 @@ _LAST_WORD: Final = 2.0
 _LONGEST_KEY: Final = 255
 
 
+def has_key(request: RelayedRequest) -> bool:
+    """Whether a call was sent with an idempotency key, or with something in its place; null is as if there was none."""
+    return request.meta.get(KEY) is not None
+
+
 class KeyedCalls:
     """What is known by their keys of the calls of one server's tools."""
 
@@ -98,7 +103,7 @@ class KeyedCalls:
 
     def needs_look(self, request: RelayedRequest) -> bool:
         """Whether a call has a key that means nothing without a look at the call."""
-        if KEY not in request.meta or self._traffic.options.keys is None or self._traffic.session.keeps_keys:
+        if not has_key(request) or self._traffic.options.keys is None or self._traffic.session.keeps_keys:
             return False
         return not self._traffic.listing.tools.traits(str(request.params["name"])).reads
 

@@ -204,7 +204,7 @@ class Life:
             # What it listed before is better than nothing, as with a server that was stopped.
             self._traffic.tell(frame)
         else:
-            self._traffic.tell(answers.error_answer(request.id, error.message, error))
+            self._traffic.tell(answers.refused(request.id, error, request.params))
 
     def _once_more(self, request: RelayedRequest) -> None:
         self._traffic.repeating.discard(request)

@@ -8,16 +8,15 @@ from failwell.model import compact
 from failwell.readers import is_plain_failure, read
 
 from .messages import Message
+from .said_failures import YES
 
-# As servers say it that take no care of types: 1 is True.
-_YES: Final = (True, "true", "True")
 _INTERNAL: Final = -32603
 
 
 def is_success(message: Message) -> bool:
     """Whether an answer is the result of a call that does not say that it failed."""
     result = message.get("result")
-    return type(result) is dict and result.get("isError") not in _YES and not message.get("error")
+    return type(result) is dict and result.get("isError") not in YES and not message.get("error")
 
 
 def straightened(message: Message) -> Message:
@@ -52,7 +51,7 @@ def _result(result: Any) -> Any:
         # No result at all: a failure where its words are plainly of one.
         told = {"content": [{"type": "text", "text": result}]}
         return {**told, "isError": True} if is_plain_failure(read(told, observe=True), told) else result
-    if not isinstance(result, dict) or result.get("isError") not in _YES:
+    if not isinstance(result, dict) or result.get("isError") not in YES:
         return result
     # One that says nothing has failed all the same.
     content = result.get("content")

@@ -9,6 +9,7 @@ from .actions import Action
 from .glued_lines import LinePart, is_log, parts_of
 from .messages import Message, is_message, key_of, outline, read_frame, unread_batch, written
 from .request import RelayedRequest
+from .said_failures import says_failed
 from .traffic import Batch, Traffic
 
 if TYPE_CHECKING:
@@ -60,6 +61,10 @@ class OddLines:
             self._traffic.tell(frame)
         elif request.run is not None and not request.cancelled:
             self._calls().passed(request, frame)
+        elif "error" in message:
+            from .passing import unread
+
+            self._request_answered(request, unread(message), None)
         else:
             self._request_answered(request, frame, None)
         return self._traffic.taken()
@@ -128,7 +133,7 @@ class OddLines:
         ]
 
     def _noise(self, frame: bytes, message: Any) -> list[Action]:
-        if isinstance(message, list) and any(map(_is_failed, message)):
+        if isinstance(message, list) and any(type(each) is dict and says_failed(each) for each in message):
             return self._members(frame, message)
         if isinstance(message, list) and message and all(map(is_message, message)):
             for each in message:
@@ -150,11 +155,3 @@ class OddLines:
                 "noise", f"{self._traffic.command} writes to stdout what is no message: {words}", loud=True
             )
         return self._traffic.taken()
-
-
-def _is_failed(value: Any) -> bool:
-    """Whether a member of an array says that something failed."""
-    if type(value) is not dict or "method" in value:
-        return False
-    result = value.get("result")
-    return bool(value.get("error")) or (type(result) is dict and bool(result.get("isError")))

@@ -338,6 +338,8 @@ class Pipes:
         if self._injection is not None:
             self._injection.lost()
         child.end(politely=False)
+        # Before the next one is there, which might find what this one left behind, and use it.
+        sweep(child.mark)
         if self._warden is not None:
             self._warden.forgets(child.pid)
         self._do(self._desk.died(Death(code, child.errors, unwritten, ended_for=why, recent=child.recent)))

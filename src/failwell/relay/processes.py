@@ -46,6 +46,11 @@ def fresh_mark() -> str:
     return f"{os.getpid()}-{os.urandom(8).hex()}"
 
 
+def mark_below(mark: str) -> str:
+    """A mark of one's own under another one, by which both are found."""
+    return f"{mark}-{os.urandom(4).hex()}"
+
+
 def child_env(env: Mapping[str, str], mark: str) -> dict[str, str]:
     """What a server is started with: not with what is set for the relay, which may be a secret."""
     kept = {name: value for name, value in env.items() if name == SESSION_VARIABLE or not name.startswith(_OURS)}
@@ -60,13 +65,15 @@ class Child:
     """A server that runs, with three pipes to it."""
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], cwd: str | None, mark: str) -> None:
+        self.mark = mark_below(mark)
+        """Its own, so that what it left behind can be ended while the next one runs."""
         try:
             self._process = subprocess.Popen(
                 list(command),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=child_env(env, mark),
+                env=child_env(env, self.mark),
                 cwd=cwd,
                 bufsize=0,
                 # A group, and no session: between two sessions Linux shares a busy machine out, and each call waits.
@@ -194,17 +201,19 @@ def end_orphans(known: Collection[int]) -> None:
 def sweep(mark: str) -> None:
     """End what a wrapped server left behind outside of its group, where the system tells who that is.
 
-    A mark with more behind it is meant as well: a relay has one, and each server that it starts has one of its own.
+    A mark below it is meant as well: a relay has one, and each server that it starts has one of its own.
     """
     proc = Path("/proc")
     if not proc.is_dir():
         return
     wanted = f"{MARK}={mark}".encode()
+    below = wanted + b"-"
     for folder in proc.iterdir():
         if not folder.name.isdigit() or int(folder.name) == os.getpid():
             continue
         with suppress(OSError):
-            if any(each.startswith(wanted) for each in (folder / "environ").read_bytes().split(b"\0")):
+            given = (folder / "environ").read_bytes().split(b"\0")
+            if any(each == wanted or each.startswith(below) for each in given):
                 os.kill(int(folder.name), signal.SIGKILL)
 
 

@@ -22,7 +22,7 @@ from .desk import Desk
 from .frames import Lines, TooLong
 from .glued_lines import last_line
 from .messages import last_frame
-from .processes import child_env, sweep
+from .processes import child_env, mark_below, sweep
 
 _CHUNK: Final = 1 << 16
 _TAIL: Final = 8_192
@@ -77,13 +77,15 @@ class Writer(threading.Thread):
 class _Child:
     """A server's process, and who reads from it."""
 
-    def __init__(self, command: Sequence[str], env: Mapping[str, str], cwd: str | None, events: Any) -> None:
+    def __init__(self, command: Sequence[str], env: Mapping[str, str], cwd: str | None, mark: str, events: Any) -> None:
+        self._mark = mark_below(mark)
         options: dict[str, Any] = {"process_group": 0}
         if sys.platform == "win32":
             options = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
         self.process = subprocess.Popen(
             list(command),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(env), cwd=cwd, **options,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=child_env(env, self._mark), cwd=cwd, **options,
         )  # fmt: skip
         assert self.process.stdin is not None
         self.writer = Writer(self.process.stdin)
@@ -117,6 +119,11 @@ class _Child:
             else:
                 os.killpg(self.process.pid, signal.SIGKILL)
 
+    def ended(self) -> None:
+        """It is gone: so is all that it started, in its group or out of it, before there is another one."""
+        self.kill()
+        sweep(self._mark)
+
 
 class Threads:
     """One relay while it runs."""
@@ -132,8 +139,7 @@ class Threads:
         mark: str = "",
         witness: Callable[[str, bytes], None] | None = None,
     ) -> None:
-        self._desk, self._command, self._cwd = desk, command, cwd
-        self._env = child_env(env, mark)
+        self._desk, self._command, self._env, self._cwd = desk, command, env, cwd
         self._say, self._mark = say, mark
         self._witness: Callable[[str, bytes], None] = witness or (lambda side, frame: None)
         self._events: queue.Queue[tuple[str, Any, bytes]] = queue.Queue()
@@ -190,7 +196,7 @@ class Threads:
             if (last := last_line(self._from_server.rest())) is not None:
                 self._heard_server(last)
             self._child = None
-            current.kill()
+            current.ended()
             errors = current.errors.decode("utf-8", "replace")
             self._do(self._desk.died(Death(current.process.returncode, errors, current.writer.unwritten)))
 
@@ -230,7 +236,7 @@ class Threads:
     def _start(self) -> None:
         self._from_server = Lines(self._desk.options.longest)
         try:
-            self._child = _Child(self._command, self._env, self._cwd, self._events)
+            self._child = _Child(self._command, self._env, self._cwd, self._mark, self._events)
         except OSError as problem:
             missing = f"there is no {self._command[0]}" if isinstance(problem, FileNotFoundError) else None
             self._do(self._desk.died(Death(None, problem=missing or problem.strerror or str(problem))))

@@ -58,6 +58,8 @@ class ChildBackend:
 
     def _await(self, child: Child) -> None:
         child.wait()
+        # Here, where nobody else waits for it, and before the next one is there.
+        sweep(child.mark)
         with suppress(RuntimeError):
             # The loop may be gone by then.
             self._loop.call_soon_threadsafe(self._ended, child)

@@ -23,7 +23,7 @@ from failwell.relay.desk import Desk
 from failwell.relay.failures import command_line
 from failwell.relay.injection import Injected, Injection
 from failwell.relay.machine_clock import SystemClock
-from failwell.relay.processes import SESSION_VARIABLE, Warden, take_in_orphans
+from failwell.relay.processes import SESSION_VARIABLE, Warden, fresh_mark, mark_below, take_in_orphans
 
 from .address import RemoteServer, http_client
 from .attendant import Attendant, Backend, Told
@@ -80,7 +80,7 @@ class Relay:
         self.address = RemoteServer(target, headers or {}) if isinstance(target, str) else None
         self._command = () if isinstance(target, str) else tuple(target)
         self._env, self._cwd = os.environ if env is None else env, cwd
-        self._mark = f"{os.getpid()}-{os.urandom(8).hex()}"
+        self._mark = fresh_mark()
         self._witness, self._injection = witness, Injection(inject) if inject else None
         self._warden: Warden | None = None
         options = options or RelayOptions()
@@ -128,7 +128,7 @@ class Relay:
     def _connect(self, attendant: Attendant, headers: Mapping[str, str], names: Names | None = None) -> Backend:
         if self.address is None:
             # Each has a mark of its own, by which it is ended with all that it started.
-            mark = f"{self._mark}-{os.urandom(4).hex()}"
+            mark = mark_below(self._mark)
             # A server that keeps events, too, tells of the same calls.
             env = self._env if names is None else {**self._env, SESSION_VARIABLE: names.session}
             return ChildBackend(attendant, self._command, env, self._cwd, mark=mark, warden=self._warden)

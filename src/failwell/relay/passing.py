@@ -1,0 +1,52 @@
+"""Failures that pass as the server put them, without what must not leave: answers to what is no call, or was given up,
+and word of work in the background."""
+
+from __future__ import annotations
+
+from . import answers
+from .messages import Message, holds_more, read_frame, written
+from .own_secrets import OwnSecrets
+from .request import RelayedRequest
+from .traffic import Traffic
+
+
+def passed(
+    traffic: Traffic, request: RelayedRequest | None, frame: bytes, message: Message
+) -> tuple[bytes, Message | None]:
+    """Such a failure as it leaves, and its JSON: as the bytes that came where there is nothing to hide in it, and empty
+    where it can neither be read nor be answered."""
+    try:
+        made = _passed(traffic, request, frame, message)
+    except Exception as problem:
+        # Whatever a server sends, all else goes on.
+        traffic.once("unread", f"an answer could not be read: {type(problem).__name__}", loud=True)
+        made = b"" if "method" in message else unread(message)
+    return (frame, message) if made is frame else (made, read_frame(made))
+
+
+def _passed(traffic: Traffic, request: RelayedRequest | None, frame: bytes, message: Message) -> bytes:
+    if len(frame) > answers.LARGE:
+        message = answers.trimmed(message)
+    frame, message = without_secrets(traffic, request, frame, message)
+    # What the client named itself, such as the place of a resource, is no news to it.
+    return answers.passed(frame, message, request.params if request is not None else {})
+
+
+def without_secrets(
+    traffic: Traffic, request: RelayedRequest | None, frame: bytes, message: Message
+) -> tuple[bytes, Message]:
+    """A failure without what the server was given as a secret, by us or by the caller, and without what nobody has read
+    of it: the very same one where there is nothing of that in it."""
+    told = traffic.hidden(message)
+    run = request.run if request is not None else None
+    if run is not None and (sent := run.secrets_in(traffic.listing.tools)):
+        told = OwnSecrets.sent(sent).masked(told)
+    if told is message and not holds_more(frame, message):
+        return frame, message
+    told = {**told, **answers.identity(message)}
+    return written(told), told
+
+
+def unread(message: Message) -> bytes:
+    """The answer in place of one that failed, and that nobody here can read."""
+    return answers.error_answer(message.get("id"), "The server says that this failed, in words that cannot be read.")
