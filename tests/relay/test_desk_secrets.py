@@ -631,12 +631,39 @@ def test_what_an_earlier_call_sent_as_a_secret_is_in_no_part_of_a_later_failure(
     assert quoted.strip("=") not in json.dumps(table.told())
 
 
-def test_a_word_that_others_use_too_is_a_secret_of_its_own_call_alone() -> None:
+@pytest.mark.parametrize("word", ["invoice", "connect", "database", "password", "plum"])
+def test_a_word_that_others_use_too_is_a_secret_of_its_own_call_alone(word: str) -> None:
     table = Table(validate="off")
-    logged_in(table, {"password": "invoice"})
+    logged_in(table, {"password": word})
     table.call(2, "query", {"q": "all"})
-    table.server(result(2, "The invoice is not there", is_error=True))
-    assert "The invoice is not there" in table.told()[0]["result"]["content"][0]["text"]
+    said = "No connection to the database for the invoice, a plum and its password"
+    table.server(result(2, said, is_error=True))
+    assert said in table.told()[0]["result"]["content"][0]["text"]
+
+
+def test_a_plain_word_is_a_secret_in_later_failures() -> None:
+    table = Table(validate="off")
+    logged_in(table, {"password": "sunshine"})
+    table.call(2, "query", {"q": "all"})
+    table.server(result(2, "auth failed for ann with sunshine", is_error=True))
+    assert "sunshine" not in json.dumps(table.told())
+
+
+NOISE = {"alone": b"trying %s now\n", "before a message": b'trying %s now {"jsonrpc":"2.0","id":9,"result":{}}\n'}
+
+
+@pytest.mark.parametrize("form", NOISE)
+@pytest.mark.parametrize("word", ["sunshine", "tulip garden", "database", "plum"])
+@pytest.mark.parametrize("is_over", [False, True])
+def test_the_line_about_noise_tells_no_secret_of_any_call(form: str, word: str, is_over: bool) -> None:
+    table = Table(validate="off")
+    table.call(1, "login", {"nested": {"password": word}})
+    if is_over:
+        table.server(result(1, "welcome"))
+    table.server(NOISE[form] % word.encode())
+    (line,) = [note.line for note in table.notes if "what is no message" in note.line]
+    assert word not in line
+    assert f"trying {MASK} now" in line
 
 
 @pytest.mark.parametrize("form", [str, lambda value: b64encode(f"ann:{value}".encode()).decode(), quote])

@@ -47,6 +47,29 @@ _WORDS: Final = frozenset(
     "mariadb mongodb optional oracle password postgres postgresql private production public rabbitmq required sandbox "
     "secret server session staging string testing undefined unknown".split()
 )
+# What failures are told with, in the longest form of each word. Who takes one of them for a password must not take it
+# from all later failures: nobody could read them, and what is missing would be plain to see.
+_OF_FAILURES: Final = _WORDS | frozenset(
+    "accepted accessible accounts actions addresses administrator already another answered applications arguments "
+    "attempts authentication authorization available because before between browser cancelled cannot changed "
+    "characters closed columns commands conflicts connections containers contents controller created credentials "
+    "customers deadline deleted denied description directory documents domains duplicate elements encoding endpoints "
+    "environment errors exceeded exception executing existing expected expired external failures fields finished "
+    "folders forbidden formats functions gateway headers history identifiers images incorrect indexes inputs "
+    "instances integers interfaces internal interrupted invalid languages length library licenses limited listening "
+    "loading locations locked logins machines managers masters maximum members memory messages methods minimum "
+    "missing modules networks nothing numbers objects operations orders organization outputs packages parameters "
+    "parents parsers passwords patterns payloads payments pending permissions please policies positions previous "
+    "primary problems processing products profiles programs projects properties protocols providers reached reasons "
+    "received records refused regions registered rejected released remotely removed requested reserved resources "
+    "responses results returned revoked running runtime schemas searching seconds sections selected services settings "
+    "signatures sources started statement status stopped storage streams subjects subscription success supported "
+    "suspended syntax systems tables targets temporary tenants terminated threads throttled timeouts timestamps "
+    "tokens transactions transport unauthorized unavailable unexpected unreachable unsupported updated uploaded "
+    "upstream username validation variables versions waiting warnings webhooks without workers workspaces".split()
+)
+# In one text, in which a part of a word is found as well: `connect` is in every other failure.
+_SAID_OF_FAILURES: Final = " ".join(sorted(_OF_FAILURES))
 # Where one is, which only sounds like a password.
 _PLACES: Final = frozenset({"PWD", "OLDPWD"})
 _is_secret: Final = DEFAULT.redact.secret_name
@@ -404,18 +427,24 @@ def _is_long(value: str) -> bool:
     return len(value) >= _SHORTEST_SENT
 
 
+def _is_word(value: str) -> bool:
+    """Whether others may say it, too: letters alone, and not many of them."""
+    return value.isalpha() and len(value) < _SHORTEST_IN_CASE
+
+
 def _is_lasting(value: str) -> bool:
-    """Whether what was sent as a secret is one in all that comes later: no word that others use, too."""
-    return _known(value) and (not value.isalpha() or len(value) >= _SHORTEST_IN_CASE)
+    """Whether what was sent as a secret is one in all that comes later: no word that failures are told with."""
+    return _known(value) and not (_is_word(value) and value.lower() in _SAID_OF_FAILURES)
 
 
 class SentSecrets:
     """What clients have sent for secret arguments, the latest of it. `lasting` is for those who mask it in whatever
-    comes later: then what others may say by chance is left out."""
+    comes later: then what others may say by chance is left out, and each word of which `is_said` that they do."""
 
-    def __init__(self, *, lasting: bool = False) -> None:
+    def __init__(self, *, lasting: bool = False, is_said: Callable[[str], bool] | None = None) -> None:
         self._is_kept = _is_lasting if lasting else _is_long
         self._most = _MOST_LASTING if lasting else _MOST_SENT
+        self._is_said = is_said
         self._arguments: dict[str, Secrets] = {}
         self._values: dict[str, None] = {}
         self._known: OwnSecrets | None = OwnSecrets(())
@@ -445,7 +474,10 @@ class SentSecrets:
     def _all(self) -> OwnSecrets:
         # Made when something is masked: most calls work.
         if self._known is None:
-            self._known = OwnSecrets(self._values)
+            is_said = self._is_said
+            self._known = OwnSecrets(
+                value for value in self._values if is_said is None or not (_is_word(value) and is_said(value))
+            )
         return self._known
 
     def masked(self, value: Any) -> Any:
