@@ -85,6 +85,12 @@ PARTS: list[tuple[str, Any]] = [
     ("settings behind an address", {"to": "jdbc:sqlserver://db:1433;user=joe;password=zebra-4711"}),
     ("settings with blanks", {"to": "host=db user=joe password='zebra-4711'"}),
     ("a variable", {"env": ["API_KEY=zebra-4711", "MODE=open"]}),
+    ("one of several", {"api_keys": "tulip-4711,zebra-4711"}),
+    ("logins", {"passwords": "joe:tulip-4711;ann:zebra-4711"}),
+    ("base64", {"password_b64": "emVicmEtNDcxMQ=="}),
+    ("base64 of JSON", {"credentials": "eyJrZXkiOiAiemVicmEtNDcxMSJ9"}),
+    ("a registry", {"npmrc": "//registry.example/:_authToken=zebra-4711"}),
+    ("Oracle's way", {"to": "jdbc:oracle:thin:joe/zebra-4711@//db:1521/x"}),
 ]
 
 
@@ -92,6 +98,11 @@ PARTS: list[tuple[str, Any]] = [
 def test_of_a_value_the_part_that_is_secret_is_one_alone(arguments: Any) -> None:
     told = Secrets().spared("no zebra-4711 here; it is open, at db for joe, with Bearer, page 2, dark.", arguments)
     assert told == f"no {MASK} here; it is open, at db for joe, with Bearer, page 2, dark."
+
+
+@pytest.mark.parametrize("password", ["dbpassword1", "AcmePass-2026!", "dbpass", "m0ng0pass"])
+def test_before_the_host_of_an_address_a_password_is_one_though_it_sounds_like_a_name(password: str) -> None:
+    assert Secrets().values({"url": f"postgres://app:{password}@db/main"}) == (password,)
 
 
 def test_tokens_are_secret_where_they_look_so() -> None:
@@ -106,6 +117,7 @@ def test_tokens_are_secret_where_they_look_so() -> None:
         {"url": "https://docs.example/d/1A2b3C4d5E6f7G8h/edit?tab=1"},
         {"url": "postgres://user:password@db/main"},
         {"url": "https://user:${DB_PASSWORD}@db/main"},
+        {"url": "https://user:DB_PASSWORD@db/main?token=ACCESS_TOKEN"},
         {"url": "ssh://git@host/a.git"},
         {"note": "Password: must be longer than before"},
         {"note": "Bearer of bad news", "role": "bearer"},

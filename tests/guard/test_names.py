@@ -51,7 +51,7 @@ SECRET_NAMES = (
     "clientsecret appsecret refreshtoken idtoken sessiontoken csrftoken securitytoken secretaccesskey masterkey "
     "signingkey session_key sessionKey auth_code authCode authorization_code pin pinCode cvv cvc pat otp otp_code "
     "JSESSIONID PHPSESSID connect.sid mnemonic seed_phrase seedPhrase security_code pw x-functions-key "
-    "backup_codes recovery_codes"
+    "backup_codes recovery_codes API_KEY_B64 credentials_b64 apiKeyB64 API_KEY_BASE64 SSHPASS sshpass"
 ).split()
 
 
@@ -63,7 +63,7 @@ def test_spellings_people_use_are_known(name: str) -> None:
 HARMLESS = (
     "passwordless tokenize tokens token_count secretariat keystroke passage bypass_reason compass pattern patient "
     "options otpauth_supported cvs pinned pinterest spinner authoritative cookiecutter key_count pass_count bearing "
-    "basic session_count credential_kind credentials_url password_hint_enabled author_name"
+    "plan_b64 b64 basic session_count credential_kind credentials_url password_hint_enabled author_name"
 ).split()
 
 

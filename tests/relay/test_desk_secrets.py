@@ -9,7 +9,7 @@ from collections.abc import Callable
 from html import escape
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import pytest
 from desk_table import TOOLS, Table, frame, result
@@ -139,6 +139,8 @@ FORMS: dict[str, Callable[[str], str]] = {
     "in capitals": str.upper,
     "in small letters": str.lower,
     "in code": lambda text: repr(text)[1:-1],
+    "in code, as bytes": lambda text: repr(text.encode())[2:-1],
+    "in code, as bytes, in JSON": lambda text: json.dumps(repr(text.encode())[2:-1])[1:-1],
 }
 
 
@@ -289,12 +291,16 @@ OPTIONS = [
     ["/password:birch-fern-4711-oak"],
     ["sh", "-c", "curl --token birch-fern-4711-oak x"],
     ["--password", "birch fern oak"],
+    ["--cookie", "theme=dark; session=birch-fern-4711-oak"],
+    ["--dsn", "bob/birch-fern-4711-oak@h"],
+    ["--dsn=bob/birch-fern-4711-oak@h"],
+    ["--webhook-url", "https://hooks.example/T0/birch-fern-4711-oak"],
 ]
 
 
 @pytest.mark.parametrize(
     "words",
-    [["-pzQ7vplumK3t9"], ["-t", "zQ7vplumK3t9"], ["--license", "zQ7vplumK3t9"], ["--licence=zQ7vplumK3t9"], ["/p:zQ7vplumK3t9"]],
+    [["-pzQ7vplumK3t9"], ["-t", "zQ7vplumK3t9"], ["-k", "zQ7vplumK3t9"], ["--license", "zQ7vplumK3t9"], ["--licence=zQ7vplumK3t9"], ["/p:zQ7vplumK3t9"]],
     ids=" ".join,
 )  # fmt: skip
 def test_what_looks_drawn_is_known_behind_options_that_are_not_always_for_a_secret(words: list[str]) -> None:
@@ -306,6 +312,15 @@ def test_what_looks_drawn_is_known_behind_options_that_are_not_always_for_a_secr
     table.died(1, "Error: zQ7vplumK3t9\n")
     assert not [note for note in table.notes if "zQ7vplumK3t9" in note.line]
     assert table.notes[-1].line.split(" ended")[0].endswith(" --verbose")
+
+
+@pytest.mark.parametrize("flag", ["-t", "-k"])
+def test_a_drawn_word_with_digits_in_two_places_is_known_behind_a_flag_and_not_told(flag: str) -> None:
+    table = Table(command=f"serve {flag} Xk29mqPz71", words=("serve", flag, "Xk29mqPz71"), connected=False)
+    table.died(1, "Error: Xk29mqPz71\n")
+    assert [note.line for note in table.notes] == [
+        f"serve {flag} {MASK} ended with exit code 1 before it answered; it said: Error: {MASK}"
+    ]
 
 
 @pytest.mark.parametrize("last", [False, True])
@@ -337,12 +352,14 @@ def test_what_is_no_secret_on_a_command_line_is_known_by_nothing() -> None:
         "-pl",
         "-t",
         "3f2a9c7d1e4b",
+        "-k",
+        "HTTP2Server1Login",
         "--license",
         "Apache-2.0",
     )
     table = Table(command=" ".join(words), words=words)
     table.call(1, "get_invoice", {"invoice_id": "i"})
-    said = "server.py: 1000, certs/tls-2.key, created at 10:30 under Apache-2.0 by 3f2a9c7d1e4b"
+    said = "server.py: 1000, certs/tls-2.key, created at 10:30 under Apache-2.0 by 3f2a9c7d1e4b in HTTP2Server1Login"
     table.server(result(1, said, is_error=True))
     assert said in table.told()[0]["result"]["content"][0]["text"]
     table.died()
@@ -361,6 +378,20 @@ VARIABLES = {
     "SENTRY_DSN": "https://birch-fern-4711-oak@sentry.example/4",
     "SLACK_WEBHOOK_URL": "https://hooks.slack.example/services/T0/B0/birch-fern-4711-oak",
     "GOOGLE_JSON": '{"private_key": "birch-fern-4711-oak"}',
+    "API_KEYS": "other-key-1,birch-fern-4711-oak",
+    "SERVICE_PASSWORDS": "ann:other-key-1;bob:birch-fern-4711-oak",
+    "HEADERS": "Accept: json\nX-Api-Key: birch-fern-4711-oak",
+    "OPTS": "--user bob --password birch-fern-4711-oak",
+    "CONFIG_YAML": "db:\n  host: db\n  password: 'birch-fern-4711-oak'\n",
+    "KUBECONFIG_DATA": "users:\n- user:\n  - token: birch-fern-4711-oak\n",
+    "NPMRC": "//registry.npmjs.org/:_authToken=birch-fern-4711-oak",
+    "NPMRC_FILE": "save-exact=true\n//registry.npmjs.org/:_authToken=birch-fern-4711-oak\n",
+    "DATASOURCE": "jdbc:oracle:thin:scott/birch-fern-4711-oak@//db:1521/main",
+    "ORACLE_DSN": "scott/birch-fern-4711-oak@db:1521/main",
+    "SSHPASS": "birch-fern-4711-oak",
+    "DB_PASSWORD_BASE64": b64encode(b"birch-fern-4711-oak").decode(),
+    "API_KEY_B64": b64encode(b"birch-fern-4711-oak").decode(),
+    "ACCOUNT": b64encode(b'{"private_key": "birch-fern-4711-oak"}').decode(),
 }
 
 
@@ -374,16 +405,131 @@ def test_of_a_variable_the_part_that_is_secret_is_known_alone(name: str) -> None
     assert f"login with {MASK} refused by db, hooks.slack.example and main" in told["result"]["content"][0]["text"]
 
 
+DRAWN = {
+    "TOKENS": '{"a": "Lw83nvTq55", "b": "Xk29mqPz71"}',
+    "ADMIN_TOKENS": "Lw83nvTq55,Xk29mqPz71",
+    "SIGNING_SALT": "Xk29mqPz71",
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_under_a_name_that_stands_for_other_things_too_what_looks_drawn_is_known(name: str) -> None:
+    table = Table(env={name: DRAWN[name]})
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    table.server(result(1, "key Xk29mqPz71 rejected", is_error=True))
+    assert "Xk29mqPz71" not in json.dumps(table.told()[0])
+
+
+LINES = [b64encode(bytes(range(start, start + 48))).decode() for start in (7, 60, 120)]
+PEM = "\n".join(["-----BEGIN PRIVATE KEY-----", *LINES, "-----END PRIVATE KEY-----", ""])
+ACCOUNT = json.dumps(
+    {"type": "service_account", "project_id": "shop-12", "private_key": PEM, "client_email": "a@b.iam"}
+)
+ENCODED: dict[str, Callable[[str], str]] = {
+    "base64": lambda text: b64encode(text.encode()).decode(),
+    "hex": lambda text: text.encode().hex(),
+    "HEX": lambda text: text.encode().hex().upper(),
+    "an address": lambda text: quote(text, safe=""),
+    "an address, with each letter": lambda text: "".join(f"%{byte:02X}" for byte in text.encode()),
+    "code": lambda text: "".join(f"\\x{byte:02x}" for byte in text.encode()),
+}
+
+
+@pytest.mark.parametrize("form", ENCODED)
+@pytest.mark.parametrize(
+    "name", ["SERVICE_ACCOUNT", "GOOGLE_APPLICATION_CREDENTIALS_JSON", "GCP_JSON", "GOOGLE_CREDENTIALS"]
+)
+def test_a_login_in_json_is_masked_as_a_whole_in_each_form_that_hides_its_parts(name: str, form: str) -> None:
+    table = Table(env={name: ACCOUNT})
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    written = ENCODED[form](ACCOUNT)
+    table.server(result(1, f"cannot parse {written}", is_error=True))
+    told = table.told()[0]
+    assert written[:100] not in json.dumps(told)
+    assert f"cannot parse {MASK}" in told["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize("name", ["GOOGLE_CREDENTIALS_B64", "SERVICE_ACCOUNT_KEY_B64", "SA_B64"])
+@pytest.mark.parametrize(
+    "quoted", [b64encode(ACCOUNT.encode()).decode(), ACCOUNT, LINES[1]], ids=["whole", "decoded", "line"]
+)
+def test_what_a_variable_holds_in_base64_is_known_encoded_and_decoded(name: str, quoted: str) -> None:
+    table = Table(env={name: b64encode(ACCOUNT.encode()).decode()})
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    table.server(result(1, f"cannot parse {quoted}", is_error=True))
+    told = json.dumps(table.told()[0])
+    assert quoted[:50] not in told
+    assert LINES[1] not in told
+
+
+@pytest.mark.parametrize("held", [PEM, PEM.replace("\n", "\\n"), PEM.replace("\n", "\r\n"), ACCOUNT])
+def test_each_line_of_a_private_key_is_known_and_of_a_certificate_none(held: str) -> None:
+    for given in (held, held.replace("PRIVATE KEY", "CERTIFICATE")):
+        table = Table(env={"TLS_FILE": given.replace("private_key", "body") if given != held else given})
+        table.call(1, "get_invoice", {"invoice_id": "i"})
+        table.server(result(1, f"bad line {LINES[1]}", is_error=True))
+        assert (LINES[1] in json.dumps(table.told()[0])) is (given != held)
+
+
+NAME_LIKE = [
+    "dbpassword1", "mysecret123", "supersecretkey99", "AcmePass-2026!", "dbpass", "m0ng0pass", "m0ng0%40pass", "win95rocks",
+]  # fmt: skip
+ADDRESSES = {
+    "DATABASE_URL": "postgres://app:{}@db.internal/main",
+    "MONGO_URI": "mongodb+srv://u:{}@cluster/x",
+    "REDIS_URL": "redis://:{}@h:6379/0",
+    "CALLBACK": "https://h.example/x?token={}&a=1",
+    "DB_SETTINGS": "Server=x;Password={};",
+}
+
+
+# Behind `=` may stand the name of something, so there has to be more to it.
+PLACED = [
+    (name, password)
+    for name, text in ADDRESSES.items()
+    for password in NAME_LIKE
+    if "@" in text or password not in ("dbpass", "win95rocks")
+]
+
+
+@pytest.mark.parametrize(("name", "password"), PLACED)
+def test_a_password_that_sounds_like_the_name_of_one_is_known_by_its_place(name: str, password: str) -> None:
+    shown = unquote(password) if name != "DB_SETTINGS" else password
+    table = Table(env={name: ADDRESSES[name].format(password)})
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    table.server(result(1, f"authentication failed, tried {shown}", is_error=True))
+    assert shown not in json.dumps(table.told()[0])
+
+
+@pytest.mark.parametrize(
+    "word", ["password", "secret", "PASSWD", "default", "postgres", "DB_PASSWORD", "xxxxxx", "<password>"]
+)
+def test_a_bare_word_for_a_password_is_none(word: str) -> None:
+    table = Table(env={"DATABASE_URL": f"postgres://app:{word}@db/main"})
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    said = f"no {word} was told, see the manual about passwords and secrets"
+    table.server(result(1, said, is_error=True))
+    assert said in table.told()[0]["result"]["content"][0]["text"]
+
+
 def test_variables_that_only_sound_like_secrets_hold_none() -> None:
     plain = {
         "SORT_KEY": "created_at",
         "SSL_KEY": "certs/tls-2.key",
         "HOME_URL": "https://joe@example.org/a1b2c3",
         "EXAMPLE_URL": "postgres://user:password@db/main",
+        "NODE_OPTIONS": "--require ./trace-2.js -t build2 -k HTTP2Server1",
+        "SYSTEM_PROMPT": "Be kind.\nPassword: never\nToken: a word\nsession: morning2",
+        "BASH_FUNC_x%%": '() { local token=$1\n password="$2"\n if [ -z "$token" ]; then secret=$(cat x-1); fi\n}',
+        "TOKENS": "4096,8192",
+        "HASH_SALT": "table-salt",
+        "PACKAGES": "org/pkg2024@1.2.3",
+        "AUTHS": "basic,digest",
     }
     table = Table(env=plain)
     table.call(1, "get_invoice", {"invoice_id": "i"})
-    said = "no password for joe: created_at, certs/tls-2.key, a1b2c3"
+    said = "no password for joe: created_at, certs/tls-2.key, a1b2c3, trace-2.js, build2, HTTP2Server1, never, morning2, 4096, "
+    said += "table-salt, pkg2024, digest"
     table.server(result(1, said, is_error=True))
     assert said in table.told()[0]["result"]["content"][0]["text"]
 
@@ -485,12 +631,39 @@ def test_what_an_earlier_call_sent_as_a_secret_is_in_no_part_of_a_later_failure(
     assert quoted.strip("=") not in json.dumps(table.told())
 
 
-def test_a_word_that_others_use_too_is_a_secret_of_its_own_call_alone() -> None:
+@pytest.mark.parametrize("word", ["invoice", "connect", "database", "password", "plum"])
+def test_a_word_that_others_use_too_is_a_secret_of_its_own_call_alone(word: str) -> None:
     table = Table(validate="off")
-    logged_in(table, {"password": "invoice"})
+    logged_in(table, {"password": word})
     table.call(2, "query", {"q": "all"})
-    table.server(result(2, "The invoice is not there", is_error=True))
-    assert "The invoice is not there" in table.told()[0]["result"]["content"][0]["text"]
+    said = "No connection to the database for the invoice, a plum and its password"
+    table.server(result(2, said, is_error=True))
+    assert said in table.told()[0]["result"]["content"][0]["text"]
+
+
+def test_a_plain_word_is_a_secret_in_later_failures() -> None:
+    table = Table(validate="off")
+    logged_in(table, {"password": "sunshine"})
+    table.call(2, "query", {"q": "all"})
+    table.server(result(2, "auth failed for ann with sunshine", is_error=True))
+    assert "sunshine" not in json.dumps(table.told())
+
+
+NOISE = {"alone": b"trying %s now\n", "before a message": b'trying %s now {"jsonrpc":"2.0","id":9,"result":{}}\n'}
+
+
+@pytest.mark.parametrize("form", NOISE)
+@pytest.mark.parametrize("word", ["sunshine", "tulip garden", "database", "plum"])
+@pytest.mark.parametrize("is_over", [False, True])
+def test_the_line_about_noise_tells_no_secret_of_any_call(form: str, word: str, is_over: bool) -> None:
+    table = Table(validate="off")
+    table.call(1, "login", {"nested": {"password": word}})
+    if is_over:
+        table.server(result(1, "welcome"))
+    table.server(NOISE[form] % word.encode())
+    (line,) = [note.line for note in table.notes if "what is no message" in note.line]
+    assert word not in line
+    assert f"trying {MASK} now" in line
 
 
 @pytest.mark.parametrize("form", [str, lambda value: b64encode(f"ann:{value}".encode()).decode(), quote])

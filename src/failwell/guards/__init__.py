@@ -8,12 +8,16 @@ from .length import shorten
 from .outlet import DEFAULT, UNCHANGED, Guard, guard, masked, shown_arguments
 from .outlet import gathered as gathered
 from .secrets.known import without_values as without_values
+from .secrets.looks import drawn as drawn
 from .secrets.looks import likely as likely
 from .secrets.looks import plausible as plausible
 from .secrets.patterns import timely as timely
 from .secrets.redactor import MASK
+from .secrets.secret_names import is_ambiguous_name as is_ambiguous_name
+from .secrets.secret_parts import before_host as before_host
 from .secrets.secret_parts import is_token as is_token
 from .secrets.secret_parts import of_basic as of_basic
+from .secrets.secret_parts import unencoded as unencoded
 from .visibility import escaped as escaped
 from .visibility import uncoloured as uncoloured
 from .visibility import visible
@@ -40,13 +44,17 @@ __all__ = [
 ]
 # What other rooms use, and nobody else may count on.
 _HOUSE = (
+    "before_host",
+    "drawn",
     "escaped",
     "gathered",
+    "is_ambiguous_name",
     "is_token",
     "likely",
     "of_basic",
     "plausible",
     "timely",
     "uncoloured",
+    "unencoded",
     "without_values",
 )

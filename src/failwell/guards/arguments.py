@@ -14,7 +14,7 @@ from failwell.schema import ANY, BySchema, Schema, cut, decoded, places, step_in
 from .secrets.looks import plausible
 from .secrets.redactor import MASK
 from .secrets.secret_names import is_secret_name, masks_numbers
-from .secrets.secret_parts import may_hold, under, within
+from .secrets.secret_parts import may_hold, under, unencoded, within
 
 # A call with more values than this is read as far as it goes, the outermost first.
 _MOST_VALUES: Final = 20_000
@@ -100,6 +100,8 @@ class Secrets:
             if name or () in paths:
                 yield from _texts(value, () in paths or masks_numbers(name))
                 yield from _long_enough(under(name, value)) if isinstance(value, str) else ()
+                if isinstance(value, str) and (plain := unencoded(value)) is not None:
+                    waiting.append((plain, paths, name))
             if isinstance(value, str):
                 yield from _long_enough(within(value, self._is_named)) if may_hold(value) else ()
                 # Servers read a JSON text where an object is wanted.

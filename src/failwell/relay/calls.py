@@ -157,7 +157,7 @@ class Calls:
                 self.refuse(request, problem)
                 return
             if secrets := request.run.secrets_in(self._traffic.listing.tools):
-                self._traffic.callers_secrets.learn(secrets)
+                self._traffic.learn_secrets(secrets)
         refusal = request.run.refusal()
         if refusal is None:
             self._traffic.forward(request)

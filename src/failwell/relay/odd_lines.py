@@ -93,9 +93,11 @@ class OddLines:
         return self._heard_behind_noise(frame, read_frame(frame) or outline(frame) or {})
 
     def _name_noise(self, noise: bytes) -> None:
+        if self._traffic.was_said("glued"):
+            return
         from . import failures
 
-        said = self._traffic.hidden(noise.replace(b"\r", b"\n").decode("utf-8", "replace"))
+        said = self._traffic.said_aside(noise.replace(b"\r", b"\n").decode("utf-8", "replace"))
         words = failures.last_words(said[-500:])
         line = f"{self._traffic.command} writes to stdout what is no message, in the line of one: {words}"
         self._traffic.once("glued", line, loud=True)
@@ -147,10 +149,10 @@ class OddLines:
                 self._calls().unreadable(request)
             else:
                 self._request_answered(request, frame, message)
-        elif frame.strip():
+        elif frame.strip() and not self._traffic.was_said("noise"):
             from . import failures
 
-            words = failures.last_words(self._traffic.hidden(frame.decode("utf-8", "replace"))[:500])
+            words = failures.last_words(self._traffic.said_aside(frame.decode("utf-8", "replace"))[:500])
             self._traffic.once(
                 "noise", f"{self._traffic.command} writes to stdout what is no message: {words}", loud=True
             )

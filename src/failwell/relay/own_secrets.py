@@ -12,14 +12,28 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from html import escape
 from itertools import pairwise
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
-from failwell.guards import DEFAULT, MASK, Secrets, is_token, likely, of_basic, plausible, without_values
-from failwell.model import ToolError
+from failwell.guards import (
+    DEFAULT,
+    MASK,
+    Secrets,
+    before_host,
+    drawn,
+    is_ambiguous_name,
+    is_token,
+    likely,
+    of_basic,
+    plausible,
+    unencoded,
+    without_values,
+)
+from failwell.model import UNSET, ToolError
+from failwell.schema import decoded
 
 # A shorter value is found in other words by chance, and so are these.
 _SHORTEST: Final = 6
@@ -33,6 +47,29 @@ _WORDS: Final = frozenset(
     "mariadb mongodb optional oracle password postgres postgresql private production public rabbitmq required sandbox "
     "secret server session staging string testing undefined unknown".split()
 )
+# What failures are told with, in the longest form of each word. Who takes one of them for a password must not take it
+# from all later failures: nobody could read them, and what is missing would be plain to see.
+_OF_FAILURES: Final = _WORDS | frozenset(
+    "accepted accessible accounts actions addresses administrator already another answered applications arguments "
+    "attempts authentication authorization available because before between browser cancelled cannot changed "
+    "characters closed columns commands conflicts connections containers contents controller created credentials "
+    "customers deadline deleted denied description directory documents domains duplicate elements encoding endpoints "
+    "environment errors exceeded exception executing existing expected expired external failures fields finished "
+    "folders forbidden formats functions gateway headers history identifiers images incorrect indexes inputs "
+    "instances integers interfaces internal interrupted invalid languages length library licenses limited listening "
+    "loading locations locked logins machines managers masters maximum members memory messages methods minimum "
+    "missing modules networks nothing numbers objects operations orders organization outputs packages parameters "
+    "parents parsers passwords patterns payloads payments pending permissions please policies positions previous "
+    "primary problems processing products profiles programs projects properties protocols providers reached reasons "
+    "received records refused regions registered rejected released remotely removed requested reserved resources "
+    "responses results returned revoked running runtime schemas searching seconds sections selected services settings "
+    "signatures sources started statement status stopped storage streams subjects subscription success supported "
+    "suspended syntax systems tables targets temporary tenants terminated threads throttled timeouts timestamps "
+    "tokens transactions transport unauthorized unavailable unexpected unreachable unsupported updated uploaded "
+    "upstream username validation variables versions waiting warnings webhooks without workers workspaces".split()
+)
+# In one text, in which a part of a word is found as well: `connect` is in every other failure.
+_SAID_OF_FAILURES: Final = " ".join(sorted(_OF_FAILURES))
 # Where one is, which only sounds like a password.
 _PLACES: Final = frozenset({"PWD", "OLDPWD"})
 _is_secret: Final = DEFAULT.redact.secret_name
@@ -76,25 +113,36 @@ def told_arguments(arguments: Iterable[Any]) -> list[str]:
 
 _Told = tuple[str, Sequence[str]]
 """A word as it can be told, and what of it is not."""
+_Read = Callable[[str, str], _Told]
+"""How a word is read that stands behind an option."""
 
 
-def _as_header(word: str) -> _Told:
+def _as_header(_: str, word: str) -> _Told:
     name, colon, value = word.partition(":")
     found = [*_in_header(name.strip(), value.strip())] if colon else []
     return (f"{name}: {MASK}" if found else DEFAULT.redact(word)), found
 
 
-def _as_login(word: str) -> _Told:
+def _as_login(_: str, word: str) -> _Told:
     """`joe:…`; what is no login, such as the number of a user and of a group, stays."""
     name, _, password = word.partition(":")
     return (f"{name}:{MASK}", [password]) if _known(password) and likely(password) else (DEFAULT.redact(word), ())
 
 
-def _as_secret(word: str) -> _Told:
-    return MASK, [word, *filter(likely, [word.partition(":")[2]])]
+def _as_secret(option: str, word: str) -> _Told:
+    parts = _NO_SCHEMA.values({option.lstrip("-/"): word})
+    return MASK, [word, *parts, *filter(likely, [word.partition(":")[2]])]
 
 
-def _as_key(word: str) -> _Told:
+def _as_address(option: str, word: str) -> _Told:
+    """An address that lets in whoever knows it."""
+    found, told = [*_opening(option, word)], word
+    for value in found:
+        told = told.replace(value, MASK)
+    return DEFAULT.redact(told), found
+
+
+def _as_key(_: str, word: str) -> _Told:
     """A key that may be the name of something, or a file that holds one."""
     return (MASK, [word]) if _is_key(word) else (DEFAULT.redact(word), ())
 
@@ -112,19 +160,20 @@ _KEYS: Final = ("key", "keys", "sk")
 _LAST_WORD: Final = re.compile(r"[-_.]|(?<=[a-z])(?=[A-Z])")
 _FILES: Final = (".pem", ".key", ".crt", ".cer", ".der", ".p12", ".pfx", ".pub", ".json", ".txt")
 # What stands behind an option: how that is read, by how the option is called.
-_OPTIONS: Final[tuple[tuple[Callable[[str], bool], Callable[[str], _Told]], ...]] = (
+_OPTIONS: Final[tuple[tuple[Callable[[str], bool], _Read], ...]] = (
     (frozenset({"-H", "--header", "--headers"}).__contains__, _as_header),
     (frozenset({"-u", "--user", "--proxy-user", "--userpwd", "--login"}).__contains__, _as_login),
     (lambda option: _is_secret(option.lstrip("-/")), _as_secret),
     # Of many programs, the password's. It may be a port, which others may name: so it is known by nothing.
-    (frozenset({"-p", "-pw"}).__contains__, lambda _: (MASK, ())),
+    (frozenset({"-p", "-pw"}).__contains__, lambda _, __: (MASK, ())),
     (_is_keyed, _as_key),
+    (lambda option: _is_opening(option), _as_address),
 )
 _SET: Final = re.compile(r"(?:([-/]{1,2}[\w-]+):|([^=]+)=)(.*)", re.DOTALL)
 
 
 def _behind(option: str) -> Callable[[str], _Told] | None:
-    return next((read for is_it, read in _OPTIONS if is_it(option)), None)
+    return next((partial(read, option) for is_it, read in _OPTIONS if is_it(option)), None)
 
 
 def _told(words: Iterable[str]) -> Iterator[_Told]:
@@ -238,22 +287,73 @@ def told_address(url: str) -> str:
 _NO_SCHEMA: Final = Secrets.of(None)
 
 
+# Without it a text is no command line.
+_OPTION: Final = re.compile(r"(?:^|\s)--?[A-Za-z]")
+_MOST_LINES: Final = 500
+# Shorter ones are more often names with a number.
+_SHORTEST_DRAWN: Final = 8
+_ITEM: Final = re.compile(r"\s*(?:- +)*")
+
+
 def _in_variables(env: Mapping[str, str]) -> Iterator[str]:
-    given = {name: value.strip() for name, value in env.items() if name not in _PLACES}
-    yield from _NO_SCHEMA.values(given)
-    for name, value in given.items():
-        if _is_keyed(name) and _is_key(value):
-            yield value
-        elif "://" in value and (opened := _OPENED.search(name)):
-            yield from filter(plausible, _BY[opened[0].lower()](value))
+    for name, value in env.items():
+        if name not in _PLACES:
+            yield from _in_variable(name, value.strip())
+
+
+def _in_variable(name: str, value: str) -> Iterator[str]:
+    for text in filter(None, (value, unencoded(value))):
+        found = [part for read in _READ for part in read(name, text)]
+        yield from found
+        # Nobody sees the parts of what is encoded as a whole: a login in JSON, quoted in base64.
+        if any(map(_known, found)) and (text is not value or decoded(text) is not UNSET):
+            yield from (value, text)
+
+
+def _by_name(name: str, text: str) -> Iterable[str]:
+    return _NO_SCHEMA.values({name: text})
+
+
+def _by_lines(_: str, text: str) -> Iterable[str]:
+    """What stands under names in a file that was put into a variable: headers, YAML, the settings of a program."""
+    lines = text.splitlines()[:_MOST_LINES]
+    return _NO_SCHEMA.values([_ITEM.sub("", line, count=1) for line in lines]) if len(lines) > 1 else ()
+
+
+def _by_options(_: str, text: str) -> Iterable[str]:
+    # Of several lines it is a script, in which names stand for what they hold.
+    return _in_command([text]) if "\n" not in text and _OPTION.search(text) else ()
+
+
+def _by_key(name: str, text: str) -> Iterable[str]:
+    return [text] if _is_keyed(name) and _is_key(text) else ()
+
+
+def _by_looks(name: str, text: str) -> Iterable[str]:
+    """What looks drawn under a name that stands for other things, too: `TOKENS`, `SIGNING_SALT`."""
+    given = _NO_SCHEMA.values({"secrets": text}) if is_ambiguous_name(name) else ()
+    return [value for value in given if len(value) >= _SHORTEST_DRAWN and drawn(value)]
 
 
 # Addresses that let in whoever knows them: by the name of a user without a password, or by the end of the path.
 _OPENED: Final = re.compile(r"dsn|hook", re.IGNORECASE)
 _BY: Final[dict[str, Callable[[str], list[str]]]] = {
-    "dsn": lambda url: re.findall(r"://([^\s/?#@:]+)@", url),
-    "hook": lambda url: [re.split(r"[?#]", url)[0].rpartition("/")[2]],
+    "dsn": lambda url: [*filter(plausible, re.findall(r"://([^\s/?#@:]+)@", url)), *before_host(url)],
+    "hook": lambda url: [*filter(plausible, [re.split(r"[?#]", url)[0].rpartition("/")[2] if "://" in url else ""])],
 }
+
+
+def _is_opening(name: str) -> bool:
+    return _OPENED.search(name) is not None
+
+
+def _opening(name: str, text: str) -> Iterable[str]:
+    opened = _OPENED.search(name)
+    return _BY[opened[0].lower()](text) if opened else ()
+
+
+# How the secrets in a variable are found, by what it is called and by what it holds.
+_READ: Final = (_by_name, _by_lines, _by_options, _by_key, _by_looks, _opening)
 
 
 class OwnSecrets:
@@ -327,18 +427,24 @@ def _is_long(value: str) -> bool:
     return len(value) >= _SHORTEST_SENT
 
 
+def _is_word(value: str) -> bool:
+    """Whether others may say it, too: letters alone, and not many of them."""
+    return value.isalpha() and len(value) < _SHORTEST_IN_CASE
+
+
 def _is_lasting(value: str) -> bool:
-    """Whether what was sent as a secret is one in all that comes later: no word that others use, too."""
-    return _known(value) and (not value.isalpha() or len(value) >= _SHORTEST_IN_CASE)
+    """Whether what was sent as a secret is one in all that comes later: no word that failures are told with."""
+    return _known(value) and not (_is_word(value) and value.lower() in _SAID_OF_FAILURES)
 
 
 class SentSecrets:
     """What clients have sent for secret arguments, the latest of it. `lasting` is for those who mask it in whatever
-    comes later: then what others may say by chance is left out."""
+    comes later: then what others may say by chance is left out, and each word of which `is_said` that they do."""
 
-    def __init__(self, *, lasting: bool = False) -> None:
+    def __init__(self, *, lasting: bool = False, is_said: Callable[[str], bool] | None = None) -> None:
         self._is_kept = _is_lasting if lasting else _is_long
         self._most = _MOST_LASTING if lasting else _MOST_SENT
+        self._is_said = is_said
         self._arguments: dict[str, Secrets] = {}
         self._values: dict[str, None] = {}
         self._known: OwnSecrets | None = OwnSecrets(())
@@ -368,7 +474,10 @@ class SentSecrets:
     def _all(self) -> OwnSecrets:
         # Made when something is masked: most calls work.
         if self._known is None:
-            self._known = OwnSecrets(self._values)
+            is_said = self._is_said
+            self._known = OwnSecrets(
+                value for value in self._values if is_said is None or not (_is_word(value) and is_said(value))
+            )
         return self._known
 
     def masked(self, value: Any) -> Any:
@@ -402,7 +511,8 @@ def _forms(value: str) -> Iterator[str]:
         # Once more for JSON that is a text in JSON.
         signed = inside.replace("/", "\\/")
         yield from (inside, signed, *(json.dumps(each, ensure_ascii=is_ascii)[1:-1] for each in (inside, signed)))
-    yield repr(value)[1:-1]
+    for shown in (repr(value)[1:-1], repr(data)[2:-1]):
+        yield from (shown, json.dumps(shown)[1:-1])
     yield from (escape(value), escape(value, quote=False))
     yield from (form for form in _encoded(data) if len(form) >= _SHORTEST_ENCODED)
 

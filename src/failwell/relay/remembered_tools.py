@@ -30,6 +30,7 @@ class RememberedTools:
         self._now, self._trusted, self._reads = now, trusted, tuple(reads)
         self._taken_at: float | None = None
         self._tools: Tools | None = None
+        self._spoken: tuple[Mapping[str, Any], str] | None = None
         self.known: Mapping[str, Any] = {}
         """The tools by their names."""
         self.is_fresh = False
@@ -52,6 +53,13 @@ class RememberedTools:
 
             self._tools = Tools(self.known, trusted=self._trusted, reads=self._reads)
         return self._tools
+
+    def says(self, word: str) -> bool:
+        """Whether the tools themselves use a word, in what they are called or in what is said of them: so do their
+        failures."""
+        if self._spoken is None or self._spoken[0] is not self.known:
+            self._spoken = self.known, _written(self.known).lower()
+        return word.lower() in self._spoken[1]
 
     @property
     def is_old(self) -> bool:

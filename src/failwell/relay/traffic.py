@@ -114,11 +114,28 @@ class Traffic:
         """What earlier calls sent for secret arguments: a server may quote it in whatever fails later."""
         from .own_secrets import SentSecrets
 
-        return SentSecrets(lasting=True)
+        return SentSecrets(lasting=True, is_said=self.listing.says)
+
+    @cached_property
+    def _callers_words(self) -> SentSecrets:
+        """The same with every plain word among it."""
+        from .own_secrets import SentSecrets
+
+        return SentSecrets()
+
+    def learn_secrets(self, sent: Sequence[str]) -> None:
+        """A call sends these for secret arguments."""
+        self.callers_secrets.learn(sent)
+        self._callers_words.learn(sent)
 
     def hidden(self, value: Any) -> Any:
         """A text or a JSON value without any of these; the very same one where there are none in it."""
         return self.callers_secrets.masked(self.secrets.masked(value))
+
+    def said_aside(self, text: str) -> str:
+        """What a server says beside its answers, without any of these: to a log a word that is missing does no harm."""
+        told: str = self._callers_words.masked(self.hidden(text))
+        return told
 
     def after(self, seconds: float, due: Callable[[], None]) -> None:
         """Do something later."""
@@ -158,9 +175,13 @@ class Traffic:
 
     def once(self, what: str, line: str, *, loud: bool = False) -> None:
         """Say something once: it would be said of every message."""
-        if what not in self._noticed:
+        if not self.was_said(what):
             self._noticed.add(what)
             self.out.append(Note(line, loud))
+
+    def was_said(self, what: str) -> bool:
+        """Whether there is no need to put it into words again."""
+        return what in self._noticed
 
     def taken(self) -> list[Action]:
         out, self.out = self.out, []

@@ -162,6 +162,11 @@ COMMANDS: Final[dict[str, Row]] = {
         r"(?P<keep>(?<!\S)(?-i:-t)\s{1,3}[\"']?)(?=[0-9]{0,40}(?:[A-Za-z]{1,40}[0-9]{1,40}){3})"
         r"(?-i:(?=[a-z0-9]{0,100}[A-Z])(?=[A-Z0-9]{0,100}[a-z]))(?P<random>[A-Za-z0-9]{10,200})(?![\w./:=-])",
     ),
+    # With digits in fewer places it must make no words; and so behind the flag for a key, which may be anything, too.
+    "flag_scrambled": Row(
+        (" -t ", "'-t'", '"-t"', " -k ", "'-k'", '"-k"'),
+        r"(?P<keep>(?<!\S)(?-i:-[tk])\s{1,3}[\"']?)(?P<scrambled>[A-Za-z0-9]{10,200})(?![\w./:=-])",
+    ),
     # The names of licences have one number at most; a key is drawn, or in groups.
     "flag_licence": Row(
         ("--licen",),

@@ -57,13 +57,21 @@ def _shown(text: str) -> str:
 def _unparted(text: str, values: Sequence[str], mask: str) -> str:
     """`text` without the values that stand in it on more than one line, or with more space between their words."""
     for value in values:
-        if len(value.split()) > 1:
+        if 0 < _least(value) <= len(text):
             text = _phrase(value).sub(lambda _: mask, text)
     joined = _BREAK.sub("", text)
     if joined == text:
         return text
     parted = [value for value in values if len(value) >= _SHORTEST_PARTED and value in joined]
     return _masked_across(text, joined, parted, mask) if parted else text
+
+
+# A key in a file is a value for each of its lines, and each is looked for in two dozen forms.
+@lru_cache(maxsize=4096)
+def _least(value: str) -> int:
+    """How long a text is at least that holds the words of a value; 0 where it is one word."""
+    words = value.split()
+    return sum(map(len, words)) + len(words) - 1 if len(words) > 1 else 0
 
 
 @lru_cache(maxsize=256)

@@ -8,7 +8,7 @@ from typing import Final
 from failwell.model import pattern
 
 from .assignments import PLACEHOLDER, PROSE
-from .secret_names import is_secret_name
+from .secret_names import is_secret_name, is_word_for_secret
 
 _PLAIN_PART: Final = pattern(r"[A-Za-z]*[0-9]*|[0-9]{1,4}[a-z]{1,2}")
 _PARTS: Final = pattern(r"[-/_.:@+=~()\[\]<>]")
@@ -161,20 +161,28 @@ _PLACE: Final = pattern(
 _OPENS: Final = "<{$(-[/@:%*=?.^\\"
 
 
-def likely(value: str) -> bool:
-    """Whether it may be a password where its place says that one stands: any word that is not about one."""
+def given(value: str) -> bool:
+    """Whether it is a password where nothing else can stand, as before the `@` of an address: all but a stand-in and a
+    bare word about one, which other texts are full of."""
     bare = value.strip("\"'.,;:!?")
     if value[:1] in _OPENS and not plausible(value[1:]):
         return False
     if len(bare) < 3 or not any(map(str.isalnum, bare)) or is_stand_in(value):
         return False
     word = PROSE.match(bare)
-    if (word and word.end() == len(bare)) or _PLACE.match(bare) or _ALGORITHM.match(bare):
+    is_prose = word is not None and word.end() == len(bare)
+    return not (is_prose or _ABOUT.fullmatch(bare) or is_word_for_secret(bare))
+
+
+def likely(value: str) -> bool:
+    """Whether it may be a password where its place says that one stands: any word that is not about one."""
+    bare = value.strip("\"'.,;:!?")
+    if not given(value) or _PLACE.match(bare) or _ALGORITHM.match(bare):
         return False
     if " " in bare:
         words = bare.split()
         return len(words) <= 8 and not any(map(PROSE.match, words)) and not says_whats_wrong(bare)
-    return not (_ABOUT.fullmatch(bare) or is_secret_name(bare) or is_elsewhere(bare) or says_whats_wrong(bare))
+    return not (is_secret_name(bare) or is_elsewhere(bare) or says_whats_wrong(bare))
 
 
 _INFLECTED: Final = pattern(
@@ -197,3 +205,11 @@ def random(value: str) -> bool:
         return False
     mixed = not (value.islower() or value.isupper())
     return mixed if len(value) < 10 else mixed or len(_SWITCH.findall(value)) >= 4
+
+
+def scrambled(value: str) -> bool:
+    """The same where names and tags stand more often: letters of both sizes that make no words, and digits."""
+    if not drawn(value) or value.islower() or value.isupper():
+        return False
+    parts = _SYLLABLES.findall(value)
+    return sum(_VOWEL.search(part) is None for part in parts) * 3 >= len(parts) * 2

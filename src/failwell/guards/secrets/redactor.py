@@ -17,7 +17,7 @@ from failwell.model import pattern
 from .argv import argument_at, command_lines
 from .assignments import ASSIGNED, END_OF_ELEMENT, PROSE
 from .known import without_values
-from .looks import drawn, is_stand_in, likely, plain_cookies, plausible, random, thought_up
+from .looks import drawn, is_stand_in, likely, plain_cookies, plausible, random, scrambled, thought_up
 from .neighbours import READERS as NEIGHBOURS
 from .neighbours import masked
 from .places import READERS
@@ -277,6 +277,8 @@ def _looks(match: re.Match[str]) -> bool:
         return drawn(match["drawn"])
     if "random" in groups:
         return random(match["random"])
+    if "scrambled" in groups:
+        return scrambled(match["scrambled"])
     if "phrase" in groups:
         # Words that were drawn make no sentence, even if one of many is a word of sentences.
         words = match["phrase"].split()

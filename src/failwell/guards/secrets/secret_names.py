@@ -16,12 +16,15 @@ PASSWORDS: Final = tuple(
     "heslo mdp motdepasse passord passordet adgangskode adgangskoden losenordet salasanasi sifreniz "
     "parola parol sifre jelszo parool lozinka geslo slaptazodis".split()
 )
-# What a name has to end in, as words.
-_ENDINGS: Final = frozenset(PASSWORDS) | frozenset(
+# The words for secrets themselves: where one of them stands for a value, it is a stand-in for it.
+_WORDS_FOR: Final = frozenset(PASSWORDS) | frozenset(
     "pw pass secret token jwt authorization auth credential credentials creds "
-    "cookie otp totp cvv cvc pin bearer pat apikey accesskey secretkey privatekey accountkey mnemonic dbpass "
-    "userpass rootpass pgpass storepass keypass requirepass masterauth rootpw bindpw psk passkey privkey authtok "
-    "zugangsschlussel pasword paswd passwrd passwrod passphase keyphase".split()
+    "cookie otp totp cvv cvc pin bearer pat apikey accesskey secretkey privatekey accountkey mnemonic "
+    "psk passkey privkey authtok zugangsschlussel pasword paswd passwrd passwrod passphase keyphase".split()
+)
+# What a name has to end in, as words.
+_ENDINGS: Final = _WORDS_FOR | frozenset(
+    "dbpass userpass rootpass pgpass sshpass storepass keypass requirepass masterauth rootpw bindpw".split()
 )
 # The same in writings that have no words in our sense.
 FOREIGN: Final = (
@@ -55,6 +58,8 @@ _PLURALS: Final = frozenset("passwords secrets cookies apikeys".split())
 _TRAILING: Final = frozenset(
     "confirmation confirm repeat again new old current hash value raw plain text data base v pem unique".split()
 )
+# The same of what it is written in, as variables have it: `API_KEY_B64`.
+_IN_BASE64: Final = ["b", "64"]
 # Words that turn a token into a bookmark or a part of speech.
 _HARMLESS_TOKEN: Final = frozenset(
     "next page prev previous continuation cursor pagination sync delta resume start end first last lexer parser "
@@ -72,7 +77,7 @@ _NUMERIC: Final = frozenset("password passwd pwd passphrase passcode pin otp tot
 _IN_QUERY: Final = frozenset("sig signature key code sid session sas hmac credential".split())
 # Words that hold a secret only where it looks like one: others set them to words and numbers.
 _AMBIGUOUS: Final = frozenset(
-    "clave chave jeton cred pepper seed geheimnis kljuc ключ session sess sid tok csrf xsrf ticket community "
+    "clave chave jeton cred pepper salt seed geheimnis kljuc ключ session sess sid tok csrf xsrf ticket community "
     "signature sig hmac tokens crumb".split()
 )
 
@@ -80,6 +85,7 @@ _AMBIGUOUS: Final = frozenset(
 _OPENED: Final = frozenset("access activation unlock door invite".split())
 
 _WORDS: Final = pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_VARIABLE: Final = pattern(r"[A-Z]{1,40}(?:_[A-Z]{1,40}){1,6}")
 _MARKS: Final = pattern("[\u0300-\u036f]+")
 # Letters that are no letter with a mark.
 _LETTERS: Final = str.maketrans("łŁıøØđĐßæÆ", "lLioOdDsaA")
@@ -149,6 +155,8 @@ def is_secret_name(name: str, query: bool = False) -> bool:
 
 def _is_secret(name: str, query: bool) -> bool:
     words = words_of(name)
+    if words[-2:] == _IN_BASE64:
+        del words[-2:]
     while words and (words[-1].isdigit() or (words[-1] in _TRAILING and len(words) > 1)):
         words.pop()
     if (" " in name or not name.isascii()) and folded(name).casefold().rstrip("0123456789_ ").endswith(FOREIGN_FOLDED):
@@ -195,6 +203,15 @@ def is_ambiguous_name(name: str) -> bool:
     if words[-1] in _AMBIGUOUS or (words[-1] == "code" and not _OPENED.isdisjoint(words[-2:-1])):
         return True
     return words[0] in _QUESTIONS | _ACTIONS and is_secret_name("_".join(words[1:]))
+
+
+def is_word_for_secret(value: str) -> bool:
+    """Whether it is nothing but the word for a secret, or the name of a variable that holds one.
+
+    >>> is_word_for_secret("Password"), is_word_for_secret("DB_PASSWORD"), is_word_for_secret("dbpassword1")
+    (True, True, False)
+    """
+    return value.lower() in _WORDS_FOR or (_VARIABLE.fullmatch(value) is not None and is_secret_name(value))
 
 
 def is_bookmark(name: str) -> bool:
