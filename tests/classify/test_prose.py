@@ -105,6 +105,24 @@ def test_a_number_counts_where_the_text_says_nothing(number: int, kind: str) -> 
     assert error("Project 'x' already exists", number=number).kind == "conflict"
 
 
+@pytest.mark.parametrize(
+    ("number", "text", "code"),
+    [
+        (429, "Too many", "RATE_LIMITED"),
+        (503, "Blorp.", "UNAVAILABLE"),
+        (409, "This is invalid", "CONFLICT"),
+        (400, "Project 'x' already exists", "CONFLICT"),
+        (404, "Unknown tool: x", "UNKNOWN_TOOL"),
+        (404, "Request failed with status code 429", "RATE_LIMITED"),
+        (399, "Too many", "VALIDATION_ERROR"),
+    ],
+)
+def test_a_number_that_is_a_status_counts_as_one(number: int, text: str, code: str) -> None:
+    assert error(text, number=number).code == code
+    answer = {"jsonrpc": "2.0", "id": 1, "error": {"code": number, "message": text}}
+    assert fw.read(answer).code == code  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize("number", [0, -1, -32000, -32001, -32002, 10**30, -(10**30)])
 def test_a_number_that_means_something_else_everywhere_says_nothing(number: int) -> None:
     assert error("Blorp.", number=number).kind == "internal"
@@ -335,7 +353,10 @@ def test_validators(text: str, expected: list[dict[str, Any]]) -> None:
         ('{"statusCode":"404","error":"Not Found","message":"x"}', "NOT_FOUND", 404),
         ('{"error":{"code":404,"message":"Requested entity was not found.","status":"NOT_FOUND"}}', "NOT_FOUND", 404),
         ('[GET /pages/{id}][403] getPageForbidden {"message":"x"}', "FORBIDDEN", 403),
+        ("google.api_core.exceptions.Aborted: 409 The transaction has expired. Please retry it.", "CONFLICT", 409),
+        ("409 The referenced transaction has expired or is no longer valid.", "CONFLICT", 409),
         ("Room 404 does not exist", "NOT_FOUND", None),
+        ("404 items were not found", "NOT_FOUND", None),
         ("Received exception, code: 516, authentication failed", "UNAUTHORIZED", None),
     ],
 )
@@ -426,7 +447,14 @@ def test_statuses(text: str, code: str, status: int | None) -> None:
         ('{"code":"CONNECTION_FAILED","status":401,"message":"no"}', "UNAUTHORIZED"),
         ('{"toolResult":{"content":[{"type":"text","text":"Error: Unknown tool: x"}],"isError":true}}', "UNKNOWN_TOOL"),
         ('{"success": false, "error": {"code": "AUTH_INVALID_TOKEN", "message": "Invalid tok', "UNAUTHORIZED"),
+        # what Elixir and Erlang say of a program that is wrong
+        ("no match of right hand side value: {:error, :timeout}", "INTERNAL_ERROR"),
+        ("** (MatchError) no match of right hand side value: {:error, :timeout}", "INTERNAL_ERROR"),
+        ("** (CaseClauseError) no case clause matching: nil", "INTERNAL_ERROR"),
+        ("Give it another go in 5 seconds.", "UNAVAILABLE"),
+        ("Give it a name", "MISSING_REQUIRED_FIELD"),
         # traces
+        ('Traceback (most recent call last):\n  File "a.py", line 1, in f\n    g()\nLookupError: no match of right hand side value: 1', "INTERNAL_ERROR"),
         ('Traceback (most recent call last):\n  File "a.py", line 1, in f\n    g()\nKeyError: \'x\'', "INTERNAL_ERROR"),
         ('Traceback (most recent call last):\n  File "a.py", line 1, in f\n    g()\nConnectionRefusedError: [Errno 111] Connection refused', "NETWORK_ERROR"),
         ("TypeError: x is not a function\n    at f (/srv/a.js:1:2)\n    at g (/srv/a.js:3:4)", "INTERNAL_ERROR"),
@@ -589,6 +617,7 @@ def test_of_a_long_text_the_beginning_and_the_end_are_read() -> None:
         ("Rate limit exceeded, try again in 2 minutes", 120),
         ("HTTP 429 (Retry-After: 7)", 7),
         ("rate limited, retry in 500ms", 0.5),
+        ("Give it another go in 5 seconds.", 5),
         ("rate limited, retry in 500 milliseconds", 0.5),
         ("rate limited, resets in 2 hours", 7200),
         ('{"error":"rate limited","retry_after":9}', 9),
@@ -730,6 +759,7 @@ UNITS = [
     "ignored ", "was ignored\n", "❌", "- ", "**", "SQLSTATE ", "On instance['a']", "json: cannot unmarshal a into Go struct field A.",
     "tool a ", "Error executing tool ", "MCP error -32602: ", "é", "😀", "\\", '\\"', "tokens are ",
     "session ", "mcp session ", "denied by a ", "response exceeds ", "mcp server ", "user ", "requires a ", "tool call a ", "jwt ",
+    "a.A: 409 ", "409 The ", "no case clause ", "give it ", "another go in ",
     "not found, so ", "missing a", "Unknown a, ", "failed to a, the ", "-a\n", "1-1-1 a\n", "error:a\n", "a: 1, ", "was ",
 ]  # fmt: skip
 

@@ -171,7 +171,9 @@ async def check_restraint(
 
 
 # What `scan` fails with: the text that is told, and what else the server sends, with its secrets masked.
-SCAN: Final = 'It said: "No page 7." Look for another one; the same call will fail again.'
+SCAN: Final = 'It said: "No page 7." What it did before that is not known: find that out first, or ask the user.'
+# The same by whoever does not know which tool it was.
+SCAN_ALONE: Final = 'It said: "No page 7." Look for another one; the same call will fail again.'
 SCAN_LOG: Final = "Log: read 6 pages from postgres://admin:[redacted]@db.internal/prod"
 _IMAGE: Final = {"type": "image", "data": base64.b64encode(b"pixel").decode(), "mimeType": "image/png"}
 _PAGE: Final = {"type": "resource", "resource": {"uri": "file:///6.txt", "text": "Page 6"}}

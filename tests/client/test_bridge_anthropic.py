@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 from anthropic.types import ToolResultBlockParam
-from bridge_cases import CASES, RESTRAINTS, SCAN, SCAN_LOG, STYLES, command
+from bridge_cases import CASES, RESTRAINTS, SCAN_ALONE, SCAN_LOG, STYLES, command
 from fastmcp.client.client import CallToolResult as FastMCPResult
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
@@ -71,7 +71,7 @@ def test_what_else_a_server_sends_with_a_failure_stays_as_text() -> None:
             return await client.call_tool("scan", {})
 
     image = "(The server also sent: image, not shown.)"
-    assert block_for(anyio.run(main)) == text(SCAN, image, SCAN_LOG, "Page 6", error=True)
+    assert block_for(anyio.run(main)) == text(SCAN_ALONE, image, SCAN_LOG, "Page 6", error=True)
 
 
 def test_with_a_recovering_client_the_waits_are_over() -> None:

@@ -12,13 +12,14 @@ import pytest
 
 import failwell as fw
 from failwell import read
-from failwell.formats import FORMATS
+from failwell.formats import FORMATS, reason_of
 from failwell.model import IN_DOUBT, FieldError, Patch
 from failwell.readers import from_schema
 
 sys.path.append(str(Path(__file__).parents[2] / "tools"))
 
 import wording
+from growth import wrong_growth
 
 CASES = {f"{group}: {case.name}": case.error for group, cases in wording.GROUPS.items() for case in cases()}
 FAILURES = {name: error for name, error in CASES.items() if error.is_error}
@@ -228,6 +229,25 @@ def test_what_is_expected_goes_on_after_must(expected: str, told: str) -> None:
         ("The bank is busy. Please wait, then try again.", " (The bank is busy)"),
         ("Please wait, then try again", ""),
         ("Nothing was charged, try again", ""),
+        ("ETIMEDOUT, retry the request", " (ETIMEDOUT)"),
+        ("Timeout, please retry", " (Timeout)"),
+        ("Sorry, please retry", ""),
+        ("500 Internal Server Error: Please retry your request", " (500 Internal Server Error)"),
+        ("Payment failed: bank timed out, please retry", " (Payment failed: bank timed out)"),
+        ("Error: please retry", ""),
+        ("Next: call pay with the same arguments.", ""),
+        ("It broke. Please call pay with the same arguments.", " (It broke)"),
+        ("The redo log is full", " (The redo log is full)"),
+        ('It broke. Next: call pay with {"id": 7}', " (It broke)"),
+        ("The call failed; the client should re-issue the request", " (The call failed)"),
+        ("It broke. Attempt the operation a second time.", " (It broke)"),
+        ("It timed out; this is safe to call twice", " (It timed out)"),
+        ("It timed out. Give it another go.", " (It timed out)"),
+        ("Zeit abgelaufen. Bitte versuchen Sie es erneut.", " (Zeit abgelaufen)"),
+        ("Délai dépassé. Veuillez réessayer.", " (Délai dépassé)"),
+        ("Tiempo agotado, inténtelo de nuevo", " (Tiempo agotado)"),
+        ("A call with the same arguments is under way", " (A call with the same arguments is under way)"),
+        ("Another attempt is under way", " (Another attempt is under way)"),
     ],
 )
 def test_the_reason_of_a_doubt_is_kept_without_its_advice(message: str, reason: str) -> None:
@@ -235,6 +255,25 @@ def test_the_reason_of_a_doubt_is_kept_without_its_advice(message: str, reason: 
     assert fw.render(error, "text") == (
         f"pay failed part-way{reason}, so it may have been done already. Next: ask the user."
     )
+
+
+def test_reasons_take_no_longer_than_they_are_long() -> None:
+    units = [
+        "a: ",
+        "call a ",
+        "call a with the ",
+        "safe to a ",
+        "re-",
+        "next: ",
+        "a, ",
+        "A",
+        "error",
+        ". ",
+        "; ",
+        "another ",
+        "busy",
+    ]
+    assert wrong_growth(reason_of, units, 64_000) == []
 
 
 def test_names_that_no_argument_has_are_called_arguments_and_read_back_as_wrong_ones() -> None:

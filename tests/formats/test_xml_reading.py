@@ -217,3 +217,10 @@ EXTERNAL = (
 def test_entities_are_neither_expanded_nor_fetched(text: str) -> None:
     error = fw.parse(text)
     assert error is None or error.message in ("&l9;", "&f;")
+
+
+def test_the_own_message_of_wrong_arguments_is_what_is_told() -> None:
+    assert read("<validation_error><message>bad</message></validation_error>").message == "bad"
+    assert read("<validation_error><message> </message></validation_error>").message == "The arguments are invalid."
+    said = read('<validation_error><message>bad</message><field name="a">No</field></validation_error>')
+    assert (said.message, said.fields[0].path) == ("bad", ("a",))

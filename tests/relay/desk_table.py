@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -110,7 +111,7 @@ class Table:
         sent, self.sent = self.sent, []
         return [json.loads(each.frame) for each in sent]
 
-    def connect(self) -> None:
+    def connect(self, tools: Sequence[dict[str, Any]] = TOOLS) -> None:
         if not self.modern:
             params = {
                 "protocolVersion": "2025-11-25",
@@ -123,7 +124,7 @@ class Table:
             self.server({"jsonrpc": "2.0", "id": 0, "result": server})
             self.client({"jsonrpc": "2.0", "method": "notifications/initialized"})
         self.client(self.request("list", "tools/list"))
-        self.server({"jsonrpc": "2.0", "id": "list", "result": {"tools": TOOLS}})
+        self.server({"jsonrpc": "2.0", "id": "list", "result": {"tools": tools}})
         self.told()
         self.heard()
 

@@ -444,6 +444,55 @@ def test_of_a_write_that_misses_something_else_than_it_was_sent_one_step_is_told
         assert answer["content"][0]["text"].startswith(f'It said: "{text}". {after}')
 
 
+LEFT_OPEN = "What it did before that is not known: find that out first, or ask the user."
+TOOLS: list[dict[str, Any]] = [
+    {"name": name, "inputSchema": {"properties": {"to": {}, "copies": {}}}} for name in ("send_email", "list_mails")
+]
+
+
+def sending(text: str, tool: str = "send_email", times: int = 1) -> Any:
+    table = Table(connected=False)
+    table.connect(TOOLS)
+    for id in range(times):
+        table.call(id, tool, {"to": "bob", "copies": 4})
+        table.server(result(id, text, is_error=True))
+    return table.told()[-1]["result"]
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "after"),
+    [
+        ("404 Client Error: Not Found for url: https://api.mail/send", "send_email", LEFT_OPEN),
+        ("Template not found", "send_email", LEFT_OPEN),
+        ("User bobby not found", "send_email", LEFT_OPEN),
+        ("User bob not found", "send_email", "Look for another one; the same call will fail again."),
+        ("Unknown tool: send_email", "send_email", "Look for another one; the same call will fail again."),
+        ("Template not found", "list_mails", "Look for another one; the same call will fail again."),
+    ],
+)
+def test_of_a_write_that_missed_something_else_and_cannot_be_looked_at_it_is_left_open_what_it_did(
+    text: str, tool: str, after: str
+) -> None:
+    answer = sending(text, tool)
+    assert answer["content"][0]["text"] == f'It said: "{text}". {after}'
+    assert "effect" not in answer["_meta"][META_KEY]
+
+
+@pytest.mark.parametrize("times", [2, 3, 4])
+def test_however_often_it_missed_something_else_nobody_is_told_to_use_another_one(times: int) -> None:
+    told = sending("Template not found", times=times)["content"][0]["text"]
+    assert "in the same way" in told
+    assert told.endswith(LEFT_OPEN)
+
+
+def test_a_part_of_a_number_names_nothing_that_was_sent() -> None:
+    table = Table()
+    table.call(1, "pay", {"invoice_id": "inv_1", "amount": 4})
+    table.server(result(1, "404 Client Error: Not Found for url: https://api.mail/send", is_error=True))
+    step = 'Next: call get_invoice with {"invoice_id":"inv_1"} to see what came of it.'
+    assert table.told()[0]["result"]["content"][0]["text"].endswith(step)
+
+
 @pytest.mark.parametrize(
     ("text", "tool", "words"),
     [
@@ -464,6 +513,11 @@ def test_a_read_is_corrected_and_the_servers_own_step_is_the_only_one(text: str,
         "Payment sent, but the receipt is invalid",
         "The order was placed; however the address is not valid",
         "permission denied, although the transfer has been executed",
+        "Payment sent; template receipt.html does not exist",
+        "The payment was made. No template receipt.html was found",
+        "LookupError: Payment sent, template receipt.html does not exist",
+        "charged card, but customer cus_1 not found in CRM",
+        "Created the order in SAP but customer cus_1 not found",
     ],
 )
 def test_a_refusal_that_tells_of_something_done_is_none(text: str) -> None:
@@ -477,7 +531,10 @@ def test_a_refusal_that_tells_of_something_done_is_none(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["Invoice inv_1 not found", "No payment with this id was made", "Not allowed to delete inv_1"],
+    [
+        "Invoice inv_1 not found", "No payment with this id was made", "Not allowed to delete inv_1",
+        "Invoice inv_1 was deleted. It cannot be paid.", "Invalid amount sent, must be one of 1, 2", "No mail was sent; template not found",
+    ],
 )  # fmt: skip
 def test_a_refusal_that_tells_of_nothing_done_stays_one(text: str) -> None:
     _, answer = failing(text, tool="pay")

@@ -72,15 +72,25 @@ def _told(sentence: str, *, is_cited: bool) -> str:
 
     That nothing was done is no word of ours while that is in doubt; that somebody said so is so.
     """
-    if not is_cited and _DENIES.search(sentence):
+    if _STEP.match(sentence) or (not is_cited and _DENIES.search(sentence)):
         return ""
     if not _AGAIN.search(sentence):
         return sentence
-    head = _CLAUSE.split(sentence, maxsplit=1)[0]
-    if _AGAIN.search(head) or _ORDER.match(head) or " " not in head:
+    head = _before_advice(_CLAUSE.split(sentence, maxsplit=1)[0])
+    if not head or (" " not in head and not _CAUSE.fullmatch(head)):
         return ""
     # Who cites half a sentence says so.
     return f"{head} …" if is_cited else head
+
+
+def _before_advice(clause: str) -> str:
+    """What stands in a clause before what is to be done, as in "500 Internal Server Error: Please retry"."""
+    kept: list[str] = []
+    for part in clause.split(": "):
+        if _AGAIN.search(part) or _ORDER.match(part):
+            break
+        kept.append(part)
+    return ": ".join(kept)
 
 
 def next_step(error: ToolError) -> str:
@@ -132,13 +142,31 @@ def harmless(error: ToolError, said: str | None) -> str:
     return said if said and (error.may_repeat or not _AGAIN.search(said)) else ""
 
 
-_AGAIN: Final = re.compile(
-    r"(?i)\b(?:again|repeat(?:ed)?|once more|did you mean|re-?(?:try|tried|trying|send|submit|run))\b"
-)
+# What has a call made again, by the language it is said in.
+_INVITES: Final = {
+    "English": (
+        r"again|repeat(?:ed)?|once more|did you mean|re-?(?:try|tried|trying|send|submit|run)",
+        r"re-?(?:issue|invoke|execute|attempt)|re-(?:do|call)|(?:a second|one more) time|another (?:try|go)",
+        r"safe to (?:\w{1,20} ){0,2}twice|(?:call|run|make|send|do) (?:it|this) twice",
+    ),
+    "German": (r"erneut|nochmals?|noch ?ein ?mal|wiederhol(?:en|e)", r"(?:ein )?(?:zweites|weiteres) mal"),
+    "French": (r"r[ée]essay(?:ez|er|e)|(?:à|de) nouveau|recommence[rz]|renvoye[rz]|encore une fois",),
+    "Spanish": (r"reintent(?:e|ar|elo|arlo)|de nuevo|otra vez|vuelv[ae] a|nuevamente|repita(?:lo)?",),
+}
+_AGAIN: Final = re.compile(rf"(?i)\b(?:{'|'.join('|'.join(rows) for rows in _INVITES.values())})\b")
 _DENIES: Final = re.compile(r"(?i)\bnothing (?:was|has been) (?:done|changed|written|sent|charged)\b")
 _SENTENCE: Final = re.compile(r"(?<=[.!?]) ")
 _CLAUSE: Final = re.compile(r"[,;(] ?| [-\u2013\u2014] ")
+# What says in one word why: a name of an error, or a state.
+_CAUSE: Final = re.compile(
+    r"[A-Z][A-Z0-9_]{3,40}|(?i:\w{1,60}(?:error|exception)|\w{0,60}(?:time-?out|conflict|deadlock|overloaded|unavailable"
+    r"|busy|locked|aborted|throttled|crashed))"
+)
 _ORDER: Final = re.compile(r"(?i)(?:please|wait|just|if|when|to|you|in|after)\b")
+# A sentence that is nothing but a step. Elsewhere the same words may be the cause: "a call with the same arguments".
+_STEP: Final = re.compile(
+    r"(?i)next: |(?:please |now |then |just )?(?:call|run|invoke|send|submit) \S{1,60} with the (?:very )?same\b"
+)
 _STANDS: Final = re.compile(
     r"(?:.{1,200}? (?:failed part-way, so it may have been done already|was done in part|was done, and failed after "
     r"that)|The answer was lost, so .{1,200}? may have been done already)\. ?"

@@ -25,6 +25,7 @@ AGAIN: Final = "The same call has now failed {times} in the same way{stopped}. {
 STOPPED: Final = " and will not be made again{for_now}"
 FOR_NOW: Final = " for {seconds} seconds"
 TRIED: Final = "It was tried {times}."
+LEFT_OPEN: Final = "What it did before that is not known: find that out first, or ask the user."
 DONE_BEFORE: Final = "An earlier try, whose answer was lost, may have done it."
 WAYS_OUT: Final = {
     Kind.VALIDATION: "Change {what} before you call it again.",
@@ -38,7 +39,7 @@ WAYS_OUT: Final = {
 _FIRST: Final = (NOTHING_SAID, ANSWERED, FAILED_BEFORE, LEFT_ALONE)
 _BEGINNINGS: Final = tuple(each.partition("{")[0] for each in _FIRST if not each.startswith("{"))
 _LAST: Final = (AND_NOT_CALLED, AND_LEFT_ALONE)
-_STEPS: Final = (TOO_SOON, AGAIN, TRIED, DONE_BEFORE, *WAYS_OUT.values())
+_STEPS: Final = (TOO_SOON, AGAIN, TRIED, DONE_BEFORE, LEFT_OPEN, *WAYS_OUT.values())
 _SLOTS: Final = {
     "service": r"[A-Z][\w.:-]{0,60}(?: [\w.:-]{1,60}){0,3}",
     "status": r"[1-5][0-9]{2}(?: [A-Z][A-Za-z'-]{1,20}(?: [A-Za-z'-]{1,20}){0,5})?",
@@ -99,5 +100,5 @@ def _slot(name: str) -> str:
     if name == "stopped":
         return f"(?:{_source(STOPPED)})?"
     if name == "way_out":
-        return f"(?:{'|'.join(map(_source, WAYS_OUT.values()))})"
+        return f"(?:{'|'.join(map(_source, (LEFT_OPEN, *WAYS_OUT.values())))})"
     return _SLOTS[name]

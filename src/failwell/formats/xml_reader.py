@@ -136,11 +136,15 @@ def _asked(recovery: str | None) -> str | None:
 def _load_validation(attributes: dict[str, str], body: str, notes: list[str]) -> ToolError:
     tool, _, action = attributes.get("action", "").partition("/")
     problems = []
+    message = ""
     recovery: str | None = None
     carried: str | None = None
     for name, attribute, inner in _leaves(body):
         if name == "field":
             problems.append(read_field(_name(attribute, "name") or "(root)", unescape(inner)))
+        elif name == "message":
+            # The contract has none here, and servers write one.
+            message = unescape(inner).strip()
         elif name == "recovery":
             recovery = unescape(inner)
         elif name == "detail" and _name(attribute, "key") == RESERVED:
@@ -148,7 +152,7 @@ def _load_validation(attributes: dict[str, str], body: str, notes: list[str]) ->
     named = ", ".join(dict.fromkeys(problem.name for problem in problems if problem.path))
     error = build(
         "xml",
-        f"The arguments are invalid: {named}." if named else "The arguments are invalid.",
+        message or (f"The arguments are invalid: {named}." if named else "The arguments are invalid."),
         {
             "code": "VALIDATION_ERROR",
             "fields": problems,

@@ -27,15 +27,26 @@ _NO_REFUSAL: Final = frozenset({Kind.TRANSIENT, Kind.INTERNAL})
 _SAY_AGAIN: Final = frozenset({Kind.VALIDATION, Kind.TRANSIENT, Kind.CONFLICT})
 _WORST_FIRST: Final = (Effect.DONE, Effect.PARTIAL, Effect.UNKNOWN)
 
-_DONE: Final = (
-    "made|done|paid|sent|charged|created|placed|booked|saved|stored|written|transferred|deleted|removed|updated|executed"
+_MADE: Final = (
+    "made|done|paid|sent|charged|created|placed|booked|saved|stored|written|transferred|updated|executed"
     "|processed|completed|committed|accepted|submitted|posted|published|deployed"
 )
+_DONE: Final = f"{_MADE}|deleted|removed"
 # What somebody says was done before what they complain of: no refusal, whatever it is called.
 _DONE_BEFORE: Final = re.compile(
     rf"(?i)\b(?:after|once|although|though|but)\b(?: [\w'-]{{1,30}}){{1,4}}"
     rf" (?:was|were|is|has been|had been|have been) (?:{_DONE})\b"
     rf"|\b(?:{_DONE}|succeeded|successful)\b(?: ?[=:] ?true)?[,;.]? (?:but|however|yet)\b"
+    # "charged card, but …"
+    rf"|(?:^|[:;.,] )(?:{_DONE})(?: [^\s,;.]{{1,40}}){{1,5}}[,;.]? (?:but|however|yet)\b"
+)
+# The same with nothing between the two but a stop: "Payment sent; the template does not exist". What was sent may also
+# be told with what is wrong with it, and what "has been deleted" is why it is not there.
+_DONE_FIRST: Final = re.compile(
+    r"(?i)(?:[\w.]{1,60}: )?"
+    r"(?!(?:no|not|nothing|never|none|invalid|unsupported|unknown|bad|wrong|malformed|missing|empty|too|if|unless)\b)"
+    rf"(?:[\w'#-]{{1,40}} ){{1,4}}?(?:(?:was |were |has been |have been )(?:{_MADE})"
+    rf"|(?<!\bnot )(?<!\bbe )(?<!\bbeen )(?<!\bwas )(?<!\bwere )(?<!\bis )(?<!\bare )(?:{_DONE}))[;.,] \S"
 )
 
 
@@ -73,6 +84,8 @@ _TURNS: Final = re.compile("after|once|though|but|however|yet")
 @lru_cache(8)
 def _is_of_done(message: str) -> bool:
     """Whether somebody says that something was done. Of one failure this is asked again and again."""
+    if _DONE_FIRST.match(message):
+        return True
     return _TURNS.search(message.lower()) is not None and _DONE_BEFORE.search(message) is not None
 
 
@@ -150,8 +163,19 @@ def is_missing_elsewhere(error: ToolError, tool: Traits, arguments: Mapping[str,
     the middle of the work."""
     if error.kind is not Kind.NOT_FOUND or error.standing != "quoted" or error.origin != "peer":
         return False
-    is_write = tool.nature in (Nature.WRITE, Nature.UNMARKED)
-    return is_write and error.effect is None and not names_sent(error.message, arguments)
+    if tool.nature not in (Nature.WRITE, Nature.UNMARKED) or error.effect is not None:
+        return False
+    # Of a tool that is not there at all, nothing was done.
+    sent = {"": tool.name or "", **arguments} if error.code == "UNKNOWN_TOOL" else arguments
+    return not names_sent(error.message, sent)
+
+
+def is_left_open(error: ToolError) -> bool:
+    """Whether it was found, of a write that only somebody's words say missed something, that it is not what was sent.
+
+    That is marked by the words being left alone: what follows from the kind, to look for another one, is not so.
+    """
+    return error.kind is Kind.NOT_FOUND and error.authored and error.standing == "quoted" and error.origin == "peer"
 
 
 def with_effect(error: ToolError, effect: Effect | None) -> ToolError:

@@ -24,6 +24,7 @@ from failwell.guards import DEFAULT
 from failwell.model import (
     ESCAPED,
     IN_DOUBT,
+    Action,
     Decision,
     Effect,
     Kind,
@@ -42,6 +43,7 @@ from .advice import advised
 from .attempts import (
     effect_of,
     in_all,
+    is_left_open,
     is_missing_elsewhere,
     is_undone,
     is_unsure,
@@ -173,8 +175,9 @@ def _is_unsent(outcome: Outcome) -> bool:
     return isinstance(outcome, ToolError) and outcome.delivery == "never_sent"
 
 
-# What a caller can put right by the words alone.
-_CALLERS: Final = frozenset({Kind.VALIDATION, Kind.NOT_FOUND})
+def _to_see(error: ToolError, check: Action | None) -> str:
+    """The step that shows what came of a call."""
+    return next_step(error.replace(effect=Effect.DONE, verify=check))
 
 
 @dataclass(slots=True)
@@ -377,6 +380,8 @@ class Run:
             return Ending(error, decision, error, *about)
         is_told = done_before or any(note.endswith(way_out(error)) for note in notes)
         steps = [mine] if mine and not is_told else []
+        if is_left_open(error) and (check := tools.check_of(self.report.tool, self.report.arguments)) is not None:
+            steps = [_to_see(error, check)]
         # What is said of trying must not take the place of what there is to do.
         told = error.replace(next_steps=(*error.next_steps, *notes, *steps))
         return Ending(error, decision, told, *about)
@@ -386,13 +391,13 @@ class Run:
         the words themselves tell what to correct, nobody is stopped by that."""
         traits = tools.traits(self.report.tool)
         says = error.suggestion or error.next_steps or error.actions
-        is_in_doubt = is_unsure(error, traits) or is_missing_elsewhere(error, traits, self.report.arguments)
-        if says or not is_in_doubt or advised(error) is not error:
+        if says or not (is_unsure(error, traits) or is_left_open(error)) or advised(error) is not error:
             return error
         check = tools.check_of(self.report.tool, self.report.arguments)
-        if check is None and error.kind in _CALLERS:
+        if check is None and error.kind is Kind.VALIDATION:
             return error
-        return error.replace(next_steps=(next_step(error.replace(effect=Effect.DONE, verify=check)),))
+        step = own_words.LEFT_OPEN if check is None and is_left_open(error) else _to_see(error, check)
+        return error.replace(next_steps=(step,))
 
     def _last_decision(self, outcome: Outcome, tools: Tools) -> Decision:
         """What is decided is what is told: once more, where it is told that the call may have been done."""
@@ -421,6 +426,9 @@ class Run:
         if known.effect is None and may_be_done and self._last_decision(known, tools).doubtful:
             # What is told is what was decided: it is not made again because it may have been done.
             known = with_effect(known, Effect.UNKNOWN)
+        if tool and is_missing_elsewhere(known, traits, self.report.arguments):
+            # To look for another one is no way out of it.
+            known = known.replace(authored=True)
         if known.effect not in IN_DOUBT:
             return known
         checked = self._with_check(known, tools)

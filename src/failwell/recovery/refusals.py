@@ -8,6 +8,8 @@ from typing import Any, Final
 from failwell.formats import next_step, own_words, passed_on
 from failwell.model import IN_DOUBT, Effect, Kind, Policy, ToolError
 
+from .attempts import is_left_open
+
 NEVER_SENT: Final[dict[str, Any]] = {"origin": "local", "delivery": "never_sent", "effect": Effect.NONE}
 """How an error says that its call was not made."""
 
@@ -30,6 +32,8 @@ def _for_now(policy: Policy) -> str:
 
 
 def way_out(error: ToolError) -> str:
+    if is_left_open(error):
+        return own_words.LEFT_OPEN
     what = ", ".join(problem.name for problem in error.fields if problem.name) or "the arguments"
     return own_words.WAYS_OUT[error.kind].format(what=what)
 

@@ -75,7 +75,23 @@ def _is_of_something_else(text: str, tool: str, arguments: Mapping[str, Any]) ->
 def names_sent(text: str, arguments: Mapping[str, Any]) -> bool:
     """Whether words name something that was sent, or the other way round."""
     values, names = _values_in(arguments), text.lower()
-    return any(value in names or (len(names) > 2 and names in value) for value in values)
+    return any(_is_named(value, names) or (len(names) > 2 and names in value) for value in values)
+
+
+def _is_named(value: str, text: str) -> bool:
+    """Whether a text has a value in it that is no part of a longer word or number: 404 does not name the invoice 4."""
+    at = text.find(value)
+    while at >= 0:
+        end = at + len(value)
+        if not _is_joined(text[at - 1 : at] + value[0]) and not _is_joined(value[-1] + text[end : end + 1]):
+            return True
+        at = text.find(value, at + 1)
+    return False
+
+
+def _is_joined(pair: str) -> bool:
+    """Whether two characters belong to one word. Scripts without spaces are not told apart by their letters."""
+    return len(pair) == 2 and pair.isascii() and pair.replace("_", "a").isalnum()
 
 
 def _values_in(value: object) -> set[str]:

@@ -44,6 +44,8 @@ _OTHERS: Final = (
     r"null ?pointer|cannot invoke ¤|cannot be cast to|\bindex -?\d{1,12} out of bounds|object reference not set"
     r"|index was (?:outside|out of)|unable to cast object|sequence contains (?:no|more than one)"
     r"|collection was modified|nullable object must|cast is not valid",
+    # Elixir and Erlang
+    r"no match of right hand side|no (?:function|case|cond|with|try) clause (?:matching|evaluated)|\{badmatch,",
     # Wrapped on the way, in the words of the service that broke
     r"\b5\d\d: internal error\W{0,2}$",
     # All of them

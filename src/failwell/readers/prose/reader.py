@@ -47,7 +47,7 @@ _NUMBERS: Final[Mapping[int, str]] = {
 }
 _TOOL: Final = pattern(r"arguments for (?:tool )?['\"`]?([\w./-]{1,100}?)['\"`]?:", IGNORECASE)
 _DELAY: Final = pattern(
-    r"(?:retry[- _]?after|try again (?:in|after)|retry (?:in|after)|wait(?: for)?|available in"
+    r"(?:retry[- _]?after|(?:try again|another (?:go|try)) (?:in|after)|retry (?:in|after)|wait(?: for)?|available in"
     r"|reset(?:s)? in)['\"]?[:=]?\s?"
     r"(?:at least |about |another )?(\d{1,7}(?:\.\d{1,6})?)\s?(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m"
     r"|hours?|h)?\b",
@@ -68,7 +68,7 @@ def read(text: str, is_error: bool | None, number: int | None) -> ToolError | No
     if finding is None:
         return None
     number = number if number is not None else wrapped.number
-    return _error(finding, wrapped, number)
+    return _error(statuses.of_number(number, finding), wrapped, number)
 
 
 def _find(wrapped: Unwrapped, is_error: bool | None, depth: int = 0) -> Finding | None:

@@ -9,7 +9,7 @@ from failwell.model import find, pattern
 from failwell.readers.http import code_for
 
 from . import words
-from .clues import STATED, Finding
+from .clues import STATED, WORDED, Finding
 
 _PHRASES: Final = (
     "Bad Request|Unauthorized|Payment Required|Forbidden|Not Found|Method Not Allowed|Not Acceptable|Request Timeout"
@@ -34,10 +34,14 @@ _STATUS: Final = pattern(
     rf"|\]\[{_CODE}\]"
     # "GET https://…: 404 no such page"
     rf"|\bURL: {_CODE}(?= )"
+    # "google.api_core.exceptions.Aborted: 409 The transaction …", and the same without the name
+    rf"|^(?:[a-z_]\w{{0,60}}\.){{1,6}}[A-Z]\w{{1,60}}: {_CODE} (?=\w)"
+    rf"|^{_CODE} (?=(?-i:(?:The|A|An|This|Your|Requested|Aborted|Permission|Quota) [a-z]))"
     # "Failed to get the page: 404"
     rf"|\bfailed (?:to )?\w[^\n:]{{0,80}}: {_CODE}(?=[\s.,;({{]|$)",
     IGNORECASE,
 )
+_RANGE: Final = range(400, 600)
 _NUMBER: Final = pattern(r"[45]\d\d")
 _URL: Final = pattern(r"https?://[^\s'\"<>)]{1,500}", IGNORECASE)
 
@@ -57,7 +61,7 @@ def status_in(text: str) -> int | None:
 # What services answer when they have not looked closer; a sentence beside it says more.
 WEAK: Final = frozenset({400, 422})
 # What a sentence may say instead of these: a limit is not always 429, and waiting does not lift every one that is.
-_INSTEAD: Final = {400: "RATE_LIMITED", 403: "RATE_LIMITED", 405: "CONFLICT", 429: "FORBIDDEN"}
+_INSTEAD: Final = {400: "RATE_LIMITED", 403: "RATE_LIMITED", 404: "UNKNOWN_TOOL", 405: "CONFLICT", 429: "FORBIDDEN"}
 
 
 def code_with(status: int, worded: str | None, weak: frozenset[int] = WEAK) -> str:
@@ -75,6 +79,17 @@ def _is_told(code: str) -> bool:
     """Whether it is worth more than a status: an upstream's refusal is not the tool's crash, and will not pass."""
     info = find(code)
     return code != "INTERNAL_ERROR" and not (info is not None and info.retryable)
+
+
+def of_number(number: int | None, said: Finding) -> Finding:
+    """What words say beside the number of a JSON-RPC error, which may be a status.
+
+    >>> of_number(429, Finding("VALIDATION_ERROR", WORDED)).code, of_number(429, Finding("TIMEOUT", STATED)).code
+    ('RATE_LIMITED', 'TIMEOUT')
+    """
+    if number is None or number not in _RANGE or said.http_status is not None or said.confidence > WORDED:
+        return said
+    return said._replace(code=code_with(number, said.code), confidence=STATED, http_status=number)
 
 
 def statuses_in(text: str) -> set[int]:

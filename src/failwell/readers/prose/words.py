@@ -30,6 +30,7 @@ THING: Final = (
     r"|date|range|query|expression|pattern|index|length|size|json|kind|category|status|state|style|stage|scheme"
     r"|protocol|algorithm|locale|currency)"
 )
+_PAUSE: Final = r"give (?:it|this) (?:another|a) (?:go|try|shot|moment|minute|second|while|rest)\b"
 _NOT: Final = r"(?:(?:could|can|did|do|does|was|is|are|has)(?: not|n't)|cannot|can't|unable to|failed to)"
 
 _ROWS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
@@ -185,7 +186,7 @@ _ROWS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
             rf"|missing required",
             rf"(?:is|are|{THING}s?) (?:a )?required\b"
             rf"|required {THING}s?\b{_GAP}(?:missing|not (?:provided|found|set|given)|absent)",
-            r"(?:must|please) (?:provide|specify|supply)|^(?:missing|empty|provide|give|specify|supply)\b"
+            rf"(?:must|please) (?:provide|specify|supply)|^(?:missing|empty|provide|(?!{_PAUSE})give|specify|supply)\b"
             r"|no arguments\b",
             r"^\S{1,60} required\b",
             r"(?:no|without) (?:(?!with )\w{1,20} ){1,3}(?:was |were )?(?:provided|given|specified|supplied)\b",
@@ -332,7 +333,7 @@ _ROWS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     (
         "UNAVAILABLE",
         (
-            r"try again (?:later|in|shortly|soon)|is (?:it|the \w{1,20}) running\?",
+            rf"try again (?:later|in|shortly|soon)|is (?:it|the \w{{1,20}}) running\?|{_PAUSE}",
             # A mistake of the caller's is to be tried again as well, but not as it was.
             r"retry (?:your|the|this) request|(?:went wrong|error occurred|error)\b[^\n]{0,80}\btry again\b",
         ),
