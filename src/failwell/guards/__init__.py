@@ -14,6 +14,7 @@ from .secrets.patterns import timely as timely
 from .secrets.redactor import MASK
 from .secrets.secret_parts import is_token as is_token
 from .secrets.secret_parts import of_basic as of_basic
+from .secrets.written_forms import forms_of as forms_of
 from .visibility import escaped as escaped
 from .visibility import uncoloured as uncoloured
 from .visibility import visible
@@ -41,6 +42,7 @@ __all__ = [
 # What other rooms use, and nobody else may count on.
 _HOUSE = (
     "escaped",
+    "forms_of",
     "gathered",
     "is_token",
     "likely",
