@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+from base64 import b64encode
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
+from html import escape
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 import pytest
 from mcp import Client
@@ -419,6 +422,19 @@ def test_what_was_passed_as_a_secret_leaves_neither_in_the_error_nor_in_the_log(
     assert written
     for told in (str(caught.value), repr(caught.value), repr(fw.to_result(caught.value, "v1")), *written):
         assert KEY not in told
+
+
+@pytest.mark.parametrize("write", [quote, quote_plus, escape, lambda key: b64encode(key.encode()).decode()])
+def test_what_was_passed_as_a_secret_is_masked_however_it_is_written(
+    write: Callable[[str], str], caplog: pytest.LogCaptureFixture
+) -> None:
+    @tool_errors(answer=fw.render)
+    def login(password: str) -> None:
+        raise ValueError(f"The bank refused /login/{write(password)}.")
+
+    told = f"{login('blue kettle & tea')} {[vars(record) for record in caplog.records]}"
+    assert "The bank refused /login/[redacted]" in told
+    assert write("blue kettle & tea") not in told
 
 
 def test_a_question_and_an_answer_hold_no_secret_that_was_passed() -> None:

@@ -7,18 +7,21 @@ import json
 import logging
 import socket
 import threading
+import traceback
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import unquote
 
 import anyio
 import pytest
 import uvicorn
-from fastapi import Body, FastAPI, HTTPException, Request
+from fastapi import BackgroundTasks, Body, FastAPI, HTTPException, Request
 from starlette.applications import Starlette
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
+from starlette.testclient import TestClient
 
 import failwell as fw
 import failwell.server
@@ -65,7 +68,26 @@ def paid_and_asked() -> None:
         raise fw.NeedsInput("Which receipt?", fields=["receipt"])
 
 
-FAILING_LATE = (paid_and_converted, paid_and_opened, paid_and_gathered, paid_and_asked)
+def paid_and_looked_up() -> None:
+    raise KeyError("template")
+
+
+def paid_and_refused() -> None:
+    raise ValueError("The address for the receipt is wrong.")
+
+
+def paid_and_denied() -> None:
+    raise PermissionError("receipts")
+
+
+def paid_and_written() -> None:
+    raise FileExistsError("receipt.pdf")
+
+
+FAILING_LATE = (
+    *(paid_and_converted, paid_and_opened, paid_and_gathered, paid_and_asked),
+    *(paid_and_looked_up, paid_and_refused, paid_and_denied, paid_and_written),
+)
 
 
 SECRET = "correct horse"
@@ -91,18 +113,24 @@ async def taking(password: Annotated[str, Body()]) -> None:
     raise ValueError(f"{password!r} is too weak for bob")
 
 
+async def telling_cookies(request: Request) -> None:
+    theme, mine, seen = request.cookies.values()
+    raise ValueError(f"{theme} is {seen}, {mine} {unquote(mine)} is wrong.")
+
+
 def application() -> FastAPI:
     app = failwell.server.problems(FastAPI())
     for name, exc in RAISED.items():
         app.add_api_route(f"/{name}", raising(exc), methods=["GET", "POST", "PUT"], name=name)
     for endpoint in FAILING_LATE:
-        app.add_api_route(f"/{endpoint.__name__}", endpoint, methods=["GET", "POST"])
+        app.add_api_route(f"/{endpoint.__name__}", endpoint, methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
     app.add_api_route("/number/{id}", lambda id: id, methods=["GET"])
 
     for each in (quoting, crashing, refusing):
         for path in (f"/{each.__name__}", f"/{each.__name__}/{{token}}"):
             app.add_api_route(path, each, methods=["GET", "POST"])
     app.add_api_route("/taking", taking, methods=["POST"])
+    app.add_api_route("/cookies", telling_cookies, methods=["GET"])
 
     async def bare(request: Any) -> None:
         raise BUSY
@@ -114,7 +142,7 @@ def application() -> FastAPI:
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(application(), log_level="critical", lifespan="off"))
+    server = uvicorn.Server(uvicorn.Config(application(), log_config=None, lifespan="off"))
     thread = threading.Thread(target=lambda: server.run(sockets=[listening]))
     thread.start()
     try:
@@ -177,6 +205,24 @@ def test_a_failure_is_a_problem(
 def test_what_may_have_been_done_is_no_fault_of_the_request(port: int, endpoint: Callable[[], Any]) -> None:
     status, _, after, body = asked(port, f"/{endpoint.__name__}", "POST")
     assert (status, after, body["status"], body["effect"]) == (500, None, 500, "unknown")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+@pytest.mark.parametrize("endpoint", FAILING_LATE[4:], ids=lambda each: each.__name__)
+def test_an_exception_is_no_word_that_nothing_was_done(port: int, endpoint: Callable[[], Any], method: str) -> None:
+    status, _, after, body = asked(port, f"/{endpoint.__name__}", method)
+    assert (status, after, body["status"]) == (500, None, 500)
+
+
+@pytest.mark.parametrize(("endpoint", "status"), [*zip(FAILING_LATE[4:], (404, 422, 403, 409), strict=True)])
+def test_what_only_reads_is_answered_by_what_the_exception_means(
+    port: int, endpoint: Callable[[], Any], status: int
+) -> None:
+    assert asked(port, f"/{endpoint.__name__}")[0] == status
+
+
+def test_the_author_may_say_that_nothing_was_done(port: int) -> None:
+    assert asked(port, "/missing", "POST")[0] == asked(port, "/missing", "PUT")[0] == 404
 
 
 def test_the_whole_problem_is_what_the_format_writes(port: int) -> None:
@@ -263,8 +309,7 @@ def test_a_body_that_the_application_has_not_read_is_not_read_for_its_secrets(ki
 
         app = failwell.server.problems(Starlette(routes=[Route("/", failing, methods=["POST"])]))
         scope = {"type": "http", "method": "POST", "path": "/", "query_string": b"", "headers": [], "root_path": ""}
-        with suppress(ZeroDivisionError):
-            await app(scope, receive, send)
+        await app(scope, receive, send)
         assert sent[0]["status"] == (500 if kind is ZeroDivisionError else 404)
 
     anyio.run(story)
@@ -284,3 +329,88 @@ def test_of_an_endless_body_only_a_part_is_kept() -> None:
         assert sum(map(len, scope["failwell.body"])) == 1_000_000
 
     anyio.run(story)
+
+
+@pytest.mark.parametrize("name", ["session", "sid", "remember_me", "JSESSIONID"])
+@pytest.mark.parametrize("value", ["plainword-zebra", "plain%2Fzebra"])
+def test_a_cookie_is_masked_whatever_it_is_called(
+    port: int, name: str, value: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "failwell.server"):
+        told = asked(port, "/cookies", headers={"Cookie": f"theme=dark-zebra; {name}={value}; seen=true"})[3]
+    assert told["detail"] == f"dark-zebra is true, {MASKED} {MASKED} is wrong."
+    assert "plain" not in f"{told} {[vars(record) for record in caplog.records]}"
+
+
+MASKED = "[redacted]"
+
+
+def crashing_app(**options: Any) -> FastAPI:
+    app = failwell.server.problems(FastAPI(**options))
+
+    def crash() -> None:
+        raise ZeroDivisionError("hunter2")
+
+    def break_off() -> StreamingResponse:
+        def pieces() -> Iterator[bytes]:
+            yield b"a"
+            raise ZeroDivisionError("hunter2")
+
+        return StreamingResponse(pieces())
+
+    def later(tasks: BackgroundTasks) -> None:
+        tasks.add_task(crash)
+
+    for endpoint in (crash, break_off, later):
+        app.add_api_route(f"/{endpoint.__name__}", endpoint, methods=["GET"])
+
+    return app
+
+
+@pytest.mark.parametrize("path", ["/crash", "/crash?outside=1"])
+def test_a_crash_is_an_answer_and_nothing_of_it_is_raised_to_the_server(path: str) -> None:
+    app = crashing_app()
+
+    @app.middleware("http")
+    async def around(request: Request, call_next: Any) -> Any:
+        if "outside" in request.query_params:
+            raise ZeroDivisionError("hunter2")
+        return await call_next(request)
+
+    answer = TestClient(app, raise_server_exceptions=True).get(path)
+    assert (answer.status_code, answer.headers["content-type"]) == (500, PROBLEM)
+
+
+def test_what_breaks_off_is_told_to_the_server_without_what_it_quotes() -> None:
+    with pytest.raises(RuntimeError, match="after its answer had begun") as caught:
+        TestClient(crashing_app()).get("/break_off")
+    assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_task_that_crashes_after_the_answer_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "failwell.server"):
+        assert TestClient(crashing_app()).get("/later").status_code == 200
+    assert [record.name for record in caplog.records if record.name == "failwell.server"] == ["failwell.server"]
+
+
+def test_in_debug_mode_a_crash_is_raised_as_the_framework_does() -> None:
+    with pytest.raises(ZeroDivisionError):
+        TestClient(crashing_app(debug=True)).get("/crash")
+
+
+def test_who_answers_crashes_in_another_way_is_left_alone() -> None:
+    app = crashing_app()
+    app.add_exception_handler(Exception, lambda request, exc: Response("mine", 500))
+    with pytest.raises(ZeroDivisionError):
+        TestClient(app).get("/crash")
+
+
+def test_the_log_of_the_server_holds_no_secret_of_the_request(port: int, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        asked(port, "/crashing", "POST", json.dumps({"password": SECRET}))
+    (record,) = [each for each in caplog.records if each.levelno >= logging.ERROR]
+    kept = "".join(map(logging.Formatter().format, caplog.records))
+    assert record.name == "failwell.server"
+    assert "ZeroDivisionError" in kept
+    assert "in crashing" in kept
+    assert SECRET not in kept

@@ -18,6 +18,7 @@ from .secrets.secret_parts import before_host as before_host
 from .secrets.secret_parts import is_token as is_token
 from .secrets.secret_parts import of_basic as of_basic
 from .secrets.secret_parts import unencoded as unencoded
+from .secrets.written_forms import forms_of as forms_of
 from .visibility import escaped as escaped
 from .visibility import uncoloured as uncoloured
 from .visibility import visible
@@ -47,6 +48,7 @@ _HOUSE = (
     "before_host",
     "drawn",
     "escaped",
+    "forms_of",
     "gathered",
     "is_ambiguous_name",
     "is_token",

@@ -23,6 +23,7 @@ from .secrets.looks import drawn
 from .secrets.redactor import MASK, Redactor, redactor
 from .secrets.secret_names import is_secret_name, masks_numbers
 from .secrets.sieve import suspicious
+from .secrets.written_forms import all_forms
 from .visibility import needs_cleaning, visible
 
 Outcome = TypeVar("Outcome", bound=ToolError | NeedsInput)
@@ -80,10 +81,8 @@ class Guard:
         return Secrets(self.secret_paths, self.redact.secret_name, self.redact.mask)
 
     def knowing(self, values: Iterable[str]) -> Guard:
-        """The same guard, which also masks these values, word for word."""
-        known = dict.fromkeys((*self.redact.values, *values))
-        # The longest first: one may be part of another.
-        return replace(self, redact=replace(self.redact, values=tuple(sorted(known, key=len, reverse=True))))
+        """The same guard, which also masks these values, in each form that programs write them in."""
+        return replace(self, redact=replace(self.redact, values=all_forms((*self.redact.values, *values))))
 
     def hearing(self, arguments: Mapping[str, Any] | None, *, is_plain: bool = False) -> Guard:
         """The same guard for a call with these arguments: the secrets among them are masked wherever they turn up, and
@@ -247,8 +246,7 @@ class Guard:
     def _cleaned(self, error: ToolError) -> ToolError:
         given = error._given
         known = tuple(self._sent_secrets(error))
-        redact = replace(self.redact, values=(*known, *self.redact.values)) if known else self.redact
-        mine = replace(self, redact=redact, _room=[max(_MOST, 4 * self.max_chars)])
+        mine = replace(self.knowing(known) if known else self, _room=[max(_MOST, 4 * self.max_chars)])
         # What says how to go on is looked through first: the rest is what may be too much.
         order = sorted((name for name in given if name not in _NEVER_TEXT), key=_CONTEXT.__contains__)
         changes = {name: mine._part(name, given[name]) for name in order}

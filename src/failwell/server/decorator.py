@@ -222,8 +222,13 @@ def meaning(
     table: Table = DEFAULT,
     function: object = None,
     traits: Traits = NOTHING_KNOWN,
+    *,
+    refuses: bool = True,
 ) -> ToolError:
-    """The exception as contract 004 reads it; one that is structured already stays what it is."""
+    """The exception as contract 004 reads it; one that is structured already stays what it is.
+
+    `refuses` says that an exception of the author's own code, such as a ValueError, is the word that nothing was done.
+    """
     facts = Facts(tool or "", function=function, traits=traits)
     own = from_error(exc, context=False)
     if own is not None:
@@ -236,7 +241,8 @@ def meaning(
     error = classify(exc, table=table)
     refused = None if error.authored else refusal(exc, function)
     error = refused or error
-    error = error.replace(**Aftermath().of(error, facts, is_authors=refused is not None or error.authored, exc=exc))
+    is_authors = error.authored or (refuses and refused is not None)
+    error = error.replace(**Aftermath().of(error, facts, is_authors=is_authors, exc=exc))
     changes: dict[str, Any] = {"tool": tool, "tier": tier, "strategy": error.strategy}
     if error.code == "INTERNAL_ERROR":
         changes["message"] = f"Unexpected error: {type(exc).__name__}"

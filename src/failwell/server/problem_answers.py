@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 from failwell.formats import Outcome, render
 from failwell.guards import DEFAULT as GUARD
 from failwell.guards import Guard
-from failwell.model import IN_DOUBT, Kind, NeedsInput, ToolError, Traits, find, marked_effect
+from failwell.model import IN_DOUBT, Effect, Kind, NeedsInput, ToolError, Traits, find, marked_effect
 from failwell.observe import log_failure
 from failwell.readers import DEFAULT, Table
 
@@ -21,6 +21,7 @@ from .decorator import meaning
 from .facts import Facts
 from .options import level_of
 from .request_secrets import KeepingBodies, secrets_sent
+from .server_errors import contained
 
 log = logging.getLogger("failwell.server")
 
@@ -90,6 +91,18 @@ def _status(error: ToolError) -> int:
     return error.http_status or (code.http_status if code is not None else None) or _OF_KIND[error.kind]
 
 
+def _of_request(error: ToolError, exc: Exception, *, is_read: bool) -> ToolError:
+    """An error with a status that takes no word of nobody's for the word that nothing was done.
+
+    What escapes a handler that may write says nothing about what it did before, so it is no fault of the request: not
+    even where a second one does no harm, since clients do not make it after a 404.
+    """
+    is_said = is_read or isinstance(exc, ToolError) or error.authored or error.effect is Effect.NONE
+    if is_said or _status(error) >= _IN_DOUBT:
+        return error
+    return error.replace(http_status=_OF_KIND[Kind.TRANSIENT if error.kind is Kind.TRANSIENT else Kind.INTERNAL])
+
+
 def problems(app: A, *, table: Table = DEFAULT, logger: Any = None, log_level: int | str = "WARNING") -> A:
     """Answer every failure of a FastAPI or Starlette application as a problem, and give the application back.
 
@@ -110,8 +123,13 @@ def problems(app: A, *, table: Table = DEFAULT, logger: Any = None, log_level: i
     def answer(request: Any, exc: Exception) -> Any:
         endpoint = request.scope.get("endpoint")
         name = getattr(endpoint, "__name__", None) or request.scope.get("path", "")
-        traits = Traits(name, read_only=request.method in _READS, idempotent=request.method in _IDEMPOTENT)
-        outcome: Outcome = exc if isinstance(exc, NeedsInput) else meaning(exc, name, None, table, endpoint, traits)
+        is_read = request.method in _READS
+        traits = Traits(name, read_only=is_read, idempotent=request.method in _IDEMPOTENT)
+        outcome: Outcome = (
+            exc
+            if isinstance(exc, NeedsInput)
+            else _of_request(meaning(exc, name, None, table, endpoint, traits, refuses=is_read), exc, is_read=is_read)
+        )
         if isinstance(exc, NeedsInput) and marked_effect(exc) in IN_DOUBT:
             # Who asks in the middle of the work cannot be answered by a second request.
             error = _asked(exc)
@@ -125,5 +143,8 @@ def problems(app: A, *, table: Table = DEFAULT, logger: Any = None, log_level: i
 
     for kind in (ToolError, NeedsInput, Exception):
         add(kind, answer)
-    cast(Any, app).add_middleware(KeepingBodies)
+    framed = cast(Any, app)
+    framed.add_middleware(KeepingBodies)
+    build = framed.build_middleware_stack
+    framed.build_middleware_stack = lambda: contained(build(), answer)
     return app

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import Any, Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 from failwell.guards import Secrets
 from failwell.model import pattern
@@ -22,6 +22,15 @@ _BOUNDARY: Final = pattern(r'(?i)boundary="?([^";,\s]{1,200})')
 _PART_NAME: Final = pattern(r'(?i)[;\s]name="?([^";\r\n]{1,200})')
 _FILE: Final = pattern(r"(?i)[;\s]filename\*?=")
 _MOST_PARTS: Final = 1_000
+# A shorter one is found in other words by chance, and so are these.
+_SHORTEST_COOKIE: Final = 4
+_SAYS_NOTHING: Final = frozenset("true false none null undefined accepted declined".split())
+# What cookies are called that hold a choice of the reader's, by one of the words of the name.
+_PLAIN_WORDS: Final = frozenset(
+    "theme lang language locale i18n country region currency timezone tz consent colour color darkmode layout fontsize "
+    "viewport".split()
+)
+_WORD: Final = pattern(r"[a-z0-9]{1,40}")
 
 
 class KeepingBodies:
@@ -63,7 +72,16 @@ def secrets_sent(request: Any, secrets: Secrets) -> tuple[str, ...]:
     path = {name: value if isinstance(value, int) else str(value) for name, value in request.path_params.items()}
     query = request.query_params.multi_items()
     # A list, since the name of each would be taken for one of what is in it.
-    return secrets.values([path, _gathered(query), _gathered(headers.items()), dict(request.cookies), body])
+    named = secrets.values([path, _gathered(query), _gathered(headers.items()), dict(request.cookies), body])
+    return (*named, *_in_cookies(request.cookies))
+
+
+def _in_cookies(cookies: Mapping[str, str]) -> Iterator[str]:
+    """What was sent in cookies: most let somebody in, and few have a name that says so."""
+    for name, value in cookies.items():
+        if _PLAIN_WORDS.isdisjoint(_WORD.findall(name.lower())):
+            sent = dict.fromkeys((value, unquote(value)))
+            yield from (each for each in sent if len(each) >= _SHORTEST_COOKIE and each.lower() not in _SAYS_NOTHING)
 
 
 def _gathered(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

@@ -57,7 +57,7 @@ def _shown(text: str) -> str:
 def _unparted(text: str, values: Sequence[str], mask: str) -> str:
     """`text` without the values that stand in it on more than one line, or with more space between their words."""
     for value in values:
-        if 0 < _least(value) <= len(text):
+        if 0 < _least(value) <= len(text) and _may_say(text, value.split()):
             text = _phrase(value).sub(lambda _: mask, text)
     joined = _BREAK.sub("", text)
     if joined == text:
@@ -72,6 +72,11 @@ def _least(value: str) -> int:
     """How long a text is at least that holds the words of a value; 0 where it is one word."""
     words = value.split()
     return sum(map(len, words)) + len(words) - 1 if len(words) > 1 else 0
+
+
+def _may_say(text: str, words: Sequence[str]) -> bool:
+    """Whether a text has each of several words: most have not, and to look for them in their order takes longer."""
+    return all(word in text for word in words)
 
 
 @lru_cache(maxsize=256)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
@@ -38,6 +37,7 @@ from .secret_names import (
 from .sentences import sentences
 from .shapes import ENTROPIC, LONG_RUN, LONG_VALUE, cut, marked
 from .values import COMMON_LASTS, Span, folded_end, full_name, harmless, quoted_in, spans, token_end
+from .written_forms import all_forms
 
 MASK: Final = "[redacted]"
 _BESIDE: Final = (*NEIGHBOURS, ((" ", "'", '"'), sentences))
@@ -434,22 +434,14 @@ def redactor(
     patterns: Iterable[str | re.Pattern[str]] = (), values: Iterable[str] = (), names: Iterable[str] = ()
 ) -> Redactor:
     """A redactor with shapes, known secrets and names of your own; a pattern that could run for ever is refused."""
-    import html
-    from urllib.parse import quote, quote_plus
-
     from .patterns import checked
 
-    known: set[str] = set()
-    for value in values:
+    known = [*values]
+    for value in known:
         if len(value) < 4 or value.lower() in MASK:
             raise ValueError(f"The value {value!r} is too short or too common to be masked wherever it stands.")
-        # The same secret as it looks inside JSON, a URL and HTML.
-        known |= {value, json.dumps(value)[1:-1], html.escape(value)}
-        known |= {quote(value, safe=safe, errors="replace") for safe in ("", "/")}
-        known |= {quote_plus(value, safe=safe, errors="replace") for safe in ("", "/")}
     return Redactor(
         tuple(checked(pattern) for pattern in patterns),
-        # The longest first, so that a secret that contains another goes as a whole.
-        tuple(sorted(known, key=lambda value: (-len(value), value))),
+        all_forms(known),
         frozenset(words for name in names if (words := tuple(words_of(name)))),
     )

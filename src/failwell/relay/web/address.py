@@ -13,7 +13,7 @@ from urllib.request import getproxies
 import httpx2
 
 from failwell.model import Effect, ToolError
-from failwell.relay.own_secrets import told_address
+from failwell.relay.given_secrets import told_address
 
 from .connections import HttpConnections
 

@@ -1,0 +1,76 @@
+"""Crashes of a web application, answered where nothing of them reaches the server that runs it.
+
+Starlette raises an exception once more after its handler has answered, and the server prints it with all it quotes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+Answer = Callable[[Any, Exception], Any]
+
+_MOST_LAYERS: Final = 100
+_BROKEN_OFF: Final = "The application failed after its answer had begun. What failed is in the log of failwell.server."
+
+
+def contained(stack: Any, answer: Answer) -> Any:
+    """The layers of an application, with `answer` inside the one that would raise again after it.
+
+    Where somebody else answers there, and in the debug mode, whose page shows all of it anyway, nothing is changed.
+    """
+    from starlette.middleware.errors import ServerErrorMiddleware
+
+    for layer in _layers(stack):
+        if isinstance(layer, ServerErrorMiddleware) and layer.handler is answer and not layer.debug:
+            layer.app = Contained(layer.app, answer)
+    return stack
+
+
+def _layers(stack: Any) -> Iterator[Any]:
+    for _ in range(_MOST_LAYERS):
+        if stack is None:
+            return
+        yield stack
+        stack = getattr(stack, "app", None)
+
+
+class Contained:
+    """An application whose exceptions become answers. One that breaks off in the middle of an answer is told to the
+    server, which has to close the connection, without what it quotes."""
+
+    def __init__(self, app: Any, answer: Answer) -> None:
+        self.app = app
+        self._answer = answer
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        has_begun = is_whole = False
+
+        async def watched(message: Any) -> None:
+            nonlocal has_begun, is_whole
+            has_begun = True
+            is_whole = message["type"] == "http.response.body" and not message.get("more_body", False)
+            await send(message)
+
+        failed: Exception | None = None
+        try:
+            await self.app(scope, receive, watched)
+        except Exception as exc:
+            failed = exc
+        if failed is None:
+            return
+        # Only here, so that what fails from now on does not have it as its context, which would be printed as well.
+        response = await self._answered(failed, scope)
+        if not has_begun:
+            await response(scope, receive, send)
+        elif not is_whole:
+            raise RuntimeError(_BROKEN_OFF)
+
+    async def _answered(self, exc: Exception, scope: Any) -> Any:
+        from starlette.concurrency import run_in_threadpool
+        from starlette.requests import Request
+
+        return await run_in_threadpool(self._answer, Request(scope), exc)
