@@ -15,8 +15,8 @@ import json
 import logging
 import sys
 import warnings
-from collections.abc import Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -299,8 +299,6 @@ def around_tools() -> tuple[Scene, ...]:
     """Whose middleware fails when the tool has run: wherever the tool comes from, that it ran is told. Whether its
     work stands, nobody knows: who stands around it may have taken it back."""
     limit = {"effect": "unknown", "code": "RATE_LIMITED", "done": 1}
-    # FastMCP 2 takes the name that was given for the whole of it.
-    charge = "charge" if fastmcp.__version__.startswith("2.") else "shop_charge"
     bill = {"bill": "b"}
     return (
         Scene("a limit after the tool", limited(busy_afterwards, plain), PAID, **limit),
@@ -309,14 +307,6 @@ def around_tools() -> tuple[Scene, ...]:
         Scene("a limit after a proxied tool", limited(busy_afterwards, proxied), PAID, **limit),
         Scene("a limit after a mounted proxy", limited(busy_afterwards, mounted_proxy), PAID, "shop_pay", **limit),
         Scene("a limit after a tool made of another", limited(busy_afterwards, made_of_another), bill, **limit),
-        Scene("a limit after a renamed tool", limited(busy_afterwards, renamed), PAID, charge, **limit),
-        Scene(
-            "renamed, one of the mounted server",
-            limited(busy_afterwards, plain, inside=under_another_name),
-            PAID,
-            charge,
-            **limit,
-        ),
         Scene(
             "a crash after a mounted tool",
             limited(lost_afterwards, mounted_twice),
@@ -367,6 +357,18 @@ def around_tools() -> tuple[Scene, ...]:
             effect="unknown",
             says="Invalid arguments",
         ),
+    )
+
+
+def around_renamed() -> tuple[Scene, ...]:
+    """The same of tools that are mounted under another name."""
+    limit = {"effect": "unknown", "code": "RATE_LIMITED", "done": 1}
+    # FastMCP 2 takes the name that was given for the whole of it.
+    charge = "charge" if fastmcp.__version__.startswith("2.") else "shop_charge"
+    inside = limited(busy_afterwards, plain, inside=under_another_name)
+    return (
+        Scene("a limit after a renamed tool", limited(busy_afterwards, renamed), PAID, charge, **limit),
+        Scene("renamed, one of the mounted server", inside, PAID, charge, **limit),
     )
 
 
@@ -507,9 +509,12 @@ EVERYWHERE = (
 BUILT = (Scene("an error that the tool has built", building_an_error, PAID, done=1, says="The till is shut."),)
 # Before 1.19 the SDK itself cannot carry it.
 UNCARRIED = (Scene("a result that the tool has built", building_a_result, PAID, **BROKEN),)
-FASTMCP = (
+# From 2.14.
+DEPENDING = (
     Scene("what a tool uses is taken back", depending, PAID, effect="unknown", code="TIMEOUT", says=MAYBE),
     Scene("what a mounted tool uses", mounted_depending, PAID, "shop_pay", effect="unknown", code="TIMEOUT"),
+)
+FASTMCP = (
     Scene("a limit, before the SDK finds the tool", limiting, PAID, effect="none", code="RATE_LIMITED"),
     Scene("made of another, without an argument", made_of_another, {}, says="bill is missing", **REFUSED),
     Scene("made of another, under the old name", made_of_another, PAID, says="bill is missing", **REFUSED),
@@ -633,22 +638,61 @@ def writing() -> list[Any]:
     ]
 
 
+@contextmanager
+def log_lines() -> Iterator[io.StringIO]:
+    """What FastMCP writes into the log meanwhile."""
+    log = io.StringIO()
+    logging.disable(logging.NOTSET)
+    # As it is called in 2.12.0, too.
+    for name in ("fastmcp", "FastMCP"):
+        logging.getLogger(name).handlers = [logging.StreamHandler(log)]
+    try:
+        yield log
+    finally:
+        logging.disable(logging.CRITICAL)
+
+
+async def leaks_of_components() -> list[str]:
+    """What FastMCP's own lines tell of components that raise, and must not stand in a log."""
+    server = raising(lambda _: RuntimeError("no login with password=hunter2xYz"))
+
+    @server.resource("vault://room")
+    def room() -> str:
+        raise RuntimeError("no login with password=hunter2xYz")
+
+    @server.resource("vault://{door}/key")
+    def key(door: str) -> str:
+        raise RuntimeError("no login with password=hunter2xYz")
+
+    @server.prompt()
+    def enter() -> str:
+        raise RuntimeError("no login with password=hunter2xYz")
+
+    with log_lines() as log:
+        async with client_of(failwell.server.install(server)) as client:
+            await called(client, Scene("", lambda: None, PAID))
+            for uri in ("vault://room", "vault://a/key"):
+                with suppress(Exception):
+                    await client.read_resource(uri)
+            with suppress(Exception):
+                await client.get_prompt("enter")
+    told = [line for line in log.getvalue().splitlines() if "hunter2xYz" in line]
+    return [f"the log tells a secret: {line}" for line in told] if log.getvalue() else ["FastMCP has written nothing."]
+
+
 async def leaks_of_middleware() -> list[str]:
     """What the lines of FastMCP's own middleware tell that must not stand in a log."""
     problems = []
-    logging.disable(logging.NOTSET)
-    logger = logging.getLogger("fastmcp")
     for each in writing():
         DONE.clear()
-        logger.handlers = [logging.StreamHandler(log := io.StringIO())]
         server = raising(lambda _: ConnectionError("bank at postgres://u:hunter2@h/db"))
         server.add_middleware(each)
-        async with client_of(failwell.server.install(server)) as client:
-            await called(client, Scene("", lambda: None, PAID))
+        with log_lines() as log:
+            async with client_of(failwell.server.install(server)) as client:
+                await called(client, Scene("", lambda: None, PAID))
         told = [line for line in log.getvalue().splitlines() if "hunter2" in line]
         if told or not DONE or not log.getvalue():
             problems.append(f"{type(each).__name__}: {told}, {len(DONE)} done")
-    logging.disable(logging.CRITICAL)
     return problems
 
 
@@ -677,13 +721,16 @@ async def main() -> list[str]:
         (UNCHECKED, is_lowlevel and can_ask()),
         (UNCARRIED, is_lowlevel and not carries_results()),
         (FASTMCP, bool(version)),
+        (DEPENDING, version >= (2, 14)),
         (around_tools() if version else (), True),
+        (around_renamed() if version >= (2, 14) else (), True),
         (PROXIES, version >= (3, 4)),
     )
     scenes = [scene for each, is_there in there if is_there for scene in each]
     problems = [problem for scene in scenes for problem in await problems_of(scene)]
-    problems += await leaks_of_middleware() if version else []
-    return [*problems, *(await paid_twice() if can_ask() else ())]
+    problems += [*await leaks_of_components(), *await leaks_of_middleware()] if version else []
+    can_recover = can_ask() and (not version or version >= (2, 14))
+    return [*problems, *(await paid_twice() if can_recover else ())]
 
 
 if __name__ == "__main__":

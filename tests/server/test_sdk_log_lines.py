@@ -30,6 +30,21 @@ def test_a_line_of_somebody_else_on_the_root_logger_stays(caplog: pytest.LogCapt
     assert caplog.messages == [LINE]
 
 
+@pytest.mark.parametrize("component", ["tools.tool_manager", "resources.resource_manager", "prompts.prompt"])
+@pytest.mark.parametrize("prefix", ["fastmcp", "fastmcp.fastmcp", "FastMCP.fastmcp"])
+def test_a_crash_that_fastmcp_writes_is_masked_by_whatever_name_its_logger_has(
+    prefix: str, component: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """FastMCP 2.12 puts a name before that of the module, and 2.12.0 another one."""
+    mask(DEFAULT)
+    try:
+        raise RuntimeError("no login with password=hunter2xYz")
+    except RuntimeError:
+        logging.getLogger(f"{prefix}.{component}").exception("It failed.")
+    assert "hunter2xYz" not in caplog.text
+    assert "password=[redacted]" in caplog.text
+
+
 @pytest.mark.parametrize("is_answered", [True, False])
 def test_how_a_tool_failed_is_told_once(is_answered: bool, caplog: pytest.LogCaptureFixture) -> None:
     """Of a call that Failwell answers, its own line tells it: FastMCP's would be a traceback in forty columns."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import traceback
+from collections.abc import Iterator
 from typing import Any, Final
 
 from failwell.guards import Guard, Secrets
@@ -38,6 +39,8 @@ LOGGERS: Final = (
     "fastmcp.server.middleware.tool_injection",
     "fastmcp.middleware.logging",
     "fastmcp.middleware.structured_logging",
+    "fastmcp.requests",
+    "fastmcp.structured",
     "fastmcp.retry",
     "fastmcp.timing",
     "fastmcp.timing.detailed",
@@ -46,6 +49,8 @@ LOGGERS: Final = (
     "docket.worker",
 )
 """The loggers that have been seen to print an exception. A filter of a logger does not see its children's lines."""
+# What FastMCP 2.12 put before the names of its modules: this in 2.12.0, that in the later ones.
+_PREFIXES: Final = ("FastMCP.", "fastmcp.")
 
 
 # What 1.x writes about every request, and a success should not pay for.
@@ -109,13 +114,19 @@ def _printed(exc: BaseException) -> str:
 
 
 def mask(guard: Guard) -> None:
-    for name in LOGGERS:
+    for name in _all_names():
         logger = logging.getLogger(name)
         if not any(isinstance(each, Masking) for each in logger.filters):
             logger.addFilter(Masking(guard))
     root = logging.getLogger()
     if not any(isinstance(each, MaskingOfSdk) for each in root.filters):
         root.addFilter(MaskingOfSdk(guard))
+
+
+def _all_names() -> Iterator[str]:
+    yield from LOGGERS
+    for prefix in _PREFIXES:
+        yield from (f"{prefix}{name}" for name in LOGGERS if name.startswith("fastmcp."))
 
 
 # Whose lines are written plainly: the beginnings of their loggers' names.
