@@ -19,15 +19,16 @@ from collections.abc import Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, validate_call
+from pydantic import AliasChoices, AliasPath, BaseModel, Field, validate_call
 from sdk_names import GENERATION
 
 import failwell
 import failwell.server
 from failwell.client import Recovering
 from failwell.formats import META_KEY
+from failwell.server.extras import IGNORED
 
 try:
     import fastmcp
@@ -44,6 +45,12 @@ else:
     from mcp.server.fastmcp import Context
     from mcp.server.fastmcp import FastMCP as Server
 
+try:
+    from mcp.types import ToolAnnotations
+except ImportError:
+    from mcp_types import ToolAnnotations
+
+READ_ONLY = "readOnlyHint" if GENERATION == 1 else "read_only_hint"
 DONE: list[str] = []
 """What tools have really done."""
 SECRET = "the vault is in room 7"
@@ -66,6 +73,7 @@ class Scene:
     code: str | None = None
     says: str = ""
     hides: str = SECRET
+    ignored: tuple[str, ...] = ()
 
 
 async def tells_wrongly() -> None:
@@ -118,6 +126,26 @@ def asking() -> Any:
         return str(await asks_for_a_tip(ctx))
 
     return server
+
+
+def aliased(is_write: bool = False) -> Any:
+    """Its arguments have several names, of which the schema lists one."""
+    server = Server("shop")
+
+    def pay(
+        invoice: Annotated[str, Field(validation_alias=AliasChoices("invoice", "bill"))],
+        page: Annotated[int, Field(validation_alias=AliasChoices("page", "limit", AliasPath("at", "page")))] = 1,
+    ) -> str:
+        DONE.append(invoice)
+        return f"page {page}"
+
+    marks = {"annotations": ToolAnnotations(**{READ_ONLY: False})} if is_write else {}
+    server.tool(**marks)(pay)
+    return server
+
+
+def aliased_write() -> Any:
+    return aliased(is_write=True)
 
 
 def checking_itself() -> Any:
@@ -506,6 +534,20 @@ EVERYWHERE = (
     Scene("wrong arguments", plain, WRONG, says="amount must be an integer", **REFUSED),
     Scene("missing arguments", plain, {}, says="invoice is missing", **REFUSED),
 )
+BILL = {"bill": "inv_1"}
+# With FastMCP from 2.14, which asks pydantic alone.
+ALIASED = (
+    Scene("by another name", aliased, BILL, done=1, says="page 1"),
+    Scene("by another name, and a write", aliased_write, BILL, done=1, says="page 1"),
+    Scene("by a name that promises restraint", aliased_write, {**PAID, "limit": 2}, done=1, says="page 2"),
+    Scene("by the name of what it is inside of", aliased, {**PAID, "at": {"page": 2}}, done=1, says="page 2"),
+    Scene("by another name, and one too many", aliased_write, {**BILL, "why": 1}, says="no argument why", **REFUSED),
+    Scene("by another name, and wrong", aliased, {"bill": {}}, says="bill must be a string", **REFUSED),
+)
+# What FastMCP refuses.
+IGNORING = (
+    Scene("by another name, and one to ignore", aliased, {**BILL, "why": 1}, done=1, says="page 1", ignored=("why",)),
+)
 BUILT = (Scene("an error that the tool has built", building_an_error, PAID, done=1, says="The till is shut."),)
 # Before 1.19 the SDK itself cannot carry it.
 UNCARRIED = (Scene("a result that the tool has built", building_a_result, PAID, **BROKEN),)
@@ -618,6 +660,7 @@ async def problems_of(scene: Scene) -> list[str]:
         "says": (scene.says in text, True),
         "hides": (scene.hides in json.dumps(answer), False),
         "told": ("validation error" in text, False),
+        "ignored": (tuple((answer.get("_meta") or {}).get(IGNORED, ())), scene.ignored),
     }
     return [f"{scene.id}: {what} is {one}, not {other}: {text}" for what, (one, other) in found.items() if one != other]
 
@@ -715,6 +758,8 @@ async def main() -> list[str]:
     is_lowlevel = fastmcp is None and GENERATION == 1
     there = (
         (EVERYWHERE, True),
+        (ALIASED, not version or version >= (2, 14)),
+        (IGNORING, not version),
         (ASKED, can_ask()),
         (BUILT, is_lowlevel),
         (CHECKED, is_lowlevel),

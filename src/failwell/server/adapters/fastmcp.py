@@ -28,7 +28,7 @@ from failwell.formats import MODERN_ERA, in_words
 from failwell.guards import cited
 from failwell.model import Kind, Nature, NeedsInput, ToolError, frames, is_same_tool, marks, unwrapped
 from failwell.observe import mark_span
-from failwell.readers import SHIPPED, code_of, fate, text_of
+from failwell.readers import SHIPPED, code_of, text_of
 from failwell.schema import Checkers, has_names, unknown_names
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.absent import missing_arguments, no_such
@@ -148,6 +148,9 @@ class _Behind(Transform):
     def __init__(self, boundary: Boundary, masks: bool) -> None:
         self.boundary = boundary
         self.masks = masks
+        # FastMCP takes no arguments that a tool does not have, and says so before the tool runs. That stands, unless
+        # the author has asked for something else.
+        self.lets_pass = boundary.options.extra in LET_PASS
         self.checkers = Checkers()
         self._made: dict[int, tuple[Any, Any]] = {}
 
@@ -202,28 +205,17 @@ def _guarded_tool(kind: type) -> type:
             if (inner := self.__dict__["_failwell_inner"]) is not None:
                 known_as(self.name, inner)
             try:
-                unknown: list[str] = []
-                extra: str = options.extra
-                if extra != "reject" and not has_names(arguments, self.parameters) and not _is_group(self):
-                    unknown = unknown_names(arguments, self.parameters)
-                    nature = boundary.aftermath.nature(_facts(self, arguments))
-                    extra = fate(extra, arguments, self.parameters, nature)
-                    # Unless the author has asked for it, nothing runs that FastMCP itself refuses.
-                    if extra in LET_PASS:
-                        arguments = {name: value for name, value in arguments.items() if name not in unknown}
-                result = await super()._run(arguments)
+                result = await self._run_without_unknown(arguments) if mine.lets_pass else await super()._run(arguments)
                 if options.validate and self.output_schema is not None and _breaks(result, mine, self.output_schema):
                     raise BrokenResult(_returned(result))
                 if getattr(result, "is_error", False) is True:
                     error_returned(self.name, _opened(result))
                 else:
                     tool_ended(self.name)
-                if unknown and (call := current.get()) is not None:
-                    note(call, unknown, _facts(self, arguments), extra)
                 return result
             except RejectedArguments as exc:
                 torn = is_torn_down(exc)
-                rejected = not torn and not _has_begun(self, exc)
+                rejected = _is_refused(self, exc)
                 failed = exc if rejected else exc.__cause__ or exc
             except BaseException as exc:
                 try:
@@ -232,7 +224,7 @@ def _guarded_tool(kind: type) -> type:
                     run_failed(self.name)
                     raise
                 torn = is_torn_down(exc)
-                rejected = isinstance(exc, TypeError) and is_refused_by_forwarding(exc) and not _has_begun(self, exc)
+                rejected = _is_refused(self, exc)
             if torn and boundary.aftermath.nature(_facts(self, arguments)) is not Nature.READ:
                 left_open(self.name)
             if isinstance(failed, GroupRefusal) and failed.__cause__ is not None:
@@ -247,6 +239,21 @@ def _guarded_tool(kind: type) -> type:
             run_failed(self.name, failed.failed.outcome if isinstance(failed, CarriedFailure) else None)
             raise failed
 
+        async def _run_without_unknown(self, arguments: dict[str, Any]) -> Any:
+            """What the tool makes of the arguments; where FastMCP refuses them, of those that it has. Not before that:
+            an author's own tool may have more of them than its schema lists."""
+            try:
+                return await super()._run(arguments)
+            except Exception as exc:
+                if has_names(arguments, self.parameters) or _is_group(self) or not _is_refused(self, exc):
+                    raise
+            unknown = unknown_names(arguments, self.parameters)
+            result = await super()._run({name: value for name, value in arguments.items() if name not in unknown})
+            if (call := current.get()) is not None:
+                extra = self.__dict__["_failwell"].boundary.options.extra
+                note(call, unknown, _facts(self, arguments), extra)
+            return result
+
         def convert_result(self, raw_value: Any) -> Any:
             value = unwrapped(raw_value)
             try:
@@ -256,6 +263,13 @@ def _guarded_tool(kind: type) -> type:
                 raise BrokenResult(value) from exc
 
     return _named(GuardedTool, kind)
+
+
+def _is_refused(tool: Any, exc: BaseException) -> bool:
+    """Whether FastMCP has refused the arguments of a call, before the tool began."""
+    if isinstance(exc, RejectedArguments):
+        return not is_torn_down(exc) and not _has_begun(tool, exc)
+    return isinstance(exc, TypeError) and is_refused_by_forwarding(exc) and not _has_begun(tool, exc)
 
 
 def _returned(result: ToolResult) -> object:
