@@ -270,6 +270,29 @@ async def taken_back_afterwards(context: Any, call_next: Any) -> Any:
     raise RuntimeError("the commit failed")
 
 
+def answer(text: str) -> Any:
+    """A result of FastMCP's without the data that a tool promises."""
+    from fastmcp.tools.tool import ToolResult
+    from mcp.types import TextContent
+
+    return ToolResult(content=[TextContent(type="text", text=text)])
+
+
+async def answered_instead(context: Any, call_next: Any) -> Any:
+    return answer("Payments are closed today.")
+
+
+async def answered_for_a_crash(context: Any, call_next: Any) -> Any:
+    with suppress(Exception):
+        await call_next(context)
+    return answer("There is no connection to the bank.")
+
+
+async def answered_anew(context: Any, call_next: Any) -> Any:
+    await call_next(context)
+    return answer("It is paid.")
+
+
 async def nothing_done_afterwards(context: Any, call_next: Any) -> Any:
     await call_next(context)
     raise failwell.Transient("The audit log is busy.", code="UNAVAILABLE", effect="none")
@@ -309,6 +332,38 @@ def mounted_crash() -> Any:
 
 def proxied() -> Any:
     return proxy_of(plain())
+
+
+def proxied_crash() -> Any:
+    return proxy_of(raising(RuntimeError))
+
+
+def mounted_proxy_of_a_crash() -> Any:
+    return mounting(proxied_crash())
+
+
+def calling_a_proxy() -> Any:
+    """Its tool calls another, which fails on the server behind a proxy."""
+    server = mounted_proxy_of_a_crash()
+
+    @server.tool()
+    async def order(invoice: str) -> str:
+        DONE.append("ordered")
+        async with fastmcp.Client(server) as client:
+            return str(await client.call_tool("shop_pay", {"invoice": invoice}))
+
+    return server
+
+
+def switched_off() -> Any:
+    server = plain()
+
+    @server.tool(enabled=False)
+    def refund(invoice: str) -> str:
+        DONE.append(invoice)
+        return "paid back"
+
+    return server
 
 
 def mounted_proxy() -> Any:
@@ -385,6 +440,21 @@ def around_tools() -> tuple[Scene, ...]:
             effect="unknown",
             says="Invalid arguments",
         ),
+    )
+
+
+def around_promises() -> tuple[Scene, ...]:
+    """Whose middleware answers in place of a tool, with less than the tool promises: only of a tool that came to its
+    end is it known that its work was done."""
+    unknown = {"effect": "unknown", "code": "INTERNAL_ERROR"}
+    crash = limited(answered_for_a_crash, raising)
+    mounted = limited(answered_for_a_crash, mounted_crash)
+    return (
+        Scene("answered in place of the tool", limited(answered_instead, plain), PAID, **unknown),
+        Scene("answered for a tool that raised", crash, PAID, done=1, **unknown),
+        Scene("answered for a mounted tool that raised", mounted, PAID, "shop_pay", done=1, **unknown),
+        Scene("answered after the tool", limited(answered_anew, plain), PAID, **BROKEN),
+        Scene("answered after a mounted tool", limited(answered_anew, mounted_twice), PAID, "shop_shop_pay", **BROKEN),
     )
 
 
@@ -581,6 +651,24 @@ FASTMCP = (
     Scene("middleware with numbers, wrong arguments", with_numbers, WRONG, says="must be an integer", **REFUSED),
     Scene("middleware with numbers, no such tool", with_numbers, {}, "pai", effect="none", code="UNKNOWN_TOOL"),
 )
+# What the server behind it says, and nothing more.
+PASSED_ON = {"done": 1, "says": f"Error calling tool 'pay': {SECRET}", "hides": "Error: "}
+PROXIED = (
+    Scene("a crash behind a proxy", proxied_crash, PAID, **PASSED_ON),
+    Scene("a crash behind a mounted proxy", mounted_proxy_of_a_crash, PAID, "shop_pay", **PASSED_ON),
+    Scene(
+        "a tool that calls a proxy",
+        calling_a_proxy,
+        PAID,
+        "order",
+        done=2,
+        effect="unknown",
+        says="failed part-way",
+        hides="?",
+    ),
+)
+# From 3 on they are not known to anybody.
+SWITCHED_OFF = (Scene("switched off", switched_off, PAID, "refund", effect="none", code="UNKNOWN_TOOL"),)
 # Before 3.4 a proxy makes a text of what the other server says.
 PROXIES = (Scene("a proxy, wrong arguments", before_another, WRONG, says="must be an integer", **REFUSED),)
 ASKED = (Scene("the user's answer does not fit", asking, PAID, **UNFIT),)
@@ -770,6 +858,10 @@ async def main() -> list[str]:
         (around_tools() if version else (), True),
         (around_renamed() if version >= (2, 14) else (), True),
         (PROXIES, version >= (3, 4)),
+        (PROXIED, bool(version)),
+        (SWITCHED_OFF, bool(version) and version < (3,)),
+        # FastMCP 4 holds only what a tool itself has returned against its schema.
+        (around_promises() if version and version < (4,) else (), True),
     )
     scenes = [scene for each, is_there in there if is_there for scene in each]
     problems = [problem for scene in scenes for problem in await problems_of(scene)]
