@@ -197,6 +197,8 @@ class _Behind(Transform):
 def _guarded_tool(kind: type) -> type:
     class GuardedTool(kind):  # type: ignore[misc]
         async def _run(self, arguments: dict[str, Any]) -> Any:
+            if _is_from_python():
+                return await super()._run(arguments)
             mine: _Behind = self.__dict__["_failwell"]
             boundary = mine.boundary
             options = boundary.options
@@ -255,6 +257,8 @@ def _guarded_tool(kind: type) -> type:
             return result
 
         def convert_result(self, raw_value: Any) -> Any:
+            if _is_from_python():
+                return super().convert_result(raw_value)
             value = unwrapped(raw_value)
             try:
                 return super().convert_result(value)
@@ -263,6 +267,11 @@ def _guarded_tool(kind: type) -> type:
                 raise BrokenResult(value) from exc
 
     return _named(GuardedTool, kind)
+
+
+def _is_from_python() -> bool:
+    """Whether a component is used without any request: there FastMCP's own exceptions are the contract."""
+    return current.get() is None and fastmcp_request_ctx.get() is None
 
 
 def _is_refused(tool: Any, exc: BaseException) -> bool:
@@ -337,7 +346,7 @@ def _carrier(
     except MCPError as protocol:
         return CarriedProtocolError(protocol)
     if current.get() is None:
-        # Nobody answers a caller in Python, so nobody else writes it down.
+        # Nobody answers what somebody made of the client's call, so nobody else writes it down.
         boundary.write_down(read)
     elif boundary.options.telemetry:
         # FastMCP's span ends before the answer is made.
@@ -370,6 +379,8 @@ def _era() -> str:
 def _guarded_resource(kind: type) -> type:
     class GuardedResource(kind):  # type: ignore[misc]
         async def _read(self, *args: Any, **kwargs: Any) -> Any:
+            if _is_from_python():
+                return await super()._read(*args, **kwargs)
             try:
                 return await super()._read(*args, **kwargs)
             except BaseException as exc:
@@ -386,6 +397,8 @@ def _guarded_resource(kind: type) -> type:
 def _guarded_template(kind: type) -> type:
     class GuardedTemplate(kind):  # type: ignore[misc]
         async def _read(self, uri: str, *args: Any, **kwargs: Any) -> Any:
+            if _is_from_python():
+                return await super()._read(uri, *args, **kwargs)
             try:
                 return await super()._read(uri, *args, **kwargs)
             except BaseException as exc:
@@ -401,6 +414,8 @@ def _guarded_template(kind: type) -> type:
 def _guarded_prompt(kind: type) -> type:
     class GuardedPrompt(kind):  # type: ignore[misc]
         async def _render(self, arguments: dict[str, Any] | None = None, *args: Any, **kwargs: Any) -> Any:
+            if _is_from_python():
+                return await super()._render(arguments, *args, **kwargs)
             try:
                 if missing := missing_arguments(self, arguments):
                     raise missing
