@@ -74,6 +74,17 @@ def test_what_was_sent_for_a_secret_is_masked_in_a_list_of_problems(
     assert "Bonn" in caplog.text
 
 
+def test_what_was_sent_under_a_misspelt_name_is_masked_in_a_list_of_problems(caplog: pytest.LogCaptureFixture) -> None:
+    """It may have been meant for a secret; another argument stays."""
+    mask(DEFAULT)
+    sent = {"api_kei": "plainword-zebra", "city": "Bonn"}
+    missing = {"type": "missing_argument", "loc": ("user",), "msg": "Missing required argument", "input": sent}
+    strange = {"type": "unexpected_keyword_argument", "loc": ("api_kei",), "msg": "?", "input": "plainword-zebra"}
+    logging.getLogger("fastmcp.server.server").warning("Invalid arguments for tool %r: %s", "pay", [missing, strange])
+    assert "plainword-zebra" not in caplog.text
+    assert "Bonn" in caplog.text
+
+
 def test_lines_are_masked_once_however_many_servers_there_are() -> None:
     mask(DEFAULT)
     before = list(logging.getLogger().filters)

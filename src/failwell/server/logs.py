@@ -62,6 +62,10 @@ _TOLD_TWICE: Final = "Error calling tool "
 _IN_SDK: Final = "/mcp/"
 
 
+# Pydantic's words for an argument, or a key, that there is not.
+_UNEXPECTED: Final = frozenset({"unexpected_keyword_argument", "extra_forbidden"})
+
+
 class Masking(logging.Filter):
     """Takes secrets out of a line and its traceback; never keeps a line back."""
 
@@ -89,7 +93,10 @@ class Masking(logging.Filter):
         nobody could tell any more for which argument a list or an object was sent."""
         if type(value) is not list or not all(map(_is_problem, value)):
             return value
-        secrets = Secrets(is_name=self._guard.redact.secret_name)
+        is_secret = self._guard.redact.secret_name
+        # What nobody takes may be a secret under a misspelt name.
+        strange = {each["loc"][-1] for each in value if each.get("type") in _UNEXPECTED and each["loc"]}
+        secrets = Secrets(is_name=lambda name: name in strange or is_secret(name))
         return [{**each, "input": secrets.sample(each["input"], each["loc"])} for each in value]
 
 
