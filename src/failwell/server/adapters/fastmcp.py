@@ -207,13 +207,24 @@ def _guarded_tool(kind: type) -> type:
             if (inner := self.__dict__["_failwell_inner"]) is not None:
                 known_as(self.name, inner)
             try:
-                result = await self._run_without_unknown(arguments) if mine.lets_pass else await super()._run(arguments)
+                unknown: list[str] = []
+                try:
+                    result = await super()._run(arguments)
+                except Exception as exc:
+                    unknown = _to_leave_out(self, arguments, exc) if mine.lets_pass else []
+                    if not unknown:
+                        raise
+                if unknown:
+                    arguments = {name: value for name, value in arguments.items() if name not in unknown}
+                    result = await super()._run(arguments)
                 if options.validate and self.output_schema is not None and _breaks(result, mine, self.output_schema):
                     raise BrokenResult(_returned(result))
                 if getattr(result, "is_error", False) is True:
                     error_returned(self.name, _opened(result))
                 else:
                     tool_ended(self.name)
+                if unknown and (call := current.get()) is not None:
+                    note(call, unknown, _facts(self, arguments), options.extra)
                 return result
             except RejectedArguments as exc:
                 torn = is_torn_down(exc)
@@ -241,21 +252,6 @@ def _guarded_tool(kind: type) -> type:
             run_failed(self.name, failed.failed.outcome if isinstance(failed, CarriedFailure) else None)
             raise failed
 
-        async def _run_without_unknown(self, arguments: dict[str, Any]) -> Any:
-            """What the tool makes of the arguments; where FastMCP refuses them, of those that it has. Not before that:
-            an author's own tool may have more of them than its schema lists."""
-            try:
-                return await super()._run(arguments)
-            except Exception as exc:
-                if has_names(arguments, self.parameters) or _is_group(self) or not _is_refused(self, exc):
-                    raise
-            unknown = unknown_names(arguments, self.parameters)
-            result = await super()._run({name: value for name, value in arguments.items() if name not in unknown})
-            if (call := current.get()) is not None:
-                extra = self.__dict__["_failwell"].boundary.options.extra
-                note(call, unknown, _facts(self, arguments), extra)
-            return result
-
         def convert_result(self, raw_value: Any) -> Any:
             if _is_from_python():
                 return super().convert_result(raw_value)
@@ -267,6 +263,14 @@ def _guarded_tool(kind: type) -> type:
                 raise BrokenResult(value) from exc
 
     return _named(GuardedTool, kind)
+
+
+def _to_leave_out(tool: Any, arguments: dict[str, Any], exc: BaseException) -> list[str]:
+    """The arguments that a tool does not have, where FastMCP has refused the call. Not before that: a tool of an
+    author's own may have more of them than its schema lists."""
+    if has_names(arguments, tool.parameters) or _is_group(tool) or not _is_refused(tool, exc):
+        return []
+    return unknown_names(arguments, tool.parameters)
 
 
 def _is_from_python() -> bool:
