@@ -15,19 +15,20 @@ import json
 import logging
 import sys
 import warnings
-from collections.abc import Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, validate_call
+from pydantic import AliasChoices, AliasPath, BaseModel, Field, validate_call
 from sdk_names import GENERATION
 
 import failwell
 import failwell.server
 from failwell.client import Recovering
 from failwell.formats import META_KEY
+from failwell.server.extras import IGNORED
 
 try:
     import fastmcp
@@ -44,6 +45,12 @@ else:
     from mcp.server.fastmcp import Context
     from mcp.server.fastmcp import FastMCP as Server
 
+try:
+    from mcp.types import ToolAnnotations
+except ImportError:
+    from mcp_types import ToolAnnotations
+
+READ_ONLY = "readOnlyHint" if GENERATION == 1 else "read_only_hint"
 DONE: list[str] = []
 """What tools have really done."""
 SECRET = "the vault is in room 7"
@@ -66,6 +73,7 @@ class Scene:
     code: str | None = None
     says: str = ""
     hides: str = SECRET
+    ignored: tuple[str, ...] = ()
 
 
 async def tells_wrongly() -> None:
@@ -118,6 +126,26 @@ def asking() -> Any:
         return str(await asks_for_a_tip(ctx))
 
     return server
+
+
+def aliased(is_write: bool = False) -> Any:
+    """Its arguments have several names, of which the schema lists one."""
+    server = Server("shop")
+
+    def pay(
+        invoice: Annotated[str, Field(validation_alias=AliasChoices("invoice", "bill"))],
+        page: Annotated[int, Field(validation_alias=AliasChoices("page", "limit", AliasPath("at", "page")))] = 1,
+    ) -> str:
+        DONE.append(invoice)
+        return f"page {page}"
+
+    marks = {"annotations": ToolAnnotations(**{READ_ONLY: False})} if is_write else {}
+    server.tool(**marks)(pay)
+    return server
+
+
+def aliased_write() -> Any:
+    return aliased(is_write=True)
 
 
 def checking_itself() -> Any:
@@ -242,6 +270,29 @@ async def taken_back_afterwards(context: Any, call_next: Any) -> Any:
     raise RuntimeError("the commit failed")
 
 
+def answer(text: str) -> Any:
+    """A result of FastMCP's without the data that a tool promises."""
+    from fastmcp.tools.tool import ToolResult
+    from mcp.types import TextContent
+
+    return ToolResult(content=[TextContent(type="text", text=text)])
+
+
+async def answered_instead(context: Any, call_next: Any) -> Any:
+    return answer("Payments are closed today.")
+
+
+async def answered_for_a_crash(context: Any, call_next: Any) -> Any:
+    with suppress(Exception):
+        await call_next(context)
+    return answer("There is no connection to the bank.")
+
+
+async def answered_anew(context: Any, call_next: Any) -> Any:
+    await call_next(context)
+    return answer("It is paid.")
+
+
 async def nothing_done_afterwards(context: Any, call_next: Any) -> Any:
     await call_next(context)
     raise failwell.Transient("The audit log is busy.", code="UNAVAILABLE", effect="none")
@@ -283,6 +334,38 @@ def proxied() -> Any:
     return proxy_of(plain())
 
 
+def proxied_crash() -> Any:
+    return proxy_of(raising(RuntimeError))
+
+
+def mounted_proxy_of_a_crash() -> Any:
+    return mounting(proxied_crash())
+
+
+def calling_a_proxy() -> Any:
+    """Its tool calls another, which fails on the server behind a proxy."""
+    server = mounted_proxy_of_a_crash()
+
+    @server.tool()
+    async def order(invoice: str) -> str:
+        DONE.append("ordered")
+        async with fastmcp.Client(server) as client:
+            return str(await client.call_tool("shop_pay", {"invoice": invoice}))
+
+    return server
+
+
+def switched_off() -> Any:
+    server = plain()
+
+    @server.tool(enabled=False)
+    def refund(invoice: str) -> str:
+        DONE.append(invoice)
+        return "paid back"
+
+    return server
+
+
 def mounted_proxy() -> Any:
     return mounting(proxied())
 
@@ -299,8 +382,6 @@ def around_tools() -> tuple[Scene, ...]:
     """Whose middleware fails when the tool has run: wherever the tool comes from, that it ran is told. Whether its
     work stands, nobody knows: who stands around it may have taken it back."""
     limit = {"effect": "unknown", "code": "RATE_LIMITED", "done": 1}
-    # FastMCP 2 takes the name that was given for the whole of it.
-    charge = "charge" if fastmcp.__version__.startswith("2.") else "shop_charge"
     bill = {"bill": "b"}
     return (
         Scene("a limit after the tool", limited(busy_afterwards, plain), PAID, **limit),
@@ -309,14 +390,6 @@ def around_tools() -> tuple[Scene, ...]:
         Scene("a limit after a proxied tool", limited(busy_afterwards, proxied), PAID, **limit),
         Scene("a limit after a mounted proxy", limited(busy_afterwards, mounted_proxy), PAID, "shop_pay", **limit),
         Scene("a limit after a tool made of another", limited(busy_afterwards, made_of_another), bill, **limit),
-        Scene("a limit after a renamed tool", limited(busy_afterwards, renamed), PAID, charge, **limit),
-        Scene(
-            "renamed, one of the mounted server",
-            limited(busy_afterwards, plain, inside=under_another_name),
-            PAID,
-            charge,
-            **limit,
-        ),
         Scene(
             "a crash after a mounted tool",
             limited(lost_afterwards, mounted_twice),
@@ -367,6 +440,33 @@ def around_tools() -> tuple[Scene, ...]:
             effect="unknown",
             says="Invalid arguments",
         ),
+    )
+
+
+def around_promises() -> tuple[Scene, ...]:
+    """Whose middleware answers in place of a tool, with less than the tool promises: only of a tool that came to its
+    end is it known that its work was done."""
+    unknown = {"effect": "unknown", "code": "INTERNAL_ERROR"}
+    crash = limited(answered_for_a_crash, raising)
+    mounted = limited(answered_for_a_crash, mounted_crash)
+    return (
+        Scene("answered in place of the tool", limited(answered_instead, plain), PAID, **unknown),
+        Scene("answered for a tool that raised", crash, PAID, done=1, **unknown),
+        Scene("answered for a mounted tool that raised", mounted, PAID, "shop_pay", done=1, **unknown),
+        Scene("answered after the tool", limited(answered_anew, plain), PAID, **BROKEN),
+        Scene("answered after a mounted tool", limited(answered_anew, mounted_twice), PAID, "shop_shop_pay", **BROKEN),
+    )
+
+
+def around_renamed() -> tuple[Scene, ...]:
+    """The same of tools that are mounted under another name."""
+    limit = {"effect": "unknown", "code": "RATE_LIMITED", "done": 1}
+    # FastMCP 2 takes the name that was given for the whole of it.
+    charge = "charge" if fastmcp.__version__.startswith("2.") else "shop_charge"
+    inside = limited(busy_afterwards, plain, inside=under_another_name)
+    return (
+        Scene("a limit after a renamed tool", limited(busy_afterwards, renamed), PAID, charge, **limit),
+        Scene("renamed, one of the mounted server", inside, PAID, charge, **limit),
     )
 
 
@@ -504,12 +604,29 @@ EVERYWHERE = (
     Scene("wrong arguments", plain, WRONG, says="amount must be an integer", **REFUSED),
     Scene("missing arguments", plain, {}, says="invoice is missing", **REFUSED),
 )
+BILL = {"bill": "inv_1"}
+# With FastMCP from 2.14, which asks pydantic alone.
+ALIASED = (
+    Scene("by another name", aliased, BILL, done=1, says="page 1"),
+    Scene("by another name, and a write", aliased_write, BILL, done=1, says="page 1"),
+    Scene("by a name that promises restraint", aliased_write, {**PAID, "limit": 2}, done=1, says="page 2"),
+    Scene("by the name of what it is inside of", aliased, {**PAID, "at": {"page": 2}}, done=1, says="page 2"),
+    Scene("by another name, and one too many", aliased_write, {**BILL, "why": 1}, says="no argument why", **REFUSED),
+    Scene("by another name, and wrong", aliased, {"bill": {}}, says="bill must be a string", **REFUSED),
+)
+# What FastMCP refuses.
+IGNORING = (
+    Scene("by another name, and one to ignore", aliased, {**BILL, "why": 1}, done=1, says="page 1", ignored=("why",)),
+)
 BUILT = (Scene("an error that the tool has built", building_an_error, PAID, done=1, says="The till is shut."),)
 # Before 1.19 the SDK itself cannot carry it.
 UNCARRIED = (Scene("a result that the tool has built", building_a_result, PAID, **BROKEN),)
-FASTMCP = (
+# From 2.14.
+DEPENDING = (
     Scene("what a tool uses is taken back", depending, PAID, effect="unknown", code="TIMEOUT", says=MAYBE),
     Scene("what a mounted tool uses", mounted_depending, PAID, "shop_pay", effect="unknown", code="TIMEOUT"),
+)
+FASTMCP = (
     Scene("a limit, before the SDK finds the tool", limiting, PAID, effect="none", code="RATE_LIMITED"),
     Scene("made of another, without an argument", made_of_another, {}, says="bill is missing", **REFUSED),
     Scene("made of another, under the old name", made_of_another, PAID, says="bill is missing", **REFUSED),
@@ -534,6 +651,24 @@ FASTMCP = (
     Scene("middleware with numbers, wrong arguments", with_numbers, WRONG, says="must be an integer", **REFUSED),
     Scene("middleware with numbers, no such tool", with_numbers, {}, "pai", effect="none", code="UNKNOWN_TOOL"),
 )
+# What the server behind it says, and nothing more.
+PASSED_ON = {"done": 1, "says": f"Error calling tool 'pay': {SECRET}", "hides": "Error: "}
+PROXIED = (
+    Scene("a crash behind a proxy", proxied_crash, PAID, **PASSED_ON),
+    Scene("a crash behind a mounted proxy", mounted_proxy_of_a_crash, PAID, "shop_pay", **PASSED_ON),
+    Scene(
+        "a tool that calls a proxy",
+        calling_a_proxy,
+        PAID,
+        "order",
+        done=2,
+        effect="unknown",
+        says="failed part-way",
+        hides="?",
+    ),
+)
+# From 3 on they are not known to anybody.
+SWITCHED_OFF = (Scene("switched off", switched_off, PAID, "refund", effect="none", code="UNKNOWN_TOOL"),)
 # Before 3.4 a proxy makes a text of what the other server says.
 PROXIES = (Scene("a proxy, wrong arguments", before_another, WRONG, says="must be an integer", **REFUSED),)
 ASKED = (Scene("the user's answer does not fit", asking, PAID, **UNFIT),)
@@ -613,6 +748,7 @@ async def problems_of(scene: Scene) -> list[str]:
         "says": (scene.says in text, True),
         "hides": (scene.hides in json.dumps(answer), False),
         "told": ("validation error" in text, False),
+        "ignored": (tuple((answer.get("_meta") or {}).get(IGNORED, ())), scene.ignored),
     }
     return [f"{scene.id}: {what} is {one}, not {other}: {text}" for what, (one, other) in found.items() if one != other]
 
@@ -633,22 +769,61 @@ def writing() -> list[Any]:
     ]
 
 
+@contextmanager
+def log_lines() -> Iterator[io.StringIO]:
+    """What FastMCP writes into the log meanwhile."""
+    log = io.StringIO()
+    logging.disable(logging.NOTSET)
+    # As it is called in 2.12.0, too.
+    for name in ("fastmcp", "FastMCP"):
+        logging.getLogger(name).handlers = [logging.StreamHandler(log)]
+    try:
+        yield log
+    finally:
+        logging.disable(logging.CRITICAL)
+
+
+async def leaks_of_components() -> list[str]:
+    """What FastMCP's own lines tell of components that raise, and must not stand in a log."""
+    server = raising(lambda _: RuntimeError("no login with password=hunter2xYz"))
+
+    @server.resource("vault://room")
+    def room() -> str:
+        raise RuntimeError("no login with password=hunter2xYz")
+
+    @server.resource("vault://{door}/key")
+    def key(door: str) -> str:
+        raise RuntimeError("no login with password=hunter2xYz")
+
+    @server.prompt()
+    def enter() -> str:
+        raise RuntimeError("no login with password=hunter2xYz")
+
+    with log_lines() as log:
+        async with client_of(failwell.server.install(server)) as client:
+            await called(client, Scene("", lambda: None, PAID))
+            for uri in ("vault://room", "vault://a/key"):
+                with suppress(Exception):
+                    await client.read_resource(uri)
+            with suppress(Exception):
+                await client.get_prompt("enter")
+    told = [line for line in log.getvalue().splitlines() if "hunter2xYz" in line]
+    return [f"the log tells a secret: {line}" for line in told] if log.getvalue() else ["FastMCP has written nothing."]
+
+
 async def leaks_of_middleware() -> list[str]:
     """What the lines of FastMCP's own middleware tell that must not stand in a log."""
     problems = []
-    logging.disable(logging.NOTSET)
-    logger = logging.getLogger("fastmcp")
     for each in writing():
         DONE.clear()
-        logger.handlers = [logging.StreamHandler(log := io.StringIO())]
         server = raising(lambda _: ConnectionError("bank at postgres://u:hunter2@h/db"))
         server.add_middleware(each)
-        async with client_of(failwell.server.install(server)) as client:
-            await called(client, Scene("", lambda: None, PAID))
+        with log_lines() as log:
+            async with client_of(failwell.server.install(server)) as client:
+                await called(client, Scene("", lambda: None, PAID))
         told = [line for line in log.getvalue().splitlines() if "hunter2" in line]
         if told or not DONE or not log.getvalue():
             problems.append(f"{type(each).__name__}: {told}, {len(DONE)} done")
-    logging.disable(logging.CRITICAL)
     return problems
 
 
@@ -671,19 +846,28 @@ async def main() -> list[str]:
     is_lowlevel = fastmcp is None and GENERATION == 1
     there = (
         (EVERYWHERE, True),
+        (ALIASED, not version or version >= (2, 14)),
+        (IGNORING, not version),
         (ASKED, can_ask()),
         (BUILT, is_lowlevel),
         (CHECKED, is_lowlevel),
         (UNCHECKED, is_lowlevel and can_ask()),
         (UNCARRIED, is_lowlevel and not carries_results()),
         (FASTMCP, bool(version)),
+        (DEPENDING, version >= (2, 14)),
         (around_tools() if version else (), True),
+        (around_renamed() if version >= (2, 14) else (), True),
         (PROXIES, version >= (3, 4)),
+        (PROXIED, bool(version)),
+        (SWITCHED_OFF, bool(version) and version < (3,)),
+        # FastMCP 4 holds only what a tool itself has returned against its schema.
+        (around_promises() if version and version < (4,) else (), True),
     )
     scenes = [scene for each, is_there in there if is_there for scene in each]
     problems = [problem for scene in scenes for problem in await problems_of(scene)]
-    problems += await leaks_of_middleware() if version else []
-    return [*problems, *(await paid_twice() if can_ask() else ())]
+    problems += [*await leaks_of_components(), *await leaks_of_middleware()] if version else []
+    can_recover = can_ask() and (not version or version >= (2, 14))
+    return [*problems, *(await paid_twice() if can_recover else ())]
 
 
 if __name__ == "__main__":

@@ -1,14 +1,17 @@
-"""Arguments that a tool does not have, on a server that hands them on as they came."""
+"""Arguments that a tool does not have, or that its schema does not list."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Annotated, Any
 
+import fastmcp
 import mcp_types as types
 import pytest
+from fastmcp.tools import Tool, ToolResult
 from mcp import Client
-from mcp.server import Server
+from mcp.server import MCPServer, Server
+from pydantic import AliasChoices, AliasPath, Field
 
 from failwell.formats import META_KEY
 from failwell.server import install
@@ -100,3 +103,57 @@ def test_what_a_handler_has_used_is_not_called_ignored() -> None:
 def test_whoever_asks_for_a_warning_gets_it() -> None:
     result = answered("find_user", {"user": "u1", "city": "Bonn"}, extra="warn")
     assert "These arguments do not exist and were ignored: 'city'." in str(result.content)
+
+
+def pay(
+    invoice: Annotated[str, Field(validation_alias=AliasChoices("invoice", "bill"))],
+    page: Annotated[int, Field(validation_alias=AliasChoices("page", "limit", AliasPath("at", "page")))] = 1,
+) -> str:
+    return f"{invoice}, page {page}"
+
+
+@pytest.mark.parametrize("is_write", [True, False])
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"bill": "i1"}, "i1, page 1"),
+        ({"invoice": "i1", "limit": 2}, "i1, page 2"),
+        ({"bill": "i1", "at": {"page": 2}}, "i1, page 2"),
+    ],
+    ids=repr,
+)
+def test_an_argument_may_have_several_names(arguments: dict[str, Any], says: str, is_write: bool) -> None:
+    """What pydantic takes by any of its aliases is neither refused nor called ignored, though a schema lists one."""
+    server = MCPServer("shop", log_level="CRITICAL")
+    server.tool(annotations=types.ToolAnnotations(read_only_hint=not is_write))(pay)
+    install(server)
+
+    async def ask() -> types.CallToolResult:
+        async with Client(server) as client:
+            return await client.call_tool("pay", arguments)
+
+    result = asyncio.run(ask())
+    assert (result.is_error, [block.text for block in result.content]) == (False, [says])  # type: ignore[union-attr]
+    assert not result.meta or IGNORED not in result.meta
+
+
+class Own(Tool):
+    """A tool whose author takes whatever was sent."""
+
+    async def run(self, arguments: dict[str, Any]) -> ToolResult:
+        return ToolResult(content=[types.TextContent(text=f"got {sorted(arguments)}")])
+
+
+@pytest.mark.parametrize("extra", ["auto", "warn", "allow"])
+def test_what_an_own_tool_of_fastmcp_has_got_is_not_called_ignored(extra: Any) -> None:
+    server = fastmcp.FastMCP("shop")
+    server.add_tool(Own(name="own", parameters={"type": "object", "properties": {"x": {"type": "string"}}}))
+    install(server, extra=extra)
+
+    async def ask() -> Any:
+        async with fastmcp.Client(server) as client:
+            return await client.call_tool_mcp("own", {"y": 1})
+
+    result = asyncio.run(ask())
+    assert [block.text for block in result.content] == ["got ['y']"]
+    assert not result.meta or IGNORED not in result.meta

@@ -78,6 +78,18 @@ def test_refuses_to_be_installed_twice(server: Any) -> None:
         failwell.server.install(server)
 
 
+@pytest.mark.parametrize("is_lower_first", [True, False])
+@pytest.mark.parametrize("make", [MCPServer, fastmcp.FastMCP])
+def test_a_server_and_the_one_below_it_are_installed_on_once(make: Made, is_lower_first: bool) -> None:
+    """What is put on one is on both, and would undo itself."""
+    server = make("test")
+    lower = getattr(server, "_lowlevel_server", None) or server._mcp_server
+    first, second = (lower, server) if is_lower_first else (server, lower)
+    failwell.server.install(first)
+    with pytest.raises(RuntimeError, match="installed on this server already"):
+        failwell.server.install(second)
+
+
 def test_a_refused_install_can_be_mended(server: Any) -> None:
     with pytest.raises(ValueError, match="no format 'yaml'"):
         failwell.server.install(server, format="yaml")
@@ -321,16 +333,47 @@ def test_a_tool_that_calls_a_tool_keeps_the_exceptions_of_mcpserver() -> None:
     assert len(seen) == 1
 
 
-def test_python_callers_keep_the_exceptions_of_fastmcp() -> None:
-    server = failwell.server.install(fastmcp.FastMCP("test"))
+def failing_fastmcp() -> fastmcp.FastMCP[Any]:
+    server = fastmcp.FastMCP("test")
 
     @server.tool()
-    def broken() -> str:
-        raise KeyError("secret")
+    def broken(count: int = 1) -> str:
+        raise KeyError("count")
 
-    with pytest.raises(fastmcp.exceptions.ToolError) as caught:
-        asyncio.run(server.call_tool("broken", {}))
-    assert "secret" not in str(caught.value)
+    @server.resource("vault://room")
+    def room() -> str:
+        raise KeyError("room")
+
+    @server.resource("vault://{door}/key")
+    def key(door: str) -> str:
+        raise KeyError(door)
+
+    @server.prompt()
+    def enter() -> str:
+        raise KeyError("enter")
+
+    return server
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        pytest.param(lambda server: server.call_tool("broken", {}), id="crash"),
+        pytest.param(lambda server: server.call_tool("broken", {"count": "many"}), id="wrong argument"),
+        pytest.param(lambda server: server.call_tool("broken", {"much": 1}), id="unknown argument"),
+        pytest.param(lambda server: server.call_tool("whole", {}), id="unknown tool"),
+        pytest.param(lambda server: server.read_resource("vault://room"), id="resource"),
+        pytest.param(lambda server: server.read_resource("vault://a/key"), id="template"),
+        pytest.param(lambda server: server.render_prompt("enter"), id="prompt"),
+    ],
+)
+def test_python_callers_keep_the_exceptions_of_fastmcp(use: Callable[[Any], Any]) -> None:
+    told = []
+    for server in (failing_fastmcp(), failwell.server.install(failing_fastmcp())):
+        with pytest.raises(Exception) as caught:
+            asyncio.run(use(server))
+        told.append((type(caught.value), str(caught.value), type(caught.value.__cause__)))
+    assert told[0] == told[1]
 
 
 def test_middleware_that_retries_still_does() -> None:

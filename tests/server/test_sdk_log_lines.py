@@ -30,6 +30,21 @@ def test_a_line_of_somebody_else_on_the_root_logger_stays(caplog: pytest.LogCapt
     assert caplog.messages == [LINE]
 
 
+@pytest.mark.parametrize("component", ["tools.tool_manager", "resources.resource_manager", "prompts.prompt"])
+@pytest.mark.parametrize("prefix", ["fastmcp", "fastmcp.fastmcp", "FastMCP.fastmcp"])
+def test_a_crash_that_fastmcp_writes_is_masked_by_whatever_name_its_logger_has(
+    prefix: str, component: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """FastMCP 2.12 puts a name before that of the module, and 2.12.0 another one."""
+    mask(DEFAULT)
+    try:
+        raise RuntimeError("no login with password=hunter2xYz")
+    except RuntimeError:
+        logging.getLogger(f"{prefix}.{component}").exception("It failed.")
+    assert "hunter2xYz" not in caplog.text
+    assert "password=[redacted]" in caplog.text
+
+
 @pytest.mark.parametrize("is_answered", [True, False])
 def test_how_a_tool_failed_is_told_once(is_answered: bool, caplog: pytest.LogCaptureFixture) -> None:
     """Of a call that Failwell answers, its own line tells it: FastMCP's would be a traceback in forty columns."""
@@ -56,6 +71,17 @@ def test_what_was_sent_for_a_secret_is_masked_in_a_list_of_problems(
     other = {"type": "missing", "loc": ("user",), "msg": "Field required", "input": {"city": "Bonn"}}
     logging.getLogger("fastmcp.server.server").warning("Invalid arguments for tool %r: %s", "login", [problem, other])
     assert "hunter2xYz" not in caplog.text
+    assert "Bonn" in caplog.text
+
+
+def test_what_was_sent_under_a_misspelt_name_is_masked_in_a_list_of_problems(caplog: pytest.LogCaptureFixture) -> None:
+    """It may have been meant for a secret; another argument stays."""
+    mask(DEFAULT)
+    sent = {"api_kei": "plainword-zebra", "city": "Bonn"}
+    missing = {"type": "missing_argument", "loc": ("user",), "msg": "Missing required argument", "input": sent}
+    strange = {"type": "unexpected_keyword_argument", "loc": ("api_kei",), "msg": "?", "input": "plainword-zebra"}
+    logging.getLogger("fastmcp.server.server").warning("Invalid arguments for tool %r: %s", "pay", [missing, strange])
+    assert "plainword-zebra" not in caplog.text
     assert "Bonn" in caplog.text
 
 

@@ -66,6 +66,8 @@ _PARTS: Final = {
     "mcpserver": (*(f"_lowlevel_server.{part}" for part in _NEWER), "_tool_manager", "call_tool"),
 }
 _MARK: Final = "_failwell_installed"
+# Where the frameworks keep the low-level server that they are built on.
+_BELOW: Final = ("_mcp_server", "_lowlevel_server")
 # These need the SDK, which a server of another framework may do without, or the package of a database; or are for such
 # servers alone.
 _LATER: Final = {
@@ -120,7 +122,7 @@ def install(server: S, **options: Unpack[Given]) -> S:
             f"install() takes an MCPServer, a low-level mcp Server or a FastMCP, not {_shown(server)}; "
             + _remedy(server)
         )
-    if getattr(server, _MARK, None) is not None:
+    if any(getattr(each, _MARK, None) is not None for each in _layers(server)):
         raise RuntimeError("Failwell is installed on this server already; give all options to one install() call.")
     adapter = generation(__name__, kind.extra, kind.adapters)
     if lacks := next((gap for part in _PARTS[adapter] if (gap := _gap(server, part))), None):
@@ -137,7 +139,8 @@ def install(server: S, **options: Unpack[Given]) -> S:
     boundary.watchers.server = named if isinstance(named := getattr(server, "name", None), str) else None
     mask(chosen.guard)
     write_plainly()
-    setattr(server, _MARK, boundary)
+    for each in _layers(server):
+        setattr(each, _MARK, boundary)
     return server
 
 
@@ -153,6 +156,12 @@ def installed_on(server: object) -> Boundary | None:
     """What `install` put on the server; None if it did not."""
     found: Boundary | None = getattr(server, _MARK, None)
     return found
+
+
+def _layers(server: object) -> list[object]:
+    """A server, and the low-level one that it is built on: whatever is put on one of them is on both."""
+    below = (getattr(server, name, None) for name in _BELOW)
+    return [server, *(each for each in below if each is not None)]
 
 
 def _shown(given: object) -> str:

@@ -68,6 +68,8 @@ class Aftermath:
             return Effect.NONE
         if made is not None and made.effect is not None:
             return made.effect
+        if not broken.is_tools:
+            return ESCAPED[nature]
         if made is not None and made.is_complete and tool.marks_effects:
             # It never came to where it says that its effects are, or took them back.
             return Effect.NONE

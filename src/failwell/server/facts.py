@@ -206,11 +206,13 @@ _DEPENDENCIES: Final = "fastmcp.server.dependencies"
 
 class BrokenResult(Exception):
     """A tool ran to its end and returned what its output schema does not allow: this, where that is known; else it is
-    something that nothing can be made of."""
+    something that nothing can be made of. Or somebody around the tool did so in its place: then it is not `is_tools`,
+    and nobody knows what the tool has done."""
 
-    def __init__(self, returned: object = ...) -> None:
+    def __init__(self, returned: object = ..., *, is_tools: bool = True) -> None:
         super().__init__()
         self.returned = returned
+        self.is_tools = is_tools
 
     @property
     def words(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import traceback
+from collections.abc import Iterator
 from typing import Any, Final
 
 from failwell.guards import Guard, Secrets
@@ -38,6 +39,8 @@ LOGGERS: Final = (
     "fastmcp.server.middleware.tool_injection",
     "fastmcp.middleware.logging",
     "fastmcp.middleware.structured_logging",
+    "fastmcp.requests",
+    "fastmcp.structured",
     "fastmcp.retry",
     "fastmcp.timing",
     "fastmcp.timing.detailed",
@@ -46,6 +49,8 @@ LOGGERS: Final = (
     "docket.worker",
 )
 """The loggers that have been seen to print an exception. A filter of a logger does not see its children's lines."""
+# What FastMCP 2.12 put before the names of its modules: this in 2.12.0, that in the later ones.
+_PREFIXES: Final = ("FastMCP.", "fastmcp.")
 
 
 # What 1.x writes about every request, and a success should not pay for.
@@ -55,6 +60,10 @@ _HARMLESS: Final = frozenset({"Processing request of type %s"})
 # What FastMCP writes about a tool that raised. How it came to that, Failwell's own line says of a call that it answers.
 _TOLD_TWICE: Final = "Error calling tool "
 _IN_SDK: Final = "/mcp/"
+
+
+# Pydantic's words for an argument, or a key, that there is not.
+_UNEXPECTED: Final = frozenset({"unexpected_keyword_argument", "extra_forbidden"})
 
 
 class Masking(logging.Filter):
@@ -84,7 +93,10 @@ class Masking(logging.Filter):
         nobody could tell any more for which argument a list or an object was sent."""
         if type(value) is not list or not all(map(_is_problem, value)):
             return value
-        secrets = Secrets(is_name=self._guard.redact.secret_name)
+        is_secret = self._guard.redact.secret_name
+        # What nobody takes may be a secret under a misspelt name.
+        strange = {each["loc"][-1] for each in value if each.get("type") in _UNEXPECTED and each["loc"]}
+        secrets = Secrets(is_name=lambda name: name in strange or is_secret(name))
         return [{**each, "input": secrets.sample(each["input"], each["loc"])} for each in value]
 
 
@@ -109,13 +121,19 @@ def _printed(exc: BaseException) -> str:
 
 
 def mask(guard: Guard) -> None:
-    for name in LOGGERS:
+    for name in _all_names():
         logger = logging.getLogger(name)
         if not any(isinstance(each, Masking) for each in logger.filters):
             logger.addFilter(Masking(guard))
     root = logging.getLogger()
     if not any(isinstance(each, MaskingOfSdk) for each in root.filters):
         root.addFilter(MaskingOfSdk(guard))
+
+
+def _all_names() -> Iterator[str]:
+    yield from LOGGERS
+    for prefix in _PREFIXES:
+        yield from (f"{prefix}{name}" for name in LOGGERS if name.startswith("fastmcp."))
 
 
 # Whose lines are written plainly: the beginnings of their loggers' names.

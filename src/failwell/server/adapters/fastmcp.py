@@ -28,7 +28,7 @@ from failwell.formats import MODERN_ERA, in_words
 from failwell.guards import cited
 from failwell.model import Kind, Nature, NeedsInput, ToolError, frames, is_same_tool, marks, unwrapped
 from failwell.observe import mark_span
-from failwell.readers import SHIPPED, code_of, fate, text_of
+from failwell.readers import SHIPPED, code_of, text_of
 from failwell.schema import Checkers, has_names, unknown_names
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.absent import missing_arguments, no_such
@@ -148,6 +148,9 @@ class _Behind(Transform):
     def __init__(self, boundary: Boundary, masks: bool) -> None:
         self.boundary = boundary
         self.masks = masks
+        # FastMCP takes no arguments that a tool does not have, and says so before the tool runs. That stands, unless
+        # the author has asked for something else.
+        self.lets_pass = boundary.options.extra in LET_PASS
         self.checkers = Checkers()
         self._made: dict[int, tuple[Any, Any]] = {}
 
@@ -194,6 +197,8 @@ class _Behind(Transform):
 def _guarded_tool(kind: type) -> type:
     class GuardedTool(kind):  # type: ignore[misc]
         async def _run(self, arguments: dict[str, Any]) -> Any:
+            if _is_from_python():
+                return await super()._run(arguments)
             mine: _Behind = self.__dict__["_failwell"]
             boundary = mine.boundary
             options = boundary.options
@@ -203,15 +208,15 @@ def _guarded_tool(kind: type) -> type:
                 known_as(self.name, inner)
             try:
                 unknown: list[str] = []
-                extra: str = options.extra
-                if extra != "reject" and not has_names(arguments, self.parameters) and not _is_group(self):
-                    unknown = unknown_names(arguments, self.parameters)
-                    nature = boundary.aftermath.nature(_facts(self, arguments))
-                    extra = fate(extra, arguments, self.parameters, nature)
-                    # Unless the author has asked for it, nothing runs that FastMCP itself refuses.
-                    if extra in LET_PASS:
-                        arguments = {name: value for name, value in arguments.items() if name not in unknown}
-                result = await super()._run(arguments)
+                try:
+                    result = await super()._run(arguments)
+                except Exception as exc:
+                    unknown = _to_leave_out(self, arguments, exc) if mine.lets_pass else []
+                    if not unknown:
+                        raise
+                if unknown:
+                    arguments = {name: value for name, value in arguments.items() if name not in unknown}
+                    result = await super()._run(arguments)
                 if options.validate and self.output_schema is not None and _breaks(result, mine, self.output_schema):
                     raise BrokenResult(_returned(result))
                 if getattr(result, "is_error", False) is True:
@@ -219,11 +224,11 @@ def _guarded_tool(kind: type) -> type:
                 else:
                     tool_ended(self.name)
                 if unknown and (call := current.get()) is not None:
-                    note(call, unknown, _facts(self, arguments), extra)
+                    note(call, unknown, _facts(self, arguments), options.extra)
                 return result
             except RejectedArguments as exc:
                 torn = is_torn_down(exc)
-                rejected = not torn and not _has_begun(self, exc)
+                rejected = _is_refused(self, exc)
                 failed = exc if rejected else exc.__cause__ or exc
             except BaseException as exc:
                 try:
@@ -232,7 +237,7 @@ def _guarded_tool(kind: type) -> type:
                     run_failed(self.name)
                     raise
                 torn = is_torn_down(exc)
-                rejected = isinstance(exc, TypeError) and is_refused_by_forwarding(exc) and not _has_begun(self, exc)
+                rejected = _is_refused(self, exc)
             if torn and boundary.aftermath.nature(_facts(self, arguments)) is not Nature.READ:
                 left_open(self.name)
             if isinstance(failed, GroupRefusal) and failed.__cause__ is not None:
@@ -248,6 +253,8 @@ def _guarded_tool(kind: type) -> type:
             raise failed
 
         def convert_result(self, raw_value: Any) -> Any:
+            if _is_from_python():
+                return super().convert_result(raw_value)
             value = unwrapped(raw_value)
             try:
                 return super().convert_result(value)
@@ -256,6 +263,26 @@ def _guarded_tool(kind: type) -> type:
                 raise BrokenResult(value) from exc
 
     return _named(GuardedTool, kind)
+
+
+def _to_leave_out(tool: Any, arguments: dict[str, Any], exc: BaseException) -> list[str]:
+    """The arguments that a tool does not have, where FastMCP has refused the call. Not before that: a tool of an
+    author's own may have more of them than its schema lists."""
+    if has_names(arguments, tool.parameters) or _is_group(tool) or not _is_refused(tool, exc):
+        return []
+    return unknown_names(arguments, tool.parameters)
+
+
+def _is_from_python() -> bool:
+    """Whether a component is used without any request: there FastMCP's own exceptions are the contract."""
+    return current.get() is None and fastmcp_request_ctx.get() is None
+
+
+def _is_refused(tool: Any, exc: BaseException) -> bool:
+    """Whether FastMCP has refused the arguments of a call, before the tool began."""
+    if isinstance(exc, RejectedArguments):
+        return not is_torn_down(exc) and not _has_begun(tool, exc)
+    return isinstance(exc, TypeError) and is_refused_by_forwarding(exc) and not _has_begun(tool, exc)
 
 
 def _returned(result: ToolResult) -> object:
@@ -323,7 +350,7 @@ def _carrier(
     except MCPError as protocol:
         return CarriedProtocolError(protocol)
     if current.get() is None:
-        # Nobody answers a caller in Python, so nobody else writes it down.
+        # Nobody answers what somebody made of the client's call, so nobody else writes it down.
         boundary.write_down(read)
     elif boundary.options.telemetry:
         # FastMCP's span ends before the answer is made.
@@ -356,6 +383,8 @@ def _era() -> str:
 def _guarded_resource(kind: type) -> type:
     class GuardedResource(kind):  # type: ignore[misc]
         async def _read(self, *args: Any, **kwargs: Any) -> Any:
+            if _is_from_python():
+                return await super()._read(*args, **kwargs)
             try:
                 return await super()._read(*args, **kwargs)
             except BaseException as exc:
@@ -372,6 +401,8 @@ def _guarded_resource(kind: type) -> type:
 def _guarded_template(kind: type) -> type:
     class GuardedTemplate(kind):  # type: ignore[misc]
         async def _read(self, uri: str, *args: Any, **kwargs: Any) -> Any:
+            if _is_from_python():
+                return await super()._read(uri, *args, **kwargs)
             try:
                 return await super()._read(uri, *args, **kwargs)
             except BaseException as exc:
@@ -387,6 +418,8 @@ def _guarded_template(kind: type) -> type:
 def _guarded_prompt(kind: type) -> type:
     class GuardedPrompt(kind):  # type: ignore[misc]
         async def _render(self, arguments: dict[str, Any] | None = None, *args: Any, **kwargs: Any) -> Any:
+            if _is_from_python():
+                return await super()._render(arguments, *args, **kwargs)
             try:
                 if missing := missing_arguments(self, arguments):
                     raise missing

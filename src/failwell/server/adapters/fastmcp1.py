@@ -16,7 +16,7 @@ from failwell.server.extras import note
 from failwell.server.facts import BrokenResult, Facts
 from failwell.server.served_call import ServedCall, current, has_ended, tool_ended
 
-from .func_results import all_problems, look_at_results
+from .func_results import all_problems, look_at_results, taken_by
 from .posts import CheckedPosts
 from .raised import is_check_of_arguments
 from .sdk1 import FrameworkTools, Named, install_on
@@ -73,15 +73,15 @@ class _Tools(FrameworkTools):
             return await send(arguments)
         if _CONVERTS:
             look_at_results(tool, FuncMetadata)
-        if has_names(arguments, tool.parameters):
+        if has_names(arguments, tool.parameters) or has_names(arguments, schema := taken_by(tool)):
             return await send(arguments)
         facts = Facts.of_tool(call.tool, tool)
         nature = self.boundary.aftermath.nature(facts)
-        extra = fate(self.boundary.options.extra, arguments, tool.parameters, nature)
+        extra = fate(self.boundary.options.extra, arguments, schema, nature)
         if extra == "reject":
             raise all_problems(tool, arguments)
         result = await send(arguments)
-        note(call, unknown_names(arguments, tool.parameters), facts, extra)
+        note(call, unknown_names(arguments, schema), facts, extra)
         return result
 
 

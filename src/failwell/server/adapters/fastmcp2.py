@@ -17,7 +17,7 @@ from failwell.server.absent import missing_arguments
 from failwell.server.boundary import Boundary
 from failwell.server.extras import LET_PASS, note
 from failwell.server.facts import BrokenResult, Facts, is_torn_down
-from failwell.server.served_call import ServedCall, current, known_as, tool_ended
+from failwell.server.served_call import ServedCall, current, has_ended, known_as, tool_ended
 
 from .background import as_failure, in_background
 from .posts import CheckedPosts
@@ -57,12 +57,17 @@ class FastMCPTools(FrameworkTools):
 
     async def find(self, name: str) -> Any:
         try:
-            return await self.server.get_tool(name)
+            tool = await self.server.get_tool(name)
         except (NotFoundError, DisabledError):
             return None
+        return tool if self._is_enabled(tool) else None
 
     async def listed(self) -> list[tuple[str, Any]]:
-        return list((await self.server.get_tools()).items())
+        return [(name, tool) for name, tool in (await self.server.get_tools()).items() if self._is_enabled(tool)]
+
+    def _is_enabled(self, tool: Any) -> bool:
+        """Whether FastMCP lists and calls a tool: it also gives out those that are switched off."""
+        return bool(self.server._should_enable_component(tool))
 
     async def facts(self, name: str, arguments: Mapping[str, Any] | None = None) -> Facts | None:
         tool = await self.find(name)
@@ -73,6 +78,9 @@ class FastMCPTools(FrameworkTools):
 
     def unknown(self, raised: BaseException, tool: Facts | None) -> bool:
         return isinstance(cause_of(raised), (NotFoundError, DisabledError)) and tool is None
+
+    def has_ended(self, name: str) -> bool:
+        return has_ended(name)
 
     async def stands_for_another(self, name: str) -> bool:
         tool = await self.find(name)

@@ -66,6 +66,10 @@ class _Tools(FastMCPTools):
     async def listed(self) -> list[tuple[str, Any]]:
         return [(tool.name, tool) for tool in await self.server.list_tools(run_middleware=False)]
 
+    def _is_enabled(self, tool: Any) -> bool:
+        # What is switched off is not given out.
+        return tool is not None
+
 
 _MOST_TOOLS: Final = 1_000
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import AliasChoices, AliasPath, ValidationError
 
 from failwell.model import ToolError, unwrapped
 from failwell.readers import call_of, check_names
-from failwell.schema import Problems, invalid, pydantic_problems
+from failwell.schema import Problems, invalid, properties_of, pydantic_problems
 from failwell.server.facts import BrokenResult
 from failwell.server.served_call import current
 
@@ -36,14 +37,39 @@ def _returned_failures(kind: Any) -> Any:
     return ReturnedFailures
 
 
+def taken_by(tool: Any) -> Mapping[str, Any]:
+    """The schema of a tool with all the names by which its function takes arguments: an argument of pydantic's may have
+    several, of which a schema lists the first."""
+    schema: Mapping[str, Any] = tool.parameters
+    listed = properties_of(schema)
+    others = [name for name in _names_taken(tool.fn_metadata.arg_model) if name not in listed]
+    return {**schema, "properties": {**listed, **{name: {} for name in others}}} if others else schema
+
+
+@lru_cache(maxsize=1000)
+def _names_taken(model: Any) -> tuple[str, ...]:
+    return tuple(name for field in model.model_fields.values() for name in _names_in(field.validation_alias))
+
+
+def _names_in(alias: object) -> Iterator[str]:
+    if isinstance(alias, str):
+        yield alias
+    elif isinstance(alias, AliasPath):
+        yield str(alias.path[0])
+    elif isinstance(alias, AliasChoices):
+        for each in alias.choices:
+            yield from _names_in(each)
+
+
 def all_problems(tool: Any, arguments: dict[str, Any]) -> ToolError:
     """What is wrong with arguments that the tool does not have, and with the others: one answer for both."""
     problems: list[Problems] = []
+    schema = taken_by(tool)
     try:
         tool.fn_metadata.arg_model.model_validate(tool.fn_metadata.pre_parse_json(arguments))
     except ValidationError as exc:
-        problems.append(pydantic_problems(exc, call_of(tool.parameters, arguments)))
+        problems.append(pydantic_problems(exc, call_of(schema, arguments)))
     except Exception:
         # A validator that breaks is found when the names are right.
         pass
-    return invalid(*problems, check_names(arguments, tool.parameters), tool=tool.name)
+    return invalid(*problems, check_names(arguments, schema), tool=tool.name)

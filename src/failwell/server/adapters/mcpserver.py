@@ -23,7 +23,7 @@ from failwell.server.facts import Facts, Failed, group_of, taken
 from failwell.server.options import is_untouched
 from failwell.server.served_call import EXTENSION, ServedCall, is_within
 
-from .func_results import all_problems, look_at_results
+from .func_results import all_problems, look_at_results, taken_by
 from .listed import settings
 from .lowlevel import add_middleware, check_messages, requests, wrap_handlers
 
@@ -109,12 +109,15 @@ class _FunctionCall(FrameworkCall):
 
     async def _run_without_unknown(self, arguments: dict[str, Any]) -> Any:
         tool, boundary = self._tool, self._tools.boundary
+        schema = taken_by(tool)
+        if has_names(arguments, schema):
+            return await self._tools.original(self._call.tool, arguments, self._context)
         facts = _facts(self._tools.server, self._call.tool)
-        extra = fate(boundary.options.extra, arguments, tool.parameters, boundary.aftermath.nature(facts))
+        extra = fate(boundary.options.extra, arguments, schema, boundary.aftermath.nature(facts))
         if extra == "reject":
             raise all_problems(tool, arguments)
         result = await self._tools.original(self._call.tool, arguments, self._context)
-        note(self._call, unknown_names(arguments, tool.parameters), facts, extra)
+        note(self._call, unknown_names(arguments, schema), facts, extra)
         return result
 
     def facts(self) -> Facts:

@@ -13,6 +13,10 @@ from failwell.server.facts import runs_another
 
 # Whose exceptions stand for the one that they were raised over.
 _FRAMEWORKS: Final = ("mcp.", "fastmcp.", "fastmcp_tasks.")
+# What these raise is what a server answered, whatever was under way when they asked it.
+_CLIENTS: Final = ("mcp.client.", "fastmcp.client.")
+_PROXIES: Final = ("fastmcp.server.proxy", "fastmcp.server.providers.proxy")
+_ANSWERED: Final = ("fastmcp.exceptions", "ToolError")
 _MOST_LINKS: Final = 20
 # The parts of the frameworks that run tools: an author's function that comes below them is a tool that has begun.
 _RUNNING: Final = ("mcp.server.fastmcp.tools", "mcp.server.fastmcp.utilities", "fastmcp.tools")
@@ -44,7 +48,7 @@ def links(raised: BaseException) -> Iterator[BaseException]:
     for _ in range(_MOST_LINKS):
         yield raised
         under = raised.__cause__
-        if under is None and not raised.__suppress_context__:
+        if under is None and not raised.__suppress_context__ and not _is_raised_in(raised, _CLIENTS):
             under = raised.__context__
         if under is None or not is_frameworks(raised):
             return
@@ -70,10 +74,23 @@ def is_nested(raised: BaseException, code: CodeType | None) -> bool:
 
 def is_frameworks(exc: BaseException) -> bool:
     """Whether a framework raised it, and no code of an author's."""
+    return _is_raised_in(exc, _FRAMEWORKS)
+
+
+def _is_raised_in(exc: BaseException, modules: tuple[str, ...]) -> bool:
     last = None
     for last in frames(exc):  # noqa: B007
         pass
-    return last is not None and str(last.tb_frame.f_globals.get("__name__")).startswith(_FRAMEWORKS)
+    return last is not None and str(last.tb_frame.f_globals.get("__name__")).startswith(modules)
+
+
+def is_of_proxy(exc: BaseException) -> bool:
+    """Whether it is what a proxy of FastMCP's makes of an error that the server behind it answered with."""
+    if (type(exc).__module__, type(exc).__name__) != _ANSWERED:
+        return False
+    modules = [module for module, _ in _way(exc)]
+    inside = next((number for number, module in enumerate(modules) if module in _PROXIES), None)
+    return inside is not None and all(map(is_frameworks_module, modules[inside:]))
 
 
 def is_masked(raised: BaseException) -> bool:

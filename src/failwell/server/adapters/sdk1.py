@@ -31,7 +31,7 @@ from failwell.server.served_call import EXTENSION, ServedCall, current, left_ope
 
 from .background import whole_results
 from .listed import settings
-from .raised import cause_of, is_check_of_arguments, is_frameworks, is_masked, is_nested
+from .raised import cause_of, is_check_of_arguments, is_frameworks, is_masked, is_nested, is_of_proxy
 from .streams import check_streams
 
 types: Any = mcp.types
@@ -226,6 +226,10 @@ class FrameworkTools:
         """Whether what was raised says that there is no such tool."""
         return tool is None
 
+    def has_ended(self, name: str) -> bool:
+        """Whether a tool came to its end, where a call of it has a result: somebody around it may have answered."""
+        return True
+
     async def stands_for_another(self, name: str) -> bool:
         """Whether a tool is only another name of one on another server."""
         return False
@@ -311,8 +315,8 @@ class _OlderCall(FrameworkCall):
         if _is_error_result(note.returned):
             # Before 1.19 the SDK stumbles over a result that a tool has built itself.
             return note.returned
-        # The SDK's word about what the tool returned.
-        raise BrokenResult(data_in(note.returned))
+        # The SDK's word about what the tool returned, or somebody in its place.
+        raise BrokenResult(data_in(note.returned), is_tools=self._tools.has_ended(self._call.tool))
 
     async def facts(self) -> Facts:
         call = self._call
@@ -327,8 +331,12 @@ class _OlderCall(FrameworkCall):
         has_run = (passed := marks.get()) is not None and passed.has_run
         if not has_run and tools.unknown(raised, tool):
             return boundary.no_such_tool(call, [each.name for each in await tools.all()], raised)
-        cause = cause_of(raised)
         runs = () if self._note is None else self._note.runs
+        is_proxys = not has_run and is_of_proxy(raised) and all(each is raised for each in runs)
+        if is_proxys and await tools.stands_for_another(name):
+            # What the server behind it says stands as it is.
+            raise _Untouched
+        cause = cause_of(raised)
         for earlier in (each for each in runs if each is not cause):
             run_failed(name, earlier if getattr(earlier, "origin", None) is None else None)
         if is_torn_down(cause) and boundary.aftermath.nature(tool or Facts(name)) is not Nature.READ:
