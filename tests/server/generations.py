@@ -20,6 +20,8 @@ class Row:
     extra: str
     pins: tuple[str, ...]
     servers: tuple[str, ...]
+    is_whole: bool = True
+    """Whether its client is taken by `Recovering`, and it has tools in the background."""
 
 
 ROWS: Final = (
@@ -28,6 +30,7 @@ ROWS: Final = (
     Row("mcp-1.16", "mcp", ("mcp==1.16.0", "pydantic==2.11.10"), ("fastmcp1", "lowlevel")),
     Row("mcp-1.30", "mcp", ("mcp==1.30.0",), ("fastmcp1", "lowlevel")),
     Row("mcp-2.3", "mcp", ("mcp==2.3.0",), ("mcpserver", "lowlevel")),
+    Row("fastmcp-2.12", "fastmcp", ("fastmcp==2.12.5", "pydantic==2.11.10"), ("fastmcp",), is_whole=False),
     Row("fastmcp-2.14", "fastmcp", ("fastmcp==2.14.7",), ("fastmcp",)),
     # Before 3.4 the check of arguments had no exception of its own.
     Row("fastmcp-3.0", "fastmcp", ("fastmcp==3.0.2",), ("fastmcp",)),
@@ -46,7 +49,7 @@ NOT_ASKED: Final[Named] = {
         ("mcp-1.9", "mcp-1.16", "mcp-1.30"),
         tuple(case.id for case in (*MIDDLEWARE, *AUDITED)),
     ),
-    "Nobody is sent to a page before 1.23.": (("mcp-1.9", "mcp-1.16"), ("MCPError -32042",)),
+    "Nobody is sent to a page before 1.23.": (("mcp-1.9", "mcp-1.16", "fastmcp-2.12"), ("MCPError -32042",)),
     "Tools build no results of their own before 1.19.": (("mcp-1.16",), ("built result breaks the output schema",)),
     "Nothing is promised about results before 1.10.": (
         ("mcp-1.9",),
@@ -57,15 +60,19 @@ NOT_ASKED: Final[Named] = {
         ("author's own isError by ToolResult",),
     ),
     "FastMCP 2 has neither errors that are returned nor a time limit of a tool.": (
-        ("fastmcp-2.14",),
+        ("fastmcp-2.12", "fastmcp-2.14"),
         ("author's own isError by ToolResult", "timeout of the tool"),
     ),
 }
 """What a row cannot be asked, and why."""
 TOUCHED: Final[Named] = {
     "On 1.x an error that an author returns is held against the output schema, and breaks it.": (
-        ("mcp-1.16", "mcp-1.30", "fastmcp-2.14", "fastmcp-3.0", "fastmcp-3.4"),
+        ("mcp-1.16", "mcp-1.30", "fastmcp-2.12", "fastmcp-2.14", "fastmcp-3.0", "fastmcp-3.4"),
         ("author's own isError with an output schema",),
+    ),
+    "Before 2.13 FastMCP has the SDK look at arguments, which reads no text as a number.": (
+        ("fastmcp-2.12",),
+        ("argument of a type that can be read",),
     ),
 }
 """Where the framework's own answer is an error of its own making, which is answered in better words."""
