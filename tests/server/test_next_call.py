@@ -112,8 +112,11 @@ CALLS: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize("framework", [MCPServer, FastMCP])
-def test_what_the_caller_can_mend_is_told_with_the_call_that_mends_it(framework: Any) -> None:
-    logging.getLogger("failwell.server").setLevel(logging.CRITICAL)
+def test_what_the_caller_can_mend_is_told_with_the_call_that_mends_it(
+    framework: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    # For this test alone: others look for what the logger writes.
+    caplog.set_level(logging.CRITICAL, "failwell.server")
 
     async def main() -> list[str]:
         async with client_of(install(built(framework))) as client:
