@@ -518,6 +518,9 @@ def test_a_read_is_corrected_and_the_servers_own_step_is_the_only_one(text: str,
         "LookupError: Payment sent, template receipt.html does not exist",
         "charged card, but customer cus_1 not found in CRM",
         "Created the order in SAP but customer cus_1 not found",
+        "Paid inv_1; mailbox not found",
+        "Charged inv_1 (mailbox not found)",
+        "inv_1 has been paid — receipt not found",
     ],
 )
 def test_a_refusal_that_tells_of_something_done_is_none(text: str) -> None:

@@ -23,6 +23,8 @@ TASK: dict[str, Any] = {"taskId": "786512e2-9e0d", "status": "failed", "statusMe
 CREATED = "2026-01-01T00:00:00Z"
 FORMS: dict[str, dict[str, Any]] = {
     "a result": {"result": FAILED},
+    "a task that was cancelled": {"result": {**TASK, "status": "CANCELLED"}},
+    "a task with an error": {"result": {"taskId": "1", "status": "working", "error": {"message": WORDS}}},
     "a flag in words": {"result": {**FAILED, "isError": "true"}},
     "a number as a flag": {"result": {**FAILED, "isError": 1}},
     "no content": {"result": {"isError": True, "structuredContent": {"why": WORDS}}},

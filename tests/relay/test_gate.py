@@ -88,10 +88,11 @@ marks = {"note": None, "find_note": True, "write_note": False}
 
 async def listed(ctx, params):
     tools = [{"name": name, "inputSchema": schema, "annotations": {"readOnlyHint": mark}} for name, mark in marks.items()]
+    tools += [{"name": "ping", "inputSchema": closed()}]
     return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in tools])
 
 async def called(ctx, params):
-    return types.CallToolResult(content=[types.TextContent(type="text", text=params.arguments["title"])])
+    return types.CallToolResult(content=[types.TextContent(type="text", text=params.arguments.get("title", "pong"))])
 
 server = Server("dropping", on_list_tools=listed, on_call_tool=called)
 
@@ -109,7 +110,15 @@ def test_names_that_a_server_drops_reach_it_unless_they_mean_something(tool: str
         server.ask("list", "tools/list")
         assert server.text(1, tool, title="x", explanation="because") == "x"
         assert server.text(2, tool, title="x", opts={"deep": True, "extra": 1}) == "x"
-        meant = {"flgs": True}, {"dry_run": True}, {"opts": {"dep": True}}, {"opts": {"limit": 1}}
+        assert server.text("none", "ping", random_string="x") == "pong"
+        meant = (
+            {"flgs": True},
+            {"dry_run": True},
+            {"opts": {"dep": True}},
+            {"opts": {"limit": 1}},
+            {"where": "a"},
+            {"titel": "y"},
+        )
         told = [server.text(id, tool, title="x", **more) for id, more in enumerate(meant, start=3)]
         assert all(text.startswith("Error: There is no argument ") for text in told), told
 

@@ -40,13 +40,16 @@ _DONE_BEFORE: Final = re.compile(
     # "charged card, but …"
     rf"|(?:^|[:;.,] )(?:{_DONE})(?: [^\s,;.]{{1,40}}){{1,5}}[,;.]? (?:but|however|yet)\b"
 )
+_STOP: Final = r"(?:[;.,:] |\n| [-\u2013\u2014] | \(| and )"
 # The same with nothing between the two but a stop: "Payment sent; the template does not exist". What was sent may also
 # be told with what is wrong with it, and what "has been deleted" is why it is not there.
 _DONE_FIRST: Final = re.compile(
     r"(?i)(?:[\w.]{1,60}: )?"
     r"(?!(?:no|not|nothing|never|none|invalid|unsupported|unknown|bad|wrong|malformed|missing|empty|too|if|unless)\b)"
     rf"(?:[\w'#-]{{1,40}} ){{1,4}}?(?:(?:was |were |has been |have been )(?:{_MADE})"
-    rf"|(?<!\bnot )(?<!\bbe )(?<!\bbeen )(?<!\bwas )(?<!\bwere )(?<!\bis )(?<!\bare )(?:{_DONE}))[;.,] \S"
+    rf"|(?<!\bnot )(?<!\bbe )(?<!\bbeen )(?<!\bwas )(?<!\bwere )(?<!\bis )(?<!\bare )(?:{_DONE})){_STOP}\S"
+    # "Paid inv_1; …", "Charged inv_1 (…"
+    rf"|(?i:{_MADE})(?: [^\s,;.:()]{{1,60}}){{1,4}}?{_STOP}\S"
 )
 
 
@@ -167,7 +170,9 @@ def is_missing_elsewhere(error: ToolError, tool: Traits, arguments: Mapping[str,
         return False
     # Of a tool that is not there at all, nothing was done.
     sent = {"": tool.name or "", **arguments} if error.code == "UNKNOWN_TOOL" else arguments
-    return not names_sent(error.message, sent)
+    # The number of a status is nobody's id.
+    words = error.message if error.http_status is None else error.message.replace(str(error.http_status), "")
+    return not names_sent(words, sent)
 
 
 def is_left_open(error: ToolError) -> bool:

@@ -9,6 +9,8 @@ from .messages import Message
 # As servers say it that take no care of types: 1 is True.
 YES: Final = (True, "true", "True")
 _OF_TASKS: Final = frozenset({"taskId", "statusMessage"})
+# What a task came to that did not work, in whichever capitals: why stands beside it.
+_ENDED_SO: Final = frozenset({"failed", "cancelled", "canceled", "error"})
 # Where the state of a task, or the result that it ended with, stands in what is said of it.
 _INSIDE: Final = ("task", "result")
 
@@ -23,7 +25,9 @@ def says_failed(message: Message) -> bool:
 def _is_failed(said: Any) -> bool:
     if type(said) is not dict:
         return False
-    if said.get("isError") in YES or (said.get("status") == "failed" and not _OF_TASKS.isdisjoint(said)):
+    if said.get("isError") in YES:
+        return True
+    if not _OF_TASKS.isdisjoint(said) and (said.get("error") or str(said.get("status")).lower() in _ENDED_SO):
         return True
     tasks = said.get("tasks")
     return any(_is_failed(said[name]) for name in _INSIDE if name in said) or (

@@ -11,7 +11,7 @@ from failwell.model import snake
 from .nodes import known_names, open_ended
 from .problems import NO_PROBLEMS, BrokenRule, CheckedCall, Problems, told
 from .refs import DEEPEST, Schema, resolve
-from .spelling import nearest, normal
+from .spelling import nearest
 
 # What whoever sends an argument with one of these words in its name counts on: that nothing is done in earnest, that
 # less is done than without it, that something is done only when it is confirmed.
@@ -69,21 +69,28 @@ def without_unheeded(value: Any, schema: Schema, node: object = None, depth: int
     if isinstance(value, list):
         items = [without_unheeded(each, schema, held.get("items", True), depth + 1) for each in value]
         return value if all(map(is_, items, value)) else items
-    known = known_names(held) if isinstance(value, dict) else {}
-    if not known:
+    if not isinstance(value, dict) or not isinstance(held.get("properties"), Mapping):
         return value
+    known = known_names(held)
     is_closed = held.get("additionalProperties") is False
     kept = {
         name: without_unheeded(part, schema, known[name], depth + 1) if name in known else part
         for name, part in value.items()
-        if name in known or not is_closed or _means_something(name, known, value)
+        if name in known or not is_closed or _means_something(name, known)
     }
     return value if len(kept) == len(value) and all(map(is_, kept.values(), value.values())) else kept
 
 
-def _means_something(name: str, known: Iterable[str], sent: Mapping[str, Any]) -> bool:
-    """Whether a name that there is not promises a restraint, or is another one misspelt: one that was sent, too, in
-    another spelling."""
-    if restraint(name) is not None or normal(name) in map(normal, known):
+# What narrows down what is done, or asks for leave: whoever drops one of these does more than was asked for.
+_NARROWING: Final = frozenset(
+    """after approval approve budget cap commit condition conditions count except exclude filter filters first from if
+    include match newer older page per range scope simulated since size top undo unless what where""".split()
+)
+
+
+def _means_something(name: str, known: Iterable[str]) -> bool:
+    """Whether a name that there is not promises a restraint, narrows something down, or is another one misspelt: be it
+    one that was sent as well."""
+    if restraint(name) is not None or not _NARROWING.isdisjoint(snake(name[:200]).split("_")):
         return True
-    return nearest(name, [each for each in known if each not in sent]) is not None
+    return nearest(name, known) is not None
