@@ -18,16 +18,19 @@ WORDS = ("formats/text.py", "dump")
 READER = ("readers/exceptions/refusal.py", "refusal")
 """The tool refuses by an exception, which its author's code raises: nobody else has to read it."""
 TABLE = ("readers/exceptions/exception_table.py", "classify")
+"""Asked first where somebody has rows of their own, as other tests in the process may have."""
 
 
 @pytest.mark.parametrize("framework", ["mcpserver", "lowlevel", "fastmcp"])
 def test_the_way_does_not_grow(framework: str) -> None:
     way = walk(framework)
-    assert [way.times(*step) for step in (READER, TABLE, GUARD, WORDS)] == [1, 0, 1, 1]
+    assert [way.times(*step) for step in (READER, GUARD, WORDS)] == [1, 1, 1]
+    assert way.times(*TABLE) <= 1
     assert len(way.stations) <= 20, way.stations
 
 
 @pytest.mark.parametrize("format", [name for name in FORMATS if name != "text"])
 def test_in_every_format_a_failure_is_read_guarded_and_put_into_words_once(format: str) -> None:
     way = walk("mcpserver", format)
-    assert [way.times(*step) for step in (READER, TABLE, GUARD, WORDS)] == [1, 0, 1, 1]
+    assert [way.times(*step) for step in (READER, GUARD, WORDS)] == [1, 1, 1]
+    assert way.times(*TABLE) <= 1
