@@ -839,6 +839,60 @@ async def paid_twice() -> list[str]:
     )
 
 
+async def lists_too_often() -> list[str]:
+    """Whether failures that name the call that tells have the author's own listing asked for each of them, and whether
+    they name a tool that another client was shown."""
+    from mcp import types
+    from mcp.server.lowlevel import Server as LowLevel
+
+    server: Any = LowLevel("shop")
+    asked: list[str] = []
+    shown = ["pay", "get_payment"]
+
+    @server.list_tools()  # type: ignore[untyped-decorator]
+    async def listed() -> Any:
+        asked.append("")
+        schema = {"type": "object", "properties": {"invoice": {"type": "string"}}, "required": ["invoice"]}
+        hints = {"get_payment": types.ToolAnnotations(readOnlyHint=True), "pay": None}
+        return [types.Tool(name=name, inputSchema=schema, annotations=hints[name]) for name in shown]
+
+    @server.call_tool()  # type: ignore[untyped-decorator]
+    async def pay(name: str, arguments: Any) -> Any:
+        raise ConnectionResetError("The bank hung up.")
+
+    failwell.server.install(server)
+
+    async def told(times: int) -> list[bool]:
+        async with session(server) as client:
+            answers = [await called(client, Scene("", lambda: None, PAID)) for _ in range(times)]
+        return ["get_payment" in json.dumps(answer["content"]) for answer in answers]
+
+    first, times = await told(10), len(asked)
+    shown.remove("get_payment")
+    second = await told(1)
+    return [] if all(first) and times <= 3 and second == [False] else [f"listing: {first}, {times} asked, {second}"]
+
+
+async def touched() -> list[str]:
+    """Whether a tool that answers for itself gets another answer than the SDK's own, or is run once more for it."""
+    DONE.clear()
+    server = Server("shop")
+
+    @server.tool()
+    @failwell.server.untouched
+    def pay(invoice: str) -> str:
+        DONE.append(invoice)
+        raise RuntimeError("The till is shut.")
+
+    async with client_of(failwell.server.install(server)) as client:
+        answer = await called(client, Scene("", lambda: None, PAID))
+    # What 2.x says of a crash is no more than that.
+    words = "Error executing tool pay" if GENERATION == 2 and fastmcp is None else "The till is shut."
+    text = answer["content"][0]["text"]
+    is_own = answer["isError"] and words in text and META_KEY not in (answer.get("_meta") or {})
+    return [] if is_own and DONE == ["inv_1"] else [f"untouched: {answer}, {len(DONE)} done"]
+
+
 async def main() -> list[str]:
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
@@ -866,6 +920,7 @@ async def main() -> list[str]:
     scenes = [scene for each, is_there in there if is_there for scene in each]
     problems = [problem for scene in scenes for problem in await problems_of(scene)]
     problems += [*await leaks_of_components(), *await leaks_of_middleware()] if version else []
+    problems += [*(await lists_too_often() if is_lowlevel else ()), *await touched()]
     can_recover = can_ask() and (not version or version >= (2, 14))
     return [*problems, *(await paid_twice() if can_recover else ())]
 

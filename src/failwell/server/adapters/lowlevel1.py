@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from failwell.readers import fate, strictly
 from failwell.sdk import CallToolResult
@@ -14,10 +16,12 @@ from failwell.server.served_call import ServedCall
 
 from .listed import CheckedTool, check_output, could_mean_unknown, refuse
 from .raised import cause_of
-from .sdk1 import FrameworkTools, Handler, install_on, setting, types
+from .sdk1 import FrameworkTools, Handler, install_on, session_now, setting, types
 
 # Before 1.10 the SDK keeps no tools.
 _NONE: Final[Mapping[str, Any]] = {}
+_FRESH: Final = 1.0
+"""For how many seconds a list of tools is good enough to name the call that tells."""
 
 
 def install(server: Any, boundary: Boundary) -> None:
@@ -30,6 +34,8 @@ class _Tools(FrameworkTools):
     def __init__(self, server: Any, boundary: Boundary) -> None:
         super().__init__(server, boundary)
         self._listed: dict[str, tuple[Any, CheckedTool]] = {}
+        self._latest: WeakKeyDictionary[Any, tuple[float, list[str]]] = WeakKeyDictionary()
+        """What was listed last, and when: the tools of one session need not be those of another."""
         self._validates: bool | None = True
         """Whether the SDK holds arguments against schemas: None where it cannot, which it could not before 1.10."""
 
@@ -42,8 +48,11 @@ class _Tools(FrameworkTools):
         return None if tool is None else tool.facts
 
     async def all(self) -> list[Facts]:
-        await self._list()
-        return [tool.facts for _, tool in self._listed.values()]
+        # The handler is the author's, and may ask somebody else in turn: not once for each of a hundred failures.
+        at, names = self._latest.get(session_now(), (0.0, []))
+        if time.monotonic() - at > _FRESH or not names:
+            names = await self._list()
+        return [self._listed[name][1].facts for name in names]
 
     def unknown(self, raised: BaseException, tool: Facts | None) -> bool:
         return tool is None and bool(self._listed) and could_mean_unknown(cause_of(raised))
@@ -94,17 +103,22 @@ class _Tools(FrameworkTools):
             known = self._listed[name] = (latest, checked)
         return known[1]
 
-    async def _list(self) -> None:
+    async def _list(self) -> list[str]:
+        """The names of what there is now."""
         handler = self.server.request_handlers.get(types.ListToolsRequest)
         if handler is None:
-            return
+            return []
         try:
             # As the SDK itself asks, where it wants to know what a tool promises.
             result = (await handler(types.ListToolsRequest(method="tools/list"))).root
         except Exception:
             # Who cannot be asked is not held to anything.
-            return
-        for tool in getattr(result, "tools", None) or ():
+            return []
+        tools = getattr(result, "tools", None) or ()
+        for tool in tools:
             known = self._listed.get(tool.name)
             if known is None or known[0] != tool:
                 self._listed[tool.name] = (tool, CheckedTool.of(tool, self.boundary))
+        names = [tool.name for tool in tools]
+        self._latest[session_now()] = (time.monotonic(), names)
+        return names

@@ -52,6 +52,8 @@ class HandlerNote:
     refused: BaseException | None = None
     """What kept the SDK from looking up the tool: it asks the server's own list, past middleware."""
     returned: Any = None
+    told: BaseException | None = None
+    """What the handler is to answer in its own way, without a call of the tool."""
 
 
 _noting: ContextVar[HandlerNote | None] = ContextVar("failwell_noting", default=None)
@@ -124,6 +126,16 @@ class OlderSession:
             await self._context.session.send_progress_notification(
                 token, progress, total, message=message, related_request_id=str(self._context.request_id)
             )
+
+
+def session_now() -> Any:
+    """Who is spoken to; in the place of nobody, something that is gone at once."""
+    context = request_ctx.get(None)
+    return _Nobody() if context is None else context.session
+
+
+class _Nobody:
+    """Outside of any request."""
 
 
 def _is_within() -> bool:
@@ -249,9 +261,10 @@ class FrameworkTools:
             try:
                 result = await boundary.handle(call, known)
             except _Untouched:
-                return known.last
+                return await known.as_it_is()
             last = known.last
-            return last if last is not None and result is last.root else types.ServerResult(result)
+            # Made as it is: to hold it against all that a server may answer takes as long as to write it.
+            return last if last is not None and result is last.root else types.ServerResult.model_construct(result)
 
         return guarded
 
@@ -301,6 +314,8 @@ class _OlderCall(FrameworkCall):
         token = _noting.set(note)
         try:
             last = self.last = await (handlers.unchecked if is_checked else handlers.checked)(asked)
+        except _Escaped:
+            last = self.last = None
         finally:
             _noting.reset(token)
         if note.raised is not None:
@@ -317,6 +332,18 @@ class _OlderCall(FrameworkCall):
             return note.returned
         # The SDK's word about what the tool returned, or somebody in its place.
         raise BrokenResult(data_in(note.returned), is_tools=self._tools.has_ended(self._call.tool))
+
+    async def as_it_is(self) -> Any:
+        """The SDK's own answer."""
+        if self.last is None and self._note is not None and self._note.raised is not None:
+            note = HandlerNote()
+            note.told = self._note.raised
+            token = _noting.set(note)
+            try:
+                self.last = await self._handlers.unchecked(self._request)
+            finally:
+                _noting.reset(token)
+        return self.last
 
     async def facts(self) -> Facts:
         call = self._call
@@ -360,6 +387,10 @@ class _Untouched(Exception):
     """The tool answers for itself."""
 
 
+class _Escaped(BaseException):
+    """A tool has raised something, which is noted. The SDK, which makes an answer of exceptions, lets this one pass."""
+
+
 def setting(handler: Handler, name: str) -> bool | None:
     """What the author has set for the SDK's own handler; None where it knows of no such thing."""
     names: tuple[str, ...] = getattr(getattr(handler, "__code__", None), "co_freevars", ())
@@ -381,9 +412,14 @@ def noting(handler: Handler, **settings: bool) -> Handler:
         note = _noting.get()
         if note is None:
             return await function(*given, **options)
+        if note.told is not None:
+            raise note.told
         note.entered = True
         try:
             note.returned = unwrapped(await function(*given, **options))
+        except Exception as exc:
+            note.raised = exc
+            raise _Escaped from None
         except BaseException as exc:
             note.raised = exc
             raise
