@@ -439,7 +439,12 @@ def test_a_refusal_that_names_what_was_sent_stays_one(text: str, kind: str) -> N
 
 def test_of_a_write_that_misses_something_else_than_it_was_sent_one_step_is_told() -> None:
     step = 'Next: call get_invoice with {"invoice_id":"inv_1"} to see what came of it.'
-    for text, after in (("Template not found", step), ("Invoice inv_1 not found", "Look for another one; ")):
+    told = {
+        "Template not found": step,
+        "Receipt for inv_1 not found": step,
+        "Invoice inv_1 not found": "Look for another one; ",
+    }
+    for text, after in told.items():
         _, answer = failing(text, tool="pay")
         assert answer["content"][0]["text"].startswith(f'It said: "{text}". {after}')
 

@@ -21,6 +21,7 @@ from failwell.model import (
     is_same_tool,
 )
 
+from .missing_things import names_missing
 from .validators import names_sent
 
 _NO_REFUSAL: Final = frozenset({Kind.TRANSIENT, Kind.INTERNAL})
@@ -168,11 +169,12 @@ def is_missing_elsewhere(error: ToolError, tool: Traits, arguments: Mapping[str,
         return False
     if tool.nature not in (Nature.WRITE, Nature.UNMARKED) or error.effect is not None:
         return False
-    # Of a tool that is not there at all, nothing was done.
-    sent = {"": tool.name or "", **arguments} if error.code == "UNKNOWN_TOOL" else arguments
+    if error.code == "UNKNOWN_TOOL" and names_sent(error.message, {"": tool.name or ""}):
+        # Of a tool that is not there at all, nothing was done.
+        return False
     # The number of a status is nobody's id.
     words = error.message if error.http_status is None else error.message.replace(str(error.http_status), "")
-    return not names_sent(words, sent)
+    return not names_missing(words, tool.name or "", arguments)
 
 
 def is_left_open(error: ToolError) -> bool:

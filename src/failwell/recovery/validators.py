@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from failwell.model import Kind, ToolError
@@ -74,19 +74,20 @@ def _is_of_something_else(text: str, tool: str, arguments: Mapping[str, Any]) ->
 
 def names_sent(text: str, arguments: Mapping[str, Any]) -> bool:
     """Whether words name something that was sent, or the other way round."""
-    values, names = _values_in(arguments), text.lower()
-    return any(_is_named(value, names) or (len(names) > 2 and names in value) for value in values)
+    values, names = values_in(arguments), text.lower()
+    return any(
+        (len(names) > 2 and names in value) or next(places_of(value, names), None) is not None for value in values
+    )
 
 
-def _is_named(value: str, text: str) -> bool:
-    """Whether a text has a value in it that is no part of a longer word or number: 404 does not name the invoice 4."""
+def places_of(value: str, text: str) -> Iterator[int]:
+    """Where a text has a value in it that is no part of a longer word or number: 404 does not name the invoice 4."""
     at = text.find(value)
     while at >= 0:
         end = at + len(value)
         if not _is_joined(text[at - 1 : at] + value[0]) and not _is_joined(value[-1] + text[end : end + 1]):
-            return True
+            yield at
         at = text.find(value, at + 1)
-    return False
 
 
 def _is_joined(pair: str) -> bool:
@@ -94,7 +95,7 @@ def _is_joined(pair: str) -> bool:
     return len(pair) == 2 and pair.isascii() and pair.replace("_", "a").isalnum()
 
 
-def _values_in(value: object) -> set[str]:
+def values_in(value: object) -> set[str]:
     """Every text and number in JSON data that says something, in small letters."""
     values: set[str] = set()
     left = [value]
