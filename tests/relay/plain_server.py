@@ -64,6 +64,12 @@ def say(given: dict[str, Any]) -> str:
             [sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=given["child"]
         )
         return str(child.pid)
+    if "bare" in given:
+        # In our group, and without our environment.
+        return str(subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"], env={}).pid)
+    if "start" in given:
+        # Somebody who waits for what we say, in a session of its own.
+        return str(subprocess.Popen(given["start"], stdin=subprocess.PIPE, start_new_session=True).pid)
     if "hidden" in given:
         # A daemon: neither in our group nor in our session, without our environment, and nobody's child.
         reading, writing = os.pipe()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import http.client
 import json
 import logging
@@ -12,13 +13,16 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import anyio
 import pytest
 import uvicorn
 from fastapi import BackgroundTasks, Body, FastAPI, HTTPException, Request
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
@@ -49,6 +53,9 @@ RAISED: dict[str, BaseException] = {
     "refused": HTTPException(402, "Pay first."),
     "found": fw.NotFound("The receipt is gone.", effect="partial", http_status=410),
 }
+
+
+CRASHED = "Unexpected error: ExceptionGroup"
 
 
 def paid_and_converted() -> int:
@@ -84,10 +91,19 @@ def paid_and_written() -> None:
     raise FileExistsError("receipt.pdf")
 
 
+def paid_and_searched() -> str:
+    return {"a": "b"}["hunter2"]
+
+
+def paid_and_missed() -> None:
+    raise LookupError("There is no such template.")
+
+
 FAILING_LATE = (
     *(paid_and_converted, paid_and_opened, paid_and_gathered, paid_and_asked),
     *(paid_and_looked_up, paid_and_refused, paid_and_denied, paid_and_written),
 )
+FAILING = (*FAILING_LATE, paid_and_searched, paid_and_missed)
 
 
 SECRET = "correct horse"
@@ -118,13 +134,47 @@ async def telling_cookies(request: Request) -> None:
     raise ValueError(f"{theme} is {seen}, {mine} {unquote(mine)} is wrong.")
 
 
+def raised(exc: Exception) -> Exception:
+    """As it comes out of a task, with the way to it."""
+    try:
+        raise exc
+    except Exception as caught:
+        return caught
+
+
+def converted() -> Exception:
+    try:
+        return ValueError(int("12,50"))
+    except ValueError as exc:
+        return exc
+
+
+GATHERED: dict[str, tuple[int, str, Callable[[], list[Exception]]]] = {
+    "same": (422, "a is wrong", lambda: [raised(ValueError("a is wrong")), raised(ValueError("b is wrong"))]),
+    "never raised": (422, "a is wrong", lambda: [ValueError("a is wrong"), ValueError("b is wrong")]),
+    "missing": (404, "No such order.", lambda: [raised(LookupError("No such order.")), raised(KeyError("x"))]),
+    "our own": (404, "No order.", lambda: [fw.NotFound("No order."), raised(LookupError("No such order."))]),
+    "nested": (422, "a is wrong", lambda: [ExceptionGroup("inner", [raised(ValueError("a is wrong"))])]),
+    "passing": (504, "The operation took too long.", lambda: [TimeoutError(), raised(ValueError("a is wrong"))]),
+    "at odds": (500, CRASHED, lambda: [raised(ValueError("a is wrong")), raised(LookupError("No such order."))]),
+    "ours at odds": (500, CRASHED, lambda: [fw.NotFound("No such order."), fw.Conflict("It is paid.")]),
+    "a library's": (500, CRASHED, lambda: [raised(ValueError("a is wrong")), converted()]),
+    "a crash": (500, CRASHED, lambda: [raised(ValueError("a is wrong")), ZeroDivisionError()]),
+}
+
+
+def gathering(kind: str) -> None:
+    raise ExceptionGroup("hunter2", GATHERED[kind][2]())
+
+
 def application() -> FastAPI:
     app = failwell.server.problems(FastAPI())
     for name, exc in RAISED.items():
         app.add_api_route(f"/{name}", raising(exc), methods=["GET", "POST", "PUT"], name=name)
-    for endpoint in FAILING_LATE:
+    for endpoint in FAILING:
         app.add_api_route(f"/{endpoint.__name__}", endpoint, methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
     app.add_api_route("/number/{id}", lambda id: id, methods=["GET"])
+    app.add_api_route("/gathering/{kind}", gathering, methods=["GET", "POST"])
 
     for each in (quoting, crashing, refusing):
         for path in (f"/{each.__name__}", f"/{each.__name__}/{{token}}"):
@@ -219,6 +269,28 @@ def test_what_only_reads_is_answered_by_what_the_exception_means(
     port: int, endpoint: Callable[[], Any], status: int
 ) -> None:
     assert asked(port, f"/{endpoint.__name__}")[0] == status
+
+
+@pytest.mark.parametrize("kind", GATHERED)
+def test_several_failures_are_the_fault_of_a_request_if_each_of_them_is(port: int, kind: str) -> None:
+    status, detail, _ = GATHERED[kind]
+    found = asked(port, f"/gathering/{quote(kind)}")
+    assert (found[0], found[3]["detail"]) == (status, detail)
+    assert asked(port, f"/gathering/{quote(kind)}", "POST")[0] == 500
+
+
+def test_what_no_author_said_is_a_crash_of_a_request_that_writes(port: int) -> None:
+    def told(path: str, method: str = "POST") -> tuple[str, str]:
+        body = asked(port, path, method)[3]
+        return body["code"], body["detail"]
+
+    for method in ("POST", "PUT"):
+        assert told("/paid_and_converted", method) == ("INTERNAL_ERROR", "Unexpected error: ValueError")
+        assert told("/paid_and_searched", method) == ("INTERNAL_ERROR", "Unexpected error: KeyError")
+    assert told("/paid_and_gathered") == ("INTERNAL_ERROR", CRASHED)
+    # What its author said is told in both.
+    assert told("/paid_and_refused") == ("VALIDATION_ERROR", "The address for the receipt is wrong.")
+    assert told("/paid_and_missed") == ("NOT_FOUND", "There is no such template.")
 
 
 def test_the_author_may_say_that_nothing_was_done(port: int) -> None:
@@ -414,3 +486,156 @@ def test_the_log_of_the_server_holds_no_secret_of_the_request(port: int, caplog:
     assert "ZeroDivisionError" in kept
     assert "in crashing" in kept
     assert SECRET not in kept
+
+
+class OutOfStock(Exception):
+    """A row of the author's table says what it means."""
+
+
+class Seeing:
+    """Middleware of an author who takes back what a request did when it fails."""
+
+    def __init__(self, app: Any, seen: list[object]) -> None:
+        # By a name of its own, as many have it.
+        self._wrapped, self._seen = app, seen
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        async def noted(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                self._seen.append(message["status"])
+            await send(message)
+
+        try:
+            await self._wrapped(scope, receive, noted)
+        except Exception as exc:
+            self._seen.append(type(exc).__name__)
+            raise
+
+
+async def out_of_stock(request: Request) -> None:
+    raise OutOfStock("hunter2")
+
+
+async def no_such_order(request: Request) -> None:
+    raise LookupError("There is no such order.")
+
+
+async def wrong_date(request: Request) -> None:
+    raise ValueError("The date is wrong. " * 50)
+
+
+async def too_slow(request: Request) -> None:
+    raise TimeoutError("hunter2")
+
+
+async def divided(request: Request) -> None:
+    raise ZeroDivisionError("hunter2")
+
+
+LAYERED = (out_of_stock, no_such_order, wrong_date, too_slow, divided)
+ORIGIN = "https://page.example"
+
+
+def layered(kind: str, seen: list[object], **options: Any) -> Any:
+    """An application with middleware from before `problems` and from after it."""
+    table = fw.classify.Table(fw.classify.DEFAULT)
+    table.maps(OutOfStock)(lambda exc: fw.Conflict("It is sold out."))
+    cors = Middleware(CORSMiddleware, allow_origins=[ORIGIN])
+    made: Any = (FastAPI if kind == "FastAPI" else Starlette)(middleware=[cors], **options)
+    app = failwell.server.problems(made, table=table)
+    app.add_middleware(GZipMiddleware, minimum_size=500)
+    app.add_middleware(Seeing, seen=seen)
+    for endpoint in LAYERED:
+        app.router.routes.append(Route(f"/{endpoint.__name__}", endpoint, methods=["GET", "POST", "PUT"]))
+    return app
+
+
+@pytest.fixture(params=["FastAPI", "Starlette"])
+def served(request: pytest.FixtureRequest) -> Iterator[tuple[int, list[object]]]:
+    seen: list[object] = []
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(layered(request.param, seen), log_config=None, lifespan="off"))
+    thread = threading.Thread(target=lambda: server.run(sockets=[listening]))
+    thread.start()
+    try:
+        yield listening.getsockname()[1], seen
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def looked_at(port: int, method: str, endpoint: Callable[..., Any]) -> tuple[int, bool, bool, Any]:
+    """The status, whether a page of another origin may read it, whether it was packed, and the problem."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        headers = {"Origin": ORIGIN, "Accept-Encoding": "gzip"}
+        connection.request(method, f"/{endpoint.__name__}", headers=headers)
+        answer = connection.getresponse()
+        body, is_packed = answer.read(), answer.getheader("content-encoding") == "gzip"
+        assert answer.getheader("content-type") == PROBLEM
+        is_readable = answer.getheader("access-control-allow-origin") == ORIGIN
+        return answer.status, is_readable, is_packed, json.loads(gzip.decompress(body) if is_packed else body)
+    finally:
+        connection.close()
+
+
+def test_a_failure_leaves_through_the_middleware_and_a_crash_is_raised_through_it(
+    served: tuple[int, list[object]], caplog: pytest.LogCaptureFixture
+) -> None:
+    port, seen = served
+    expected: list[tuple[str, Callable[..., Any], int, object]] = [
+        ("GET", no_such_order, 404, 404),
+        ("GET", wrong_date, 422, 422),
+        ("GET", too_slow, 504, 504),
+        ("GET", out_of_stock, 409, 409),
+        ("POST", out_of_stock, 409, 409),
+        ("GET", divided, 500, "ZeroDivisionError"),
+        # What a write has done by then may have to be taken back.
+        ("POST", no_such_order, 500, "LookupError"),
+        ("POST", too_slow, 500, "TimeoutError"),
+        ("PUT", too_slow, 504, "TimeoutError"),
+    ]
+    for method, endpoint, status, saw in expected:
+        seen.clear()
+        caplog.clear()
+        with caplog.at_level(logging.WARNING):
+            found = looked_at(port, method, endpoint)
+        is_within = saw == status
+        assert (found[0], found[1], found[2]) == (status, is_within, endpoint is wrong_date), (method, endpoint)
+        assert seen == [saw]
+        assert [record.name for record in caplog.records] == ["failwell.server"]
+        assert "hunter2" not in json.dumps(found[3])
+
+
+@pytest.mark.parametrize("kind", ["FastAPI", "Starlette"])
+def test_a_handler_of_the_authors_own_comes_first(kind: str) -> None:
+    app = layered(kind, [])
+    app.add_exception_handler(LookupError, lambda request, exc: Response("mine", 404))
+    assert TestClient(app).get("/no_such_order").text == "mine"
+
+
+@pytest.mark.parametrize("kind", ["FastAPI", "Starlette"])
+@pytest.mark.parametrize("who", ["debug", 500, Exception])
+def test_where_somebody_else_answers_crashes_nothing_is_answered_before_them(kind: str, who: Any) -> None:
+    seen: list[object] = []
+    app = layered(kind, seen, debug=who == "debug")
+    if who != "debug":
+        app.add_exception_handler(who, lambda request, exc: Response("mine", 500))
+    with pytest.raises(LookupError):
+        TestClient(app).get("/no_such_order")
+    assert seen == ["LookupError"]
+
+
+def test_an_answer_that_has_begun_is_not_begun_again() -> None:
+    app = failwell.server.problems(FastAPI())
+
+    @app.get("/parts")
+    def parts() -> StreamingResponse:
+        def pieces() -> Iterator[bytes]:
+            yield b"a"
+            raise ValueError("The rest is missing.")
+
+        return StreamingResponse(pieces())
+
+    with pytest.raises(RuntimeError, match="after its answer had begun"):
+        TestClient(app).get("/parts")

@@ -27,7 +27,7 @@ from .prose import from_text
 if TYPE_CHECKING:
     from .exceptions.builtin import timed_out
     from .exceptions.callers_text import misread
-    from .exceptions.chain import attribute, chain, named, said
+    from .exceptions.chain import attribute, chain, leaves, named, said
     from .exceptions.refusal import code_of, plain_function, refusal
     from .extra_arguments import HARMLESS, fate, strictly, unexpected
     from .failure_reader import (
@@ -63,7 +63,7 @@ _LATER: Final = {
         ".failure_reader",
     ),
     "timed_out": ".exceptions.builtin",
-    **dict.fromkeys(("attribute", "chain", "named", "said"), ".exceptions.chain"),
+    **dict.fromkeys(("attribute", "chain", "leaves", "named", "said"), ".exceptions.chain"),
     **dict.fromkeys(("code_of", "plain_function", "refusal"), ".exceptions.refusal"),
     "misread": ".exceptions.callers_text",
     **dict.fromkeys(("HARMLESS", "fate", "strictly", "unexpected"), ".extra_arguments"),
@@ -109,6 +109,7 @@ __all__ = [
     "timed_out",
     "attribute",
     "chain",
+    "leaves",
     "named",
     "said",
     "refusal",

@@ -29,6 +29,9 @@ _TAIL: Final = 8_192
 _POLITE: Final = 2.0
 _FIRM: Final = 1.0
 _MOST_GENERATIONS: Final = 50
+# As the system shows it, in fifteen characters at most.
+_WARDEN: Final = "failwell-warden"
+_MOMENT: Final = 0.02
 
 
 def read_now(pipe: int) -> bytes | None:
@@ -42,8 +45,10 @@ def read_now(pipe: int) -> bytes | None:
 
 
 def fresh_mark() -> str:
-    """A mark that nobody else has."""
-    return f"{os.getpid()}-{os.urandom(8).hex()}"
+    """A mark that nobody else has: below that of the relay whose server started this process, if there is one, so that
+    what is started here is found from there as well."""
+    own = f"{os.getpid()}-{os.urandom(8).hex()}"
+    return f"{above}-{own}" if (above := os.environ.get(MARK)) else own
 
 
 def mark_below(mark: str) -> str:
@@ -199,22 +204,43 @@ def end_orphans(known: Collection[int]) -> None:
 
 
 def sweep(mark: str) -> None:
-    """End what a wrapped server left behind outside of its group, where the system tells who that is.
+    """End what a wrapped server left behind outside of its group, where the system tells who that is, and wait for it.
 
-    A mark below it is meant as well: a relay has one, and each server that it starts has one of its own.
+    A mark below it is meant as well: a relay has one, and each server that it starts has one of its own. The warden of
+    a relay that is ended here has time for its work: it alone knows the group of that relay's server.
     """
-    proc = Path("/proc")
-    if not proc.is_dir():
-        return
+    patient_until = time.monotonic() + _FIRM + _POLITE
+    while left := _marked(mark):
+        is_patient = time.monotonic() < patient_until
+        for pid in left:
+            if not is_patient or not _is_warden(pid):
+                with suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+        if not is_patient:
+            return
+        time.sleep(_MOMENT)
+
+
+def _marked(mark: str) -> list[int]:
+    """The other processes with a mark, or with one below it."""
     wanted = f"{MARK}={mark}".encode()
     below = wanted + b"-"
-    for folder in proc.iterdir():
-        if not folder.name.isdigit() or int(folder.name) == os.getpid():
-            continue
-        with suppress(OSError):
-            given = (folder / "environ").read_bytes().split(b"\0")
-            if any(each == wanted or each.startswith(below) for each in given):
-                os.kill(int(folder.name), signal.SIGKILL)
+    found = []
+    with suppress(OSError):
+        for name in os.listdir("/proc"):
+            if name.isdigit() and int(name) != os.getpid():
+                with suppress(OSError):
+                    given = Path(f"/proc/{name}/environ").read_bytes().split(b"\0")
+                    if any(each == wanted or each.startswith(below) for each in given):
+                        found.append(int(name))
+    return found
+
+
+def _is_warden(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text("utf-8").strip() == _WARDEN
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 class Warden:
@@ -253,6 +279,9 @@ def _watch(reading: int, mark: str) -> None:
     rest = b""
     try:
         os.setsid()
+        with suppress(OSError):
+            # Whoever sweeps above us knows us by that.
+            Path("/proc/self/comm").write_text(_WARDEN, "ascii")
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         nothing = os.open(os.devnull, os.O_RDWR)

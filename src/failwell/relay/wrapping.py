@@ -82,9 +82,9 @@ def wrap(wrapping: Wrapping) -> int:
         return _listen(wrapping, wrapping.listening)
     if wrapping.url is not None:
         return _over_http(wrapping)
-    from .processes import SESSION_VARIABLE, CannotStart, Child, Warden
+    from .processes import SESSION_VARIABLE, CannotStart, Child, Warden, fresh_mark
 
-    mark = f"{os.getpid()}-{os.urandom(8).hex()}"
+    mark = fresh_mark()
     words = tuple(wrapping.command)
     options = replace(wrapping.options, command=" ".join(words), words=words, env=wrapping.env)
     env = wrapping.env

@@ -14,14 +14,14 @@ from failwell.guards import DEFAULT as GUARD
 from failwell.guards import Guard
 from failwell.model import IN_DOUBT, Effect, Kind, NeedsInput, ToolError, Traits, find, marked_effect
 from failwell.observe import log_failure
-from failwell.readers import DEFAULT, Table
+from failwell.readers import DEFAULT, Table, classify, from_error, leaves, refusal
 
 from .aftermath import Aftermath
 from .decorator import meaning
 from .facts import Facts
 from .options import level_of
 from .request_secrets import KeepingBodies, secrets_sent
-from .server_errors import contained
+from .server_errors import AnsweredWithin, contained
 
 log = logging.getLogger("failwell.server")
 
@@ -91,16 +91,92 @@ def _status(error: ToolError) -> int:
     return error.http_status or (code.http_status if code is not None else None) or _OF_KIND[error.kind]
 
 
-def _of_request(error: ToolError, exc: Exception, *, is_read: bool) -> ToolError:
-    """An error with a status that takes no word of nobody's for the word that nothing was done.
+class _Handler(NamedTuple):
+    """Who failed to answer a request, and what its method says about that."""
 
-    What escapes a handler that may write says nothing about what it did before, so it is no fault of the request: not
-    even where a second one does no harm, since clients do not make it after a 404.
-    """
-    is_said = is_read or isinstance(exc, ToolError) or error.authored or error.effect is Effect.NONE
-    if is_said or _status(error) >= _IN_DOUBT:
-        return error
-    return error.replace(http_status=_OF_KIND[Kind.TRANSIENT if error.kind is Kind.TRANSIENT else Kind.INTERNAL])
+    name: str
+    endpoint: Any
+    method: str
+    table: Table
+
+    @property
+    def is_read(self) -> bool:
+        return self.method in _READS
+
+    @property
+    def facts(self) -> Facts:
+        traits = Traits(self.name, read_only=self.is_read, idempotent=self.method in _IDEMPOTENT)
+        return Facts(self.name, function=self.endpoint, traits=traits)
+
+    def outcome(self, exc: Exception) -> Outcome:
+        """What is answered for an exception."""
+        if not isinstance(exc, NeedsInput):
+            error = self._meaning(exc)
+            return self._of_group(error, exc) if self.is_read else self._of_write(error, exc)
+        if marked_effect(exc) not in IN_DOUBT:
+            return exc
+        # Who asks in the middle of the work cannot be answered by a second request.
+        error = _asked(exc)
+        return error.replace(**Aftermath().of(error, self.facts, is_authors=True, exc=exc))
+
+    def _meaning(self, exc: Exception) -> ToolError:
+        traits = self.facts.traits
+        return meaning(exc, self.name, None, self.table, self.endpoint, traits, refuses=self.is_read)
+
+    def _of_write(self, error: ToolError, exc: Exception) -> ToolError:
+        """An error with a status that takes no word of nobody's for the word that nothing was done.
+
+        What escapes a handler that may write says nothing about what it did before, so it is no fault of the request:
+        not even where a second one does no harm, since clients do not make it after a 404.
+        """
+        is_said = isinstance(exc, ToolError) or error.authored or error.effect is Effect.NONE
+        if not is_said and self._is_of_no_argument(error, exc):
+            return _unexpected(error, exc)
+        if is_said or _status(error) >= _IN_DOUBT:
+            return error
+        return error.replace(http_status=_OF_KIND[Kind.TRANSIENT if error.kind is Kind.TRANSIENT else Kind.INTERNAL])
+
+    def _is_of_no_argument(self, error: ToolError, exc: Exception) -> bool:
+        """Whether a value was refused, and nobody says that it was sent: a crash, as a `KeyError` from there is one."""
+        if error.kind is not Kind.VALIDATION or error.fields or from_error(exc, context=False) is not None:
+            return False
+        return isinstance(exc, (ValueError, ExceptionGroup)) and refusal(exc, self.endpoint) is None
+
+    def _of_group(self, error: ToolError, exc: Exception) -> ToolError:
+        """What a request that only reads has failed with. Several failures at once are the fault of the request if each
+        of them would be, in the author's own words and with the same status; then the first is told."""
+        if not isinstance(exc, ExceptionGroup) or error.effect in IN_DOUBT:
+            return error
+        first: ToolError | None = None
+        for leaf in leaves(exc):
+            word = self._word(leaf, exc)
+            if word is None or (first is not None and _status(word) != _status(first)):
+                return error if _status(error) >= _IN_DOUBT else _unexpected(error, exc)
+            first = first or word
+        return error if first is None else self._meaning(first)
+
+    def _word(self, leaf: BaseException, group: ExceptionGroup[Any]) -> ToolError | None:
+        """What an author says by one exception of a group; None if it is not theirs."""
+        if (own := from_error(leaf, context=False)) is not None:
+            return own
+        error = classify(leaf, table=self.table)
+        refused = error if error.authored else refusal(leaf, self.endpoint, group=group)
+        return None if refused is None else refused.replace(tool=self.name)
+
+
+def _unexpected(error: ToolError, exc: Exception) -> ToolError:
+    """The same as what nobody planned for."""
+    name = type(exc).__name__
+    return ToolError(
+        f"Unexpected error: {name}",
+        code="INTERNAL_ERROR",
+        details={"error_type": name},
+        effect=error.effect,
+        standing=error.standing,
+        tool=error.tool,
+        debug=error.debug,
+        cause=error.cause,
+    )
 
 
 def problems(app: A, *, table: Table = DEFAULT, logger: Any = None, log_level: int | str = "WARNING") -> A:
@@ -108,7 +184,8 @@ def problems(app: A, *, table: Table = DEFAULT, logger: Any = None, log_level: i
 
     A `ToolError` leaves as it is, any other exception as what it means, with its text in the log alone. What the
     framework answers itself (`HTTPException`, arguments that FastAPI refuses) stays. What a request sent under a secret
-    name, in its path, query, headers, cookies or body, is masked in the problem and in the log.
+    name, in its path, query, headers, cookies or body, is masked in the problem and in the log. Crashes alone are
+    answered outside of the application's middleware.
     """
     add = getattr(app, "add_exception_handler", None)
     if add is None:
@@ -116,35 +193,41 @@ def problems(app: A, *, table: Table = DEFAULT, logger: Any = None, log_level: i
             f"problems() takes a FastAPI or Starlette application, not {type(app).__name__}; "
             "in another framework answer with failwell.server.problem(error)."
         )
+    from starlette.middleware import Middleware
     from starlette.responses import Response
 
     level = level_of(log_level)
 
-    def answer(request: Any, exc: Exception) -> Any:
+    def handler(request: Any) -> _Handler:
         endpoint = request.scope.get("endpoint")
         name = getattr(endpoint, "__name__", None) or request.scope.get("path", "")
-        is_read = request.method in _READS
-        traits = Traits(name, read_only=is_read, idempotent=request.method in _IDEMPOTENT)
-        outcome: Outcome = (
-            exc
-            if isinstance(exc, NeedsInput)
-            else _of_request(meaning(exc, name, None, table, endpoint, traits, refuses=is_read), exc, is_read=is_read)
-        )
-        if isinstance(exc, NeedsInput) and marked_effect(exc) in IN_DOUBT:
-            # Who asks in the middle of the work cannot be answered by a second request.
-            error = _asked(exc)
-            facts = Facts(name, function=endpoint, traits=traits)
-            outcome = error.replace(**Aftermath().of(error, facts, is_authors=True, exc=exc))
+        return _Handler(name, endpoint, request.method, table)
+
+    def told(request: Any, exc: Exception, outcome: Outcome) -> Any:
         guard = GUARD.knowing(secrets) if (secrets := secrets_sent(request, GUARD.secrets)) else GUARD
         if isinstance(outcome, ToolError) and not outcome.logged:
-            log_failure(logger or log, outcome, tool=name, exc=exc, guard=guard, level=level)
+            log_failure(logger or log, outcome, tool=handler(request).name, exc=exc, guard=guard, level=level)
         status, headers, body = _problem(outcome, guard)
         return Response(body, status, headers)
+
+    def answer(request: Any, exc: Exception) -> Any:
+        return told(request, exc, handler(request).outcome(exc))
+
+    def answer_within(request: Any, exc: Exception) -> Any:
+        """The same for what is no crash. A crash is raised through the application's middleware: it may have to take
+        something back, and after a write so is whatever passes."""
+        failed = handler(request)
+        outcome = failed.outcome(exc)
+        status = _QUESTION if isinstance(outcome, NeedsInput) else _status(outcome)
+        is_crash = status == _OF_KIND[Kind.INTERNAL] if failed.is_read else status >= _IN_DOUBT
+        return None if is_crash else told(request, exc, outcome)
 
     for kind in (ToolError, NeedsInput, Exception):
         add(kind, answer)
     framed = cast(Any, app)
     framed.add_middleware(KeepingBodies)
+    # The innermost: whatever is added later stands around it, and so do those that are there.
+    framed.user_middleware.append(Middleware(AnsweredWithin, answer=answer, within=answer_within))
     build = framed.build_middleware_stack
     framed.build_middleware_stack = lambda: contained(build(), answer)
     return app

@@ -11,6 +11,7 @@ from typing import Any, Final
 Answer = Callable[[Any, Exception], Any]
 
 _MOST_LAYERS: Final = 100
+_ANSWERED_BY: Final = "failwell.answer"
 _BROKEN_OFF: Final = "The application failed after its answer had begun. What failed is in the log of failwell.server."
 
 
@@ -47,6 +48,7 @@ class Contained:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        scope[_ANSWERED_BY] = self._answer
         has_begun = is_whole = False
 
         async def watched(message: Any) -> None:
@@ -63,14 +65,45 @@ class Contained:
         if failed is None:
             return
         # Only here, so that what fails from now on does not have it as its context, which would be printed as well.
-        response = await self._answered(failed, scope)
+        response = await _answered(self._answer, failed, scope)
         if not has_begun:
             await response(scope, receive, send)
         elif not is_whole:
             raise RuntimeError(_BROKEN_OFF)
 
-    async def _answered(self, exc: Exception, scope: Any) -> Any:
-        from starlette.concurrency import run_in_threadpool
-        from starlette.requests import Request
 
-        return await run_in_threadpool(self._answer, Request(scope), exc)
+class AnsweredWithin:
+    """An application whose exceptions become answers where its own middleware still sees them, as it sees all others:
+    a browser reads no answer without the headers for other origins. Those that `within` has no answer for are raised,
+    and so is everything where somebody else than `answer` answers crashes."""
+
+    def __init__(self, app: Any, answer: Answer, within: Answer) -> None:
+        self.app = app
+        self._answer, self._within = answer, within
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope.get(_ANSWERED_BY) is not self._answer:
+            await self.app(scope, receive, send)
+            return
+        has_begun = False
+
+        async def watched(message: Any) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, watched)
+            return
+        except Exception as exc:
+            response = None if has_begun else await _answered(self._within, exc, scope)
+            if response is None:
+                raise
+        await response(scope, receive, send)
+
+
+async def _answered(answer: Answer, exc: Exception, scope: Any) -> Any:
+    from starlette.concurrency import run_in_threadpool
+    from starlette.requests import Request
+
+    return await run_in_threadpool(answer, Request(scope), exc)

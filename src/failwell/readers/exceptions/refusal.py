@@ -42,10 +42,14 @@ def _library() -> tuple[str, ...]:
     return tuple({path for name in ("stdlib", "platstdlib") if (path := sysconfig.get_paths().get(name)) is not None})
 
 
-def refusal(exc: BaseException, function: object = None) -> ToolError | None:
-    """What an author says to the caller of `function` by raising `exc`; None if it is not addressed to them."""
+def refusal(exc: BaseException, function: object = None, *, group: BaseException | None = None) -> ToolError | None:
+    """What an author says to the caller of `function` by raising `exc`; None if it is not addressed to them.
+
+    One of a `group` that was never raised itself is the word of whoever raised the group.
+    """
     row = next((row for row in _REFUSALS if is_a(exc, row[0])), None)
-    if row is None or not _is_raised_by(exc, function) or _has_passed(exc) or _is_no_argument(exc, row[0]):
+    raised = exc if group is None or exc.__traceback__ is not None else group
+    if row is None or not _is_raised_by(raised, function) or _has_passed(exc) or _is_no_argument(exc, row[0]):
         return None
     _, code, default = row
     told = _words(exc)
