@@ -12,6 +12,8 @@ import pytest
 import failwell as fw
 from failwell import read
 from failwell.client.bridge import Told, attempted, attempted_sync, settle, told
+from failwell.client.content import beside
+from failwell.guards import MASK
 
 READS = {"name": "find", "annotations": {"readOnlyHint": True}}
 KEEPS = {"name": "put", "annotations": {"idempotentHint": True}}
@@ -157,3 +159,11 @@ def test_what_is_no_failure_passes() -> None:
 
     with pytest.raises(LookupError, match="mine"):
         anyio.run(main)
+
+
+def test_what_is_told_beside_the_text_holds_no_form_of_a_secret_and_keeps_longer_words() -> None:
+    said = "orange, orangeade, b3Jhbmdl, Basic Ym9iOnRlYSBwb3QvNDI= of tea%20pot%2f42"
+    (block,) = beside("refused", [{"type": "image", "alt": said}], ("orange", "tea pot/42")).blocks
+    assert block["alt"].startswith(f"{MASK}, orangeade, {MASK}, Basic ")
+    assert block["alt"].endswith(f" of {MASK}")
+    assert "RlYSBwb3QvNDI" not in block["alt"]

@@ -100,6 +100,11 @@ def test_of_a_value_the_part_that_is_secret_is_one_alone(arguments: Any) -> None
     assert told == f"no {MASK} here; it is open, at db for joe, with Bearer, page 2, dark."
 
 
+def test_an_authors_words_keep_longer_words_that_hold_a_plain_one() -> None:
+    told = Secrets().spared("No orangeade for orange, id 9fabc1234e.", {"password": "orange", "token": "abc123"})
+    assert told == f"No orangeade for {MASK}, id 9fabc1234e."
+
+
 @pytest.mark.parametrize("password", ["dbpassword1", "AcmePass-2026!", "dbpass", "m0ng0pass"])
 def test_before_the_host_of_an_address_a_password_is_one_though_it_sounds_like_a_name(password: str) -> None:
     assert Secrets().values({"url": f"postgres://app:{password}@db/main"}) == (password,)
@@ -221,6 +226,28 @@ def test_a_secret_in_a_list_leaves_by_no_door_of_a_server(
     told = [record for record in caplog.records if record.name.startswith("failwell")]
     assert told
     assert "violet harbour" not in caplog.text
+
+
+def build(commit: str, password: str, token: str) -> str:
+    raise fw.NotFound(
+        f"No commit {commit} in the orangeade of {password}, {token}.", details={"tried": [commit, token]}
+    )
+
+
+def test_a_word_and_a_short_secret_leave_the_ids_of_a_servers_failure_as_they_are() -> None:
+    server: Any = MCPServer("builds")
+    server.tool()(build)
+    failwell.server.install(server, client=None, format="canonical")
+    sent = {"commit": "9fabc1234e5d6c7b", "password": "orange", "token": "abc123"}
+
+    async def main() -> Any:
+        async with mcp.Client(server) as client:
+            return await client.call_tool("build", sent)
+
+    told = fw.read(asyncio.run(main()))
+    assert isinstance(told, fw.ToolError)
+    assert told.message == f"No commit 9fabc1234e5d6c7b in the orangeade of {MASK}, {MASK}."
+    assert told.details["tried"] == ["9fabc1234e5d6c7b", MASK]
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\n\t", "\t ", "\r\n"], ids=ascii)

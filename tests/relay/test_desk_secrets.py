@@ -649,6 +649,39 @@ def test_a_plain_word_is_a_secret_in_later_failures() -> None:
     assert "sunshine" not in json.dumps(table.told())
 
 
+@pytest.mark.parametrize(
+    ("secret", "said"),
+    [
+        ("orange", "The orangeade, oranges and storangement of ann are sold out"),
+        ("abc123", "No build of commit 9fabc1234e5d6c7b8a9f0e1d2c3b4a5968778695"),
+    ],
+)
+@pytest.mark.parametrize("is_later", [False, True])
+def test_a_word_or_a_short_secret_leaves_longer_words_and_ids_as_they_are(
+    secret: str, said: str, is_later: bool
+) -> None:
+    table = Table(validate="off")
+    if is_later:
+        logged_in(table, {"password": secret})
+    table.call(2, "query", {"q": "all"} if is_later else {"password": secret})
+    table.server(result(2, f"{said}; refused with {secret}.", is_error=True))
+    (told,) = table.told()
+    words = told["result"]["content"][0]["text"]
+    assert f"{said}; refused with {MASK}." in words
+    kept = json.loads(told["result"]["_meta"][answers.ORIGINAL]["frame"])
+    assert kept["result"]["content"][0]["text"] == f"{said}; refused with {MASK}."
+
+
+@pytest.mark.parametrize("is_later", [False, True])
+def test_a_secret_of_mixed_signs_is_masked_inside_of_longer_words(is_later: bool) -> None:
+    table = Table(validate="off")
+    if is_later:
+        logged_in(table, {"token": "kV7q2Zx9"})
+    table.call(2, "query", {"q": "all"} if is_later else {"token": "kV7q2Zx9"})
+    table.server(result(2, "refused: xkV7q2Zx9y and ?token=kV7q2Zx9&x=1", is_error=True))
+    assert "kV7q2Zx9" not in json.dumps(table.told())
+
+
 NOISE = {"alone": b"trying %s now\n", "before a message": b'trying %s now {"jsonrpc":"2.0","id":9,"result":{}}\n'}
 
 

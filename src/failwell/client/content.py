@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from failwell.formats import effect_in, keys
-from failwell.guards import MASK, masked
+from failwell.guards import MASK, all_forms, masked, without_values
 
 from .bridge import failure
 
@@ -38,16 +38,16 @@ def beside(text: str, blocks: Sequence[Block], secrets: tuple[str, ...] = ()) ->
 
 
 def unsaid(value: Any, secrets: tuple[str, ...]) -> Any:
-    """A JSON value in which these texts are masked."""
-    if not secrets:
-        return value
+    """A JSON value in which these texts are masked, in each form that programs write them in."""
+    return _without(value, all_forms(secrets)) if secrets else value
+
+
+def _without(value: Any, forms: tuple[str, ...]) -> Any:
     if isinstance(value, str):
-        for secret in secrets:
-            value = value.replace(secret, MASK)
-        return value
+        return without_values(value, forms, MASK)
     if isinstance(value, dict):
-        return {unsaid(name, secrets): unsaid(below, secrets) for name, below in value.items()}
-    return [unsaid(below, secrets) for below in value] if isinstance(value, list) else value
+        return {_without(name, forms): _without(below, forms) for name, below in value.items()}
+    return [_without(below, forms) for below in value] if isinstance(value, list) else value
 
 
 def _is_told(text: str, block: Block) -> bool:

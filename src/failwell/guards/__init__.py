@@ -18,6 +18,7 @@ from .secrets.secret_parts import before_host as before_host
 from .secrets.secret_parts import is_token as is_token
 from .secrets.secret_parts import of_basic as of_basic
 from .secrets.secret_parts import unencoded as unencoded
+from .secrets.written_forms import all_forms as all_forms
 from .secrets.written_forms import forms_of as forms_of
 from .visibility import escaped as escaped
 from .visibility import uncoloured as uncoloured
@@ -45,6 +46,7 @@ __all__ = [
 ]
 # What other rooms use, and nobody else may count on.
 _HOUSE = (
+    "all_forms",
     "before_host",
     "drawn",
     "escaped",

@@ -11,6 +11,7 @@ from typing import Any, Final
 from failwell.model import UNSET, Json, Path, pattern, plain
 from failwell.schema import ANY, BySchema, Schema, cut, decoded, places, step_into, step_of
 
+from .secrets.known import without_values
 from .secrets.looks import plausible
 from .secrets.redactor import MASK
 from .secrets.secret_names import is_secret_name, masks_numbers
@@ -154,7 +155,7 @@ class Secrets:
     def spared(self, words: str, arguments: object) -> str:
         """An author's words, which may quote any of the arguments, or the beginning of one."""
         for secret in self.values(arguments):
-            words = words.replace(secret, self.mask)
+            words = without_values(words, (secret,), self.mask)
             if len(secret) > _TELLTALE and (begin := words.find(secret[:_TELLTALE])) >= 0:
                 words = words[:begin] + self.mask
         return words

@@ -15,7 +15,7 @@ from .given_secrets import NO_SCHEMA, WORDS, in_address, in_command, in_header, 
 
 _SHORTEST_SENT: Final = 4
 _MOST_SENT: Final = 200
-# Each is looked for in two dozen forms, in every failure.
+# Each is looked for in three dozen forms, in every failure.
 _MOST_LASTING: Final = 50
 _MOST_TOOLS: Final = 20_000
 # What failures are told with, in the longest form of each word. Who takes one of them for a password must not take it

@@ -1,4 +1,4 @@
-"""How programs write a value that is known word for word: in addresses, in JSON, in code, in markup, in base64 and hex.
+"""How programs write a value that is known word for word: in addresses, JSON, code, markup, base64, base32 and hex.
 
 The one answer for whatever is masked by its value, whoever was given it: what one place knows, the others know as well.
 """
@@ -15,7 +15,7 @@ from typing import Final
 _SHORTEST_IN_CASE: Final = 12
 # Shorter forms are found in pictures by chance.
 _SHORTEST_ENCODED: Final = 8
-# Each is looked for in two dozen forms, in every text. Of what is beyond that, only the value itself is.
+# Each is looked for in three dozen forms, in every text. Of what is beyond that, only the value itself is.
 _MOST_VALUES: Final = 50
 _MOST_CHARACTERS: Final = 10_000
 # What stays as it is where others are escaped: nothing; `/`, as in Python; as in JavaScript, of a part and of a whole;
@@ -47,7 +47,7 @@ def all_forms(values: Iterable[str]) -> tuple[str, ...]:
 
 def forms_of(value: str) -> tuple[str, ...]:
     """A value as it stands in a text, in an address, in JSON inside a text, in code, in markup, in letters of another
-    size, and in base64 and hex; itself first."""
+    size, and in base64, base32 and hex; itself first."""
     return tuple(dict.fromkeys(_forms(value)))
 
 
@@ -77,11 +77,13 @@ def _quoted(data: bytes) -> Iterator[str]:
     # Slow to load, and needed only where a value is known.
     from urllib.parse import quote
 
-    for kept in _UNQUOTED:
-        in_path = quote(data, safe=kept)
-        for quoted in dict.fromkeys((in_path, in_path.replace("%20", "+"))):
-            # In small letters, and as an address in an address.
-            yield from (quoted, _ESCAPE.sub(_in_small, quoted), quoted.replace("%", "%25"))
+    in_paths = dict.fromkeys(quote(data, safe=kept) for kept in _UNQUOTED)
+    for quoted in dict.fromkeys(form for each in in_paths for form in (each, each.replace("%20", "+"))):
+        yield quoted
+        if "%" in quoted:
+            # With escapes in small letters, in these as a whole, and each as an address in an address.
+            for form in dict.fromkeys((quoted, _ESCAPE.sub(_in_small, quoted), quoted.lower())):
+                yield from (form, form.replace("%", "%25"))
 
 
 def _in_small(found: re.Match[str]) -> str:
@@ -107,3 +109,14 @@ def _encoded(data: bytes) -> Iterator[str]:
         for form in (whole[begin:end], whole[begin:]):
             yield form
             yield form.translate(_FOR_ADDRESSES)
+    yield from _in_base32(data)
+
+
+def _in_base32(data: bytes) -> Iterator[str]:
+    alone = base64.b32encode(data).decode()
+    yield from (alone, alone.lower(), alone.rstrip("=").lower())
+    # As the part of something longer, at any of five places, as it is mostly written.
+    for before in range(5):
+        whole = base64.b32encode(bytes(before) + data).decode().rstrip("=")
+        begin, end = -(-8 * before // 5), 8 * (before + len(data)) // 5
+        yield from (whole[begin:end], whole[begin:])
