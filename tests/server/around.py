@@ -873,6 +873,60 @@ async def lists_too_often() -> list[str]:
     return [] if all(first) and times <= 3 and second == [False] else [f"listing: {first}, {times} asked, {second}"]
 
 
+async def held_to_old_lists() -> list[str]:
+    """Whether a call is held against a list that its client was not shown, or not lately, and whether a list that never
+    comes has calls wait for it."""
+    from mcp import types
+    from mcp.server.lowlevel import Server as LowLevel
+
+    from failwell.server.adapters import lowlevel1
+
+    server: Any = LowLevel("shop")
+    now = SimpleNamespace(name="id", is_read=True, listing="")
+
+    @server.list_tools()  # type: ignore[untyped-decorator]
+    async def listed() -> Any:
+        if now.listing == "hangs":
+            await asyncio.sleep(3600)
+        if now.listing == "exits":
+            raise SystemExit(3)
+        schema = {"type": "object", "properties": {now.name: {"type": "string"}}, "required": [now.name]}
+        return [types.Tool(name="pay", inputSchema=schema, annotations=types.ToolAnnotations(readOnlyHint=now.is_read))]
+
+    @server.call_tool()  # type: ignore[untyped-decorator]
+    async def pay(name: str, arguments: Any) -> Any:
+        DONE.append(name)
+        raise TimeoutError("bank")
+
+    failwell.server.install(server)
+
+    async def effect(client: Any, arguments: dict[str, Any]) -> Any:
+        answer = await called(client, Scene("", lambda: None, arguments))
+        return answer["_meta"][META_KEY].get("effect"), answer["_meta"][META_KEY]["code"]
+
+    found = {}
+    async with session(server) as first, session(server) as second:
+        await first.list_tools()
+        found["a read"] = (await effect(first, {"id": "1"}), ("none", "TIMEOUT"))
+        now.name, now.is_read = "invoice_id", False
+        found["not shown yet"] = (await effect(second, {"invoice_id": "1"}), ("unknown", "TIMEOUT"))
+        await first.list_tools()
+        found["shown anew"] = (await effect(first, {"invoice_id": "1"}), ("unknown", "TIMEOUT"))
+        found["wrong by now"] = (await effect(first, {"id": "1"}), ("none", "VALIDATION_ERROR"))
+        lowlevel1._PATIENCE = 0.2  # type: ignore[misc]
+        for now.listing in ("hangs", "exits"):
+            async with session(server) as third:
+                found[now.listing] = (
+                    await asyncio.wait_for(effect(third, {"invoice_id": "1"}), 30),
+                    ("unknown", "TIMEOUT"),
+                )
+                found[f"{now.listing}, wrong"] = (
+                    await asyncio.wait_for(effect(third, {"id": "1"}), 30),
+                    ("none", "VALIDATION_ERROR"),
+                )
+    return [f"lists: {what} is {one}, not {other}" for what, (one, other) in found.items() if one != other]
+
+
 async def touched() -> list[str]:
     """Whether a tool that answers for itself gets another answer than the SDK's own, or is run once more for it."""
     DONE.clear()
@@ -920,7 +974,8 @@ async def main() -> list[str]:
     scenes = [scene for each, is_there in there if is_there for scene in each]
     problems = [problem for scene in scenes for problem in await problems_of(scene)]
     problems += [*await leaks_of_components(), *await leaks_of_middleware()] if version else []
-    problems += [*(await lists_too_often() if is_lowlevel else ()), *await touched()]
+    problems += [*await lists_too_often(), *await held_to_old_lists()] if is_lowlevel else []
+    problems += await touched()
     can_recover = can_ask() and (not version or version >= (2, 14))
     return [*problems, *(await paid_twice() if can_recover else ())]
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 from failwell.formats import FORMATS
 from failwell.model import ToolError
@@ -45,6 +47,51 @@ class CheckedTool:
         if self.known is None or arguments.keys() <= self.known:
             return []
         return [name for name in arguments if name not in self.known]
+
+
+class Listings:
+    """What the clients of a server were shown: each its own list, since lists may differ and change."""
+
+    def __init__(self, boundary: Boundary) -> None:
+        self._boundary = boundary
+        self._own: WeakKeyDictionary[Any, _Listing] = WeakKeyDictionary()
+        self._latest: _Listing | None = None
+
+    def remember(self, session: Any, tools: Iterable[Any], *, is_more: bool = False) -> None:
+        """A client was shown these tools: `is_more` says that they follow on others, which it was shown before."""
+        before, latest = self._own.get(session), self._latest
+        held = dict(before.tools) if is_more and before is not None else {}
+        for tool in tools:
+            known = next(
+                (each.tools[tool.name] for each in (before, latest) if each is not None and tool.name in each.tools),
+                None,
+            )
+            same = known is not None and known[0] == tool
+            held[tool.name] = known if known is not None and same else (tool, CheckedTool.of(tool, self._boundary))
+        self._own[session] = self._latest = _Listing(held, time.monotonic())
+
+    def find(self, session: Any, name: str) -> CheckedTool | None:
+        """A tool as a client was shown it, or as another one was where it has not asked."""
+        listing = self._own.get(session) or self._latest
+        known = None if listing is None else listing.tools.get(name)
+        return None if known is None else known[1]
+
+    def all(self, session: Any) -> list[Facts]:
+        listing = self._own.get(session) or self._latest
+        return [] if listing is None else [checked.facts for _, checked in listing.tools.values()]
+
+    def is_fresh(self, session: Any) -> bool:
+        """Whether a client has asked so lately that nothing will have changed since."""
+        own = self._own.get(session)
+        return own is not None and time.monotonic() - own.at < _FRESH
+
+
+class _Listing(NamedTuple):
+    tools: dict[str, tuple[Any, CheckedTool]]
+    at: float
+
+
+_FRESH: Final = 1.0
 
 
 def refuse(schema: Mapping[str, Any], arguments: Mapping[str, Any], tool: str) -> None:

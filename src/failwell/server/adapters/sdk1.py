@@ -18,7 +18,8 @@ from weakref import WeakKeyDictionary
 import mcp.types
 from mcp.server.lowlevel.server import request_ctx  # type: ignore[attr-defined]
 
-from failwell.model import Nature, ToolError, marks, unwrapped
+from failwell.formats import Outcome
+from failwell.model import Effect, Nature, ToolError, marks, unwrapped
 from failwell.readers import code_of, from_schema, said
 from failwell.sdk import IS_ERROR, field
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
@@ -230,6 +231,9 @@ class FrameworkTools:
         they need not be held against the schema once more."""
         return send(arguments)
 
+    def shown(self, request: Any, result: Any) -> None:
+        """A client, or the SDK itself, was shown these tools."""
+
     def rejected(self, raised: BaseException) -> bool:
         """Whether what was raised is the framework's word that the arguments do not fit."""
         return False
@@ -369,7 +373,7 @@ class _OlderCall(FrameworkCall):
         if is_torn_down(cause) and boundary.aftermath.nature(tool or Facts(name)) is not Nature.READ:
             left_open(name)
         nested = is_nested(raised, code_of(tool.function) if tool is not None else None)
-        return boundary.failure(
+        failed = boundary.failure(
             cause,
             tool or Facts(name),
             call.arguments,
@@ -378,9 +382,23 @@ class _OlderCall(FrameworkCall):
             nested=nested,
             masked=is_masked(raised),
         )
+        return failed._replace(outcome=untried(failed.outcome)) if self._is_untried else failed
+
+    @property
+    def _is_untried(self) -> bool:
+        """Whether the SDK has given up before it called anybody."""
+        handlers, note = self._handlers, self._note
+        return note is not None and not note.entered and handlers.checked is not handlers.bare
 
     def stands_for_another(self) -> Awaitable[bool]:
         return self._tools.stands_for_another(self._call.tool)
+
+
+def untried(outcome: Outcome) -> Outcome:
+    """The failure of a call of which it is known that nothing has run."""
+    if not isinstance(outcome, ToolError) or outcome.effect is Effect.NONE:
+        return outcome
+    return outcome.replace(effect=Effect.NONE, standing=None)
 
 
 class _Untouched(Exception):
@@ -496,7 +514,7 @@ def install_on(
     }
     if (asks_for_task := getattr(types, "GetTaskPayloadRequest", None)) is not None:
         wrappers[asks_for_task] = whole_results
-    wrappers[types.ListToolsRequest] = _publishing(tools) if boundary.options.publish else _listing
+    wrappers[types.ListToolsRequest] = _publishing(tools) if boundary.options.publish else _listing(tools)
     server.request_handlers = Handlers(server.request_handlers, wrappers)
     _advertise(server, boundary)
     check_streams(server, boundary)
@@ -522,19 +540,24 @@ def _completing(boundary: Boundary) -> Wrapper:
     return wrap
 
 
-def _listing(handler: Handler) -> Handler:
+def _listing(tools: FrameworkTools) -> Wrapper:
     """The handler of `tools/list`, with a note of what it raised to the SDK, which asks it before it calls a tool."""
 
-    async def listing(request: Any) -> Any:
-        try:
-            return await handler(request)
-        except Exception as exc:
-            note = _noting.get()
-            if note is not None and not note.entered:
-                note.refused = exc
-            raise
+    def wrap(handler: Handler) -> Handler:
+        async def listing(request: Any) -> Any:
+            try:
+                result = await handler(request)
+            except Exception as exc:
+                note = _noting.get()
+                if note is not None and not note.entered:
+                    note.refused = exc
+                raise
+            tools.shown(request, result.root)
+            return result
 
-    return listing
+        return listing
+
+    return wrap
 
 
 def _publishing(tools: FrameworkTools) -> Wrapper:
@@ -543,7 +566,7 @@ def _publishing(tools: FrameworkTools) -> Wrapper:
         return None if found is None else found.function
 
     def wrap(handler: Handler) -> Handler:
-        handler = _listing(handler)
+        handler = _listing(tools)(handler)
 
         async def listed(_: Any, request: Any) -> Any:
             return (await handler(request)).root
