@@ -876,27 +876,36 @@ async def lists_too_often() -> list[str]:
 async def held_to_old_lists() -> list[str]:
     """Whether a call is held against a list that its client was not shown, or not lately, and whether a list that never
     comes has calls wait for it."""
-    from mcp import types
     from mcp.server.lowlevel import Server as LowLevel
 
-    from failwell.server.adapters import lowlevel1
+    from failwell.sdk import types
+    from failwell.server.adapters import listed as listings
 
-    server: Any = LowLevel("shop")
     now = SimpleNamespace(name="id", is_read=True, listing="")
 
-    @server.list_tools()  # type: ignore[untyped-decorator]
-    async def listed() -> Any:
+    def tools() -> Any:
+        schema = {"type": "object", "properties": {now.name: {"type": "string"}}, "required": [now.name]}
+        wire = {"name": "pay", "inputSchema": schema, "annotations": {"readOnlyHint": now.is_read}}
+        return [types.Tool.model_validate(wire)]
+
+    async def listed(*_: Any) -> Any:
         if now.listing == "hangs":
             await asyncio.sleep(3600)
         if now.listing == "exits":
             raise SystemExit(3)
-        schema = {"type": "object", "properties": {now.name: {"type": "string"}}, "required": [now.name]}
-        return [types.Tool(name="pay", inputSchema=schema, annotations=types.ToolAnnotations(readOnlyHint=now.is_read))]
+        return tools() if GENERATION == 1 else types.ListToolsResult(tools=tools())
 
-    @server.call_tool()  # type: ignore[untyped-decorator]
-    async def pay(name: str, arguments: Any) -> Any:
-        DONE.append(name)
+    async def pay(*_: Any) -> Any:
+        DONE.append("pay")
         raise TimeoutError("bank")
+
+    server: Any
+    if GENERATION == 1:
+        server = LowLevel("shop")
+        server.list_tools()(listed)
+        server.call_tool()(pay)
+    else:
+        server = LowLevel("shop", on_list_tools=listed, on_call_tool=pay)
 
     failwell.server.install(server)
 
@@ -905,7 +914,7 @@ async def held_to_old_lists() -> list[str]:
         return answer["_meta"][META_KEY].get("effect"), answer["_meta"][META_KEY]["code"]
 
     found = {}
-    async with session(server) as first, session(server) as second:
+    async with client_of(server) as first, client_of(server) as second:
         await first.list_tools()
         found["a read"] = (await effect(first, {"id": "1"}), ("none", "TIMEOUT"))
         now.name, now.is_read = "invoice_id", False
@@ -913,9 +922,9 @@ async def held_to_old_lists() -> list[str]:
         await first.list_tools()
         found["shown anew"] = (await effect(first, {"invoice_id": "1"}), ("unknown", "TIMEOUT"))
         found["wrong by now"] = (await effect(first, {"id": "1"}), ("none", "VALIDATION_ERROR"))
-        lowlevel1._PATIENCE = 0.2  # type: ignore[misc]
+        listings.PATIENCE = 0.2  # type: ignore[misc]
         for now.listing in ("hangs", "exits"):
-            async with session(server) as third:
+            async with client_of(server) as third:
                 found[now.listing] = (
                     await asyncio.wait_for(effect(third, {"invoice_id": "1"}), 30),
                     ("unknown", "TIMEOUT"),
@@ -974,7 +983,8 @@ async def main() -> list[str]:
     scenes = [scene for each, is_there in there if is_there for scene in each]
     problems = [problem for scene in scenes for problem in await problems_of(scene)]
     problems += [*await leaks_of_components(), *await leaks_of_middleware()] if version else []
-    problems += [*await lists_too_often(), *await held_to_old_lists()] if is_lowlevel else []
+    problems += await lists_too_often() if is_lowlevel else []
+    problems += await held_to_old_lists() if fastmcp is None else []
     problems += await touched()
     can_recover = can_ask() and (not version or version >= (2, 14))
     return [*problems, *(await paid_twice() if can_recover else ())]

@@ -96,7 +96,7 @@ class ServedCall:
     @property
     def connection(self) -> object:
         """What lasts as long as the client stays connected: where the transport has no sessions, one call."""
-        return _connection(self.request)
+        return connection_of(self.request)
 
     @property
     def client_name(self) -> str | None:
@@ -231,10 +231,10 @@ def _is_same(one: Any, other: Any) -> bool:
     if one is other:
         return True
     is_same: bool = one.request_id == other.request_id
-    return is_same and _connection(one) is _connection(other)
+    return is_same and connection_of(one) is connection_of(other)
 
 
-def _connection(request: Any) -> object:
+def connection_of(request: Any) -> object:
     session = request.session
     return getattr(session, "_connection", session)
 

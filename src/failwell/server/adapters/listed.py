@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
+from anyio import move_on_after
+
 from failwell.formats import FORMATS
 from failwell.model import ToolError
-from failwell.readers import from_schema, strictly, text_of
+from failwell.readers import fate, from_schema, strictly, text_of
 from failwell.schema import Checker, known_names, open_ended
 from failwell.sdk import CallToolResult, MCPError, field
 from failwell.server.boundary import Boundary
 from failwell.server.declared_failures import ListedFunction, published
-from failwell.server.facts import BrokenResult, Facts
+from failwell.server.facts import BrokenResult, Facts, taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +58,11 @@ class Listings:
         self._boundary = boundary
         self._own: WeakKeyDictionary[Any, _Listing] = WeakKeyDictionary()
         self._latest: _Listing | None = None
+        self._rests_until = 0.0
 
     def remember(self, session: Any, tools: Iterable[Any], *, is_more: bool = False) -> None:
         """A client was shown these tools: `is_more` says that they follow on others, which it was shown before."""
-        before, latest = self._own.get(session), self._latest
+        before, latest = self._of(session), self._latest
         held = dict(before.tools) if is_more and before is not None else {}
         for tool in tools:
             known = next(
@@ -70,20 +73,37 @@ class Listings:
             held[tool.name] = known if known is not None and same else (tool, CheckedTool.of(tool, self._boundary))
         self._own[session] = self._latest = _Listing(held, time.monotonic())
 
+    def _of(self, session: Any) -> _Listing | None:
+        """What a client was shown, or what another one was where it has not asked."""
+        return (None if session is None else self._own.get(session)) or self._latest
+
     def find(self, session: Any, name: str) -> CheckedTool | None:
-        """A tool as a client was shown it, or as another one was where it has not asked."""
-        listing = self._own.get(session) or self._latest
+        listing = self._of(session)
         known = None if listing is None else listing.tools.get(name)
         return None if known is None else known[1]
 
     def all(self, session: Any) -> list[Facts]:
-        listing = self._own.get(session) or self._latest
+        listing = self._of(session)
         return [] if listing is None else [checked.facts for _, checked in listing.tools.values()]
 
-    def is_fresh(self, session: Any) -> bool:
-        """Whether a client has asked so lately that nothing will have changed since."""
+    async def renew(self, session: Any, show: Callable[[], Awaitable[Any]]) -> bool:
+        """Whether the tools were listed anew by `show`. What the client was shown a moment ago is good enough, and who
+        cannot be asked is not held to anything."""
         own = self._own.get(session)
-        return own is not None and time.monotonic() - own.at < _FRESH
+        now = time.monotonic()
+        if now < self._rests_until or (own is not None and now - own.at < _FRESH):
+            return False
+        is_answered = False
+        try:
+            with move_on_after(PATIENCE):
+                await show()
+                is_answered = True
+        except BaseException as exc:
+            # An order to stop is one.
+            taken(exc)
+        if not is_answered:
+            self._rests_until = time.monotonic() + _REST
+        return is_answered
 
 
 class _Listing(NamedTuple):
@@ -91,14 +111,47 @@ class _Listing(NamedTuple):
     at: float
 
 
+PATIENCE: Final = 2.0
+"""For how many seconds a call waits for the author's own list, which may ask somebody else in turn."""
+_REST: Final = 30.0
+"""For how many seconds a list that did not come is not asked for again."""
 _FRESH: Final = 1.0
 
 
-def refuse(schema: Mapping[str, Any], arguments: Mapping[str, Any], tool: str) -> None:
-    """Raise what is wrong with the arguments, if the validator that finds the words agrees that something is."""
-    problem = from_schema(schema, arguments, tool=tool)
-    if problem is not None:
-        raise problem
+class Verdict(NamedTuple):
+    """What is to be said of a call's arguments before it is made."""
+
+    problem: ToolError | None = None
+    unknown: Sequence[str] = ()
+    extra: str = "auto"
+    is_checked: bool = False
+    """They need not be held against the schema once more."""
+
+
+def judged(
+    tool: CheckedTool | None, arguments: Mapping[str, Any], boundary: Boundary, *, validates: bool | None = None
+) -> Verdict:
+    """`validates` says whether the SDK itself holds arguments against schemas: None where it cannot."""
+    if tool is None:
+        return Verdict()
+    name = tool.facts.name
+    extra: str = boundary.options.extra
+    # An author who has the SDK hold arguments against nothing means it.
+    is_asked = validates is not False
+    unknown = tool.unknown(arguments) if is_asked or extra != "auto" else []
+    problem = None
+    if unknown:
+        schema = tool.facts.schema or {}
+        extra = fate(extra, arguments, schema, boundary.aftermath.nature(tool.facts))
+        if extra == "reject" and tool.arguments:
+            problem = from_schema(strictly(schema, extra), arguments, tool=name)
+    is_checked = False
+    if is_asked and problem is None and tool.arguments is not None and (tool.arguments.is_final or validates is None):
+        # The SDK looks through the whole schema for each call, which takes longer than all the rest of it.
+        is_checked = tool.arguments.fits(arguments)
+        # The validator that finds the words has to agree that something is wrong.
+        problem = None if is_checked else from_schema(tool.arguments.schema, arguments, tool=name)
+    return Verdict(problem, unknown, extra, is_checked)
 
 
 def check_output(schema: Checker, result: Any) -> None:

@@ -15,15 +15,14 @@ from pydantic import ValidationError
 
 from failwell.model import unwrapped
 from failwell.observe import UNKNOWN
-from failwell.readers import fate, strictly
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.extras import note
 from failwell.server.facts import Facts, Failed, taken
 from failwell.server.groups.group import Group, groups_of
-from failwell.server.served_call import EXTENSION, Passage, ServedCall, is_within, passage
+from failwell.server.served_call import EXTENSION, Passage, ServedCall, connection_of, current, is_within, passage
 
-from .listed import CheckedTool, check_output, could_mean_unknown, refuse, settings
+from .listed import CheckedTool, Listings, check_output, could_mean_unknown, judged, settings
 from .posts import CheckedPosts
 from .streams import check_streams
 
@@ -113,15 +112,15 @@ class ServedTools:
     def __init__(self, server: Server[Any], boundary: Boundary) -> None:
         self._server = server
         self.boundary = boundary
-        self._list: Handler | None = None
-        self.listed: dict[str, tuple[Any, CheckedTool]] = {}
+        self._listings = Listings(boundary)
 
     def facts(self, name: str) -> Facts:
-        known = self.listed.get(name)
-        return known[1].facts if known else Facts(name)
+        known = self._listings.find(None, name)
+        return known.facts if known is not None else Facts(name)
 
     def all(self) -> list[Facts]:
-        return [listed.facts for _, listed in self.listed.values()]
+        call = current.get()
+        return self._listings.all(None if call is None else connection_of(call.request))
 
     def call(self, handler: Handler) -> Handler:
         boundary = self.boundary
@@ -132,14 +131,15 @@ class ServedTools:
             if name in skip or is_within(ctx):
                 return handler(ctx, params)
             call = ServedCall(name, params.arguments or {}, ctx)
-            known = self.listed.get(name)
+            known = self.known(ctx, name)
             if known is None:
                 return looked_up(call, params)
             group = groups_of(self._server).get(name)
-            return boundary.handle(call, _LowlevelCall(self, handler, call, params, known[1], group))
+            return boundary.handle(call, _LowlevelCall(self, handler, call, params, known, group))
 
         async def looked_up(call: ServedCall, params: CallToolRequestParams) -> Any:
-            tool = await self._look_up(call.request, call.tool)
+            await self.list_anew(call.request)
+            tool = self.known(call.request, call.tool)
             if tool is None:
                 call.counted = UNKNOWN
             group = groups_of(self._server).get(call.tool)
@@ -152,34 +152,33 @@ class ServedTools:
 
         async def observed(ctx: Any, params: Any) -> Any:
             result = await handler(ctx, params)
-            self._remember(result)
+            is_more = getattr(params, "cursor", None) is not None
+            self._listings.remember(connection_of(ctx), getattr(result, "tools", None) or (), is_more=is_more)
             return result
 
         return observed
 
-    async def _look_up(self, ctx: ServerRequestContext[Any, Any], name: str) -> CheckedTool | None:
+    def known(self, ctx: ServerRequestContext[Any, Any], name: str) -> CheckedTool | None:
+        """A tool as whoever calls it was shown it."""
+        return self._listings.find(connection_of(ctx), name)
+
+    async def list_anew(self, ctx: ServerRequestContext[Any, Any]) -> bool:
+        """Whether the tools were listed anew."""
         entry = self._server.get_request_handler("tools/list")
         if entry is None:
-            return None
-        cursor: str | None = None
-        try:
+            return False
+        handler = entry.handler
+
+        async def show() -> None:
+            cursor: str | None = None
             for _ in range(_MOST_PAGES):
                 params = PaginatedRequestParams(cursor=cursor)
-                result = await entry.handler(replace(ctx, method="tools/list", params=None), params)
+                result = await handler(replace(ctx, method="tools/list", params=None), params)
                 cursor = getattr(result, "next_cursor", None)
                 if not cursor:
                     break
-        except Exception:
-            # Who cannot be asked is not held to anything.
-            return None
-        known = self.listed.get(name)
-        return known[1] if known else None
 
-    def _remember(self, result: Any) -> None:
-        for tool in getattr(result, "tools", None) or ():
-            known = self.listed.get(tool.name)
-            if known is None or known[0] != tool:
-                self.listed[tool.name] = (tool, CheckedTool.of(tool, self.boundary))
+        return await self._listings.renew(connection_of(ctx), show)
 
 
 class _LowlevelCall(FrameworkCall):
@@ -207,22 +206,21 @@ class _LowlevelCall(FrameworkCall):
         self._group = group
 
     async def run(self, arguments: dict[str, Any]) -> Any:
-        tool, params, boundary = self._tool, self._params, self._tools.boundary
-        extra: str = boundary.options.extra
-        if tool is not None and tool.unknown(arguments):
-            schema = tool.facts.schema or {}
-            extra = fate(extra, arguments, schema, boundary.aftermath.nature(tool.facts))
-            if extra == "reject" and tool.arguments:
-                refuse(strictly(schema, extra), arguments, tool.facts.name)
-        if tool is not None and tool.arguments is not None and not tool.arguments.fits(arguments):
-            refuse(tool.arguments.schema, arguments, tool.facts.name)
+        tool, params, tools = self._tool, self._params, self._tools
+        verdict = judged(tool, arguments, tools.boundary)
+        if verdict.problem is not None and await tools.list_anew(self._call.request):
+            # What is refused is refused by what the tool is now.
+            tool = self._tool = tools.known(self._call.request, self._call.tool)
+            verdict = judged(tool, arguments, tools.boundary)
+        if verdict.problem is not None:
+            raise verdict.problem
         asked = params if arguments is params.arguments else params.model_copy(update={"arguments": arguments})
         result = unwrapped(await self._handler(self._call.request, asked))
         if tool is not None and tool.output is not None:
             check_output(tool.output, result)
         # Unless its author wants to hear of them: a handler gets all arguments, and may well use them.
-        if extra == "warn" and tool is not None and (unknown := tool.unknown(arguments)):
-            note(self._call, unknown, tool.facts, extra)
+        if verdict.unknown and verdict.extra == "warn" and tool is not None:
+            note(self._call, list(verdict.unknown), tool.facts, verdict.extra)
         return result
 
     def facts(self) -> Facts:
@@ -232,8 +230,8 @@ class _LowlevelCall(FrameworkCall):
 
     def read(self, raised: BaseException) -> Failed:
         call, tools = self._call, self._tools
-        if self._tool is None and self._group is None and tools.listed and could_mean_unknown(raised):
-            return tools.boundary.no_such_tool(call, tools.listed, raised)
+        if self._tool is None and self._group is None and (known := tools.all()) and could_mean_unknown(raised):
+            return tools.boundary.no_such_tool(call, [each.name for each in known], raised)
         call.counted = call.tool
         return tools.boundary.failure(raised, self.facts(), call.arguments, era=call.era)
 
