@@ -118,7 +118,7 @@ _REST: Final = 30.0
 _FRESH: Final = 1.0
 
 
-class Verdict(NamedTuple):
+class CheckedArguments(NamedTuple):
     """What is to be said of a call's arguments before it is made."""
 
     problem: ToolError | None = None
@@ -130,10 +130,10 @@ class Verdict(NamedTuple):
 
 def judged(
     tool: CheckedTool | None, arguments: Mapping[str, Any], boundary: Boundary, *, validates: bool | None = None
-) -> Verdict:
+) -> CheckedArguments:
     """`validates` says whether the SDK itself holds arguments against schemas: None where it cannot."""
     if tool is None:
-        return Verdict()
+        return CheckedArguments()
     name = tool.facts.name
     extra: str = boundary.options.extra
     # An author who has the SDK hold arguments against nothing means it.
@@ -151,7 +151,7 @@ def judged(
         is_checked = tool.arguments.fits(arguments)
         # The validator that finds the words has to agree that something is wrong.
         problem = None if is_checked else from_schema(tool.arguments.schema, arguments, tool=name)
-    return Verdict(problem, unknown, extra, is_checked)
+    return CheckedArguments(problem, unknown, extra, is_checked)
 
 
 def check_output(schema: Checker, result: Any) -> None:
