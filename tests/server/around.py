@@ -481,6 +481,22 @@ def raising(kind: Any = ValueError, **options: Any) -> Any:
     return server
 
 
+def refusing(exc: Exception) -> Callable[[], Any]:
+    """A server whose tool pays, and then raises what looks like a refusal."""
+
+    def made() -> Any:
+        server = Server("shop")
+
+        @server.tool()
+        def pay(invoice: str, currency: str = "EUR") -> str:
+            DONE.append(invoice)
+            raise exc
+
+        return server
+
+    return made
+
+
 class Panic(BaseException):
     """As native libraries raise them, past `except Exception`."""
 
@@ -603,6 +619,20 @@ EVERYWHERE = (
     Scene("a class beside Exception", panicking, PAID, says="failed unexpectedly", **UNFIT),
     Scene("wrong arguments", plain, WRONG, says="amount must be an integer", **REFUSED),
     Scene("missing arguments", plain, {}, says="invoice is missing", **REFUSED),
+)
+INVITES = "Correct the arguments"
+ANOTHER = "Look for another"
+OPEN = "What it did before that is not known"
+EUROS = {"invoice": "inv_1", "currency": "EUR"}
+# Plain exceptions that an author raises when the work is done.
+LOOSE = (
+    Scene("no answer to read", refusing(ValueError("could not parse the answer")), EUROS, done=1, hides=INVITES),
+    Scene("no rate for what was sent", refusing(ValueError("EUR rate not found")), EUROS, done=1, hides=INVITES),
+    Scene("an argument", refusing(ValueError("currency must be USD")), EUROS, done=1, says=INVITES),
+    Scene("no receipt", refusing(LookupError("Receipt for inv_1 not found")), EUROS, done=1, says=OPEN, hides=ANOTHER),
+    Scene("a bare key", refusing(KeyError("mailserver")), EUROS, done=1, says=OPEN, hides=ANOTHER),
+    Scene("no template", refusing(FileNotFoundError("No template.html")), EUROS, done=1, says=OPEN, hides=ANOTHER),
+    Scene("what was sent", refusing(LookupError("Invoice inv_1 not found")), EUROS, done=1, says=ANOTHER, hides=OPEN),
 )
 BILL = {"bill": "inv_1"}
 # With FastMCP from 2.14, which asks pydantic alone.
@@ -900,6 +930,7 @@ async def main() -> list[str]:
     is_lowlevel = fastmcp is None and GENERATION == 1
     there = (
         (EVERYWHERE, True),
+        (LOOSE, True),
         (ALIASED, not version or version >= (2, 14)),
         (IGNORING, not version),
         (ASKED, can_ask()),
