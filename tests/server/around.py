@@ -857,6 +857,119 @@ async def leaks_of_middleware() -> list[str]:
     return problems
 
 
+PASSWORD = "corvette-meadow-19"
+TOKEN = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+TOLD = f"login failed: postgres://app:hunter2xyz@db/main token {TOKEN}, tried {PASSWORD}"
+LOGIN = {"invoice": "inv_1", "password": PASSWORD}
+
+
+def error_of_its_own(words: str) -> Any:
+    try:
+        from mcp.types import CallToolResult
+    except ImportError:
+        from mcp_types import CallToolResult
+    blocks = [{"type": "text", "text": words}]
+    held = {"structuredContent": {"why": words}, "_meta": {"com.example/why": words}}
+    return CallToolResult.model_validate({"content": blocks, "isError": True, **held})
+
+
+def returning(words: str, made: Callable[[str], Any] = error_of_its_own) -> Any:
+    """A server whose tool builds an error itself."""
+    server = Server("shop")
+
+    def pay(invoice: str, password: str = "") -> Any:
+        DONE.append(invoice)
+        return made(words)
+
+    # Older ones promise something else of it.
+    server.tool(**({"output_schema": None} if fastmcp is not None else {}))(pay)
+    return server
+
+
+def returning_below(words: str) -> Any:
+    """The same of a low-level server."""
+    schema = {"type": "object", "properties": {"invoice": {"type": "string"}, "password": {"type": "string"}}}
+    if GENERATION == 2:
+        import mcp_types
+        from mcp.server import Server as Modern
+
+        async def listed(ctx: Any, params: Any) -> Any:
+            return mcp_types.ListToolsResult(tools=[mcp_types.Tool(name="pay", input_schema=schema)])
+
+        async def called(ctx: Any, params: Any) -> Any:
+            return error_of_its_own(words)
+
+        return Modern("shop", on_list_tools=listed, on_call_tool=called)
+    from mcp import types
+    from mcp.server.lowlevel import Server as LowLevel
+
+    server: Any = LowLevel("shop")
+
+    @server.list_tools()  # type: ignore[untyped-decorator]
+    async def tools() -> Any:
+        return [types.Tool(name="pay", description="Pays.", inputSchema=schema)]
+
+    @server.call_tool()  # type: ignore[untyped-decorator]
+    async def pay(name: str, arguments: Any) -> Any:
+        return error_of_its_own(words)
+
+    return server
+
+
+def fastmcps_error(words: str) -> Any:
+    from fastmcp.tools.base import ToolResult
+
+    return ToolResult(content=words, structured_content={"why": words}, meta={"com.example/why": words}, is_error=True)
+
+
+def takes_errors() -> bool:
+    """Whether a tool of FastMCP's can return an error: from 3.4."""
+    try:
+        from fastmcp.tools.base import ToolResult
+    except ImportError:
+        return False
+    return "is_error" in inspect.signature(ToolResult.__init__).parameters
+
+
+def proxied_words(words: str) -> Any:
+    """What a server behind it says, which has no `install`."""
+    server = Server("shop")
+
+    @server.tool()
+    def pay(invoice: str, password: str = "") -> str:
+        raise RuntimeError(words)
+
+    return proxy_of(server)
+
+
+async def returned_secrets() -> list[str]:
+    """Whether an error in somebody else's words leaves with secrets, or is changed though it has none."""
+    if fastmcp is not None:
+        makers: list[Any] = [proxied_words]
+        makers += [lambda words: returning(words, fastmcps_error)] if takes_errors() else []
+    else:
+        makers = [returning_below]
+        makers += [returning] if GENERATION == 2 or carries_results() else []
+    # Before 1.19 the SDK itself cannot carry it.
+    is_carried = fastmcp is not None or GENERATION == 2 or carries_results()
+    problems = []
+    for make in makers:
+        told = {}
+        for words in (TOLD, "the till is shut"):
+            for has_it in (True, False):
+                server = make(words)
+                async with client_of(failwell.server.install(server) if has_it else server) as client:
+                    told[words, has_it] = await called(client, Scene("", lambda: None, LOGIN))
+        written = json.dumps(told[TOLD, True])
+        left = [secret for secret in ("hunter2xyz", TOKEN, PASSWORD) if secret in written]
+        is_told = "login failed: postgres://app:[redacted]@db/main" in told[TOLD, True]["content"][0]["text"]
+        if left or not is_told or not told[TOLD, True]["isError"]:
+            problems.append(f"an error of its own: {left} in {written}")
+        if is_carried and told["the till is shut", True] != told["the till is shut", False]:
+            problems.append(f"an error without secrets: {told}")
+    return problems
+
+
 async def paid_twice() -> list[str]:
     """Whether `Recovering`, and a model that corrects the arguments as it is told, have the tool run again."""
     DONE.clear()
@@ -951,7 +1064,7 @@ async def main() -> list[str]:
     scenes = [scene for each, is_there in there if is_there for scene in each]
     problems = [problem for scene in scenes for problem in await problems_of(scene)]
     problems += [*await leaks_of_components(), *await leaks_of_middleware()] if version else []
-    problems += [*(await lists_too_often() if is_lowlevel else ()), *await touched()]
+    problems += [*(await lists_too_often() if is_lowlevel else ()), *await touched(), *await returned_secrets()]
     can_recover = can_ask() and (not version or version >= (2, 14))
     return [*problems, *(await paid_twice() if can_recover else ())]
 

@@ -29,7 +29,7 @@ from .facts import Facts, Failed, as_listed, taken
 from .loose_refusals import is_loose
 from .once.repeats import key_of
 from .options import Options, is_untouched
-from .outputs import fitted, is_writable, written
+from .outputs import discreet, fitted, is_writable, written
 from .questions import Answers, ask, can_ask, missing, resumed
 from .replies import enveloped, remarked
 from .served_call import ServedCall, current, error_returned, left_as, marks_of, run_failed
@@ -180,7 +180,8 @@ class Boundary(Answering):
             current.reset(token)
 
     async def _returned(self, call: ServedCall, result: Any, framework: FrameworkCall) -> Any:
-        """An error that a tool returned: as it is, or with what is known of the call and it does not say."""
+        """An error that a tool returned: as it is, but for secrets, or with what is known of the call and it does not
+        say."""
         whole = framework.opened(result)
         failed = await self._restated(call, whole, framework) if isinstance(whole, CallToolResult) else None
         if failed is not None:
@@ -189,10 +190,26 @@ class Boundary(Answering):
             error_returned(call.tool, whole)
         if failed is None:
             self._told(call, Facts(call.tool), None)
-            return result if is_writable(result) else framework.closed(written(whole))
+            told = whole if is_writable(result) else written(whole)
+            if isinstance(told, CallToolResult):
+                told = await self.without_secrets(call, told, framework)
+            return result if told is whole else framework.closed(told)
         answer = self._answer(call, await self._checked(call, failed))
-        rest = [block for block in whole.content if not isinstance(block, TextContent)]
+        rest = [block for block in discreet(whole, failed.guard).content if not isinstance(block, TextContent)]
         return framework.closed(changed(answer, content=[*answer.content, *rest]))
+
+    async def without_secrets(
+        self, call: ServedCall, result: CallToolResult, framework: FrameworkCall
+    ) -> CallToolResult:
+        """An error in somebody else's words, as it may leave; itself if there is nothing to hide in it."""
+        try:
+            tool = await _now(framework.facts())
+        except Exception:
+            # What this call was sent is known anyway.
+            tool = Facts(call.tool)
+        if is_untouched(tool.function):
+            return result
+        return discreet(result, self._guard(tool.schema).hearing(call.arguments))
 
     async def _restated(self, call: ServedCall, whole: CallToolResult, framework: FrameworkCall) -> Failed | None:
         """What is to be said in place of an error that a tool returned: its marks say that something was done, and it
