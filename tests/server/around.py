@@ -481,6 +481,22 @@ def raising(kind: Any = ValueError, **options: Any) -> Any:
     return server
 
 
+def refusing(exc: Exception) -> Callable[[], Any]:
+    """A server whose tool pays, and then raises what looks like a refusal."""
+
+    def made() -> Any:
+        server = Server("shop")
+
+        @server.tool()
+        def pay(invoice: str, currency: str = "EUR") -> str:
+            DONE.append(invoice)
+            raise exc
+
+        return server
+
+    return made
+
+
 class Panic(BaseException):
     """As native libraries raise them, past `except Exception`."""
 
@@ -603,6 +619,20 @@ EVERYWHERE = (
     Scene("a class beside Exception", panicking, PAID, says="failed unexpectedly", **UNFIT),
     Scene("wrong arguments", plain, WRONG, says="amount must be an integer", **REFUSED),
     Scene("missing arguments", plain, {}, says="invoice is missing", **REFUSED),
+)
+INVITES = "Correct the arguments"
+ANOTHER = "Look for another"
+OPEN = "What it did before that is not known"
+EUROS = {"invoice": "inv_1", "currency": "EUR"}
+# Plain exceptions that an author raises when the work is done.
+LOOSE = (
+    Scene("no answer to read", refusing(ValueError("could not parse the answer")), EUROS, done=1, hides=INVITES),
+    Scene("no rate for what was sent", refusing(ValueError("EUR rate not found")), EUROS, done=1, hides=INVITES),
+    Scene("an argument", refusing(ValueError("currency must be USD")), EUROS, done=1, says=INVITES),
+    Scene("no receipt", refusing(LookupError("Receipt for inv_1 not found")), EUROS, done=1, says=OPEN, hides=ANOTHER),
+    Scene("a bare key", refusing(KeyError("mailserver")), EUROS, done=1, says=OPEN, hides=ANOTHER),
+    Scene("no template", refusing(FileNotFoundError("No template.html")), EUROS, done=1, says=OPEN, hides=ANOTHER),
+    Scene("what was sent", refusing(LookupError("Invoice inv_1 not found")), EUROS, done=1, says=ANOTHER, hides=OPEN),
 )
 BILL = {"bill": "inv_1"}
 # With FastMCP from 2.14, which asks pydantic alone.
@@ -827,6 +857,119 @@ async def leaks_of_middleware() -> list[str]:
     return problems
 
 
+PASSWORD = "corvette-meadow-19"
+TOKEN = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+TOLD = f"login failed: postgres://app:hunter2xyz@db/main token {TOKEN}, tried {PASSWORD}"
+LOGIN = {"invoice": "inv_1", "password": PASSWORD}
+
+
+def error_of_its_own(words: str) -> Any:
+    try:
+        from mcp.types import CallToolResult
+    except ImportError:
+        from mcp_types import CallToolResult
+    blocks = [{"type": "text", "text": words}]
+    held = {"structuredContent": {"why": words}, "_meta": {"com.example/why": words}}
+    return CallToolResult.model_validate({"content": blocks, "isError": True, **held})
+
+
+def returning(words: str, made: Callable[[str], Any] = error_of_its_own) -> Any:
+    """A server whose tool builds an error itself."""
+    server = Server("shop")
+
+    def pay(invoice: str, password: str = "") -> Any:
+        DONE.append(invoice)
+        return made(words)
+
+    # Older ones promise something else of it.
+    server.tool(**({"output_schema": None} if fastmcp is not None else {}))(pay)
+    return server
+
+
+def returning_below(words: str) -> Any:
+    """The same of a low-level server."""
+    schema = {"type": "object", "properties": {"invoice": {"type": "string"}, "password": {"type": "string"}}}
+    if GENERATION == 2:
+        import mcp_types
+        from mcp.server import Server as Modern
+
+        async def listed(ctx: Any, params: Any) -> Any:
+            return mcp_types.ListToolsResult(tools=[mcp_types.Tool(name="pay", input_schema=schema)])
+
+        async def called(ctx: Any, params: Any) -> Any:
+            return error_of_its_own(words)
+
+        return Modern("shop", on_list_tools=listed, on_call_tool=called)
+    from mcp import types
+    from mcp.server.lowlevel import Server as LowLevel
+
+    server: Any = LowLevel("shop")
+
+    @server.list_tools()  # type: ignore[untyped-decorator]
+    async def tools() -> Any:
+        return [types.Tool(name="pay", description="Pays.", inputSchema=schema)]
+
+    @server.call_tool()  # type: ignore[untyped-decorator]
+    async def pay(name: str, arguments: Any) -> Any:
+        return error_of_its_own(words)
+
+    return server
+
+
+def fastmcps_error(words: str) -> Any:
+    from fastmcp.tools.base import ToolResult
+
+    return ToolResult(content=words, structured_content={"why": words}, meta={"com.example/why": words}, is_error=True)
+
+
+def takes_errors() -> bool:
+    """Whether a tool of FastMCP's can return an error: from 3.4."""
+    try:
+        from fastmcp.tools.base import ToolResult
+    except ImportError:
+        return False
+    return "is_error" in inspect.signature(ToolResult.__init__).parameters
+
+
+def proxied_words(words: str) -> Any:
+    """What a server behind it says, which has no `install`."""
+    server = Server("shop")
+
+    @server.tool()
+    def pay(invoice: str, password: str = "") -> str:
+        raise RuntimeError(words)
+
+    return proxy_of(server)
+
+
+async def returned_secrets() -> list[str]:
+    """Whether an error in somebody else's words leaves with secrets, or is changed though it has none."""
+    if fastmcp is not None:
+        makers: list[Any] = [proxied_words]
+        makers += [lambda words: returning(words, fastmcps_error)] if takes_errors() else []
+    else:
+        makers = [returning_below]
+        makers += [returning] if GENERATION == 2 or carries_results() else []
+    # Before 1.19 the SDK itself cannot carry it.
+    is_carried = fastmcp is not None or GENERATION == 2 or carries_results()
+    problems = []
+    for make in makers:
+        told = {}
+        for words in (TOLD, "the till is shut"):
+            for has_it in (True, False):
+                server = make(words)
+                async with client_of(failwell.server.install(server) if has_it else server) as client:
+                    told[words, has_it] = await called(client, Scene("", lambda: None, LOGIN))
+        written = json.dumps(told[TOLD, True])
+        left = [secret for secret in ("hunter2xyz", TOKEN, PASSWORD) if secret in written]
+        is_told = "login failed: postgres://app:[redacted]@db/main" in told[TOLD, True]["content"][0]["text"]
+        if left or not is_told or not told[TOLD, True]["isError"]:
+            problems.append(f"an error of its own: {left} in {written}")
+        if is_carried and told["the till is shut", True] != told["the till is shut", False]:
+            problems.append(f"an error without secrets: {told}")
+    return problems
+
+
 async def paid_twice() -> list[str]:
     """Whether `Recovering`, and a model that corrects the arguments as it is told, have the tool run again."""
     DONE.clear()
@@ -963,6 +1106,7 @@ async def main() -> list[str]:
     is_lowlevel = fastmcp is None and GENERATION == 1
     there = (
         (EVERYWHERE, True),
+        (LOOSE, True),
         (ALIASED, not version or version >= (2, 14)),
         (IGNORING, not version),
         (ASKED, can_ask()),
@@ -986,6 +1130,7 @@ async def main() -> list[str]:
     problems += await lists_too_often() if is_lowlevel else []
     problems += await held_to_old_lists() if fastmcp is None else []
     problems += await touched()
+    problems += await returned_secrets()
     can_recover = can_ask() and (not version or version >= (2, 14))
     return [*problems, *(await paid_twice() if can_recover else ())]
 

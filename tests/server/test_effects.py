@@ -22,6 +22,7 @@ import failwell.server
 from failwell.client import Recovering
 from failwell.client.anthropic import tool_result_block
 from failwell.client.bridge import Told, attempted_sync
+from failwell.formats.own_words import LEFT_OPEN
 from failwell.model import Effect
 from failwell.model.tool import Traits as ToolTraits
 
@@ -152,9 +153,9 @@ def raising(exc: Exception) -> Callable[[], str]:
 @pytest.mark.parametrize(
     ("exc", "code", "text"),
     [
-        (ValueError("limit"), "VALIDATION_ERROR", "limit. Correct the arguments, then call again."),
-        (LookupError("No order o_9."), "NOT_FOUND", "No order o_9. Look for another one; the same call will fail again."),
-        (KeyError("postgres://u:p@h/db"), "NOT_FOUND", "It does not exist. Look for another one; the same call will fail again."),
+        (ValueError("limit"), "VALIDATION_ERROR", "limit."),
+        (LookupError("No order o_9."), "NOT_FOUND", f"No order o_9. {LEFT_OPEN}"),
+        (KeyError("postgres://u:p@h/db"), "NOT_FOUND", f"It does not exist. {LEFT_OPEN}"),
         (FrameworkError("Rate limit exceeded, try again in 1 second"), "RATE_LIMITED", "Rate limit exceeded, try again in 1 second."),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",

@@ -8,7 +8,7 @@ from .citation import cited_field, passed_on
 from .clients import CLIENTS, UNKNOWN, Client, find_client
 from .crosswalk import default_code, number_of
 from .detection import META_KEY, is_prose, parse, words_in
-from .doubt import effect_in, next_step, reason_of
+from .doubt import effect_in, next_step, reason_of, to_see
 from .envelope import MODES, build_meta, success
 from .json_schema import SCHEMAS, schema
 from .jsonrpc import MODERN_ERA, is_structured
@@ -72,6 +72,7 @@ __all__ = [
     "success",
     "to_jsonrpc",
     "to_result",
+    "to_see",
     "to_wire",
     "unplaced_details",
     "usual_action",

@@ -103,6 +103,11 @@ def next_step(error: ToolError) -> str:
     return ASK
 
 
+def to_see(error: ToolError, check: Action | None) -> str:
+    """The step that shows what came of a call of which nothing is said; to ask, where no call does."""
+    return next_step(error.replace(effect=Effect.DONE, verify=check))
+
+
 def recovery(error: ToolError) -> str:
     """How the call stands, what its author says about that, and one step, for where the reason is told already."""
     if error.effect not in IN_DOUBT:

@@ -19,6 +19,7 @@ from .echo import LONGEST as _LONGEST_QUOTED
 from .echo import Echoes
 from .fence import CLOSE, OPEN, fence, is_fenced, poses, quoted
 from .length import MAX_CHARS, MAX_TOKENS, changed_question, cut_mark, full_length, question_within, within
+from .secrets.known import without_values
 from .secrets.looks import drawn
 from .secrets.redactor import MASK, Redactor, redactor
 from .secrets.secret_names import is_secret_name, masks_numbers
@@ -557,43 +558,50 @@ def gathered(members: Iterable[tuple[str, Json]]) -> dict[str, Json]:
     return made
 
 
-def _masked_name(name: str) -> str:
-    return name if len(name) < _SHORT_NAME and name.isidentifier() else _looked_through(name)
+def _masked_name(name: str, redact: Redactor) -> str:
+    is_plain = len(name) < _SHORT_NAME and name.isidentifier() and name not in redact.values
+    return name if is_plain else _looked_through(name, redact)
 
 
-def _looked_through(text: str) -> str:
+def _looked_through(text: str, redact: Redactor) -> str:
     """A text with the secrets in it masked, also where something stands in them that nobody sees."""
     shown = visible(text)
-    told = DEFAULT.redact(shown)
-    return told if told != shown or shown is text else DEFAULT.redact(text)
+    told = redact(shown)
+    return told if told != shown or shown is text else redact(text)
 
 
-def masked(value: Json, name: str = "", depth: int = 0) -> Json:
+def masked(value: Json, name: str = "", depth: int = 0, redact: Redactor | None = None) -> Json:
     """A JSON value, such as the blocks of a result, with the secrets in it masked, in names too: by their looks, and by
-    the names that they stand under. What lies deeper than anybody would look is left out."""
+    the names that they stand under. What lies deeper than anybody would look is left out. `redact` is that of another
+    guard than the default."""
+    redact = redact or DEFAULT.redact
     if isinstance(value, str):
-        if name and not _says_nothing(value) and is_secret_name(name):
-            return MASK
-        return "".join(map(_looked_through, _pieces(value)))
+        if name and not _says_nothing(value) and redact.secret_name(name):
+            return redact.mask
+        # One that is known may stand on the border of two pieces.
+        told = without_values(value, redact.values, redact.mask)
+        return "".join([_looked_through(piece, redact) for piece in _pieces(told)])
     if depth >= _DEEPEST and isinstance(value, (Mapping, list, tuple)):
         return "…"
     if isinstance(value, Mapping):
-        below = name if name and is_secret_name(name) and _OF_SCHEMAS.isdisjoint(value) else ""
+        below = name if name and redact.secret_name(name) and _OF_SCHEMAS.isdisjoint(value) else ""
         titled = next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), "")
         opaque = _OPAQUE if isinstance(value.get("mimeType"), str) else ()
         return gathered(
             (
-                _masked_name(key),
+                _masked_name(key, redact),
                 part
                 if key in opaque and isinstance(part, str)
-                else masked(part, below or (titled if key in _VALUE_KEYS else key), depth + 1),
+                else masked(part, below or (titled if key in _VALUE_KEYS else key), depth + 1, redact),
             )
             for key, part in value.items()
         )
     if isinstance(value, (list, tuple)):
-        return [masked(part, name, depth + 1) for part in value]
+        return [masked(part, name, depth + 1, redact) for part in value]
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return MASK if is_number and name and is_secret_name(name) and masks_numbers(name) else value
+    is_known = is_number and bool(redact.values) and str(value) in redact.values
+    is_named = is_number and name != "" and redact.secret_name(name) and masks_numbers(name)
+    return redact.mask if is_known or is_named else value
 
 
 __all__ = ["DEFAULT", "MASK", "UNCHANGED", "Guard", "Secrets", "guard", "masked", "secret_paths", "shown_arguments"]

@@ -15,9 +15,11 @@ from .clock import Watch
 from .elsewhere import Elsewhere
 from .engine import Ending, Engine, Run, Verdict
 from .explanation import EXPLAINED, explained, misspelt
+from .missing_things import names_missing
 from .patience import LOST
 from .refusals import NEVER_SENT, says_doubt
 from .tools import Tools, schema_of
+from .validators import places_of, values_in
 
 __all__ = [
     "EXPLAINED",
@@ -45,7 +47,10 @@ __all__ = [
     "NEVER_SENT",
     "advised",
     "has_escaped",
+    "names_missing",
+    "places_of",
     "says_doubt",
+    "values_in",
     # What a server's own list says about a call.
     "explained",
     "misspelt",

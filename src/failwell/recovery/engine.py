@@ -19,12 +19,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from failwell.formats import Outcome, next_step, own_words, passed_on, render, usual_action
+from failwell.formats import Outcome, own_words, passed_on, render, to_see, usual_action
 from failwell.guards import DEFAULT
 from failwell.model import (
     ESCAPED,
     IN_DOUBT,
-    Action,
     Decision,
     Effect,
     Kind,
@@ -173,11 +172,6 @@ class Engine:
 
 def _is_unsent(outcome: Outcome) -> bool:
     return isinstance(outcome, ToolError) and outcome.delivery == "never_sent"
-
-
-def _to_see(error: ToolError, check: Action | None) -> str:
-    """The step that shows what came of a call."""
-    return next_step(error.replace(effect=Effect.DONE, verify=check))
 
 
 @dataclass(slots=True)
@@ -381,7 +375,7 @@ class Run:
         is_told = done_before or any(note.endswith(way_out(error)) for note in notes)
         steps = [mine] if mine and not is_told else []
         if is_left_open(error) and (check := tools.check_of(self.report.tool, self.report.arguments)) is not None:
-            steps = [_to_see(error, check)]
+            steps = [to_see(error, check)]
         # What is said of trying must not take the place of what there is to do.
         told = error.replace(next_steps=(*error.next_steps, *notes, *steps))
         return Ending(error, decision, told, *about)
@@ -396,7 +390,7 @@ class Run:
         check = tools.check_of(self.report.tool, self.report.arguments)
         if check is None and error.kind is Kind.VALIDATION:
             return error
-        step = own_words.LEFT_OPEN if check is None and is_left_open(error) else _to_see(error, check)
+        step = own_words.LEFT_OPEN if check is None and is_left_open(error) else to_see(error, check)
         return error.replace(next_steps=(step,))
 
     def _last_decision(self, outcome: Outcome, tools: Tools) -> Decision:

@@ -13,11 +13,12 @@ from typing import Any, ClassVar, TypeVar
 # Needed when arguments are checked: who lacks it should hear so at once, and not in the middle of a call.
 import jsonschema_rs  # noqa: F401
 
-from failwell.formats import META_KEY, Outcome, load
+from failwell.formats import META_KEY, Outcome, load, own_words, to_see
 from failwell.guards import cited
-from failwell.model import IN_DOUBT, Effect, Marks, Nature, NeedsInput, ToolError, is_same_tool, marks
+from failwell.model import IN_DOUBT, Action, Effect, Kind, Marks, Nature, NeedsInput, ToolError, is_same_tool, marks
 from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, mark_failure
 from failwell.readers import Checks, from_schema, unknown_tool
+from failwell.recovery import advised
 from failwell.sdk import IS_ERROR, CallToolResult, InputRequiredResult, TextContent, changed
 
 from .aftermath import tell_unmarked
@@ -25,9 +26,10 @@ from .answer import Answering, identified
 from .declared_failures import said_of
 from .extras import IGNORED
 from .facts import Facts, Failed, as_listed, taken
+from .loose_refusals import is_loose
 from .once.repeats import key_of
 from .options import Options, is_untouched
-from .outputs import fitted, is_writable, written
+from .outputs import discreet, fitted, is_writable, written
 from .questions import Answers, ask, can_ask, missing, resumed
 from .replies import enveloped, remarked
 from .served_call import ServedCall, current, error_returned, left_as, marks_of, run_failed
@@ -178,7 +180,8 @@ class Boundary(Answering):
             current.reset(token)
 
     async def _returned(self, call: ServedCall, result: Any, framework: FrameworkCall) -> Any:
-        """An error that a tool returned: as it is, or with what is known of the call and it does not say."""
+        """An error that a tool returned: as it is, but for secrets, or with what is known of the call and it does not
+        say."""
         whole = framework.opened(result)
         failed = await self._restated(call, whole, framework) if isinstance(whole, CallToolResult) else None
         if failed is not None:
@@ -187,10 +190,26 @@ class Boundary(Answering):
             error_returned(call.tool, whole)
         if failed is None:
             self._told(call, Facts(call.tool), None)
-            return result if is_writable(result) else framework.closed(written(whole))
+            told = whole if is_writable(result) else written(whole)
+            if isinstance(told, CallToolResult):
+                told = await self.without_secrets(call, told, framework)
+            return result if told is whole else framework.closed(told)
         answer = self._answer(call, await self._checked(call, failed))
-        rest = [block for block in whole.content if not isinstance(block, TextContent)]
+        rest = [block for block in discreet(whole, failed.guard).content if not isinstance(block, TextContent)]
         return framework.closed(changed(answer, content=[*answer.content, *rest]))
+
+    async def without_secrets(
+        self, call: ServedCall, result: CallToolResult, framework: FrameworkCall
+    ) -> CallToolResult:
+        """An error in somebody else's words, as it may leave; itself if there is nothing to hide in it."""
+        try:
+            tool = await _now(framework.facts())
+        except Exception:
+            # What this call was sent is known anyway.
+            tool = Facts(call.tool)
+        if is_untouched(tool.function):
+            return result
+        return discreet(result, self._guard(tool.schema).hearing(call.arguments))
 
     async def _restated(self, call: ServedCall, whole: CallToolResult, framework: FrameworkCall) -> Failed | None:
         """What is to be said in place of an error that a tool returned: its marks say that something was done, and it
@@ -228,16 +247,34 @@ class Boundary(Answering):
         return not (is_same_tool(call.tool, error.tool) and await _now(framework.stands_for_another()))
 
     async def _checked(self, call: ServedCall, failed: Failed) -> Failed:
-        """The failure of a call that may have been done, with the read call that tells."""
+        """The failure of a call that may have been done, with the read call that tells; of one of which nobody knows
+        that, without what would have it made again."""
         outcome = failed.outcome
         if isinstance(outcome, ToolError) and outcome.tool == failed.tool.name != call.tool:
             # Mounted, it has another name for whoever calls it.
             outcome = outcome.replace(tool=call.tool)
             failed = failed._replace(outcome=outcome)
-        if not isinstance(outcome, ToolError) or outcome.effect not in IN_DOUBT or outcome.verify is not None:
+        if not isinstance(outcome, ToolError):
             return failed
-        check = self._checks.find(call.tool, call.arguments, await self._as_listed())
+        if is_loose(failed, self.aftermath.nature(failed.tool), call.arguments):
+            return failed._replace(outcome=await self._left_open(call, outcome))
+        if outcome.effect not in IN_DOUBT or outcome.verify is not None:
+            return failed
+        check = await self._check_of(call)
         return failed if check is None else failed._replace(outcome=outcome.replace(verify=check))
+
+    async def _left_open(self, call: ServedCall, error: ToolError) -> ToolError:
+        """A refusal that does not speak of what was sent: its words stand, and what follows from their kind does not.
+        What is missing may have been met in the middle of the work, so the step is to see what came of that."""
+        error = error.replace(authored=True)
+        if error.kind is not Kind.NOT_FOUND or advised(error) is not error:
+            return error
+        check = await self._check_of(call)
+        step = own_words.LEFT_OPEN if check is None else to_see(error, check)
+        return error.replace(next_steps=(step,))
+
+    async def _check_of(self, call: ServedCall) -> Action | None:
+        return self._checks.find(call.tool, call.arguments, await self._as_listed())
 
     async def _tools(self) -> list[Facts]:
         """The tools of the server; none where they cannot be listed."""

@@ -1,16 +1,18 @@
-"""Results that cannot leave as they are: too long for whoever reads them, or with text that cannot be written."""
+"""Results that cannot leave as they are: too long for whoever reads them, with text that cannot be written, or errors
+with secrets in them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from operator import is_
 from typing import Any, Final
 
 from failwell.formats import pretty
-from failwell.guards import shorten
+from failwell.guards import Guard, masked, shorten
 from failwell.model import ToolError, text
 from failwell.schema import Checker, properties_of
-from failwell.sdk import CallToolResult, TextContent, changed, field
+from failwell.sdk import CallToolResult, ContentBlock, TextContent, changed, field
 
 from .served_call import ServedCall
 
@@ -65,6 +67,29 @@ def _written(value: Any) -> Any:
     if isinstance(value, dict):
         return {_written(name): _written(item) for name, item in value.items()}
     return [_written(item) for item in value] if isinstance(value, list) else value
+
+
+def discreet(result: CallToolResult, guard: Guard) -> CallToolResult:
+    """An error that a tool has built itself, without the secrets in it; the very same if there are none."""
+    content = [_discreet(block, guard) for block in result.content]
+    changes: dict[str, Any] = {} if all(map(is_, content, result.content)) else {"content": content}
+    for name in ("structured_content", "meta"):
+        held = field(result, name)
+        if held is not None and (told := masked(held, redact=guard.redact)) != held:
+            changes[name] = told
+    return changed(result, **changes) if changes else result
+
+
+def _discreet(block: Any, guard: Guard) -> ContentBlock:
+    held = block.model_dump(by_alias=True, mode="json", exclude_none=True)
+    told = masked(held, redact=guard.redact)
+    if told == held:
+        return block  # type: ignore[no-any-return]
+    try:
+        return type(block).model_validate(told)  # type: ignore[no-any-return]
+    except ValueError:
+        # Without its password an address may be none.
+        return TextContent(type="text", text=guard.redact.mask)
 
 
 def fitted(

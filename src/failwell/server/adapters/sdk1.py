@@ -264,6 +264,8 @@ class FrameworkTools:
             known = _OlderCall(self, noted, call, request)
             try:
                 result = await boundary.handle(call, known)
+            except _PassedOn:
+                return await known.without_secrets()
             except _Untouched:
                 return await known.as_it_is()
             last = known.last
@@ -349,6 +351,12 @@ class _OlderCall(FrameworkCall):
                 _noting.reset(token)
         return self.last
 
+    async def without_secrets(self) -> Any:
+        """The same, of another server's words."""
+        last = await self.as_it_is()
+        told = await self._tools.boundary.without_secrets(self._call, last.root, self)
+        return last if told is last.root else types.ServerResult.model_construct(told)
+
     async def facts(self) -> Facts:
         call = self._call
         return await self._tools.facts(call.tool, call.arguments) or Facts(call.tool)
@@ -365,8 +373,8 @@ class _OlderCall(FrameworkCall):
         runs = () if self._note is None else self._note.runs
         is_proxys = not has_run and is_of_proxy(raised) and all(each is raised for each in runs)
         if is_proxys and await tools.stands_for_another(name):
-            # What the server behind it says stands as it is.
-            raise _Untouched
+            # What the server behind it says stands as it is, but for secrets.
+            raise _PassedOn
         cause = cause_of(raised)
         for earlier in (each for each in runs if each is not cause):
             run_failed(name, earlier if getattr(earlier, "origin", None) is None else None)
@@ -403,6 +411,10 @@ def untried(outcome: Outcome) -> Outcome:
 
 class _Untouched(Exception):
     """The tool answers for itself."""
+
+
+class _PassedOn(Exception):
+    """The server behind a proxy has answered."""
 
 
 class _Escaped(BaseException):
