@@ -526,6 +526,12 @@ def test_a_read_is_corrected_and_the_servers_own_step_is_the_only_one(text: str,
         "Paid inv_1; mailbox not found",
         "Charged inv_1 (mailbox not found)",
         "inv_1 has been paid — receipt not found",
+        "Paid. Invoice inv_1 not found in CRM",
+        "Payment captured but Invoice inv_1 not found",
+        "Charge succeeded; invoice inv_1 not found",
+        "Debited acc_1; account acc_2 not found",
+        "a.txt saved; linter not found",
+        "Invoice inv_1 not found. The payment was captured.",
     ],
 )
 def test_a_refusal_that_tells_of_something_done_is_none(text: str) -> None:
@@ -542,6 +548,7 @@ def test_a_refusal_that_tells_of_something_done_is_none(text: str) -> None:
     [
         "Invoice inv_1 not found", "No payment with this id was made", "Not allowed to delete inv_1",
         "Invoice inv_1 was deleted. It cannot be paid.", "Invalid amount sent, must be one of 1, 2", "No mail was sent; template not found",
+        "Invoice inv_1 not found. No payment was made.", "Invoice inv_1 not found; make sure that it was created",
     ],
 )  # fmt: skip
 def test_a_refusal_that_tells_of_nothing_done_stays_one(text: str) -> None:

@@ -30,27 +30,33 @@ _WORST_FIRST: Final = (Effect.DONE, Effect.PARTIAL, Effect.UNKNOWN)
 
 _MADE: Final = (
     "made|done|paid|sent|charged|created|placed|booked|saved|stored|written|transferred|updated|executed"
-    "|processed|completed|committed|accepted|submitted|posted|published|deployed"
+    "|processed|completed|committed|accepted|submitted|posted|published|deployed|captured|debited"
 )
-_DONE: Final = f"{_MADE}|deleted|removed"
+_DONE: Final = f"{_MADE}|deleted|removed|succeeded"
+_NEGATED: Final = "no|not|nothing|never|none"
 # What somebody says was done before what they complain of: no refusal, whatever it is called.
 _DONE_BEFORE: Final = re.compile(
     rf"(?i)\b(?:after|once|although|though|but)\b(?: [\w'-]{{1,30}}){{1,4}}"
     rf" (?:was|were|is|has been|had been|have been) (?:{_DONE})\b"
-    rf"|\b(?:{_DONE}|succeeded|successful)\b(?: ?[=:] ?true)?[,;.]? (?:but|however|yet)\b"
+    rf"|\b(?:{_DONE}|merged|credited|uploaded|successful)\b(?: ?[=:] ?true)?[,;.]? (?:but|however|yet)\b"
     # "charged card, but …"
     rf"|(?:^|[:;.,] )(?:{_DONE})(?: [^\s,;.]{{1,40}}){{1,5}}[,;.]? (?:but|however|yet)\b"
+    # "Invoice inv_1 not found. The payment was made."
+    rf"|[;.] (?:(?!(?:{_NEGATED}|if|unless|until|make|check|ensure|please|verify|whether)\b)[\w'-]{{1,30}} ){{1,4}}"
+    rf"(?:was|were|has been|have been) (?:already )?(?:{_MADE})\b"
 )
 _STOP: Final = r"(?:[;.,:] |\n| [-\u2013\u2014] | \(| and )"
 # The same with nothing between the two but a stop: "Payment sent; the template does not exist". What was sent may also
 # be told with what is wrong with it, and what "has been deleted" is why it is not there.
 _DONE_FIRST: Final = re.compile(
     r"(?i)(?:[\w.]{1,60}: )?"
-    r"(?!(?:no|not|nothing|never|none|invalid|unsupported|unknown|bad|wrong|malformed|missing|empty|too|if|unless)\b)"
-    rf"(?:[\w'#-]{{1,40}} ){{1,4}}?(?:(?:was |were |has been |have been )(?:{_MADE})"
+    rf"(?!(?:{_NEGATED}|invalid|unsupported|unknown|bad|wrong|malformed|missing|empty|too|if|unless)\b)"
+    rf"(?:[\w'#.-]{{1,40}} ){{1,4}}?(?:(?:was |were |has been |have been )(?:{_MADE})"
     rf"|(?<!\bnot )(?<!\bbe )(?<!\bbeen )(?<!\bwas )(?<!\bwere )(?<!\bis )(?<!\bare )(?:{_DONE})){_STOP}\S"
     # "Paid inv_1; …", "Charged inv_1 (…"
     rf"|(?i:{_MADE})(?: [^\s,;.:()]{{1,60}}){{1,4}}?{_STOP}\S"
+    # "Paid. …"
+    rf"|(?i:{_MADE})[.;] \S"
 )
 
 
@@ -82,7 +88,7 @@ def effect_of(error: ToolError, tool: Traits) -> Effect | None:
 
 
 # Each of its forms has one of these, and hardly a message has.
-_TURNS: Final = re.compile("after|once|though|but|however|yet")
+_TURNS: Final = re.compile("after|once|though|but|however|yet| (?:was|were|been) ")
 
 
 @lru_cache(8)
