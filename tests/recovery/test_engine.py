@@ -183,7 +183,12 @@ def test_a_call_that_may_have_been_done_is_made_once_and_told_with_the_one_that_
 
 @pytest.mark.parametrize(
     ("arguments", "step"),
-    [({"id": 7}, ' Next: call get_order with {"id":7} to see what came of it.'), ({}, "")],
+    [
+        ({"id": 7}, ' Next: call get_order with {"id":7} to see what came of it.'),
+        ({}, " What it did before that is not known: find that out first, or ask the user."),
+        # It is an argument, so that it can be corrected.
+        ({"reason": "no"}, ""),
+    ],
 )
 def test_a_write_that_only_words_call_refused_is_looked_at_where_there_is_a_way(
     arguments: dict[str, Any], step: str

@@ -484,10 +484,50 @@ def test_of_a_write_that_missed_something_else_and_cannot_be_looked_at_it_is_lef
 
 
 @pytest.mark.parametrize("times", [2, 3, 4])
-def test_however_often_it_missed_something_else_nobody_is_told_to_use_another_one(times: int) -> None:
-    told = sending("Template not found", times=times)["content"][0]["text"]
+@pytest.mark.parametrize(
+    "text", ["Template not found", "Invalid response from the provider", "Validation error: no label"]
+)
+def test_however_often_it_met_something_else_nobody_is_told_to_use_another_one(text: str, times: int) -> None:
+    answer = sending(text, times=times)
+    told = answer["content"][0]["text"]
     assert "in the same way" in told
     assert told.endswith(LEFT_OPEN)
+    # A program is not told to correct the call either.
+    assert answer["_meta"][META_KEY]["strategy"] == "user_action_required"
+
+
+@pytest.mark.parametrize("text", ["copies must be below 3", "Invalid recipient: bob", "Invalid arguments"])
+def test_what_names_an_argument_or_what_was_sent_may_be_corrected(text: str) -> None:
+    told = [sending(text, times=times)["content"][0]["text"] for times in (1, 2)]
+    assert told[0] == f'It said: "{text}".'
+    assert told[1].endswith("Change the arguments before you call it again.")
+
+
+@pytest.mark.parametrize("text", ["Receipt for inv_1 not found", "Invoice inv_1 was paid, but no receipt was found"])
+def test_the_call_that_tells_is_told_each_time_and_nothing_against_it(text: str) -> None:
+    table, told = Table(), []
+    for id in (1, 2, 3, 4):
+        table.call(id, "pay", {"invoice_id": "inv_1"})
+        for message in table.heard():
+            table.server(result(message["id"], text, is_error=True))
+        told.append(table.told()[0]["result"]["content"][0]["text"])
+    assert all('Next: call get_invoice with {"invoice_id":"inv_1"} to see ' in each for each in told)
+    assert "was not called this time" in told[3] or told[3].startswith("Not called for 10 seconds")
+    assert not any("another one" in each for each in told)
+
+
+def test_what_failed_with_other_words_did_not_fail_in_the_same_way() -> None:
+    table, told = Table(), []
+    for id, text in enumerate(
+        ["Mandate for inv_1 not found", "Bank of inv_1 not found", "Bank of inv_2 not found", ""]
+    ):
+        table.call(id, "pay", {"invoice_id": "inv_1"})
+        for message in table.heard():
+            table.server(result(message["id"], text, is_error=True))
+        told.append(table.told()[0]["result"]["content"][0]["text"])
+    assert "The same call has now failed twice. " in told[1]
+    assert "The same call has now failed 3 times and will not be made again for 10 seconds. " in told[2]
+    assert told[3].startswith("Not called for 10 seconds: the same call failed 3 times. ")
 
 
 def test_a_part_of_a_number_names_nothing_that_was_sent() -> None:
@@ -526,6 +566,12 @@ def test_a_read_is_corrected_and_the_servers_own_step_is_the_only_one(text: str,
         "Paid inv_1; mailbox not found",
         "Charged inv_1 (mailbox not found)",
         "inv_1 has been paid — receipt not found",
+        "Paid. Invoice inv_1 not found in CRM",
+        "Payment captured but Invoice inv_1 not found",
+        "Charge succeeded; invoice inv_1 not found",
+        "Debited acc_1; account acc_2 not found",
+        "a.txt saved; linter not found",
+        "Invoice inv_1 not found. The payment was captured.",
     ],
 )
 def test_a_refusal_that_tells_of_something_done_is_none(text: str) -> None:
@@ -542,6 +588,7 @@ def test_a_refusal_that_tells_of_something_done_is_none(text: str) -> None:
     [
         "Invoice inv_1 not found", "No payment with this id was made", "Not allowed to delete inv_1",
         "Invoice inv_1 was deleted. It cannot be paid.", "Invalid amount sent, must be one of 1, 2", "No mail was sent; template not found",
+        "Invoice inv_1 not found. No payment was made.", "Invoice inv_1 not found; make sure that it was created",
     ],
 )  # fmt: skip
 def test_a_refusal_that_tells_of_nothing_done_stays_one(text: str) -> None:

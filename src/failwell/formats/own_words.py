@@ -16,12 +16,14 @@ from failwell.model import Kind
 
 NOTHING_SAID: Final = "The tool failed and gave no reason."
 ANSWERED: Final = "{service} answered {status}."
-FAILED_BEFORE: Final = "Not called{for_now}: the same call failed {times} in the same way."
+FAILED_BEFORE: Final = "Not called{for_now}: the same call failed {times}{alike}."
 LEFT_ALONE: Final = "Not called: {tool} failed {times} in a row."
-AND_NOT_CALLED: Final = "; it failed {times} like that, and was not called this time"
+AND_NOT_CALLED: Final = "; it failed {times}{like_that}, and was not called this time"
 AND_LEFT_ALONE: Final = "; {tool} failed {times} in a row, and was not called this time"
-TOO_SOON: Final = "The same call has now failed {times} in the same way: calling sooner is no use."
-AGAIN: Final = "The same call has now failed {times} in the same way{stopped}. {way_out}"
+TOO_SOON: Final = "The same call has now failed {times}{alike}: calling sooner is no use."
+AGAIN: Final = "The same call has now failed {times}{alike}{stopped}. {way_out}"
+ALIKE: Final = " in the same way"
+LIKE_THAT: Final = " like that"
 STOPPED: Final = " and will not be made again{for_now}"
 FOR_NOW: Final = " for {seconds} seconds"
 TRIED: Final = "It was tried {times}."
@@ -48,6 +50,8 @@ _SLOTS: Final = {
     "seconds": r"[0-9.]{1,8}",
     "what": r"[\w.\[\]-]{1,100}(?:,? [\w.\[\]-]{1,100}){0,20}",
 }
+
+_OPTIONAL: Final = {"alike": ALIKE, "like_that": LIKE_THAT}
 
 
 def attributed(message: str) -> str:
@@ -97,6 +101,8 @@ def _source(template: str) -> str:
 def _slot(name: str) -> str:
     if name == "for_now":
         return f"(?:{_source(FOR_NOW)})?"
+    if name in _OPTIONAL:
+        return f"(?:{_OPTIONAL[name]})?"
     if name == "stopped":
         return f"(?:{_source(STOPPED)})?"
     if name == "way_out":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -15,10 +15,13 @@ from failwell.model import (
     Effect,
     Kind,
     Nature,
+    Strategy,
     ToolError,
     Traits,
     form_of,
+    forms,
     is_same_tool,
+    words_of,
 )
 
 from .missing_things import names_missing
@@ -30,27 +33,33 @@ _WORST_FIRST: Final = (Effect.DONE, Effect.PARTIAL, Effect.UNKNOWN)
 
 _MADE: Final = (
     "made|done|paid|sent|charged|created|placed|booked|saved|stored|written|transferred|updated|executed"
-    "|processed|completed|committed|accepted|submitted|posted|published|deployed"
+    "|processed|completed|committed|accepted|submitted|posted|published|deployed|captured|debited"
 )
-_DONE: Final = f"{_MADE}|deleted|removed"
+_DONE: Final = f"{_MADE}|deleted|removed|succeeded"
+_NEGATED: Final = "no|not|nothing|never|none"
 # What somebody says was done before what they complain of: no refusal, whatever it is called.
 _DONE_BEFORE: Final = re.compile(
     rf"(?i)\b(?:after|once|although|though|but)\b(?: [\w'-]{{1,30}}){{1,4}}"
     rf" (?:was|were|is|has been|had been|have been) (?:{_DONE})\b"
-    rf"|\b(?:{_DONE}|succeeded|successful)\b(?: ?[=:] ?true)?[,;.]? (?:but|however|yet)\b"
+    rf"|\b(?:{_DONE}|merged|credited|uploaded|successful)\b(?: ?[=:] ?true)?[,;.]? (?:but|however|yet)\b"
     # "charged card, but …"
     rf"|(?:^|[:;.,] )(?:{_DONE})(?: [^\s,;.]{{1,40}}){{1,5}}[,;.]? (?:but|however|yet)\b"
+    # "Invoice inv_1 not found. The payment was made."
+    rf"|[;.] (?:(?!(?:{_NEGATED}|if|unless|until|make|check|ensure|please|verify|whether)\b)[\w'-]{{1,30}} ){{1,4}}"
+    rf"(?:was|were|has been|have been) (?:already )?(?:{_MADE})\b"
 )
 _STOP: Final = r"(?:[;.,:] |\n| [-\u2013\u2014] | \(| and )"
 # The same with nothing between the two but a stop: "Payment sent; the template does not exist". What was sent may also
 # be told with what is wrong with it, and what "has been deleted" is why it is not there.
 _DONE_FIRST: Final = re.compile(
     r"(?i)(?:[\w.]{1,60}: )?"
-    r"(?!(?:no|not|nothing|never|none|invalid|unsupported|unknown|bad|wrong|malformed|missing|empty|too|if|unless)\b)"
-    rf"(?:[\w'#-]{{1,40}} ){{1,4}}?(?:(?:was |were |has been |have been )(?:{_MADE})"
+    rf"(?!(?:{_NEGATED}|invalid|unsupported|unknown|bad|wrong|malformed|missing|empty|too|if|unless)\b)"
+    rf"(?:[\w'#.-]{{1,40}} ){{1,4}}?(?:(?:was |were |has been |have been )(?:{_MADE})"
     rf"|(?<!\bnot )(?<!\bbe )(?<!\bbeen )(?<!\bwas )(?<!\bwere )(?<!\bis )(?<!\bare )(?:{_DONE})){_STOP}\S"
     # "Paid inv_1; …", "Charged inv_1 (…"
     rf"|(?i:{_MADE})(?: [^\s,;.:()]{{1,60}}){{1,4}}?{_STOP}\S"
+    # "Paid. …"
+    rf"|(?i:{_MADE})[.;] \S"
 )
 
 
@@ -82,7 +91,7 @@ def effect_of(error: ToolError, tool: Traits) -> Effect | None:
 
 
 # Each of its forms has one of these, and hardly a message has.
-_TURNS: Final = re.compile("after|once|though|but|however|yet")
+_TURNS: Final = re.compile("after|once|though|but|however|yet| (?:was|were|been) ")
 
 
 @lru_cache(8)
@@ -177,12 +186,37 @@ def is_missing_elsewhere(error: ToolError, tool: Traits, arguments: Mapping[str,
     return not names_missing(words, tool.name or "", arguments)
 
 
-def is_left_open(error: ToolError) -> bool:
-    """Whether it was found, of a write that only somebody's words say missed something, that it is not what was sent.
+def is_wrong_elsewhere(error: ToolError, tool: Traits, arguments: Mapping[str, Any], names: Iterable[str]) -> bool:
+    """Whether only words say that a write was given something wrong, and no argument and no value of it: what the tool
+    got from somebody else may be."""
+    if error.kind is not Kind.VALIDATION or error.origin != "peer" or error.fields or not is_unsure(error, tool):
+        return False
+    said = {form for word in words_of(error.message) for form in forms(word)}
+    known = {form for name in (*names, *arguments) for word in words_of(name) for form in forms(word)}
+    return (
+        said.isdisjoint(known - _SAYS_LITTLE)
+        and said.isdisjoint(_ARGUMENT)
+        and not names_sent(error.message, arguments)
+    )
 
-    That is marked by the words being left alone: what follows from the kind, to look for another one, is not so.
+
+# Of the names of arguments, those that stand in any sentence; and what all of them are called.
+_SAYS_LITTLE: Final = frozenset("to from of in on at by as is a an the no not for with and or if".split())
+_ARGUMENT: Final = frozenset("argument parameter param input property".split())
+
+
+def is_left_open(error: ToolError) -> bool:
+    """Whether it was found, of a write that only somebody's words say was refused, that they are not about the call.
+
+    That is marked by the words being left alone, and by a way out that is not what follows from the kind: to look for
+    another one, or to correct the arguments, is none.
     """
-    return error.kind is Kind.NOT_FOUND and error.authored and error.standing == "quoted" and error.origin == "peer"
+    is_marked = error.authored and error.given("strategy") and error.strategy is Strategy.USER_ACTION
+    return is_marked and error.standing == "quoted" and error.effect not in IN_DOUBT
+
+
+def left_open(error: ToolError) -> ToolError:
+    return error.replace(authored=True, strategy=Strategy.USER_ACTION)
 
 
 def with_effect(error: ToolError, effect: Effect | None) -> ToolError:

@@ -46,6 +46,8 @@ from .attempts import (
     is_missing_elsewhere,
     is_undone,
     is_unsure,
+    is_wrong_elsewhere,
+    left_open,
     of_this_call,
     spread,
     with_effect,
@@ -57,7 +59,7 @@ from .clock import Watch
 from .elsewhere import Elsewhere
 from .patience import Patience
 from .refusals import sharper, still_in_doubt, times_of, way_out
-from .tools import Tools
+from .tools import Tools, schema_of
 from .validators import own_failure
 
 # A server that answers every answer with another question is not going to be content.
@@ -388,7 +390,7 @@ class Run:
         if says or not (is_unsure(error, traits) or is_left_open(error)) or advised(error) is not error:
             return error
         check = tools.check_of(self.report.tool, self.report.arguments)
-        if check is None and error.kind is Kind.VALIDATION:
+        if check is None and error.kind is Kind.VALIDATION and not is_left_open(error):
             return error
         step = own_words.LEFT_OPEN if check is None and is_left_open(error) else to_see(error, check)
         return error.replace(next_steps=(step,))
@@ -420,14 +422,24 @@ class Run:
         if known.effect is None and may_be_done and self._last_decision(known, tools).doubtful:
             # What is told is what was decided: it is not made again because it may have been done.
             known = with_effect(known, Effect.UNKNOWN)
-        if tool and is_missing_elsewhere(known, traits, self.report.arguments):
-            # To look for another one is no way out of it.
-            known = known.replace(authored=True)
+        if tool and self._is_about_something_else(known, tools):
+            known = left_open(known)
         if known.effect not in IN_DOUBT:
             return known
         checked = self._with_check(known, tools)
         assert isinstance(checked, ToolError)
         return checked
+
+    def _is_about_something_else(self, error: ToolError, tools: Tools) -> bool:
+        """Whether words that sound like a refusal of the call are about what the tool met in its work."""
+        report = self.report
+        traits = tools.traits(report.tool)
+        if error.kind is Kind.NOT_FOUND:
+            return is_missing_elsewhere(error, traits, report.arguments)
+        if error.kind is not Kind.VALIDATION:
+            return False
+        known = (schema_of(tools.listed.get(report.tool)) or {}).get("properties")
+        return is_wrong_elsewhere(error, traits, report.arguments, known if isinstance(known, dict) else ())
 
     def _may_be_done_before(self, error: ToolError, tools: Tools) -> bool:
         """Whether what is missing by now, or there by now, may be so since a try before it was done."""
@@ -443,7 +455,10 @@ class Run:
         now = self.engine.clock.monotonic()
         times = self.engine.patience.times(report.tool, report.arguments, error, now)
         tried = [own_words.TRIED.format(times=times_of(report.calls))] if report.calls > 1 else []
-        return (*tried, sharper(error, times, self.engine.policy)) if times > 1 else tuple(tried)
+        if times < 2:
+            return tuple(tried)
+        is_alike = self.engine.patience.is_alike(report.tool, report.arguments)
+        return (*tried, sharper(error, times, self.engine.policy, is_alike=is_alike))
 
     def _with_check(self, outcome: Outcome, tools: Tools) -> Outcome:
         """A failure that may have done something, with the call that would tell."""

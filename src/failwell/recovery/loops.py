@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ _MOST_CALLS: Final = 1_000
 # A look that tells that nothing was done is reason for one more call, and not for a loop of looks and calls.
 _MOST_LOOKS: Final = 5
 _MOST_PRINTS: Final = 32
+_MOST_SAID: Final = 300
+_ID: Final = re.compile(r"[^\W\d]{0,300}\d\S{0,300}")
 
 
 @dataclass(slots=True)
@@ -25,6 +28,8 @@ class _Repeated:
     looks: int = 0
     check: str | None = None
     """The tool of the call that would tell how it stands."""
+    is_alike: bool = True
+    """Whether it was told in the same words each time."""
 
 
 class LoopGuard:
@@ -75,9 +80,10 @@ class LoopGuard:
         before = self._known(key, now)
         is_same = before is not None and _same(before.error, error)
         times, looks = (before.times + 1, before.looks) if before is not None and is_same else (1, 0)
+        is_alike = before is None or not is_same or (before.is_alike and _is_alike(before.error, error))
         self._forget(key)
         check = None if error.verify is None else error.verify.tool
-        self._calls[key] = _Repeated(error, times, now + self.window(error), self._changes, looks, check)
+        self._calls[key] = _Repeated(error, times, now + self.window(error), self._changes, looks, check, is_alike)
         if check is not None:
             self._checks[check] += 1
         while len(self._calls) > _MOST_CALLS:
@@ -115,6 +121,11 @@ class LoopGuard:
         known = self._known(self.print_of(tool, arguments), now) if self._calls else None
         return None if known is None else (known.error, known.times)
 
+    def is_alike(self, tool: str, arguments: Mapping[str, Any]) -> bool:
+        """Whether this call failed with the same words each time, as far as it was seen here."""
+        known = self._calls.get(self.print_of(tool, arguments))
+        return known is None or known.is_alike
+
     def _known(self, key: str, now: float) -> _Repeated | None:
         known = self._calls.get(key)
         if known is None or now >= known.until or known.changes != self._changes:
@@ -135,6 +146,15 @@ class LoopGuard:
 def _is_checked_by(error: ToolError, tool: str, key: str) -> bool:
     check = error.verify
     return check is not None and check.tool == tool and fingerprint(tool, check.arguments or {}) == key
+
+
+def _is_alike(one: ToolError, other: ToolError) -> bool:
+    """Whether two messages say the same, but for the ids and the times in them."""
+    return one.message == other.message or _said(one) == _said(other)
+
+
+def _said(error: ToolError) -> str:
+    return _ID.sub("#", error.message[:_MOST_SAID].lower())
 
 
 def _same(one: ToolError, other: ToolError) -> bool:

@@ -43,7 +43,7 @@ class Patience:
         with self._lock:
             known = self._repeated(tool, arguments, now) if first else None
             if known is not None:
-                return is_repeated(*known, self._policy)
+                return is_repeated(*known, self._policy, is_alike=self._loops.is_alike(tool, arguments))
             shut = self._breakers.wait(tool, now)
             return None if shut is None else is_broken(tool, *shut, self._loops.last(tool, arguments))
 
@@ -144,6 +144,11 @@ class Patience:
     def let_go(self, tool: str) -> None:
         """A call was given up before it told anything."""
         self._breakers.let_go(tool)
+
+    def is_alike(self, tool: str, arguments: Mapping[str, Any]) -> bool:
+        """Whether a call that failed again and again did so with the same words."""
+        with self._lock:
+            return self._loops.is_alike(tool, arguments)
 
     def times(self, tool: str, arguments: Mapping[str, Any], error: ToolError, now: float) -> int:
         """How often a call has now failed in the end, in this way."""

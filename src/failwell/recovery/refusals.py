@@ -17,13 +17,14 @@ NEVER_SENT: Final[dict[str, Any]] = {"origin": "local", "delivery": "never_sent"
 _SOON: Final = 60.0
 
 
-def sharper(error: ToolError, times: int, policy: Policy) -> str:
+def sharper(error: ToolError, times: int, policy: Policy, *, is_alike: bool = True) -> str:
     """What must change, for a model that makes the same call again."""
+    alike = own_words.ALIKE if is_alike else ""
     if error.kind is Kind.TRANSIENT and error.retryable:
         # It may be made again, in its time.
-        return own_words.TOO_SOON.format(times=times_of(times))
+        return own_words.TOO_SOON.format(times=times_of(times), alike=alike)
     stopped = own_words.STOPPED.format(for_now=_for_now(policy)) if times >= policy.loop_after else ""
-    return own_words.AGAIN.format(times=times_of(times), stopped=stopped, way_out=way_out(error))
+    return own_words.AGAIN.format(times=times_of(times), alike=alike, stopped=stopped, way_out=way_out(error))
 
 
 def _for_now(policy: Policy) -> str:
@@ -51,17 +52,20 @@ def times_of(number: int) -> str:
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
-def is_repeated(error: ToolError, times: int, policy: Policy) -> ToolError:
+def is_repeated(error: ToolError, times: int, policy: Policy, *, is_alike: bool = True) -> ToolError:
     """The answer to a call that is not made, because it would only fail as it did before."""
     told = passed_on(error)
     if error.effect in IN_DOUBT:
         # Those before may have been done, whatever becomes of this one.
         why = told.message.rstrip(".")
-        message = why + own_words.AND_NOT_CALLED.format(times=times_of(times))
-    else:
-        seen = own_words.FAILED_BEFORE.format(for_now=_for_now(policy), times=times_of(times))
-        message = f"{seen} {told.message}"
-    return told.replace(message=message, origin="local", next_steps=(*told.next_steps, way_out(error)))
+        like_that = own_words.LIKE_THAT if is_alike else ""
+        message = why + own_words.AND_NOT_CALLED.format(times=times_of(times), like_that=like_that)
+        return told.replace(message=message, origin="local")
+    alike = own_words.ALIKE if is_alike else ""
+    seen = own_words.FAILED_BEFORE.format(for_now=_for_now(policy), times=times_of(times), alike=alike)
+    # Of what is left open, whoever knows the tools names the call that tells.
+    steps = told.next_steps if is_left_open(error) else (*told.next_steps, way_out(error))
+    return told.replace(message=f"{seen} {told.message}", origin="local", next_steps=steps)
 
 
 def still_in_doubt(before: ToolError, now: ToolError) -> ToolError:
