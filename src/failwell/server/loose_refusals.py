@@ -8,7 +8,7 @@ the payment: whoever is told to correct the arguments, or to look for another in
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from failwell.model import Kind, Nature, ToolError, forms, words_of
@@ -35,6 +35,14 @@ _OF_IT: Final = frozenset(
     " missing invalid malformed unknown unsupported empty expired wrong out and or but nor so if when because since"
     " that which of for in on at to from with without by as than after before between below above under over".split()
 )
+_BELONGS: Final = frozenset({"for", "of", "from", "about", "behind"})
+_SMALL: Final = frozenset("the a an your this that its was is are were not no found given sent passed".split())
+# "Invalid value for amount"
+_SAYS_NOTHING: Final = frozenset(
+    "value values argument parameter field input format type length size range choice option error problem failed out"
+    " invalid unsupported wrong bad missing required unknown limit maximum minimum instead because".split()
+)
+_NEAR: Final = 80
 _FOLLOWING: Final = re.compile(r"(?P<whose>['’]s\b)|[^\w\s]|\s*$|\s+(?![^\W\d])|\s+(?P<word>\w+(?:['’]t)?)")
 
 
@@ -54,16 +62,27 @@ def is_loose(failed: Failed, nature: Nature, arguments: Mapping[str, Any]) -> bo
     return not _names_argument(words, tool, {*known_names(failed.tool.schema), *_names_in(arguments)}, arguments)
 
 
-def _names_argument(words: str, tool: str, names: Iterable[str], arguments: Mapping[str, Any]) -> bool:
+def _names_argument(words: str, tool: str, names: Collection[str], arguments: Mapping[str, Any]) -> bool:
     """Whether words speak of an argument, by its name or by what was sent for it."""
     told = words.lower()
     # A number may be any number: a status, a line, an attempt.
     values = (value for value in values_in(arguments) if not value.replace(".", "").isdigit())
-    spelt = (spelling for name in names for spelling in _spellings(name))
-    spoken = [
-        each for each in {*values, *spelt} if any(_is_spoken_of(told, at + len(each)) for at in places_of(each, told))
-    ]
-    return names_missing(words, tool, {**dict.fromkeys(names), "": spoken})
+    known = {form for name in (tool, *names) for word in words_of(name) for form in forms(word)}
+    return any(
+        _is_spoken_of(told, at + len(each)) and not _is_of_another(told[:at], known)
+        for each in {*values, *(spelling for name in names for spelling in _spellings(name))}
+        for at in places_of(each, told)
+    )
+
+
+def _is_of_another(before: str, known: Collection[str]) -> bool:
+    """Whether what stands before a name makes it that of something else: the receipt in "receipt for invoice"."""
+    words = words_of(before[-_NEAR:])
+    for back, word in enumerate(reversed(words[-3:]), 1):
+        if word in _BELONGS:
+            thing = next((each for each in reversed(words[:-back]) if each not in _SMALL), None)
+            return thing is not None and thing not in _SAYS_NOTHING and forms(thing).isdisjoint(known)
+    return False
 
 
 def _spellings(name: str) -> Iterator[str]:
