@@ -132,7 +132,7 @@ SAID: Final = (
 def in_words() -> Iterator[Case]:
     """What others say of a write, in front of a server that knows nothing of Failwell."""
     looks = {"name": "invoices.get", "inputSchema": {"properties": {"id": {}}}, "annotations": {"readOnlyHint": True}}
-    pays = {"name": "invoices.pay", "inputSchema": {"properties": {"id": {}}}}
+    pays = {"name": "invoices.pay", "inputSchema": {"properties": {"id": {}, "amount": {}}}}
     for said in SAID:
         heard = fw.read({"content": [{"type": "text", "text": said}], "isError": True})
         for how, listed in (("", (pays,)), (", can be looked at", (pays, looks))):

@@ -28,10 +28,11 @@ WRONG = {case.name: case.error for case in wording.wrong_arguments() if case.err
 # How a step begins, whatever it is.
 STEP = re.compile(
     r"Next: (?:call|ask)|Wait \d|Call \w|Ask the user|Tell the user|Look (?:for|at)|Correct the|Choose one|ask for it"
+    r"|find that out first, or ask"
 )
 
 # What others find fault with in a write, where nothing can be looked at: the words tell what to correct, and stand.
-ALONE = re.compile(r'It said: "(?:ValueError: amount must be positive|x\.txt missing|Invoice inv_7 not found)"\.')
+ALONE = re.compile(r'It said: "(?:ValueError: amount must be positive|Invoice inv_7 not found)"\.')
 
 
 def words_of(error: fw.ToolError) -> str:

@@ -115,6 +115,7 @@ MISSING: list[tuple[str, dict[str, Any], str]] = [
     ('pay_invoice', {'id': 'inv_1', 'currency': 'EUR'}, 'Could not find invoice inv_1'),
     ('pay_invoice', {'id': 'inv_1', 'currency': 'EUR'}, "invoice 'inv_1' could not be found"),
     ('pay_invoice', {'id': 'inv_1', 'currency': 'EUR'}, 'Invoice inv_1 no longer exists'),
+    ('git_push', {'remote': 'origin', 'branch': 'feat'}, "src refspec feat does not match any\nerror: failed to push some refs to 'origin'"),
 ]
 
 # It was met in the middle of the work, afterwards or somewhere else, or may have been.

@@ -284,7 +284,8 @@ _ROWS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
             r"no (?:\w{1,30} ){1,3}(?:has been \w{1,20} )?(?:with|named|called|for|matching)\b",
             r"unknown (?!error|exception|reason|failure|issue)\w{2,40}|has been (?:deleted|removed|archived)"
             r"|has expired",
-            r"did(?: not|n't) match any|(?:does not|doesn't) have an? |no (?:match|matches|results?|entries|data"
+            r"did(?: not|n't) match any|refspec \S{1,200} does not match any|(?:does not|doesn't) have an? "
+            r"|no (?:match|matches|results?|entries|data"
             r"|records?)\b|not (?:registered|known|listed)\b",
         ),
     ),
