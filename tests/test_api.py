@@ -36,7 +36,7 @@ OLD = {
     "failwell": "Conflicting Effect FORMATS FieldError Kind Next Option Patch Severity Strategy Template Traits UNSET "
     "apply_patch from_error",
     "failwell.classify": "Row classify code_for from_error from_text is_order partial_failure retry_after wrap",
-    "failwell.server": "Problem Target untouched",
+    "failwell.server": "Target untouched",
     "failwell.client": "Attempt IDEMPOTENCY_KEY Report read",
     "failwell.observe": "Period Reading Stats ToolStats emit log_failure",
     "failwell.manifest": "load markdown problems",

@@ -26,7 +26,7 @@ from failwell.guards import DEFAULT
 from failwell.model import Action, FieldError, Patch
 
 ROUNDS = 15
-JSON_FORMATS = ("typed", "v1", "envelope", "jsonrpc", "problem", "toolfailure", "canonical")
+JSON_FORMATS = ("typed", "v1", "envelope", "jsonrpc", "problem", "canonical")
 
 # One fault as a server would really send it: wrong arguments, with everything an agent needs to correct them.
 FAULT = fw.Invalid(

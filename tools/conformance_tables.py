@@ -11,7 +11,7 @@ from typing import Any
 Row = dict[str, Any]
 
 CONTRACTS = "typed v1 xml envelope jsonrpc"
-ALL = f"{CONTRACTS} problem toolfailure text canonical"
+ALL = f"{CONTRACTS} problem text canonical"
 
 _EMAIL: Row = {
     "path": ["email"],
@@ -74,19 +74,19 @@ ERRORS: dict[str, tuple[str, Row]] = {
         },
     ),
     "validation": (
-        "typed v1 jsonrpc toolfailure text",
+        "typed v1 jsonrpc text",
         {"code": "VALIDATION_ERROR", "message": "limit must be 1 to 100", "severity": "error"},
     ),
     "permission": (
-        "typed v1 jsonrpc toolfailure text",
+        "typed v1 jsonrpc text",
         {"code": "FORBIDDEN", "message": "Only owners may delete.", "severity": "error"},
     ),
     "transient": (
-        "typed v1 jsonrpc toolfailure text",
+        "typed v1 jsonrpc text",
         {"code": "UNAVAILABLE", "message": "The index is being rebuilt.", "severity": "error"},
     ),
     "internal": (
-        "typed v1 jsonrpc toolfailure text",
+        "typed v1 jsonrpc text",
         {"code": "INTERNAL_ERROR", "message": "The tool broke.", "severity": "error"},
     ),
     # without a code, and without anything
@@ -119,7 +119,7 @@ ERRORS: dict[str, tuple[str, Row]] = {
     "timeout": ("v1", {"code": "TIMEOUT", "message": "Request timeout", "severity": "error"}),
     "tls": ("v1 envelope jsonrpc", {"code": "TLS_ERROR", "message": "Certificate expired", "severity": "error"}),
     "unauthorized": (
-        "v1 toolfailure",
+        "v1",
         {"code": "UNAUTHORIZED", "message": "The session ended.", "severity": "error", "http_status": 401},
     ),
     "server-error": (
@@ -164,7 +164,7 @@ ERRORS: dict[str, tuple[str, Row]] = {
         {"code": "INVALID_PARAMS", "message": "arguments must be an object", "severity": "error"},
     ),
     "custom-code": (
-        f"{CONTRACTS} problem toolfailure canonical",
+        f"{CONTRACTS} problem canonical",
         {
             "code": "InvoiceAlreadyPaid",
             "kind": "conflict",
@@ -183,7 +183,7 @@ ERRORS: dict[str, tuple[str, Row]] = {
     ),
     # what to do about it
     "actions": (
-        f"{CONTRACTS} toolfailure text",
+        f"{CONTRACTS} text",
         {
             "code": "ProjectNotFound",
             "kind": "not_found",
@@ -316,7 +316,7 @@ ERRORS: dict[str, tuple[str, Row]] = {
     ),
     # effect
     "effect-unknown": (
-        "typed problem toolfailure text canonical",
+        "typed problem text canonical",
         {
             "code": "TIMEOUT",
             "message": "The bank did not answer in time.",
@@ -498,7 +498,6 @@ OPTIONS: list[tuple[str, str, Row]] = [
     *((name, "jsonrpc", {"actionable": True}) for name in ("rate-limited", "transient", "validation", "internal")),
     *((name, "jsonrpc", {"actionable": True}) for name in ("permission", "actions")),
     ("field", "jsonrpc", {"number": -32602}),
-    ("rate-limited", "toolfailure", {"now": "2026-03-01T12:00:00Z"}),
 ]
 
 # Errors whose wire is read back as well, in these of the formats they are rendered in.
@@ -823,32 +822,6 @@ WIRES: dict[str, dict[str, Any]] = {
         "ok-status": {"type": "about:blank", "title": "OK", "status": 200},
         "schema": {"type": "object", "title": "Arguments", "properties": {}},
         "cut-off": '{"type":"about:blank","title":"Not Fo',
-    },
-    "toolfailure": {
-        **_OTHER_PEOPLES,
-        "capability": {"class": "capability", "code": "resource_not_found", "correlationId": "c-1"},
-        "reliability": {
-            "class": "reliability",
-            "code": "retryable_transient_error",
-            "retryable": True,
-            "retryNotBefore": 1772366400000,
-            "correlationId": "c-1",
-            "agentGuidance": "Try again at noon.",
-        },
-        "governance": {"class": "governance", "code": "quarantined", "correlationId": "c-1", "agentGuidance": "Ask."},
-        "other-class": {"class": "weather", "code": "rain", "correlationId": "c-1"},
-        "no-correlation": {"class": "capability", "code": "invalid_input"},
-        "result": {
-            "content": [{"type": "text", "text": "You may not."}],
-            "isError": True,
-            "_meta": {
-                "io.modelcontextprotocol/toolFailure": {
-                    "class": "governance",
-                    "code": "permission_denied",
-                    "correlationId": "c-2",
-                }
-            },
-        },
     },
     "text": {
         "prose": "Error: something broke",

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from failwell.model import is_named_read
+from failwell.model import nature_of_name
 from field_cases import CASES, WORKS, Case
 from field_client import web
 from field_servers import ROOT, SERVERS, NotInstalled, Server
@@ -180,7 +180,7 @@ def asked_of(talk: Any) -> dict[str, bytes]:
     for method in ("resources/list", "prompts/list", "ping", "vendor/nothing"):
         talk.ask(method)
     names = [each["name"] for each in tools if each.get("inputSchema", {}).get("required")]
-    names += [each["name"] for each in tools if each["name"] not in names and is_named_read(each["name"])]
+    names += [each["name"] for each in tools if each["name"] not in names and nature_of_name(each["name"]) == "read"]
     for name in [*names[:8], "no_such_tool_at_all"]:
         talk.ask("tools/call", {"name": name, "arguments": {}}, label=f"tools/call {name}")
     answers: dict[str, bytes] = talk.answers
@@ -223,7 +223,7 @@ def tried(server: Server, relay: list[str], address: str) -> Tally:
     tally = Tally()
     cases = CASES[server.name]
     fine = [case for case in cases if case.expected == WORKS]
-    working = next((case for case in fine if is_named_read(case.tool)), (fine or cases)[-1])
+    working = next((case for case in fine if nature_of_name(case.tool) == "read"), (fine or cases)[-1])
     with Conversation(server, relay) as talk:
 
         def call(case: Case, *, wanted: bool, then: Any = None) -> None:

@@ -38,6 +38,8 @@ class Said:
     hung: bool = False
     aborted: bool = False
     """Whether the agent's task was cancelled by its client."""
+    allows: bool = False
+    """Whether the server states that the identical call may be made again."""
 
 
 @dataclass(slots=True)
@@ -57,8 +59,6 @@ class Tally:
     gambled: int = 0
     """Writes that were sent again though the first one may have been done."""
     lies: int = 0
-    silent: int = 0
-    """Failures after something was done that have no word about it."""
     lost: int = 0
     """Calls that had to succeed, and did not."""
     hung: int = 0
@@ -146,10 +146,6 @@ def _look(
     if said.ok and _is_gullible(job, arrived):
         tally.lost += 1
         wrong.append("a failure in a success was not tried again")
-    # Of a tool that may simply be called again, whether it was done already need not be said.
-    if not said.ok and lines and said.effect is None and not job.kind.repeatable:
-        tally.silent += 1
-        wrong.append("failed, and no word about what was done")
     if said.effect == "unknown":
         tally.unknown += 1
         wrong += _unverified(tally, said, lines)

@@ -39,8 +39,9 @@ class Agent(Protocol):
 class Careful:
     """Failwell's client."""
 
-    def __init__(self, client: Recovering) -> None:
+    def __init__(self, client: Recovering, *, verifies: bool = True) -> None:
         self._client = client
+        self._verifies = verifies
 
     async def call(self, job: Job) -> Said:
         said = Said(job)
@@ -51,7 +52,8 @@ class Careful:
         if isinstance(error, fw.ToolError):
             said.error = f"{error.code}: {error.message}"
             said.effect = None if error.effect is None else error.effect.value
-            if said.effect == "unknown" and error.verify is not None:
+            said.allows = said.effect == "none" or (error.standing == "stated" and error.retryable)
+            if self._verifies and said.effect == "unknown" and error.verify is not None:
                 said.verify = {"tool": error.verify.tool, "arguments": error.verify.arguments}
                 told = await self._client.call(error.verify.tool, dict(error.verify.arguments or {}))
                 if told.ok:
@@ -64,10 +66,12 @@ def _is_own_timeout(error: object) -> bool:
 
 
 @asynccontextmanager
-async def failwell(server: ScriptedServer, kind: str = "mcp", mode: str = "auto") -> AsyncIterator[Agent]:
+async def failwell(
+    server: ScriptedServer, kind: str = "mcp", mode: str = "auto", *, verifies: bool = True
+) -> AsyncIterator[Agent]:
     client = server.mcp(mode=mode) if kind == "mcp" else server.fastmcp(mode=mode)
     async with Recovering(client, policy=POLICY, jitter=lambda: 1.0) as recovering:
-        yield Careful(recovering)
+        yield Careful(recovering, verifies=verifies)
 
 
 class Renewed:

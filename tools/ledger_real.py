@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import random
 import subprocess
 import sys
 import tempfile
@@ -19,9 +20,12 @@ import anyio
 import failwell as fw
 from ledger_check import Said
 from ledger_clients import Agent, timed
+from ledger_real_causes import CAUSES
 from ledger_real_check import Tally, check, written
 from ledger_real_clients import CLIENTS, PEERS, Opened, Target
-from ledger_real_plan import Job, Server, draw
+from ledger_real_plan import Job, Server, Step, draw
+from ledger_real_words import STATED
+from repeating_agents import TIMES, WAYS, Answered, Repeats, Trail, repeat
 
 AGENTS = 8
 _PROGRAM = Path(__file__).with_name("ledger_real_server.py")
@@ -88,6 +92,56 @@ def run(lane: Lane, seed: str, count: int, agents: int = AGENTS) -> Tally:
     )
     tally.seconds = time.monotonic() - began
     return tally
+
+
+REPEATED = ("pay", "delete_file", "add_note")
+REPEAT_LANES = [
+    *(Lane(Server(framework, "stdio"), "the server's word") for framework in _FRAMEWORKS),
+    *(Lane(Server(framework, "stdio", installed=False)) for framework in _FRAMEWORKS),
+]
+"""Who holds a call that is in doubt: the server itself, or the client in front of one that knows nothing of it."""
+
+
+def run_repeats(lane: Lane, seed: str, count: int) -> Repeats:
+    """The figures of agents that repeat writes which raised after their effect, each time they run."""
+    chance = random.Random(seed)
+    # What an author states may allow the call, and then it runs.
+    causes = [name for name in CAUSES if name not in STATED and not name.startswith(("ToolError,", "upstream MCP"))]
+    jobs = [
+        Job(f"{number:05}", chance.choice(REPEATED), (Step(chance.choice(causes), "after"),) * (2 + TIMES))
+        for number in range(count)
+    ]
+    logging.disable(logging.CRITICAL)
+    try:
+        with tempfile.TemporaryDirectory(prefix="failwell-real-", ignore_cleanup_errors=True) as name:
+            with serving(lane, jobs, Path(name)) as target:
+                trails = anyio.run(_repeats, lane, target, jobs)
+            lines, _ = written(Path(name))
+    finally:
+        logging.disable(logging.NOTSET)
+    figures = Repeats()
+    for trail, job in zip(trails, jobs, strict=True):
+        figures.add(trail, lines.get(job.id, {}).get("credit", 0))
+    return figures
+
+
+async def _repeats(lane: Lane, target: Target, jobs: Sequence[Job]) -> list[Trail]:
+    trails = []
+    try:
+        async with CLIENTS[lane.client](target) as agent:
+            for number, job in enumerate(jobs):
+
+                async def write(job: Job = job) -> Answered:
+                    return Answered((await agent.call(job)).ok)  # type: ignore[arg-type]
+
+                async def look(job: Job = job) -> bool:
+                    return (await agent.call(Job(f"look {job.id}", "find_order"))).ok  # type: ignore[arg-type]
+
+                name = f"{job.tool} {job.id}, which met {job.steps[0].cause} on {lane},"
+                trails.append(await repeat(name, WAYS[number % len(WAYS)], write, look))
+    finally:
+        await target.close()
+    return trails
 
 
 @contextmanager

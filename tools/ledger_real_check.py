@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from failwell.model import Nature, Traits
 from ledger_check import Said
 from ledger_real_causes import CAUSES
 from ledger_real_gateway import GATES
@@ -135,7 +136,9 @@ def _what(said: Said, job: Job, lines: Counter[str], runs: int, server: Server, 
     asks = job.answer.startswith("needsInput")
     worked = bool(lines) and not job.steps and not job.gates and not asks
     # Over stdio another call may have taken the server down before it answered this one: then that is what is said.
-    is_lost = server.transport == "stdio" and said.effect == "unknown" and str(said.error).startswith("NETWORK_ERROR")
+    is_lost = (
+        server.transport == "stdio" and said.effect in (None, "unknown") and str(said.error).startswith("NETWORK_ERROR")
+    )
     if worked and not said.ok and not said.timeouts and not is_lost:
         found.append(DENIED)
     if not said.ok and not worked and runs and _may_be_done(job, runs, server):
@@ -147,11 +150,11 @@ def _what(said: Said, job: Job, lines: Counter[str], runs: int, server: Server, 
 
 def _may_be_done(job: Job, runs: int, server: Server) -> bool:
     """Whether anybody who knows the tool's annotations and its name must think so."""
-    looks_like_a_read = job.tool.startswith("get_")
-    if server.installed and job.steps and job.steps[0].is_refusal:
-        # Addressed to the caller, who is to correct it.
-        return False
-    return not job.kind.repeatable and not looks_like_a_read and not may_follow(job, runs, server)
+    return _nature(job) is Nature.WRITE and not job.kind.repeatable and not may_follow(job, runs, server)
+
+
+def _nature(job: Job) -> Nature:
+    return Traits.of({"name": job.tool, "annotations": dict(job.kind.hints)}).nature
 
 
 def _is_as_promised(job: Job, said: Said, server: Server) -> bool:
@@ -166,11 +169,11 @@ def _is_as_promised(job: Job, said: Said, server: Server) -> bool:
         return said.effect in (None, step.word if step.cause in STATED or step.word == "none" else None)
     if step.word is not None:
         return said.effect == step.word
-    if step.is_authors:
+    if _nature(job) is not Nature.WRITE:
+        # Of a tool that nothing tells about, nothing alarms.
         return said.effect is None
-    if kind.name.startswith("get_"):
-        return said.effect in (None, "unknown")
-    return said.effect == "unknown"
+    # What the author raises, or a service refuses, says nothing of what came before it.
+    return said.effect == "unknown" or (said.effect is None and not step.escapes)
 
 
 def _texts(said: Said) -> list[str]:

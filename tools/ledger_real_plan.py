@@ -53,13 +53,13 @@ KINDS: Final = {
         Kind("pay"),
         Kind("delete_file", hints=(("readOnlyHint", False), ("destructiveHint", True), ("idempotentHint", False))),
         Kind("add_note", hints=(("readOnlyHint", False), ("destructiveHint", False))),
-        Kind("get_ticket"),  # Named like a read; it draws a number, and says nothing about it.
+        Kind("draw_ticket"),  # Unmarked: neither annotations nor its name say what it does.
         Kind("set_price", hints=(("idempotentHint", True),)),
         Kind("find_order", writes=False, hints=(("readOnlyHint", True),)),
         Kind("get_weather", writes=False),
     )
 }
-_WEIGHTS: Final = {"pay": 6, "delete_file": 3, "add_note": 2, "get_ticket": 2, "set_price": 2, "find_order": 3}
+_WEIGHTS: Final = {"pay": 6, "delete_file": 3, "add_note": 2, "draw_ticket": 2, "set_price": 2, "find_order": 3}
 
 
 def _knows_reads() -> bool:
@@ -78,18 +78,17 @@ class Step:
     """Whether the tool says where its effects are, by `with failwell.effects()`."""
 
     @property
-    def is_refusal(self) -> bool:
-        """Whether the author refuses the call in so many words: what they say to the caller stands."""
-        return self.cause in ("ValueError", "LookupError", "PermissionError", "chained, value")
-
-    @property
-    def is_authors(self) -> bool:
-        """Whether the words are the author's own, so that nothing is said of the effect that they do not say."""
-        return self.is_refusal or self.cause.startswith("ToolError,")
+    def escapes(self) -> bool:
+        """Whether a library raises it, and not since a service refused."""
+        is_librarys = CAUSES[self.cause].provoke.__module__ == "ledger_real_causes"
+        return is_librarys and not self.cause.endswith((" 404", " 409"))
 
     @property
     def word(self) -> str | None:
         """The effect that the author states, on a server with Failwell; None where nobody knows."""
+        if self.guarded and self.cause.startswith("another tool") and self.at == "before":
+            # What the other tool did is not marked.
+            return "unknown"
         if self.guarded:
             return {"before": "none", "between": "unknown", "after": "done"}[self.at]
         return STATED[self.cause][1] if self.cause in STATED else None

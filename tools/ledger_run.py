@@ -9,6 +9,7 @@ import os
 import subprocess
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from failwell.testing import ScriptedServer, scripted
 from ledger_check import Said, Tally, check
 from ledger_clients import PEERS, Agent, failwell, timed
 from ledger_plan import AWAY, Job, draw, script_of
+from repeating_agents import WAYS, Answered, Repeats, repeat
 
 AGENTS = 8
 
@@ -97,6 +99,41 @@ async def _run(lane: Lane, jobs: Sequence[Job], folder: Path, agents: int) -> Ta
     tally.wrong += [f"no outcome for {id}" for id in sorted(missing)]
     tally.left += await _tasks()
     return tally
+
+
+def run_repeats(lane: Lane, seed: str, count: int) -> Repeats:
+    """The figures of agents that repeat writes which failed, one after the other on one client."""
+    # A job without faults works at once, and nobody repeats it.
+    drawn = draw(seed, 10 * count, lane.transport)
+    jobs = [job for job in drawn if job.kind.effect and not job.kind.repeatable and job.strikes][:count]
+    logging.disable(logging.CRITICAL)
+    try:
+        with tempfile.TemporaryDirectory(prefix="failwell-ledger-") as folder:
+            return anyio.run(_repeats, lane, jobs, Path(folder))
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+async def _repeats(lane: Lane, jobs: Sequence[Job], folder: Path) -> Repeats:
+    figures, trails = Repeats(), []
+    async with scripted(script_of(jobs), lane.transport, directory=folder) as server:
+        # A call that verifies is a look, and these agents say themselves when they look.
+        async with failwell(server, lane.client, lane.mode, verifies=False) as agent:
+            for number, job in enumerate(jobs):
+
+                async def write(job: Job = job) -> Answered:
+                    said = await agent.call(job)
+                    return Answered(said.ok, said.allows)
+
+                async def look(job: Job = job) -> bool:
+                    # Of a fax no tool tells; any read is a look then.
+                    return (await agent.call(Job(job.id, job.kind.check or "find_order", ()))).ok
+
+                trails.append(await repeat(f"{job.tool} {job.id}", WAYS[number % len(WAYS)], write, look))
+        done = Counter(f"{effect.tool} {effect.call.key}" for effect in server.effects)
+    for trail in trails:
+        figures.add(trail, done[trail.id])
+    return figures
 
 
 async def _work(agent: Agent, waiting: list[Job], said: list[Said], client: str) -> None:

@@ -15,9 +15,10 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from typing import Any, Final
 
 import ledger_keys
+import ledger_once
 from ledger_check import Tally
 from ledger_clients import PEERS
-from ledger_run import LANES, Lane, run
+from ledger_run import LANES, Lane, run, run_repeats
 
 _SHOWN: Final = 10
 _COLUMNS: Final[dict[str, Callable[[Tally], object]]] = {
@@ -27,11 +28,11 @@ _COLUMNS: Final[dict[str, Callable[[Tally], object]]] = {
     "had to, and did not": lambda tally: tally.lost,
     "done twice": lambda tally: tally.twice,
     "lies": lambda tally: tally.lies,
-    "silent": lambda tally: tally.silent,
     "hung, cancelled": lambda tally: tally.hung + tally.aborted,
     "on the wire": lambda tally: tally.arrived,
     "seconds": lambda tally: round(tally.seconds),
 }
+_ONCE_COLUMNS: Final = ("calls", "sent", "rounds", "writes", "done", "twice")
 _KEY_COLUMNS: Final = ("calls", "succeeded", "recovered", "unknown", "unfinished", "twice", "lies", "lost")
 
 
@@ -60,6 +61,8 @@ def main() -> int:
         if asked.peers:
             failed |= _peers(pool, asked.seed, asked.peers)
         failed |= _keys(pool, asked.seed, asked.keyed)
+        failed |= _repeats(pool, asked.seed, asked.repeated)
+        failed |= _once(pool, asked.seed, asked.denied)
     verdict = "something does not hold" if failed else "all of it holds"
     print(f"seed {asked.seed}, {time.monotonic() - began:.0f} s: {verdict}")
     return 1 if failed else 0
@@ -70,6 +73,8 @@ def _asked() -> Any:
     parser.add_argument("--calls", type=int, default=10_000, help="of Failwell's client (default: 10000)")
     parser.add_argument("--peers", type=int, default=500, help="for the comparison, of each client; 0 for none")
     parser.add_argument("--keyed", type=int, default=400, help="on the server with idempotency keys")
+    parser.add_argument("--repeated", type=int, default=400, help="writes whose agents repeat them")
+    parser.add_argument("--denied", type=int, default=1_600, help="to a server that does a call and then denies it")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="the same seed, the same faults")
     parser.add_argument("--at-a-time", type=int, default=2, help="how many processes make calls (default: 2)")
     return parser.parse_args()
@@ -131,6 +136,35 @@ def _keys(pool: ProcessPoolExecutor, seed: int, calls: int) -> bool:
         rows.append([name, *(getattr(figures, column) for column in _KEY_COLUMNS)])
     print(table(rows), flush=True)
     return _complain(wrong)
+
+
+def _repeats(pool: ProcessPoolExecutor, seed: int, calls: int) -> bool:
+    lanes = [
+        Lane(transport, "auto", client, shared=True) for transport in ("stdio", "http") for client in ("mcp", "fastmcp")
+    ]
+    runs = {lane: pool.submit(run_repeats, lane, f"{seed} repeats {lane}", calls // len(lanes)) for lane in lanes}
+    wrong: list[str] = []
+    for lane, future in runs.items():
+        figures = future.result()
+        print(f"{lane}: {figures}", flush=True)
+        wrong += figures.wrong
+    return _complain(wrong)
+
+
+def _once(pool: ProcessPoolExecutor, seed: int, calls: int) -> bool:
+    whole = ledger_once.Once()
+    rows: list[list[object]] = [["done, then denied", *_ONCE_COLUMNS]]
+    runs = [(lane, agents) for lane in ledger_once.LANES for agents in (1, 4)]
+    futures = [
+        pool.submit(ledger_once.run, lane, f"{seed} {lane}", -(-calls // len(runs)), agents) for lane, agents in runs
+    ]
+    for (lane, agents), future in zip(runs, futures, strict=True):
+        tally = future.result()
+        rows.append([f"{lane}, {agents} at a time", *(getattr(tally, column) for column in _ONCE_COLUMNS)])
+        whole.add(tally)
+    rows.append(["all", *(getattr(whole, column) for column in _ONCE_COLUMNS)])
+    print(table(rows), flush=True)
+    return _complain(whole.wrong)
 
 
 def _complain(wrong: list[str]) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
-from ledger_real import LANES, PEER_LANES, Lane, run, shares
+from ledger_real import LANES, PEER_LANES, REPEAT_LANES, Lane, run, run_repeats, shares
 from ledger_real_check import TWICE, WHATS, Tally, Wrong
 from ledger_real_clients import PEERS
 from soak_ledger import table
@@ -49,6 +49,8 @@ def main() -> int:
         failed = bool(whole.wrong)
         if asked.peers:
             failed |= _peers(pool, asked.seed, asked.peers)
+        if asked.repeated:
+            failed |= _repeats(pool, asked.seed, asked.repeated, asked.show)
     verdict = "something does not hold" if failed else "all of it holds"
     print(f"seed {asked.seed}, {time.monotonic() - began:.0f} s: {verdict}")
     return 1 if failed else 0
@@ -58,6 +60,7 @@ def _asked() -> Any:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=int, default=5_000, help="of Failwell (default: 5000)")
     parser.add_argument("--peers", type=int, default=300, help="for the comparison, of each client; 0 for none")
+    parser.add_argument("--repeated", type=int, default=300, help="writes whose agents repeat them; 0 for none")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="the same seed, the same calls")
     parser.add_argument("--at-a-time", type=int, default=2, help="how many processes make calls (default: 2)")
     parser.add_argument("--lanes", default="", help="only the lanes that have this in their name")
@@ -107,6 +110,17 @@ def _peers(pool: ProcessPoolExecutor, seed: int, calls: int) -> bool:
         rows.append([name, *_row(tally)])
         failed |= bool(tally.wrong) if name == names[0] else name == "repeat everything" and not tally.count(TWICE)
     print(table(rows), flush=True)
+    return failed
+
+
+def _repeats(pool: ProcessPoolExecutor, seed: int, calls: int, show: int) -> bool:
+    share = max(1, calls // len(REPEAT_LANES))
+    runs = {lane: pool.submit(run_repeats, lane, f"{seed} repeats {lane}", share) for lane in REPEAT_LANES}
+    failed = False
+    for lane, future in runs.items():
+        figures = future.result()
+        print(f"{lane}: {figures}", *(f"WRONG {each}" for each in figures.wrong[:show]), sep="\n", flush=True)
+        failed |= bool(figures.wrong)
     return failed
 
 

@@ -2,9 +2,8 @@
 
     python tools/way.py [mcpserver|lowlevel|fastmcp] [FORMAT]
 
-It is walked once before, so that what is imported or compiled on the first failure is not part of it. A station is a
-module that does something with the failure. The model is none, being what is carried; nor are `observe` and the filter
-of the log, which look on; nor `schema`, by which the arguments are searched for secrets; nor what these call.
+It is walked twice before, so that what is imported, compiled or kept on the first failure is not part of it. Every
+module and every call of ours counts: the model, the log and what a comprehension calls, too.
 """
 
 from __future__ import annotations
@@ -21,15 +20,12 @@ import failwell
 import failwell.server
 
 SOURCE = f"{Path(failwell.__file__).parent.as_posix()}/"
-ASIDE = ("model/", "observe/", "schema/", "server/logs.py")
 
 
 class Way(NamedTuple):
     """What was called of Failwell, in its order, each as its file and its name."""
 
     calls: tuple[tuple[str, str], ...]
-    stations: tuple[str, ...]
-    """The modules that do something with the failure."""
 
     @property
     def modules(self) -> dict[str, int]:
@@ -47,14 +43,11 @@ def walk(framework: str, format: str = "text") -> Way:
 
 async def _walk(framework: str, format: str) -> Way:
     calls: list[tuple[str, str]] = []
-    stations: dict[str, None] = {}
 
     def note(frame: FrameType, event: str, _: Any) -> None:
         module = _module(frame)
         if event == "call" and module:
             calls.append((module, frame.f_code.co_qualname))
-            if not _is_aside(frame):
-                stations[module] = None
 
     async def pay(invoice: str) -> str:
         # From here on, and in this thread: a tool that is no coroutine would run in another.
@@ -65,26 +58,18 @@ async def _walk(framework: str, format: str) -> Way:
     failwell.server.install(server, format=format)
     options = {"raise_on_error": False} if framework == "fastmcp" else {}
     async with client(server) as connected:
-        for _ in range(2):
+        # Each call is another one: the identical one would be held.
+        for invoice in ("inv_1", "inv_2", "inv_3"):
             calls.clear()
-            stations.clear()
-            await connected.call_tool("pay", {"invoice": "inv_1"}, **options)
+            await connected.call_tool("pay", {"invoice": invoice}, **options)
             sys.setprofile(None)
-    return Way(tuple(calls), tuple(stations))
+    return Way(tuple(calls))
 
 
 def _module(frame: FrameType) -> str:
     """The module of a frame, from the package on; none for anybody else's."""
     file = frame.f_code.co_filename
     return file.removeprefix(SOURCE) if file.startswith(SOURCE) else ""
-
-
-def _is_aside(frame: FrameType | None) -> bool:
-    while frame is not None:
-        if _module(frame).startswith(ASIDE):
-            return True
-        frame = frame.f_back
-    return False
 
 
 def _mcpserver(tool: Callable[..., Any]) -> tuple[Any, Any]:
@@ -125,9 +110,9 @@ _SERVERS = {"mcpserver": _mcpserver, "lowlevel": _lowlevel, "fastmcp": _fastmcp}
 
 def main(framework: str = "mcpserver", format: str = "text") -> None:
     way = walk(framework, format)
-    print(f"{len(way.calls)} calls in {len(way.modules)} modules; {len(way.stations)} do something with the failure:")
+    print(f"{len(way.calls)} calls in {len(way.modules)} modules:")
     for module, count in way.modules.items():
-        print(f"{count:6}  {module}{'' if module in way.stations else '  (no station)'}")
+        print(f"{count:6}  {module}")
 
 
 if __name__ == "__main__":

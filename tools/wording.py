@@ -20,8 +20,6 @@ import failwell as fw
 from failwell.formats import FORMATS
 from failwell.model import CATALOGS, Action
 from failwell.readers import from_schema, unknown_tool
-from failwell.recovery import Engine, Tools
-from failwell.testing import FakeClock
 
 SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
@@ -116,36 +114,6 @@ def in_doubt() -> Iterator[Case]:
     yield Case("wrong arguments, and nobody knows", wrong.replace(effect="unknown", sent={"id": "p_1"}))
 
 
-SAID: Final = (
-    "ValueError: amount must be positive",
-    "x.txt missing",
-    "Invoice inv_7 not found",
-    "Refunds need a manager",
-    "already exists",
-    "rate limit exceeded, retry after 5 seconds",
-    "Nothing was done.",
-    "paid=true but receipt is missing",
-    "The invoice is not valid. Call invoices.split first.",
-)
-
-
-def in_words() -> Iterator[Case]:
-    """What others say of a write, in front of a server that knows nothing of Failwell."""
-    looks = {"name": "invoices.get", "inputSchema": {"properties": {"id": {}}}, "annotations": {"readOnlyHint": True}}
-    pays = {"name": "invoices.pay", "inputSchema": {"properties": {"id": {}, "amount": {}}}}
-    for said in SAID:
-        heard = fw.read({"content": [{"type": "text", "text": said}], "isError": True})
-        for how, listed in (("", (pays,)), (", can be looked at", (pays, looks))):
-            run = Engine(None, FakeClock(), lambda: 1.0).begin("invoices.pay", {"id": "inv_7"})
-            tools = Tools({tool["name"]: tool for tool in listed})
-            run.sending()
-            run.failed(heard)
-            run.after(heard, tools)
-            told = run.ending(heard, tools).cited
-            assert isinstance(told, fw.ToolError)
-            yield Case(f"{said!r}{how}", told)
-
-
 def codes() -> Iterator[Case]:
     for catalog in CATALOGS.values():
         for code in catalog:
@@ -158,7 +126,6 @@ GROUPS: Final = {
     "Wrong arguments": wrong_arguments,
     "Kinds": kinds,
     "Calls that may have been done": in_doubt,
-    "Writes that failed in others' words": in_words,
     "Codes": codes,
 }
 

@@ -15,7 +15,6 @@ interface Question extends Obj { outcome: "needs_input"; message: string }
 type Outcome = Failure | Question;
 interface Format {
   open: "data" | "details";
-  catalog: string;
   render(error: Outcome): Obj;
   read(wire: Obj): Outcome | null;
 }
@@ -25,7 +24,6 @@ type Wanted = [name: string, field: string, fits: (value: Value) => boolean];
 const KINDS = { not_found: "NOT_FOUND", conflict: "CONFLICT", validation: "VALIDATION_ERROR", permission: "FORBIDDEN",
   transient: "UNAVAILABLE", internal: "INTERNAL_ERROR" } as const;
 type Kind = keyof typeof KINDS;
-const PASSING = new Set<Kind>(["transient", "validation", "conflict"]);
 const TYPES = new Map<Value, Kind>((Object.keys(KINDS) as Kind[]).map((kind) => [kind.toUpperCase(), kind]));
 const WORDS = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\s\-_.]+/;
 const shape = (name: string) => name.split(WORDS).filter(Boolean).join("_").toUpperCase();
@@ -68,17 +66,6 @@ function complete(stated: Obj & { kind?: Kind | null }): Failure {
   const flags = { retryable: passes && again, recoverable, strategy };
   return { ...told, failwell: 1, kind, message: text(stated.message), ...flags };
 }
-/** An error as a form may say it that has no word for its effect: a code that sounds passing gives way. */
-function outward(error: Outcome, catalog: string): Outcome {
-  if (error.outcome || !isDoubtful(error.effect)) return error;
-  const code = find(error.code);
-  const passing = [error.kind, code?.kind].some((kind) => kind && PASSING.has(kind)) || code?.retryable;
-  const own = code?.effect === error.effect && code?.catalog === catalog;
-  if (!passing || own) return error;
-  const unknown = { kind: "internal", code: "OUTCOME_UNKNOWN", effect: "unknown" } as const;
-  return complete({ ...without(error, "title", "strategy"), ...unknown });
-}
-
 /** The details: one with a field's name stands in its place, unless the error has a value there, or it is in vain. */
 const placed = ({ details, effect }: Obj, own: Obj, delay: string): Obj =>
   without(details, "failwell", ...Object.keys(own), ...(isDoubtful(effect) ? [delay] : []));
@@ -98,7 +85,6 @@ const permits = ({ retryable, effect, strategy }: Failure) =>
 const FORMATS: Record<string, Format> = {
   typed: {
     open: "data",
-    catalog: "typed",
     render(error) {
       const own = present({ conflicts: error.conflicts, retry_after: Math.ceil(Number(error.retry_after)) || null });
       const data = { ...placed(error, own, "retry_after"), ...own };
@@ -117,7 +103,6 @@ const FORMATS: Record<string, Format> = {
   },
   v1: {
     open: "details",
-    catalog: "v1",
     render(error) {
       const { message, retryable, options, suggestions, fields = [], reason = message } = error;
       if (error.outcome) {
@@ -126,8 +111,7 @@ const FORMATS: Record<string, Format> = {
       }
       const known = find(error.code);
       const mapped = find(known?.core ?? KINDS[error.kind])!.v1;
-      const hides = isDoubtful(error.effect) && find(mapped)!.effect !== error.effect;
-      const stays = error.code && (known?.catalog !== "core" || hides || find(mapped)!.retryable !== retryable);
+      const stays = error.code && (known?.catalog !== "core" || find(mapped)!.retryable !== known.retryable);
       const own = present({ statusCode: error.http_status, retryAfter: error.retry_after });
       const details = { ...own, ...placed(error, own, "retryAfter") };
       return { kind: "toolError:v1", code: stays ? error.code : mapped, message, retryable, ...present({ details }) };
@@ -169,7 +153,6 @@ function parse(format: Format, source: Value): Outcome | null {
 
 /** What an outcome says by itself: a title that follows from the code is not its own. */
 const says = (it: Obj): Obj => (it.title === find(it.code)?.title ? without(it, "title") : it);
-const written = (format: Format, error: Outcome) => format.render(outward(error, format.catalog));
 function lost(format: Format, error: Outcome, wire: Obj): string[] {
   // How it was said is for its reader to tell, unless it was said to be less than stated.
   const [mine, read] = [says(error), says(format.read(wire) ?? {})];
@@ -177,7 +160,7 @@ function lost(format: Format, error: Outcome, wire: Obj): string[] {
   return Object.keys({ ...mine, ...back }).filter((name) => !same(mine[name], back[name]));
 }
 function render(format: Format, error: Outcome, carry: boolean): Obj {
-  const [bare, failwell]: [Obj, Obj] = [written(format, error), {}];
+  const [bare, failwell]: [Obj, Obj] = [format.render(error), {}];
   // Again and again: keeping one field can uncover another that only looked right because the first was lost.
   for (let wire = bare; ; wire = { ...bare, [format.open]: { ...without(bare[format.open]), failwell } }) {
     const more = carry ? lost(format, error, wire).filter((name) => !(name in failwell)) : [];
@@ -187,7 +170,7 @@ function render(format: Format, error: Outcome, carry: boolean): Obj {
 }
 const OPERATIONS: Record<string, (format: Format, input: Json, options: Obj) => Json> = {
   render: (format, input, { carry }) => render(format, input as Outcome, carry === true),
-  losses: (format, input) => lost(format, input as Outcome, written(format, input as Outcome)),
+  losses: (format, input) => lost(format, input as Outcome, format.render(input as Outcome)),
   parse,
 };
 for await (const line of createInterface({ input: process.stdin })) {

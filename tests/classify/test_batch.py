@@ -30,7 +30,7 @@ def test_each_item_keeps_type_recoverable_and_data() -> None:
         "code": "CONFLICT",
     }
     # What timed out may have been done; what was refused was not.
-    assert (failed["src/b"]["type"], failed["src/b"]["recoverable"]) == ("INTERNAL", False)
+    assert (failed["src/b"]["type"], failed["src/b"]["recoverable"]) == ("TRANSIENT", False)
     assert (failed["src/e"]["type"], failed["src/e"]["recoverable"]) == ("TRANSIENT", True)
     assert error.suggestion == "Call it for these items only: src/e, src/c."
     assert failed["src/c"]["data"] == {"retry_after": 30}

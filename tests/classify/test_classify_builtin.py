@@ -218,7 +218,7 @@ def test_timeouts(call: Callable[[], None]) -> None:
     check(error, "TIMEOUT", "unknown")
     assert error.type == "TRANSIENT"
     assert (to_wire(error, "v1")["code"], to_wire(error, "v1")["details"]) == (
-        "OUTCOME_UNKNOWN",
+        "NETWORK_ERROR",
         {"errorType": "timeout"},
     )
     assert to_wire(error.replace(effect="none"), "v1")["code"] == "NETWORK_ERROR"

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from failwell.model import Action
-from failwell.model.toolname import parsed
-from failwell.readers.hints.verify import Checks, find_check, is_named_read
+from failwell.readers.hints.verify import Checks, find_check
 
 READ = {"readOnlyHint": True}
 
@@ -39,86 +38,79 @@ LISTED = [
     tool("mailbox", "to", **READ),
 ]
 
-# Names of tools in public servers, and names that servers of that kind have. All of them read.
-READING = """
-get_issue list_issues get_pull_request list_pull_requests get_commit list_commits list_branches list_tags get_release_by_tag
-list_releases get_file_contents list_workflow_runs get_workflow_run get_me search_repositories get_team_members
-list_discussions get_gist list_code_scanning_alerts get_label list_customers list_invoices list_payment_intents
-retrieve_balance list_refunds list_disputes list_coupons search_stripe_resources retrieve_customer get_charge list_tables
-describe_table list_databases list_schemas read_file read_multiple_files list_directory list_allowed_directories
-get_file_info search_files list-collections collection.describe find count list_pods pods.list describe_pod get_events
-list_api_resources list_projects get_project list_teams get_user list_cycles list_comments get_document getJiraIssue
-getTransitionsForJiraIssue searchJiraIssuesUsingJql getConfluencePage lookupJiraAccountId list_channels
-conversations:list get_channel_history get_thread_replies get_chat list_chats get_history list_contacts get_message_context
-get_email list_folders search_emails list_containers inspect_container list_images list_networks fetch_container_stats
-get_order get_order_status list_order_items get_refund get_transfer get_booking get_template get_settings get_address
-github__get_issue mcp__linear__list_issues invoices.get invoices/list getInvoice GetInvoice GET_INVOICE get-invoice
-get_loan_status list_loans get_cash_balance get_taxi_status get_approval_status list_approvals get_card list_cards
-show_order get_code get_time show_config read_resource
+MAY_WRITE = """
+get_or_create_invoice find_or_create_invoice fetch_and_delete_invoice invoice_search_and_replace get_next_invoice
+pop_invoice claim_invoice get_pay_invoice invoice_update show_invoice_to_customer fetch_invoice_into_db weather
 """.split()
 
-# All of these begin (or seem to begin) with a verb that reads, and write, hand out or make something, or may do so.
-DOING = [
-    *"""
-get_or_create get_or_create_customer getOrCreateThread find_or_create_user fetch_and_delete listAndArchive read_and_clear
-retrieve_payment_and_capture find_and_modify findOneAndUpdate search_and_replace find_replace get_then_delete fetch_or_refund
-get_next_task fetch_next_job claim_next_task get_task_and_claim list_pop get_pop read_queue get_from_queue queue.get
-queue__fetch read_stream retrieve_queue_message fetch_poll_results get_updates getUpdates telegram-get-updates receive_message
-consume_messages get_lease take_screenshot get_ack get_shift get_unread_emails fetch_unread_emails read_email read_messages
-get_new_address getNewAddress get_temporary_credentials get_access_token get_session_token get_token fetch_otp get_nonce
-get_presigned_url get_upload_url get_lock get_invite_link show_notification show_alert_dialog showMessage view_once
-list_add list_push list_append list_set list_remove list_nft list_item list_token list_copy search_run count_down
-get_set get_delete get_del get_reset_link get_refresh read_mark_seen view_create find_insert describe_update get_out
-get_nextjob get_taskclaim fetch_cleanupjob get_autocreate fetch_remote fetch_branch git__fetch fetch_origin
-check_out check_in check_out_cart_now check_item check_inbox query read_query_exec export_chat_invite download_media
-getinvoice ge_t_invoice invoice_get jira_get_issue kubectl_get get&delete get_счёт
-get_paid getPaid fetch fetch_payment count_me_in get_invoice_paid get_order_shipped get_report_built list.frobnicate update.get delete/get_user create__list
-get_money getCash get_loan fetch_cash get_taxi find_taxi get_approval get_manager_approval get_one_time_code
-getOneTimePassword read_card read_card_number show_ad showAds show_video_ad show_survey
-""".split(),
-    *("get invoice", "get\u00a0invoice", "get_invoice\n", "", " ", "get_" + "a" * 200, "_", "..."),
-]
+
+@pytest.mark.parametrize("name", MAY_WRITE)
+def test_an_unmarked_tool_that_may_do_something_is_never_proposed(name: str) -> None:
+    assert find_check("pay_invoice", {"id": 1, "invoice_id": 1}, [tool(name, "id", "invoice_id")]) is None
 
 
-@pytest.mark.parametrize("name", READING)
-def test_a_name_that_plainly_reads(name: str) -> None:
-    assert is_named_read(name)
+@pytest.mark.parametrize("name", ["get_next_invoice", "get_or_create_invoice", "pop_invoice", "update_invoice"])
+def test_an_annotation_does_not_make_a_read_of_what_is_named_a_write(name: str) -> None:
+    assert find_check("pay_invoice", {"id": 1}, [tool(name, "id", **READ)]) is None
+    assert find_check("pay_invoice", {"id": 1}, [tool(name, "id")], reads=["*"]) is None
 
 
-@pytest.mark.parametrize("name", DOING)
-def test_a_name_that_does_not_plainly_read(name: str) -> None:
-    assert not is_named_read(name)
+def server(**tools: str) -> list[dict[str, Any]]:
+    """Tools by name, with the arguments that they need."""
+    return [tool(name, *needed.split(), required=tuple(needed.split())) for name, needed in tools.items()]
 
 
-@pytest.mark.parametrize("name", [name for name in READING if name not in ("find", "count", "get_me")])
-def test_an_unmarked_tool_whose_name_reads_is_proposed_for_a_write_of_the_same_thing(name: str) -> None:
-    thing = parsed(name).head
-    # To search for nothing tells nothing; of what was allowed somebody may be doing the allowing.
-    found = None if name.startswith(("search", "lookup", "list_allowed")) else Action(name)
-    assert find_check(f"delete_{thing}", {}, [tool(name)]) == found
-
-
-@pytest.mark.parametrize(
-    "name",
-    """show_invoice_to_customer fetch_invoice_into_db get_invoice_signed get_invoice_printed get_invoice_unlocked
-    get_paid_invoice get_invoice_print view_invoice_pdf get_sent_invoice read_invoice_aloud""".split(),
+GIT = server(git_status="repo_path", git_add="repo_path files", git_commit="repo_path message", git_log="repo_path",
+             git_reset="repo_path", git_show="repo_path revision", git_create_branch="repo_path branch_name")  # fmt: skip
+MEMORY = server(
+    create_entities="entities", delete_entities="names", read_graph="", search_nodes="query", open_nodes="names"
 )
-def test_a_name_that_might_do_something_to_the_thing_is_not_proposed_unmarked(name: str) -> None:
-    assert find_check("pay_invoice", {"id": "inv_1"}, [tool(name, "id")]) is None
+SLACK = server(slack_post_message="channel_id text", slack_list_channels="", slack_get_channel_history="channel_id",
+               slack_get_users="", slack_get_user_profile="user_id")  # fmt: skip
+SHOP = server(shop__rent_bike="bike_id", shop__return_bike="bike_id", shop__list_bikes="", shop__get_rental="bike_id")
+CART = server(add_to_cart="item_id", view_cart="", get_item="item_id")
+CARTS = server(add_to_cart="cart_id item_id", view_cart="cart_id", get_item="item_id")
+
+SERVERS: list[tuple[Any, str, Any, Any]] = [
+    (server(invoices_pay="id", invoices_get="id", invoices_list=""), "invoices_pay", {"id": "i"}, ("invoices_get", {"id": "i"})),
+    (server(**{"issue-close": "number", "issue-view": "number", "issue-list": ""}), "issue-close", {"number": 4}, ("issue-view", {"number": 4})),
+    (server(pay_invoice="id", invoice_get="id"), "pay_invoice", {"id": "i"}, ("invoice_get", {"id": "i"})),
+    (server(**{"shop-invoice-pay": "invoice_id", "shop-invoice-get": "id"}), "shop-invoice-pay", {"invoice_id": "i"}, ("shop-invoice-get", {"id": "i"})),
+    (server(**{"users.delete": "id", "users.get": "id", "posts.get": "id"}), "users.delete", {"id": 7}, ("users.get", {"id": 7})),
+    (SHOP, "shop__rent_bike", {"bike_id": "b"}, ("shop__get_rental", {"bike_id": "b"})),
+    (SHOP, "shop__return_bike", {"bike_id": "b"}, ("shop__get_rental", {"bike_id": "b"})),
+    (server(restart_service="name", service_status="name", list_hosts=""), "restart_service", {"name": "web"}, ("service_status", {"name": "web"})),
+    (CART, "add_to_cart", {"item_id": "i"}, ("view_cart", None)),
+    (CARTS, "add_to_cart", {"cart_id": "c", "item_id": "i"}, ("view_cart", {"cart_id": "c"})),
+    (GIT, "git_commit", {"repo_path": "/r", "message": "m"}, ("git_log", {"repo_path": "/r"})),
+    (GIT, "git_add", {"repo_path": "/r", "files": ["a"]}, ("git_status", {"repo_path": "/r"})),
+    (GIT, "git_create_branch", {"repo_path": "/r", "branch_name": "b"}, None),
+    (server(write_file="path content", read_file="path", get_file_info="path"), "write_file", {"path": "/a", "content": "x"}, ("read_file", {"path": "/a"})),
+    (server(merge_pull_request="owner repo pullNumber", get_pull_request="owner repo pullNumber"), "merge_pull_request", {"owner": "o", "repo": "r", "pullNumber": 3}, ("get_pull_request", {"owner": "o", "repo": "r", "pullNumber": 3})),
+    (server(create_issue="owner repo title", list_issues="owner repo", get_issue="owner repo issue_number"), "create_issue", {"owner": "o", "repo": "r", "title": "t"}, ("list_issues", {"owner": "o", "repo": "r"})),
+    (MEMORY, "create_entities", {"entities": [{"name": "a"}]}, ("read_graph", None)),
+    (SLACK, "slack_post_message", {"channel_id": "C1", "text": "hi"}, ("slack_get_channel_history", {"channel_id": "C1"})),
+    (server(create_ticket="title", search_tickets="query"), "create_ticket", {"title": "Broken printer"}, ("search_tickets", {"query": "Broken printer"})),
+    (server(create_ticket="title", search_tickets="query"), "create_ticket", {"title": "x; DROP"}, None),
+    (server(pay_invoice="payment", get_invoice="invoice_id"), "pay_invoice", {"payment": {"invoice_id": "i"}}, ("get_invoice", {"invoice_id": "i"})),
+    (server(pay_invoice="invoice", get_invoice="id"), "pay_invoice", {"invoice": {"id": "i"}}, ("get_invoice", {"id": "i"})),
+    (server(send_email="to", list_contacts="", read_docs="", get_weather="to"), "send_email", {"to": "a"}, None),
+    (server(pay_invoice="invoice_id customer_id", get_customer="customer_id", get_invoice_pdf="invoice_id"), "pay_invoice", {"invoice_id": "i", "customer_id": "c"}, None),
+    (server(rent_bike="bike_id", get_manual="bike_id", get_weather="bike_id"), "rent_bike", {"bike_id": "b"}, None),
+    (server(place_order="sku", order_status="order_id", list_orders=""), "place_order", {"sku": "s"}, ("list_orders", None)),
+    (server(book_flight="flight_id", get_flight="flight_id", list_bookings=""), "book_flight", {"flight_id": "f"}, ("list_bookings", None)),
+    (server(github__create_issue="repo title", linear__list_issues="", github__list_issues="repo"), "github__create_issue", {"repo": "r", "title": "t"}, ("github__list_issues", {"repo": "r"})),
+    (server(kv_set="key value", kv_get="key", kv_list=""), "kv_set", {"key": "k", "value": "v"}, ("kv_get", {"key": "k"})),
+    (server(acme_pay="x", acme_status="", acme_get_status=""), "acme_pay", {"x": 1}, None),
+    (server(remove_user_from_team="user_id team_id", get_user="user_id", get_team="team_id"), "remove_user_from_team", {"user_id": 1, "team_id": 2}, ("get_team", {"team_id": 2})),
+]  # fmt: skip
 
 
-def test_what_is_marked_may_be_named_otherwise() -> None:
-    marked = {**tool("get_paid_invoice", "id"), "annotations": {"readOnlyHint": True}}
-    assert find_check("pay_invoice", {"id": "inv_1"}, [marked]) == Action("get_paid_invoice", arguments={"id": "inv_1"})
-
-
-@pytest.mark.parametrize("name", DOING)
-@pytest.mark.parametrize(
-    "write", ["pay_invoice", "create_task", "delete_user", "send_message", "set_token", "queue_job"]
-)
-def test_an_unmarked_tool_that_may_do_something_is_never_proposed(write: str, name: str) -> None:
-    ids = {"id": 1, "name": "a", "path": "a", "task_id": 1, "invoice_id": 1}
-    assert find_check(write, ids, [tool(name, *ids)]) is None
+@pytest.mark.parametrize(("listed", "write", "arguments", "found"), SERVERS)
+def test_the_call_that_tells_on_servers_of_many_spellings(listed: Any, write: str, arguments: Any, found: Any) -> None:
+    expected = None if found is None else Action(found[0], arguments=found[1])
+    for turn in range(len(listed)):
+        assert find_check(write, arguments, listed[turn:] + listed[:turn]) == expected
 
 
 @pytest.mark.parametrize(
@@ -147,15 +139,11 @@ def test_the_one_about_the_same_thing_that_can_be_called(name: str, arguments: A
         ("refund", {"id": 1}, tool("get_refund", "id"), {"id": 1}),
         ("order", {"sku": "a-1"}, tool("list_orders"), None),
         ("book", {"name": "x"}, tool("list_bookings"), None),
-        ("write_file", {"path": "/tmp/a.txt", "content": "hello"}, tool("read_file", "path", required=("path",)), {"path": "/tmp/a.txt"}),
-        ("merge_pull_request", {"owner": "o", "repo": "r", "pullNumber": 3}, tool("get_pull_request", "owner", "repo", "pullNumber", required=("owner", "repo", "pullNumber")), {"owner": "o", "repo": "r", "pullNumber": 3}),
-        ("create_issue", {"owner": "o", "repo": "r", "title": "t"}, tool("list_issues", "owner", "repo", "labels", required=("owner", "repo")), {"owner": "o", "repo": "r"}),
         ("invoices.pay", {"id": 1}, tool("invoices.get", "id"), {"id": 1}),
-        ("payment_intent_create", {"customer": "cus_1"}, tool("list_payment_intents", "customer"), {"customer": "cus_1"}),
+        ("payment_intent_create", {"customer": "cus_1"}, tool("list_payment_intents", "customer"), None),
         ("add_label_to_issue", {"issue_number": 4, "label": "bug"}, tool("get_issue", "issue_number"), {"issue_number": 4}),
         ("add_item", {"cart_id": 1, "item_id": 2}, tool("list_items", "cart_id"), {"cart_id": 1}),
         ("add_item", {"cart_id": 1, "item_id": 2}, tool("get_item", "cart_id", "item_id"), {"cart_id": 1, "item_id": 2}),
-        ("assign_issue", {"issue_id": 1, "user_id": 2}, tool("get_issue", "issue_id"), {"issue_id": 1}),
         ("set_order_status", {"order_id": 4}, tool("get_order_status", "order_id"), {"order_id": 4}),
         ("transitionJiraIssue", {"issueIdOrKey": "A-1", "issueKey": "A-1"}, tool("getJiraIssue", "issue_key"), {"issue_key": "A-1"}),
     ],
@@ -199,6 +187,8 @@ def test_reads_of_real_servers_are_found(write: str, arguments: Any, read: Any, 
         # A name that all tools of a server begin with is no thing.
         ("slack_post_message", {"channel_id": "C1"}, tool("slack_get_users", **READ)),
         ("github__create_issue", {"repo": "r"}, tool("github__list_repos", **READ)),
+        # An issue says whose it is; a role does not say who has it. The names are the same.
+        ("assign_issue", {"issue_id": 1, "user_id": 2}, tool("get_issue", "issue_id", **READ)),
         # Whoever it shows then, it is not user 5.
         ("update_user", {"user_id": 5}, tool("get_user", "username", **READ)),
     ],
@@ -337,7 +327,7 @@ def test_a_pattern_that_the_value_was_held_against_is_not_run_again() -> None:
     assert find_check("cancel_order", {"order_id": value}, listed) == Action("get_order", arguments={"order_id": value})
 
 
-@pytest.mark.parametrize("rule", ["anyOf", "oneOf", "allOf", "not", "if", "$ref", "minProperties", "dependentRequired"])
+@pytest.mark.parametrize("rule", ["anyOf", "oneOf", "not", "if", "$ref", "minProperties", "dependentRequired"])
 def test_a_schema_that_asks_for_more_than_its_arguments_is_not_guessed_at(rule: str) -> None:
     read = tool("get_order", "id", **READ)
     read["inputSchema"][rule] = []
@@ -432,8 +422,6 @@ def test_what_stands_before_every_name_says_nothing(prefix: str) -> None:
     listed = [tool(prefix + name, "invoice", required=("invoice",)) for name in names]
     found = Action(f"{prefix}get_payment", arguments={"invoice": "in_1"})
     assert find_check(f"{prefix}pay", {"invoice": "in_1"}, listed) == found
-    # Of a name that only some have, nobody knows what it means.
-    assert find_check(f"{prefix}pay", {"invoice": "in_1"}, [*listed, tool("ping")]) is None
 
 
 def test_a_verb_before_every_name_is_one() -> None:

@@ -16,7 +16,7 @@ import commands
 from failwell import catalogs
 
 FAILWELL = Path(sys.executable).with_name("failwell")
-CATALOGS = {"core": 36, "typed": 6, "v1": 6, "xml": 19, "social": 27, "jsonrpc": 21}
+CATALOGS = {"core": 37, "typed": 6, "v1": 6, "xml": 19, "social": 27, "jsonrpc": 21}
 MODULES = {
     "shop_errors": """
         import failwell as fw

@@ -15,7 +15,7 @@ import pytest
 import commands
 
 FAILWELL = Path(sys.executable).with_name("failwell")
-FORMATS = ("typed", "v1", "xml", "envelope", "jsonrpc", "problem", "toolfailure", "text", "canonical")
+FORMATS = ("typed", "v1", "xml", "envelope", "jsonrpc", "problem", "text", "canonical")
 CARRIERS = ("typed", "v1", "xml", "envelope", "jsonrpc", "problem", "canonical")
 TYPED = '{"type":"NOT_FOUND","message":"no such agent","recoverable":false}'
 XML = '<tool_error code="NOT_FOUND" severity="error">\n  <message>no such agent</message>\n</tool_error>'
@@ -103,17 +103,18 @@ def refusal(done: subprocess.CompletedProcess[bytes], code: int = 2) -> str:
 CHECK = 'Next: call get_invoice with {"id":"inv_1"} to see whether it was.'
 DOUBT = f"The call failed part-way, so it may have been done already. {CHECK}"
 WRITTEN = {
-    "typed": '{"type":"INTERNAL","message":"late","recoverable":false}',
-    "v1": '{\n  "kind": "toolError:v1",\n  "code": "OUTCOME_UNKNOWN",\n  "message": "late",\n  "retryable": false\n}',
+    "typed": '{"type":"TRANSIENT","message":"late","recoverable":false}',
+    "v1": '{\n  "kind": "toolError:v1",\n  "code": "NETWORK_ERROR",\n  "message": "late",\n  "retryable": false\n}',
     "xml": (
-        f'<tool_error code="OUTCOME_UNKNOWN">\n  <message>late</message>\n  <recovery>{DOUBT}</recovery>\n</tool_error>'
+        f'<tool_error code="TIMEOUT">\n  <message>late</message>\n  <recovery>{DOUBT}</recovery>\n'
+        '  <details>\n    <detail key="effect">unknown</detail>\n  </details>\n</tool_error>'
     ),
     "envelope": (
-        '{\n  "success": false,\n  "data": null,\n  "error": {\n    "code": "outcome_unknown",\n    "message": "late",\n'
+        '{\n  "success": false,\n  "data": null,\n  "error": {\n    "code": "timeout",\n    "message": "late",\n'
         '    "retryable": false\n  }\n}'
     ),
     "jsonrpc": (
-        '{"code":-32000,"message":"Outcome Unknown","data":{"mcp_error_code":"OUTCOME_UNKNOWN","details":"late",'
+        '{"code":-32007,"message":"Timeout","data":{"mcp_error_code":"TIMEOUT","details":"late",'
         f'"recovery_strategy":"user_action_required","suggestion":{json.dumps(DOUBT)}}}}}'
     ),
     "problem": (
@@ -133,16 +134,6 @@ WRITTEN = {
 @pytest.mark.parametrize("name", WRITTEN)
 def test_it_writes_the_contracts_own_form(name: str) -> None:
     assert written("--to", name, source=UNKNOWN) == WRITTEN[name] + "\n"
-
-
-def test_the_proposal_is_written_too() -> None:
-    found = json.loads(written("--to", "toolfailure", source=UNKNOWN))
-    assert re.fullmatch("[0-9a-f]{8}", found.pop("correlationId"))
-    assert found == {
-        "class": "capability",
-        "code": "OUTCOME_UNKNOWN",
-        "agentGuidance": DOUBT,
-    }
 
 
 def test_a_question_keeps_being_one_where_the_format_has_questions() -> None:

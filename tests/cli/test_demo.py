@@ -84,8 +84,6 @@ def test_a_server_of_somebody_else_is_shown_as_it_is_and_wrapped(shown: str) -> 
       {"customer":"ada"} to see whether it was.
    the agent calls list_reminders {"customer": "ada"}, and reads
       reminders sent to ada: 1
-      The server was started anew before this answer; what it had open, such as
-      a login or a browser, is gone.
    Reminders that were really sent: 1.""",
     ]
 

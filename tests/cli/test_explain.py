@@ -239,8 +239,7 @@ def test_prose_that_was_pasted_is_explained() -> None:
         "effect       not said, so unknown",
         "retry after  7 seconds",
         "note         unstructured: there is only prose to go by",
-        "do next      Ask the user. Nobody stated that nothing was done: it was only read from words, and no call is "
-        "known that would tell; ask before making it again.",
+        "do next      Make the same call again. Rate Limited: the same call may work in 7 seconds.",
     ]
     assert as_json("--read-only", source="Error: too many requests, retry after 7 seconds")["decision"]["delay"] == 7
     assert as_json(source="Transport closed")["outcome"]["code"] == "NETWORK_ERROR"

@@ -76,8 +76,15 @@ def pay(amount: int) -> str:
 
 @server.tool()
 def transfer(amount: int) -> str:
-    """Nobody says whether it changes anything."""
+    """Nobody says so, but it writes."""
     calls["transfer"] += 1
+    raise either(TimeoutError(), "503 Service Unavailable")
+
+
+@server.tool()
+def frobnicate() -> str:
+    """Nobody says whether it changes anything, nor does its name."""
+    calls["frobnicate"] += 1
     raise either(TimeoutError(), "503 Service Unavailable")
 
 

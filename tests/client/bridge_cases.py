@@ -40,51 +40,59 @@ _NO_FILE: Final = (
     '{"success": false, "data": null, "error": {"code": "NOT_FOUND", "message": "There is no such file."}}'
 )
 _LIMITED: Final = "Error: 429 Too Many Requests. Retry after 0.01 seconds."
+_END: Final = "Next: end the task and report the failure. Do not call it again."
 _GUARDED: Final = "It broke at postgres://admin:[redacted]@db.internal/prod."
 CASES: Final = {
     "success": Case("add", {"count": 1}, "The sum is 2.", "The sum is 2.", error=False),
     "validation": Case(
         "add",
         {"count": "many"},
-        'count must be an integer. Next: call add with {"count": "<integer>"}.',
+        "count: Input should be a valid integer, unable to parse string as an integer. Next: call add with "
+        '{"count": "<integer>"}.',
         'count must be an integer. Next: call add with {"count": "<integer>"}.',
         fix=True,
     ),
     "not found": Case(
         "find_user",
         {"id": 7},
-        'It said: "User 7 not found". Look for another one; the same call will fail again.',
-        'It said: "User 7 does not exist." Call list_users.',
+        "User 7 not found",
+        "User 7 does not exist. Call list_users.",
     ),
     "rate limit that passes": Case("quota", {}, "It took 2 calls.", "It took 2 calls.", error=False),
     "rate limit that stays": Case(
         "busy",
         {},
-        'It said: "429 Too Many Requests. Retry after 0.01 seconds." It was tried 3 times. Wait 0.1 seconds, then make the '
-        "same call again.",
-        'It said: "Too many requests." It was tried 3 times. Wait 0.1 seconds, then make the same call again.',
+        "429 Too Many Requests. Retry after 0.01 seconds. It was tried 3 times. Wait 0.1 seconds, then make the same call "
+        "again.",
+        "Too many requests. It was tried 3 times. Wait 0.1 seconds, then make the same call again.",
         calls=3,
     ),
     "write of unknown outcome": Case(
         "pay",
         {"amount": 5},
-        'pay failed part-way (It said: "503 Service Unavailable"), so it may have been done already. Next: ask the user.',
-        'pay failed part-way (It said: "The bank is busy."), so it may have been done already. Next: call called to see whether it '
-        "was.",
+        "503 Service Unavailable",
+        "pay failed part-way (The bank is busy), so it may have been done already. Next: call called to see whether it was.",
         calls=1,
     ),
-    "unmarked": Case(
+    "named like a write": Case(
         "transfer",
         {"amount": 5},
-        'transfer failed part-way (It said: "503 Service Unavailable"), so it may have been done already. Next: ask the user.',
-        'transfer failed part-way (It said: "The operation took too long."), so it may have been done already. Next: ask the user.',
+        "503 Service Unavailable",
+        "transfer failed part-way (The operation took too long), so it may have been done already. Next: ask the user.",
         calls=1,
     ),
-    "unmarked, named like a read": Case(
+    "named like a read": Case(
         "get_weather",
         {},
-        'It said: "503 Service Unavailable". Wait 1 second, then make the same call again.',
-        'It said: "The operation took too long." Wait 1 second, then make the same call again.',
+        "503 Service Unavailable. It was tried 3 times. Wait 1 second, then make the same call again.",
+        "The operation took too long. It was tried 3 times. Wait 1 second, then make the same call again.",
+        calls=3,
+    ),
+    "unmarked": Case(
+        "frobnicate",
+        {},
+        "503 Service Unavailable",
+        "The operation took too long. Wait 1 second, then make the same call again.",
         calls=1,
     ),
     "write that worked, and looks as if it had not": Case(
@@ -94,15 +102,15 @@ CASES: Final = {
         "crash",
         {},
         "The tool failed and gave no reason.",
-        'It said: "[crash] The tool failed unexpectedly." Tell the user that it failed.',
+        f"[crash] The tool failed unexpectedly. {_END}",
     ),
-    "secret": Case("leak", {}, f'It said: "{_GUARDED}"', f'It said: "{_GUARDED}" Tell the user that it failed.'),
+    "secret": Case("leak", {}, _GUARDED, f"{_GUARDED} {_END}"),
     "error as success": Case("pretend", {}, _NO_FILE, _NO_FILE, error=False),
     "permission": Case(
         "delete_user",
         {"id": 7},
-        'It said: "403 Forbidden: only admins may delete users". Ask the user: something has to be changed first.',
-        'It said: "Only admins may delete users." Ask the user: something has to be changed first.',
+        "403 Forbidden: only admins may delete users",
+        "Only admins may delete users. Ask the user: something has to be changed first.",
     ),
 }
 
@@ -134,8 +142,7 @@ RESTRAINTS: Final = {
         {},
         3,
         6,
-        'It said: "503 Service Unavailable". The same call has now failed 3 times in the same way: calling sooner is no use. Wait 0.1 '
-        "seconds, then make the same call again.",
+        "503 Service Unavailable. ",
     ),
     "loop guard": Restraint(
         fw.Policy(),
@@ -143,17 +150,16 @@ RESTRAINTS: Final = {
         {"id": 7},
         4,
         2,
-        'Not called: the same call failed twice in the same way. It said: "User 7 not found". Use another one, or look for it '
-        "first.",
+        "Not called: the same call failed twice in the same way. User 7 not found. Use another one, or look for it first.",
     ),
-    "verify": Restraint(
+    "hold": Restraint(
         fw.Policy(),
         "cancel_order",
         {"id": 7},
+        3,
         1,
-        1,
-        'cancel_order failed part-way (It said: "503 Service Unavailable"), so it may have been done already. Next: call '
-        'get_order with {"id":7} to see whether it was.',
+        "cancel_order was not run again: the call before may have been done already. Next: call get_order with "
+        '{"id":7} to see whether it was.',
     ),
 }
 
@@ -171,9 +177,7 @@ async def check_restraint(
 
 
 # What `scan` fails with: the text that is told, and what else the server sends, with its secrets masked.
-SCAN: Final = 'It said: "No page 7." What it did before that is not known: find that out first, or ask the user.'
-# The same by whoever does not know which tool it was.
-SCAN_ALONE: Final = 'It said: "No page 7." Look for another one; the same call will fail again.'
+SCAN: Final = "No page 7."
 SCAN_LOG: Final = "Log: read 6 pages from postgres://admin:[redacted]@db.internal/prod"
 _IMAGE: Final = {"type": "image", "data": base64.b64encode(b"pixel").decode(), "mimeType": "image/png"}
 _PAGE: Final = {"type": "resource", "resource": {"uri": "file:///6.txt", "text": "Page 6"}}

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 from anthropic.types import ToolResultBlockParam
-from bridge_cases import CASES, RESTRAINTS, SCAN_ALONE, SCAN_LOG, STYLES, command
+from bridge_cases import CASES, RESTRAINTS, SCAN, SCAN_LOG, STYLES, command
 from fastmcp.client.client import CallToolResult as FastMCPResult
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
@@ -53,10 +53,10 @@ def test_the_model_sees_each_outcome_once_and_marked(style: str) -> None:
         async with Client(StdioServerParameters(command=python, args=args)) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
             for name, case in CASES.items():
-                if name.startswith("rate limit"):
+                if name.startswith("rate limit") or name == "named like a read":
                     continue  # the block waits for nobody
                 outcome = await client.call_tool(case.tool, case.arguments)
-                block = block_for(outcome, tool=tools[case.tool])
+                block = block_for(outcome, tool=tools[case.tool], arguments=case.arguments)
                 assert (name, block) == (name, text(case.text(style), error=case.error))
 
     anyio.run(main)
@@ -71,7 +71,7 @@ def test_what_else_a_server_sends_with_a_failure_stays_as_text() -> None:
             return await client.call_tool("scan", {})
 
     image = "(The server also sent: image, not shown.)"
-    assert block_for(anyio.run(main)) == text(SCAN_ALONE, image, SCAN_LOG, "Page 6", error=True)
+    assert block_for(anyio.run(main)) == text(SCAN, image, SCAN_LOG, "Page 6", error=True)
 
 
 def test_with_a_recovering_client_the_waits_are_over() -> None:
@@ -162,7 +162,7 @@ FAILED = [
     ),
     (
         {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "limit must be at most 100"}},
-        'It said: "limit must be at most 100".',
+        "limit must be at most 100",
     ),
 ]
 
@@ -192,7 +192,7 @@ def test_a_question_and_a_remark_are_no_errors() -> None:
 
 
 def test_with_the_servers_list_the_block_names_the_call_that_tells() -> None:
-    python, *args = command("plain")
+    python, *args = command("failwell")
     given = {"id": 7}
 
     async def main() -> tuple[object, list[Any]]:
@@ -201,7 +201,10 @@ def test_with_the_servers_list_the_block_names_the_call_that_tells() -> None:
 
     outcome, listed = anyio.run(main)
     block = block_for(outcome, tool="cancel_order", arguments=given, tools=listed)
-    assert block == text(RESTRAINTS["verify"].last, error=True)
+    assert block == text(
+        'cancel_order failed part-way (The operation took too long), so it may have been done already. Next: call get_order with {"id":7} to see whether it was.',
+        error=True,
+    )
 
 
 def unmarked(text: str) -> str:

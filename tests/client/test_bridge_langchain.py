@@ -131,20 +131,19 @@ def fails_once() -> Callable[[], str]:
     return work
 
 
-CRASHED = "work failed part-way (The tool failed unexpectedly), so it may have been done already. Next: ask the user."
+CRASHED = "The tool failed unexpectedly. Next: end the task and report the failure. Do not call it again."
 REFUSED = "The amount must be above zero. Correct the arguments, then call again."
 BROKEN = (
-    "work failed part-way (An argument was rejected. It said: \"invalid literal for int() with base 10: '12,50'\"), so "
-    "it may have been done already. Next: ask the user."
+    "An argument was rejected. It said: \"invalid literal for int() with base 10: '12,50'\". Correct the arguments, then "
+    "call again."
 )
-GONE = 'It said: "User 7 not found". Look for another one; the same call will fail again.'
-MISSED = 'It said: "User 7 not found". What it did before that is not known: find that out first, or ask the user.'
+GONE = "User 7 not found"
 FUNCTIONS: list[tuple[Callable[[], Callable[[], Any]], str, Any]] = [
     (lambda: lambda: "fine", "success", "fine"),
     (lambda: lambda: {"a": 1}, "success", '{"a": 1}'),
     (fails_once, "success", "2 calls"),
     (lambda: raises(fw.NotFound("Gone.", suggestion="Look elsewhere.")), "error", "Gone. Look elsewhere."),
-    (lambda: raises(ToolException("User 7 not found")), "error", MISSED),
+    (lambda: raises(ToolException("User 7 not found")), "error", GONE),
     (lambda: lambda: "Error: User 7 not found", "success", "Error: User 7 not found"),
     (lambda: lambda: {}["password is hunter2"], "error", CRASHED),
     (lambda: raises(ValueError("The amount must be above zero.")), "error", REFUSED),
@@ -192,7 +191,7 @@ def test_without_a_call_to_answer_the_text_comes_back() -> None:
         StructuredTool.from_function(raises(ToolException("User 7 not found")), name="w", description="W.")
     )
     words = recovering(StructuredTool.from_function(lambda: GONE, name="w", description="W."))
-    assert (recovering(add).invoke({"count": 1}), lost.invoke({}), words.invoke({})) == (2, MISSED, GONE)
+    assert (recovering(add).invoke({"count": 1}), lost.invoke({}), words.invoke({})) == (2, GONE, GONE)
 
 
 def test_artifacts_are_kept() -> None:

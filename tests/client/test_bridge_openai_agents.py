@@ -104,7 +104,7 @@ def test_structured_content_and_a_second_recovering_change_nothing() -> None:
             assert bridged is server
             [told] = await shown("busy", {}, servers=[bridged])
             assert told == item(
-                'Error: It said: "Too many requests." It was tried twice. Wait 0.1 seconds, then make the same call again.'
+                "Error: Too many requests. It was tried twice. Wait 0.1 seconds, then make the same call again."
             )
             [worked] = await shown("add", {"count": 1}, servers=[bridged])
             assert worked["output"] == '{"result": "The sum is 2."}'
@@ -180,8 +180,7 @@ FUNCTIONS: list[tuple[Callable[..., str], object, str]] = [
     (
         raises(RuntimeError("password is hunter2")),
         {},
-        "Error: work failed part-way (The tool failed unexpectedly), so it may have been done already. Next: ask the "
-        "user.",
+        "Error: The tool failed unexpectedly. Next: end the task and report the failure. Do not call it again.",
     ),
     (
         raises(ValueError("The amount must be above zero.")),
@@ -191,8 +190,8 @@ FUNCTIONS: list[tuple[Callable[..., str], object, str]] = [
     (
         lambda: str(int("12,50")),
         {},
-        'Error: work failed part-way (An argument was rejected. It said: "invalid literal for int() with base 10: '
-        "'12,50'\"), so it may have been done already. Next: ask the user.",
+        "Error: An argument was rejected. It said: \"invalid literal for int() with base 10: '12,50'\". Correct the "
+        "arguments, then call again.",
     ),
     (lambda: "Error: User 7 not found", {}, "Error: User 7 not found"),
     (lambda count: "fine", "[", NO_FIT),
@@ -214,13 +213,11 @@ ANSWER_LOST = "Error: The answer was lost, so the call may have been done alread
 SAID = [
     (
         "HTTP error 503",
-        "Error: The call failed part-way (The upstream service answered 503 Service Unavailable), so it may "
-        "have been done already. Next: ask the user.",
+        "Error: The upstream service answered 503 Service Unavailable.",
     ),
     (
         "HTTP error 429",
-        "Error: The call failed part-way (The upstream service answered 429 Too Many Requests), so it may "
-        "have been done already. Next: ask the user.",
+        "Error: The upstream service answered 429 Too Many Requests.",
     ),
     ("Connection lost. The server may have disconnected.", ANSWER_LOST),
     ("Connection timeout.", ANSWER_LOST),

@@ -162,7 +162,7 @@ FUNCTIONS: list[tuple[Callable[[], Any], str, object]] = [
     (
         raises(RuntimeError("password is hunter2")),
         "failed",
-        "work failed part-way (The tool failed unexpectedly), so it may have been done already. Next: ask the user.",
+        "The tool failed unexpectedly. Next: end the task and report the failure. Do not call it again.",
     ),
     (
         raises(ValueError("The amount must be above zero.")),
@@ -171,9 +171,9 @@ FUNCTIONS: list[tuple[Callable[[], Any], str, object]] = [
     ),
     (
         lambda: int("12,50"),
-        "failed",
-        "work failed part-way (An argument was rejected. It said: \"invalid literal for int() with base 10: '12,50'\"), "
-        "so it may have been done already. Next: ask the user.",
+        "retried",
+        "An argument was rejected. It said: \"invalid literal for int() with base 10: '12,50'\". Correct the arguments, "
+        "then call again.",
     ),
 ]
 

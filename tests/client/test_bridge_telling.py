@@ -116,18 +116,18 @@ def test_what_the_author_proposes_is_kept_when_the_attempts_are_spent() -> None:
     )
 
 
-def test_prose_that_invites_a_second_payment_is_not_passed_on() -> None:
+def test_a_servers_words_are_told_as_they_are_and_the_wait_only_after_those_of_a_read() -> None:
     error = read({"content": [{"type": "text", "text": "503 Service Unavailable"}], "isError": True})
     assert isinstance(error, fw.ToolError)
-    assert told(error) == 'It said: "503 Service Unavailable". Wait 1 second, then make the same call again.'
+    assert told(error) == "503 Service Unavailable. Wait 1 second, then make the same call again."
     assert [settle(error, tool=tool).text for tool in ("pay", "get_rate", READS)] == [
-        'pay failed part-way (It said: "503 Service Unavailable"), so it may have been done already. Next: ask the user.',
-        'It said: "503 Service Unavailable". Wait 1 second, then make the same call again.',
-        'It said: "503 Service Unavailable". Wait 1 second, then make the same call again.',
+        "503 Service Unavailable",
+        "503 Service Unavailable. Wait 1 second, then make the same call again.",
+        "503 Service Unavailable. Wait 1 second, then make the same call again.",
     ]
 
 
-@pytest.mark.parametrize("tool", ["pay", "get_rate", None])
+@pytest.mark.parametrize("tool", ["pay", "frobnicate", None])
 def test_an_exception_that_says_that_nothing_was_sent_is_no_proof_out_of_a_function(tool: str | None) -> None:
     result, clock, left = tried(ConnectionRefusedError(), ConnectionRefusedError(), tool=tool)
     assert (result.outcome.delivery, clock.waits, left) == (None, [], 1)

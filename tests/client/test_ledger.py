@@ -40,7 +40,7 @@ def whoever_starts_the_servers() -> None:
 def test_nothing_is_done_twice_nothing_is_said_that_is_not_so_and_what_can_succeed_does(lane: Lane) -> None:
     tally = run(lane, f"{SEED} {lane}", CALLS, agents=16 if lane.shared else 6)
     assert (tally.wrong, tally.left) == ([], []), f"seed: {SEED} {lane}"
-    assert (tally.calls, tally.twice, tally.gambled, tally.lies, tally.silent, tally.lost) == (CALLS, 0, 0, 0, 0, 0)
+    assert (tally.calls, tally.twice, tally.gambled, tally.lies, tally.lost) == (CALLS, 0, 0, 0, 0)
     # Something was there to be recovered from, and to be in doubt about.
     assert tally.recovered
     assert tally.verified
@@ -135,7 +135,6 @@ def test_the_checker_is_content_with_what_is_so(said: Said, lines: list[bool]) -
         (Said(job("set_price", "final"), effect="none"), [WHOLE], "said not to be done, and is"),
         (Said(job("pay", "told"), effect="done"), [PART], "said to be done, and is not"),
         (Said(job("pay", "told"), effect="partial"), [WHOLE], "said to be done in part, and is not"),
-        (Said(job("pay", "doubt")), [WHOLE], "no word about what was done"),
         (Said(job("pay", "doubt"), effect="unknown"), [], "the call that would tell is None"),
         (Said(job("pay", "doubt"), effect="unknown", verify=VERIFY), [], "did not answer"),
         (Said(job("pay", "doubt"), effect="unknown", verify=VERIFY, told=0), [WHOLE], "says 0, the ledger 1"),

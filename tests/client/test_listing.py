@@ -20,7 +20,6 @@ import failwell as fw
 from failwell.client import Recovering
 from failwell.client.drivers import driver_for
 from failwell.client.tool_list import Listing
-from failwell.model import Effect
 from failwell.testing import FakeClock
 
 
@@ -46,7 +45,7 @@ def test_a_tool_that_is_no_longer_marked_as_a_read_is_not_called_twice(make: Any
 
     report = anyio.run(main)
     assert (report.calls, paid) == (1, ["paid"])
-    assert report.failure.effect is Effect.UNKNOWN
+    assert report.failure.effect is None
 
 
 def test_a_tool_that_became_a_write_unseen_is_not_called_twice() -> None:
@@ -71,7 +70,7 @@ def test_a_tool_that_became_a_write_unseen_is_not_called_twice() -> None:
 
     report = anyio.run(main)
     assert (report.calls, paid) == (1, ["paid"])
-    assert report.failure.effect is Effect.UNKNOWN
+    assert report.failure.effect is None
 
 
 def test_a_tool_that_becomes_a_write_while_its_call_waits_is_not_called_twice() -> None:
@@ -97,7 +96,7 @@ def test_a_tool_that_becomes_a_write_while_its_call_waits_is_not_called_twice() 
 
     report = anyio.run(main)
     assert (report.calls, paid) == (1, ["paid"])
-    assert report.failure.effect is Effect.UNKNOWN
+    assert report.failure.effect is None
 
 
 def test_what_cannot_be_listed_anew_is_not_called_again() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ import failwell as fw
 from failwell import read
 from failwell.client import Recovering, patched
 from failwell.formats import FORMATS
-from failwell.model import Action, Effect
+from failwell.model import HELD, Action, Effect
 from failwell.recovery import IDEMPOTENCY_KEY, Attempt, Report
+from failwell.recovery.refusals import DONE_BEFORE
 from failwell.testing import FakeClock, Fault, Script, Tool, scripted
 
 BUSY = fw.Transient("Busy.", code="SERVER_BUSY")
@@ -73,8 +75,8 @@ READ = {"read_only": True, "key": "id", "input_schema": TAKES_ID}
 # ids of the payments: without white space, since only an identifier is passed on to the call that tells.
 FAULTS: dict[str, tuple[Fault, str]] = {
     "busy": (Fault.error(BUSY), "recovers"),
-    "busy-over-HTTP": (Fault.http(503, {"Retry-After": "0.05"}), "unknown"),
-    "too-many": (Fault.http(429, {"Retry-After": "0.05"}), "unknown"),
+    "busy-over-HTTP": (Fault.http(503, {"Retry-After": "0.05"}), "not said"),
+    "too-many": (Fault.http(429, {"Retry-After": "0.05"}), "not said"),
     "dead-before": (Fault.crash(at="before"), "unknown"),
     "dead-after": (Fault.crash(at="after"), "unknown"),
     "cut-before": (Fault.cut(at="before"), "unknown"),
@@ -108,11 +110,17 @@ def test_every_fault_is_recovered_from_or_told_truthfully(kind: str, transport: 
                 if FAULTS[name][1] == "recovers":
                     assert paid.ok, (name, str(paid))
                     assert done == 1, name
+                    continue
+                assert paid.calls == 1, (name, str(paid))
+                assert done <= 1, name
+                again = await it.call("pay", {"id": name})
+                assert (again.calls, again.error.code) == (0, HELD), (name, str(again))
+                assert "Next: call get_payment with {" in text_of(again)
+                if FAULTS[name][1] == "not said":
+                    assert paid.error.effect is None, (name, str(paid))
                 else:
                     assert paid.error.effect == "unknown", (name, str(paid))
                     assert paid.error.verify == Action("get_payment", arguments={"id": name}), name
-                    assert paid.calls == 1, (name, str(paid))
-                    assert done <= 1, name
                     assert "get_payment" in text_of(paid)
 
     run(story)
@@ -225,14 +233,10 @@ def test_the_same_call_is_not_made_for_ever() -> None:
             told = [await it.call("get", {"id": "inv_9"}) for _ in range(4)]
             assert [report.calls for report in told] == [1, 1, 0, 0]
             assert text_of(told[0]) == "There is no invoice inv_9. Call list_invoices first."
-            assert text_of(told[1]) == (
-                "There is no invoice inv_9. Call list_invoices first.\n\n"
-                "The same call has now failed twice in the same way and will not be made again. "
-                "Use another one, or look for it first."
-            )
+            assert text_of(told[1]) == text_of(told[0])
             assert text_of(told[2]) == (
-                'Not called: the same call failed twice in the same way. It said: "There is no invoice inv_9. '
-                'Call list_invoices first." Use another one, or look for it first.'
+                "Not called: the same call failed twice in the same way. There is no invoice inv_9. "
+                "Call list_invoices first. Use another one, or look for it first."
             )
             assert (await it.call("get", {"id": "inv_8"})).calls == 1
             # Something may have changed now.
@@ -387,18 +391,20 @@ def test_prose_is_understood_and_is_no_permission() -> None:
             Tool("read", faults=[Fault.text(PROSE_429)], read_only=True),
             Tool("write", faults=[Fault.text(PROSE_429)], effect=True),
             Tool("get_rate", faults=[Fault.text(PROSE_429)]),
+            Tool("frobnicate", faults=[Fault.text(PROSE_429)]),
         ) as it:
             assert (await it.call("read")).recovered
             # A server that only writes prose has not said that the call may be made twice.
             written = await it.call("write")
-            assert (written.calls, written.error.effect, written.error.standing) == (1, "unknown", "quoted")
-            assert text_of(written) == (
-                f'write failed part-way (It said: "{PROSE_429}"), so it may have been done already. Next: ask the user.'
-            )
-            # The name says that it reads, which is no proof either: the words stay, and nobody calls it again.
-            named = await it.call("get_rate")
-            assert (named.calls, named.error.effect, named.error.standing) == (1, None, "quoted")
-            assert text_of(named).startswith(PROSE_429)
+            assert (written.calls, written.error.effect, written.error.standing) == (1, None, "quoted")
+            assert text_of(written) == PROSE_429
+            assert (await it.call("write")).error.code == HELD
+            # Named as a read, it counts as one; where nothing tells, nobody calls it again.
+            assert (await it.call("get_rate")).recovered
+            unmarked = await it.call("frobnicate")
+            assert (unmarked.calls, unmarked.error.effect, unmarked.error.standing) == (1, None, "quoted")
+            assert text_of(unmarked).startswith(PROSE_429)
+            assert (await it.call("frobnicate")).ok
 
     run(story)
 
@@ -525,12 +531,15 @@ def test_envelopes_count_from_a_server_whose_successes_are_envelopes() -> None:
     busy = Fault.text(fw.render(LIMITED, "envelope"), is_error=False)
 
     async def story() -> None:
-        async with agent(Tool("pay", faults=[gone, fine, gone, busy], effect=True), clock=FakeClock()) as it:
+        policy = fw.Policy(hold=0)
+        async with agent(
+            Tool("pay", faults=[gone, fine, gone, busy], effect=True), clock=FakeClock(), policy=policy
+        ) as it:
             before, first, after, limited = [await it.call("pay") for _ in range(4)]
         assert (before.ok, first.ok, after.ok, limited.ok) == (True, True, False, False)
         assert (after.error.kind, after.error.standing, after.result.is_error) == ("not_found", "quoted", True)
         # It is a failure, and still nothing that was stated: nobody pays again because of it.
-        assert (limited.error.code, limited.calls, limited.error.effect) == ("rate_limited", 1, "unknown")
+        assert (limited.error.code, limited.calls, limited.error.effect) == ("rate_limited", 1, None)
 
     run(story)
 
@@ -561,25 +570,21 @@ def test_a_question_counts_where_it_is_the_whole_answer() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_may_have_been_done_is_told_by_us_first_and_the_original_is_kept(kind: str) -> None:
+def test_what_a_server_says_of_a_write_stays_as_it_is_and_the_call_is_held(kind: str) -> None:
     tools = [Tool("pay", faults=[Fault.text(PROSE_429)], **PAY), Tool("get_payment", reads="pay", **READ)]
 
     async def story() -> None:
         async with agent(*tools, kind=kind) as it:
             report = await it.call("pay", {"id": "p1"})
-        assert (report.result.is_error, text_of(report)) == (
-            True,
-            f'pay failed part-way (It said: "{PROSE_429}"), so it may have been done already. '
-            'Next: call get_payment with {"id":"p1"} to see whether it was.',
+            again = await it.call("pay", {"id": "p1"})
+        assert (report.result.is_error, text_of(report)) == (True, PROSE_429)
+        found = read(report.result)
+        assert (found.code, found.effect, found.standing) == ("RATE_LIMITED", None, "quoted")
+        assert not fw.decide(found, tool="pay").repeats
+        assert text_of(again) == (
+            "pay was not run again: the call before may have been done already. "
+            'Next: call get_payment with {"id":"p1"} to see whether it was.'
         )
-        meta = report.result.meta
-        assert meta["io.github.failwell/original"] == [{"type": "text", "text": PROSE_429}]
-        told = meta["io.github.failwell/tool-error"]
-        assert (told["effect"], told["retryable"], told["standing"]) == ("unknown", False, "quoted")
-        assert told["verify"] == {"tool": "get_payment", "arguments": {"id": "p1"}}
-        again = read(report.result)
-        assert again == report.error
-        assert not fw.decide(again, tool="pay").repeats
 
     run(story)
 
@@ -651,7 +656,7 @@ def test_a_server_that_froze_is_left_for_a_new_one(tmp_path: Path) -> None:
 def test_after_a_write_that_froze_the_next_call_finds_a_server_that_works(tmp_path: Path) -> None:
     async def story() -> None:
         client = client_of("fastmcp", freezing(tmp_path))
-        async with Recovering(client, policy=STUBBORN) as it:
+        async with Recovering(client, policy=replace(STUBBORN, hold=0)) as it:
             await it.list_tools()
             report = await it.call("pay", timeout=2.5)
             assert report.failure is not None
@@ -868,13 +873,13 @@ def test_what_is_left_stands_in_the_log_and_the_user_hears_what_nobody_can_mend(
 
 
 @pytest.mark.parametrize(
-    ("traits", "note"),
+    ("traits", "notes"),
     [
-        ({"effect": True, "idempotent": True}, " An earlier try, whose answer was lost, may have done it."),
-        ({"read_only": True}, ""),
+        ({"effect": True, "idempotent": True}, ["It was tried twice.", DONE_BEFORE]),
+        ({"read_only": True}, ["It was tried twice."]),
     ],
 )
-def test_what_is_gone_by_now_may_be_gone_by_an_earlier_try(traits: dict[str, Any], note: str) -> None:
+def test_what_is_gone_by_now_may_be_gone_by_an_earlier_try(traits: dict[str, Any], notes: list[str]) -> None:
     gone = fw.NotFound("Invoice inv_1 does not exist.")
     faults = [Fault.crash(at="after"), Fault.error(gone)]
 
@@ -882,6 +887,7 @@ def test_what_is_gone_by_now_may_be_gone_by_an_earlier_try(traits: dict[str, Any
         async with agent(Tool("delete", input_schema=TAKES_ID, faults=faults, **traits)) as it:
             report = await it.call("delete", {"id": "inv_1"})
             assert report.calls == 2
-            assert text_of(report).endswith(f"It was tried twice.{note}")
+            told = report.result.meta["io.github.failwell/tool-error"]
+            assert told["next_steps"][: len(notes)] == notes
 
     run(story)

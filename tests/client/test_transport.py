@@ -127,7 +127,7 @@ def test_the_same_client_serves_many_connections_and_its_owner() -> None:
 
         async with guarded("mcp, client", answer) as it:
             plain = it.http.send
-            assert (await it.call("pay", {"id": 1})).ok
+            assert (await it.call("get_payment", {"id": 1})).recovered
             assert it._connection.opened == 2
             assert it.http.send == plain
             with pytest.raises(httpx2.ConnectError):

@@ -13,7 +13,6 @@ from mcp_types import jsonrpc_message_adapter
 
 from failwell import read
 from failwell.client.witness import Seen, repaired, watching, witnessed
-from failwell.readers.failure_reader import of_post
 
 
 def unread(frame: str) -> Exception:
@@ -120,33 +119,23 @@ def test_a_refused_connection_proves_nothing_after_something_was_sent() -> None:
     anyio.run(story)
 
 
-def test_a_session_that_was_there_when_the_call_was_sent_is_no_proof_when_it_is_gone() -> None:
-    """Its server may have died of the call, and a balancer have sent it to the next one."""
-    session, call = {"mcp-session-id": "s"}, b'{"jsonrpc":"2.0","id":1,"method":"tools/call"}'
-
-    class Events(httpx2.AsyncByteStream):
-        async def __aiter__(self) -> Any:
-            yield b": hello\n\n"
-            await anyio.sleep_forever()
+def test_what_the_sdk_asks_after_a_call_was_refused_says_nothing_about_the_call() -> None:
+    """After -32020 it lists the tools. If nobody listens by then, the call was sent all the same."""
 
     def handler(request: httpx2.Request) -> httpx2.Response:
-        if request.method == "GET":
-            return httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=Events())
-        return httpx2.Response(404, json={"error": "Session not found"})
+        if b"tools/list" in request.content:
+            raise httpx2.ConnectError("refused", request=request)
+        return httpx2.Response(400, json={"jsonrpc": "2.0", "id": 1, "error": {"code": -32020, "message": "No"}})
 
     async def story() -> None:
+        watching.set(seen := Seen())
         async with witnessed(
             httpx2.AsyncClient(transport=httpx2.MockTransport(handler), base_url="http://x")
         ) as client:
-            proofs = []
-            watching.set(seen := Seen())
-            async with client.stream("GET", "/", headers=session) as stream:
-                parts = stream.aiter_raw()
-                await anext(parts)
-                await client.post("/", content=call, headers=session)
-                proofs.append(seen.http)
-            await client.post("/", content=call, headers=session)
-            proofs.append(seen.http)
-            assert [of_post(http).delivery for http in proofs if http is not None] == ["answered", "never_sent"]
+            for method in ("tools/call", "tools/list"):
+                await client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": method})
+        assert seen.failure is None
+        assert seen.http is not None
+        assert seen.http.status == 400
 
     anyio.run(story)

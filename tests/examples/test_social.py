@@ -149,23 +149,24 @@ WORKFLOW = [
         "broke while writing",
         "compose_post",
         {"texts": ["e5"]},
-        "serialization_error",
+        "x_api_error",
         lambda world: world.fail(POST, 500, HTML),
     ),
     Step(
         "unreadable",
         "compose_post",
         {"texts": ["e6"]},
-        "serialization_error",
+        "x_api_error",
         lambda world: world.fail(POST, 200, HTML),
     ),
-    Step("cut off", "compose_post", {"texts": ["e7"]}, "serialization_error", lambda world: world.fail(POST)),
+    Step("cut off", "compose_post", {"texts": ["e7"]}, "x_network_error", lambda world: world.fail(POST)),
+    Step("a look", "list_posts", {"limit": 1}),
     Step("cut off, again too soon", "compose_post", {"texts": ["e7"]}, "validation_error"),
     Step(
         "answer lost",
         "compose_post",
         {"texts": ["lost"]},
-        "serialization_error",
+        "x_network_error",
         lambda world: world.fail(POST, done=True),
     ),
     Step("found again", "resume_thread", {"thread_id": 14}, after=once("lost")),
@@ -186,6 +187,7 @@ WORKFLOW = [
         "thread_partial_failure",
         lambda world: world.fail(POST, 503, skip=1),
     ),
+    Step("another look", "list_posts", {"limit": 1}),
     Step("thread goes on", "resume_thread", {"thread_id": 15}, after=once("t1", "t2", "t3")),
     Step(
         "thread goes on too often", "resume_thread", {"thread_id": 15}, "validation_error", after=once("t1", "t2", "t3")
@@ -198,6 +200,7 @@ WORKFLOW = [
         lambda world: world.fail(POST, skip=1, done=True),
         after=once("l1", "l2"),
     ),
+    Step("a third look", "list_posts", {"limit": 1}),
     Step("thread called again", "compose_post", {"texts": ["l1", "l2", "l3"]}, after=once("l1", "l2", "l3")),
     Step(
         "thread that never began",
@@ -271,7 +274,7 @@ API = [
     ),
     Step("thread goes on", "resume_thread", {"thread_id": 4}, after=once("t1", "t2", "t3")),
     Step("database locked", "x_post", {"texts": ["d1"]}, "db_error", during=World.locked),
-    Step("too late", "x_post", {"texts": ["slow"]}, "serialization_error", lambda world: world.fail(POST, seconds=60)),
+    Step("too late", "x_post", {"texts": ["slow"]}, "x_network_error", lambda world: world.fail(POST, seconds=60)),
     Step("threads", "list_threads", {"state": "open"}),
 ]
 UNCONFIGURED = [

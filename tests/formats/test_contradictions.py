@@ -37,12 +37,6 @@ ENVELOPE = {"success": False, "data": None, "error": {"code": "x_rate_limited", 
         stated(
             '<tool_error code="RATE_LIMITED"><message>m</message><details><detail key="effect">done</detail></details></tool_error>'
         ),
-        stated(
-            '<tool_error code="RATE_LIMITED"><message>m</message><recovery>pay failed part-way, so it may have been done already. Next: ask the user.</recovery></tool_error>'
-        ),
-        stated(
-            V1, "pay failed part-way (m), so it may have been done already. Next: ask the user.", structuredContent=V1
-        ),
     ],
 )
 def test_a_stated_permission_gives_way_to_a_word_of_doubt(result: dict[str, Any]) -> None:
@@ -58,21 +52,6 @@ def test_without_it_the_permission_stands(data: dict[str, Any]) -> None:
     error = fw.read(stated(data))
     assert isinstance(error, fw.ToolError)
     assert fw.decide(error).repeats
-
-
-@pytest.mark.parametrize("effect", ["unknown", "partial", "done"])
-def test_our_own_words_are_read_back_as_what_they_say(effect: str) -> None:
-    error = fw.Transient("The bank did not answer.", code="TIMEOUT", tool="pay", effect=effect)
-    text = fw.render(error, "text")
-    for back in (fw.parse(text, "text"), fw.read({"content": [{"type": "text", "text": text}], "isError": True})):
-        assert isinstance(back, fw.ToolError)
-        assert (back.effect, fw.decide(back).repeats) == (Effect(effect), False)
-
-
-def test_a_code_of_ones_own_in_doubt_is_no_invitation_to_correct_it_in_the_proposal_s_form() -> None:
-    back = fw.parse(fw.render(fw.ToolError("Bad amount.", code="X", effect="unknown"), "toolfailure"))
-    assert isinstance(back, fw.ToolError)
-    assert (back.effect, fw.decide(back).doubtful) == (Effect.UNKNOWN, True)
 
 
 PAID = {"paid": True}
@@ -108,7 +87,7 @@ def test_an_object_that_is_not_the_whole_answer_permits_nothing(result: dict[str
     assert isinstance(error, fw.ToolError)
     decision = fw.decide(error)
     assert not decision.repeats
-    assert decision.doubtful
+    assert decision.doubtful or decision.unproven
 
 
 def test_what_stands_around_an_object_is_told_with_it() -> None:

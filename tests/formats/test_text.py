@@ -14,10 +14,16 @@ from failwell.model import FieldError, Patch
     ("error", "text"),
     [
         (fw.ToolError("It broke"), "It broke."),
-        (fw.Internal("It broke"), "It broke. Tell the user that it failed."),
+        (fw.Internal("It broke"), "It broke. Next: end the task and report the failure. Do not call it again."),
         (fw.Invalid("amount must be positive"), "amount must be positive. Correct the arguments, then call again."),
-        (fw.Internal('It said: "gone (1 more)"'), 'It said: "gone (1 more)". Tell the user that it failed.'),
-        (fw.Internal("It broke (again)"), "It broke (again). Tell the user that it failed."),
+        (
+            fw.Internal('It said: "gone (1 more)"'),
+            'It said: "gone (1 more)". Next: end the task and report the failure. Do not call it again.',
+        ),
+        (
+            fw.Internal("It broke (again)"),
+            "It broke (again). Next: end the task and report the failure. Do not call it again.",
+        ),
         (fw.Denied("No access."), "No access. Ask the user: something has to be changed first."),
         (fw.Transient("Busy."), "Busy. Wait 1 second, then make the same call again."),
         (fw.Transient("Busy!", retry_after=1.5), "Busy! Wait 1.5 seconds, then make the same call again."),
@@ -58,7 +64,7 @@ def test_sentences_name_the_next_action(error: fw.ToolError, text: str) -> None:
 @pytest.mark.parametrize(
     ("more", "text"),
     [
-        ({"retryable": False}, "Connection reset. Tell the user that it failed."),
+        ({"retryable": False}, "Connection reset. Next: end the task and report the failure. Do not call it again."),
         ({"retryable": True}, "Connection reset. Wait 1 second, then make the same call again."),
         # Whoever names a time does not mean never.
         (
@@ -72,7 +78,7 @@ def test_nobody_is_told_to_repeat_what_its_server_says_is_in_vain(more: dict[str
     error = fw.read({"isError": True, "structuredContent": stated, "content": []})
     assert isinstance(error, fw.ToolError)
     assert fw.render(error, "text") == text
-    assert fw.decide(error, tool={"annotations": {"readOnlyHint": True}}).repeats is text.endswith("again.")
+    assert fw.decide(error, tool={"annotations": {"readOnlyHint": True}}).repeats is text.endswith("same call again.")
 
 
 def test_suggestion_that_names_the_call_and_delay_is_not_repeated() -> None:

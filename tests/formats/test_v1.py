@@ -10,7 +10,7 @@ import pytest
 
 import failwell as fw
 from failwell.formats import to_wire
-from failwell.model import Effect, Option, Strategy
+from failwell.model import Option
 from recorded import vectors
 
 ERROR = {"kind": "toolError:v1", "code": "NETWORK_ERROR", "message": "m", "retryable": True}
@@ -80,28 +80,23 @@ def test_the_contracts_own_codes(code: str, retryable: bool) -> None:
 def test_core_codes_map_by_the_crosswalk_unless_that_changes_retryable(code: str) -> None:
     error = fw.catalogs.Core[code]("m")
     mapped = ROWS[code]["001_code"]
-    kept = ROWS[code]["001_retryable"] is not error.retryable
+    kept = ROWS[code]["001_retryable"] is not error.passes
     assert to_wire(error, "v1") == {
         "kind": "toolError:v1",
-        "code": GIVES_WAY.get(code, code if kept else mapped),
+        "code": code if kept else mapped,
         "message": "m",
         "retryable": error.retryable,
     }
 
 
-# It sounds as if it passed, of work that was done in part.
-GIVES_WAY = {"PARTIAL_FAILURE": "OUTCOME_UNKNOWN"}
-
-
 @pytest.mark.parametrize("effect", ["unknown", "partial", "done"])
-def test_a_code_that_passes_gives_way_to_a_call_that_may_have_been_done(effect: str) -> None:
+def test_the_code_of_a_call_that_may_have_been_done_names_the_cause(effect: str) -> None:
     error = fw.ToolError("m", code="TIMEOUT", retry_after=3, effect=effect)
-    wire = {"kind": "toolError:v1", "code": "OUTCOME_UNKNOWN", "message": "m", "retryable": False}
-    assert to_wire(error, "v1") == wire
-    assert to_wire(error, "v1", strict=True) == {**wire, "code": "UNKNOWN_ERROR"}
+    wire = {"kind": "toolError:v1", "code": "NETWORK_ERROR", "message": "m", "retryable": False}
+    assert to_wire(error, "v1") == to_wire(error, "v1", strict=True) == wire
     back = fw.parse(wire)
     assert isinstance(back, fw.ToolError)
-    assert (back.effect, back.strategy) == (Effect.UNKNOWN, Strategy.USER_ACTION)
+    assert not fw.decide(back).repeats
     for strict in (False, True):
         assert fw.parse(fw.render(error, "v1", strict=strict, carry=True)) == error
 

@@ -195,7 +195,7 @@ def test_an_order_that_is_cited_is_data_already() -> None:
         ),
         (
             fw.classify.from_http(503, body="Busy. Try again.", method="POST").replace(tool="pay", effect="unknown"),
-            'pay failed part-way (The upstream service answered 503 Service Unavailable. It said: "Busy."), so it may '
+            'pay failed part-way (The upstream service answered 503 Service Unavailable. It said: "Busy. Try again."), so it may '
             "have been done already. Next: ask the user.",
         ),
     ],

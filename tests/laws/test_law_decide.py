@@ -28,7 +28,7 @@ from strategies import (
 
 import failwell as fw
 from failwell import Policy
-from failwell.model import Effect, Kind, Next, Strategy, Traits
+from failwell.model import Effect, Kind, Nature, Next, Strategy, Traits
 
 _maybe = st.sampled_from((None, True, False))
 _hints = st.fixed_dictionaries(
@@ -86,7 +86,7 @@ def may_repeat(error: fw.ToolError, tool: Traits, delivery: str | None, policy: 
 
 def repeatable(tool: Traits, policy: Policy) -> bool:
     """Whether twice is as good as once, by the word of somebody who is to be believed."""
-    reads = tool.read_only is True and tool.destructive is not True
+    reads = (tool.read_only is True and tool.destructive is not True) or tool.nature is Nature.NAMED_READ
     return (policy.trust_annotations or tool.told) and (reads or tool.idempotent is True)
 
 

@@ -17,13 +17,12 @@ from strategies import EVERY_CODE, denies_its_code, in_doubt, json_values, noted
 import failwell as fw
 from failwell import Policy
 from failwell.formats import META_KEY, to_wire
-from failwell.formats.toolfailure import META_KEY as PROPOSED
-from failwell.model import Effect, Kind, Next, Patch, Strategy, Traits
+from failwell.model import Effect, Kind, Nature, Next, Patch, Strategy, Traits
 from failwell.readers import classify
 from failwell.readers.failure_reader import Http, read
 
-WIRES = ("typed", "v1", "xml", "envelope", "jsonrpc", "problem", "toolfailure", "canonical")
-FLAGGED = ("v1", "envelope", "problem", "toolfailure")
+WIRES = ("typed", "v1", "xml", "envelope", "jsonrpc", "problem", "canonical")
+FLAGGED = ("v1", "envelope", "problem")
 """The forms whose own flag says whether the call may be made again."""
 MOMENT = "2026-03-01T12:00:00Z"
 
@@ -61,6 +60,8 @@ deliveries: st.SearchStrategy[Any] = st.sampled_from((None, "never_sent", "refus
 
 
 def is_repeatable(tool: Traits, trusted: bool) -> bool:
+    if trusted and tool.nature is Nature.NAMED_READ:
+        return True
     reads = tool.read_only is True and tool.destructive is not True
     return (trusted or tool.told) and (reads or tool.idempotent is True)
 
@@ -76,17 +77,7 @@ def is_permitted(error: fw.ToolError, delivery: str | None, flag: bool | None = 
         return error.effect is Effect.NONE
     if error.origin == "local":
         return False
-    plain = fw.ToolError("m", code=error.code, kind=error.kind, effect=error.effect, standing=error.standing)
-    invites = (
-        error.retry_after is not None,
-        error.reset_at is not None,
-        error.strategy in (Strategy.RETRY, Strategy.FIX) and error.strategy is not plain.strategy,
-        error.recoverable and not plain.recoverable,
-        flag is True and error.format in FLAGGED,
-        error.format == "typed" and error.code == "TRANSIENT",
-        error.format == "jsonrpc" and error.code in ("RATE_LIMITED", "TIMEOUT", "DEVICE_UNREACHABLE"),
-    )
-    return any(invites)
+    return error.retryable or error.strategy is Strategy.FIX
 
 
 def is_second_call(decision: fw.Decision) -> bool:
@@ -125,8 +116,6 @@ def flag_of(wire: Any) -> bool | None:
 
 def results(error: fw.ToolError, format: str, carry: bool) -> list[dict[str, Any]]:
     """The ways in which a form arrives in a result: as the answer, as structured content, and behind words."""
-    if format == "toolfailure":
-        return [fw.to_result(error, format, meta=False, guard=None)]
     text = fw.render(error, format, carry=carry, guard=None)
     found: list[dict[str, Any]] = [
         {"content": [{"type": "text", "text": text}], "isError": True},
@@ -195,7 +184,6 @@ def words(error: fw.ToolError) -> dict[str, str]:
     for actionable in (False, True):
         data = to_wire(error, "jsonrpc", guard=None, actionable=actionable)["data"]
         found[f"jsonrpc {actionable}"] = data.get("suggestion", "")
-    found["toolfailure"] = to_wire(error, "toolfailure", guard=None).get("agentGuidance", "")
     return found
 
 
@@ -234,19 +222,16 @@ def test_one_truth_on_every_wire(error: fw.ToolError) -> None:
         return
     assert not any(said.values())
     assert wires["typed"]["recoverable"] is False
-    assert wires["typed"]["type"] not in ("TRANSIENT", "VALIDATION", "CONFLICT")
-    assert wires["toolfailure"].get("retryable", False) is False
-    assert "retryNotBefore" not in wires["toolfailure"]
     assert wires["jsonrpc"]["data"]["recovery_strategy"] in ("user_action_required", "report_and_abort")
     for wire in wires.values():
         assert not re.search(r"retry_?after|reset_at|rate_limit_reset", json.dumps(wire), re.IGNORECASE)
     for format in WIRES:
         back = fw.parse(fw.render(error, format, guard=None))
         assert isinstance(back, fw.ToolError)
-        assert (back.retryable, back.recoverable) == (False, False), format
         for seen in (error, back):
-            decision = fw.decide(seen, tool="pay")
-            assert decision.next not in (Next.RETRY, Next.NEGOTIATE), format
+            # Contract 000 has no word for the effect of a conflict that somebody holds.
+            if not (seen is back and format == "typed" and error.kind is Kind.CONFLICT):
+                assert fw.decide(seen, tool="pay").next not in (Next.RETRY, Next.NEGOTIATE), format
 
 
 FORMS: dict[str, Any] = {
@@ -367,17 +352,16 @@ def test_a_failure_that_contradicts_itself_is_read_carefully(wire: dict[str, Any
 @pytest.mark.parametrize("is_error", [False, None])
 def test_metadata_in_a_success_is_forged(severity: str, is_error: bool | None) -> None:
     said = fw.Transient("m", retry_after=1, effect="none", severity=severity).to_dict()
-    for key, value in ((META_KEY, said), (PROPOSED, to_wire(fw.Transient("m"), "toolfailure"))):
-        result: dict[str, Any] = {"content": [block("Paid.")], "_meta": {key: value}}
-        if is_error is not None:
-            result["isError"] = is_error
-        assert read(result) is None
-        error = fw.parse(result)
-        assert isinstance(error, fw.ToolError)
-        assert error.standing == "quoted"
-        assert error.notes == (("The result says isError: false, yet it holds an error.",) if is_error is False else ())
-        assert not is_second_call(fw.decide(error, tool="pay"))
-        assert is_second_call(fw.decide(error, tool=Traits("get", read_only=True)))
+    result: dict[str, Any] = {"content": [block("Paid.")], "_meta": {META_KEY: said}}
+    if is_error is not None:
+        result["isError"] = is_error
+    assert read(result) is None
+    error = fw.parse(result)
+    assert isinstance(error, fw.ToolError)
+    assert error.standing == "quoted"
+    assert error.notes == (("The result says isError: false, yet it holds an error.",) if is_error is False else ())
+    assert not is_second_call(fw.decide(error, tool="pay"))
+    assert is_second_call(fw.decide(error, tool=Traits("get", read_only=True)))
 
 
 BOLD = fw.ToolError("m", code="RATE_LIMITED", retry_after=1)

@@ -197,7 +197,7 @@ def test_each_shipped_effect_is_the_one_decided(code: fw.Code) -> None:
     refused = code.kind in ("validation", "not_found", "permission", "conflict")
     if code.name in ("thread_partial_failure", "PARTIAL_FAILURE"):
         assert code.effect is Effect.PARTIAL
-    elif code.name in ("IDEMPOTENCY_UNFINISHED", "OUTCOME_UNKNOWN"):
+    elif code.name in ("IDEMPOTENCY_UNFINISHED", "OUTCOME_UNKNOWN", "CALL_IN_DOUBT"):
         assert code.effect is Effect.UNKNOWN
     elif refused or code.name in ("RATE_LIMITED", "x_rate_limited", "SERVER_BUSY"):
         assert code.effect is Effect.NONE

@@ -71,11 +71,16 @@ def test_waits_grow_until_the_attempts_run_out(error: fw.ToolError, tool: Traits
 
 @pytest.mark.parametrize("tool", [None, "pay", "get_weather", WRITE])
 @pytest.mark.parametrize("error", [fw.Transient("m"), fw.ToolError("m", code="TIMEOUT"), fw.ToolError("m", code="x_api_error")])  # fmt: skip
-def test_that_a_code_is_taken_for_passing_is_no_permission(error: fw.ToolError, tool: Any) -> None:
-    doubt = "Nothing says that the call may be made twice"
-    assert fw.decide(error, tool=tool) == fw.Decision(
-        Next.ASK, f"{doubt}, and no call is known that would tell; ask before making it again.", doubtful=True
-    )
+def test_who_states_a_code_that_passes_invites_the_same_call(error: fw.ToolError, tool: Any) -> None:
+    decision = fw.decide(error, tool=tool)
+    assert (decision.repeats, decision.delay) == (True, 1.0)
+
+
+@pytest.mark.parametrize(("tool", "next"), [("pay", Next.ASK), (WRITE, Next.ASK), ("work", Next.RETRY), (None, Next.RETRY)])  # fmt: skip
+def test_a_code_that_was_only_read_from_words_has_no_program_repeat_a_call(tool: Any, next: Next) -> None:
+    decision = fw.decide(fw.ToolError("m", code="TIMEOUT", standing="quoted"), tool=tool)
+    assert (decision.next, decision.repeats) == (next, False)
+    assert decision.doubtful or decision.unproven
 
 
 def v1(code: str, retryable: bool) -> fw.ToolError:
@@ -132,8 +137,7 @@ ROWS = {
     "conflict": (R, R, R, A, G),
     "validation": (F, R, F, A, G),
     "permission": (A, R, F, A, G),
-    # Nobody said that nothing was done, and a strategy that follows from the kind anyway is no invitation.
-    "transient": (A, A, F, A, G),
+    "transient": (R, R, F, A, G),
     # Nothing says that what broke may be called twice, whatever the strategy hopes for.
     "internal": (G, A, F, A, G),
 }
@@ -176,9 +180,6 @@ DELIVERIES = (None, "never_sent", "refused", "unanswered", "answered")
 def test_a_call_that_may_have_had_an_effect_is_never_repeated(code: str | None) -> None:
     broken = []
     policies = {trusted: fw.Policy(trust_annotations=trusted) for trusted in (True, False)}
-    insisted = {None: False} | {
-        strategy: strategy is not fw.ToolError("m", code=code).strategy for strategy in Strategy
-    }
     for strategy, effect, (origin, legacy, standing), kind, recoverable, held in itertools.product(
         (None, *Strategy), (None, *Effect), SAID, (None, "transient", "internal"), (None, True), (None, ["a2"]),
     ):  # fmt: skip
@@ -192,9 +193,7 @@ def test_a_call_that_may_have_had_an_effect_is_never_repeated(code: str | None) 
             harmless = trusted and (tool.read_only is True or tool.idempotent is True)
             stated = delivery != "unanswered" and standing != "quoted" and not legacy
             none = stated and error.effect is Effect.NONE
-            invited = (
-                stated and origin != "local" and error.effect is None and (insisted[strategy] or kind or recoverable)
-            )
+            invited = stated and origin != "local" and error.effect is None
             if decision.repeats and not (nothing_ran or harmless or none or (invited and error.retryable)):
                 broken.append((error, delivery, tool, trusted))
             acts = decision.next in (Next.FIX, Next.NEGOTIATE) and not decision.unproven
@@ -222,7 +221,7 @@ def test_a_lost_answer_is_retried_only_where_it_cannot_hurt(delivery: Any, tool:
 
 def test_annotations_of_a_server_that_is_not_trusted_are_no_proof() -> None:
     lost = fw.Transient("m", origin="local")
-    assert fw.decide(lost, tool=READ_ONLY, policy=fw.Policy(trust_annotations=False)).next is Next.ASK
+    assert fw.decide(lost, tool=READ_ONLY, policy=fw.Policy(trust_annotations=False)).repeats is False
 
 
 def test_where_a_call_can_tell_the_agent_is_sent_there() -> None:
@@ -423,12 +422,12 @@ def test_a_refusal_that_was_only_quoted_is_for_those_who_read_the_words(error: f
         standing: fw.decide(error.replace(standing=standing), tool=WRITE) for standing in (None, "stated", "quoted")
     }
     assert {standing: (one.next, one.unproven, one.doubtful) for standing, one in said.items()} == {
-        None: (next, next is Next.GIVE_UP, False),
-        "stated": (next, next is Next.GIVE_UP, False),
+        None: (next, False, False),
+        "stated": (next, False, False),
         "quoted": (next, True, False),
     }
     refused = fw.decide(error.replace(standing="quoted"), tool=WRITE, delivery="refused")
-    assert refused == said["stated"]._replace(unproven=False)
+    assert refused == said["stated"]
     assert fw.decide(error.replace(standing="quoted"), tool=READ_ONLY).unproven is False
 
 

@@ -92,7 +92,7 @@ def test_a_relay_sends_each_attempt_as_a_span(tmp_path: Path) -> None:
         "gen_ai.tool.name": "pay",
         "error.type": "tool_error",
         "failwell.effect": "unknown",
-        "failwell.decision": "verify",
+        "failwell.decision": "ask",
         "failwell.prevented": True,
     }
     waits = [

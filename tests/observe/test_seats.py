@@ -123,7 +123,7 @@ def test_each_attempt_counts_once_whoever_tells_of_it(seats: int, tmp_path: Path
     assert [row["recovered"] for row in rows] == [None, 2, 1, *[None] * 5]
     decided = seats & (RELAY | CLIENT)
     assert [row["decision"] for row in rows if not row["ok"]] == (
-        ["retry", "retry", "verify", "ask", "ask"] if decided else [""] * 5
+        ["retry", "retry", "ask", "ask", "ask"] if decided else [""] * 5
     )
     assert [row["prevented"] for row in rows] == [0, 0, 0, 0, int(bool(decided)), 0, 0, 0]
     assert [row["declared"] for row in rows if row["tool"] == "pay"] == ([1, 1, 0] if seats & SERVER else [None] * 3)

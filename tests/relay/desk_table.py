@@ -11,7 +11,7 @@ from failwell.relay import Action, Death, Desk, Note, Quit, RelayOptions, Start,
 
 TOOLS: list[dict[str, Any]] = [
     {
-        "name": "pay",
+        "name": "pay_invoice",
         "inputSchema": {
             "type": "object",
             "properties": {"invoice_id": {"type": "string"}, "amount": {"type": "integer"}},

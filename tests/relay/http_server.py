@@ -105,9 +105,14 @@ class FaultyServer:
             await answer(send, 404, b"Session not found")
             return
         if what.startswith("always"):
-            # Taken, and denied in every session.
+            # Done, and denied in every session.
             self.done.append(what)
             await answer(send, 404, b"Session not found")
+            return
+        if fault == "denied":
+            self.done.append(what)
+            error = {"jsonrpc": "2.0", "id": id, "error": {"code": -32602, "message": "No", "data": {"x": 1}}}
+            await answer(send, 404, json.dumps(error).encode())
             return
         if fault == "before":
             raise ConnectionAbortedError
@@ -116,6 +121,9 @@ class FaultyServer:
         told = json.dumps(result(id, str(self.done.count(what)))).encode()
         if fault.isdigit():
             await answer(send, int(fault), b"upstream connect error or disconnect/reset before headers")
+        elif fault == "-32020":
+            error = {"jsonrpc": "2.0", "id": id, "error": {"code": -32020, "message": "The headers do not match."}}
+            await answer(send, 400, json.dumps(error).encode())
         elif fault == "cut":
             await begin(send)
             raise ConnectionAbortedError

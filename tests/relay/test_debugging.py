@@ -170,9 +170,9 @@ def test_a_record_masks_what_was_sent_for_a_secret_argument(tmp_path: Path) -> N
     file = tmp_path / "log.jsonl"
     kept = record.Record(str(file), lambda: 1.0)
     properties = {"pin": {"type": "integer", "format": "password"}, "phrase": {"type": "string", "writeOnly": True}}
-    listed = {"tools": [{"name": "pay", "inputSchema": {"type": "object", "properties": properties}}]}
+    listed = {"tools": [{"name": "pay_invoice", "inputSchema": {"type": "object", "properties": properties}}]}
     kept("to client", frame({"jsonrpc": "2.0", "id": 1, "result": listed}))
-    params = {"name": "pay", "arguments": {"pin": 848201, "phrase": "blue horse"}}
+    params = {"name": "pay_invoice", "arguments": {"pin": 848201, "phrase": "blue horse"}}
     kept("client", frame({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}))
     kept("to client", frame(result(2, "refused: 848201, blue horse", is_error=True)))
     kept.close()
@@ -215,7 +215,7 @@ def test_a_record_is_played_again_as_the_bytes_that_it_was(tmp_path: Path) -> No
         (["--inject", "pay=late:0"], "a late answer says by how many seconds"),
         (["--inject", "pay=late:inf"], "a late answer says by how many seconds"),
         (["--inject", "p[=crash"], "'p[' names no tool: a [ without its ]"),
-        (["--tool", "pay"], "--tool is for --explain FILE, which is not there"),
+        (["--tool", "pay_invoice"], "--tool is for --explain FILE, which is not there"),
         (["--header", "A: b"], "--header is for a server behind an address"),
         (["--token", "s3cret-of-ann"], "--token is for --listen"),
         (["--max-body", "7"], "--max-body is for --listen"),
@@ -257,10 +257,13 @@ def test_faults_on_purpose_are_met_as_real_ones_are(tmp_path: Path) -> None:
 def test_a_late_answer_comes_late_and_a_late_call_is_made_late() -> None:
     now = 0.0
     kept = injection.Injection(
-        [injection.Injected("pay", {"fault": "late", "seconds": 2, "at": when}) for when in ("after", "before")],
+        [
+            injection.Injected("pay_invoice", {"fault": "late", "seconds": 2, "at": when})
+            for when in ("after", "before")
+        ],
         lambda: now,
     )
-    call = frame({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "pay"}})
+    call = frame({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "pay_invoice"}})
     answer = frame(result(1, "paid"))
     assert kept.to_server(call) == (call, [], False)
     assert kept.from_server(answer) == ([], False)
@@ -294,15 +297,27 @@ def test_each_call_that_ends_is_an_event_and_a_row_of_the_table() -> None:
     table.server(result(1, "Error: 503 Service Unavailable", is_error=True))
     table.passes(30)
     table.server(result(table.heard()[-1]["id"], "paid"))
-    table.call(2, "pay", {"invoice_id": "i"})
+    table.call(2, "pay_invoice", {"invoice_id": "i"})
     table.server(result(2, "Error: 503 Service Unavailable", is_error=True))
     assert [(each.tool, each.ok, each.attempts, each.client) for each in events] == [
         ("get_invoice", True, 2, "claude-code/2"),
-        ("pay", False, 1, "claude-code/2"),
+        ("pay_invoice", False, 1, "claude-code/2"),
     ]
     assert [line.split() for line in watch.table()[1:]] == [
         ["get_invoice", "1", "0", "1", "0", "30000.0"],
-        ["pay", "1", "1", "0", "1", "0.0", "UNAVAILABLE"],
+        ["pay_invoice", "1", "1", "0", "0", "0.0", "UNAVAILABLE"],
+    ]
+
+
+def test_a_call_that_is_held_is_an_event_that_says_so() -> None:
+    events: list[CallEvent] = []
+    table = Table(hooks=(events.append,))
+    for id in (1, 2):
+        table.call(id, "pay_invoice", {"invoice_id": "i"})
+        table.server(result(1, "boom", is_error=True))
+    assert [(each.error and each.error.code, each.prevented, each.made) for each in events] == [
+        (None, False, True),
+        ("CALL_IN_DOUBT", True, False),
     ]
 
 
@@ -345,9 +360,12 @@ def test_the_list_is_changed_only_where_that_was_asked_for(mend: str, count: int
 def test_tools_that_are_left_out_are_named(mend: str) -> None:
     table = Table(connected=False, mend=mend)
     table.client(table.request("list", "tools/list"))
-    odd = [{"name": name, "inputSchema": {"type": "object", "properties": {}}} for name in ("pay now", "pay", "x" * 65)]
+    odd = [
+        {"name": name, "inputSchema": {"type": "object", "properties": {}}}
+        for name in ("pay now", "pay_invoice", "x" * 65)
+    ]
     table.server({"jsonrpc": "2.0", "id": "list", "result": {"tools": odd}})
-    assert [tool["name"] for tool in table.told()[0]["result"]["tools"]] == ["pay"]
+    assert [tool["name"] for tool in table.told()[0]["result"]["tools"]] == ["pay_invoice"]
     assert table.notes[-1].line == f"left out, since models could not call them: pay now, {'x' * 65}"
 
 

@@ -23,17 +23,14 @@ def error_of(told: dict[str, Any]) -> dict[str, Any]:
 
 
 def anew(answer: dict[str, Any]) -> dict[str, Any]:
-    """The same answer, with what the first one of a new server says beside it."""
-    note = "The server was started anew before this answer; what it had open, such as a login or a browser, is gone."
-    told = answer["result"]
-    said = [*told["content"], {"type": "text", "text": note}]
-    return {**answer, "result": {**told, "content": said, "_meta": {keys.RESTARTED: True}}}
+    """The same answer, with the mark of the first one of a new server."""
+    return {**answer, "result": {**answer["result"], "_meta": {keys.RESTARTED: True}}}
 
 
 @pytest.mark.parametrize("modern", [False, True])
 def test_a_write_that_was_with_the_server_may_have_been_done(modern: bool) -> None:
     table = Table(modern=modern)
-    table.call(5, "pay", {"invoice_id": "inv_1"})
+    table.call(5, "pay_invoice", {"invoice_id": "inv_1"})
     table.died(3, "ValueError: no such account\n")
     (told,) = table.told()
     assert told["id"] == 5
@@ -41,7 +38,7 @@ def test_a_write_that_was_with_the_server_may_have_been_done(modern: bool) -> No
     assert told["result"]["content"] == [
         {
             "type": "text",
-            "text": "pay failed part-way (the server stopped with exit code 3: ValueError: no such account; what it had "
+            "text": "pay_invoice failed part-way (the server stopped with exit code 3: ValueError: no such account; what it had "
             "open, such as a login or a browser, is gone), so it may have been done already. Next: call get_invoice "
             'with {"invoice_id":"inv_1"} to see whether it was.',
         }
@@ -59,7 +56,7 @@ def test_a_write_that_was_with_the_server_may_have_been_done(modern: bool) -> No
 
 def test_a_write_of_which_no_byte_was_written_is_made_by_the_next_server() -> None:
     table = Table()
-    table.call(5, "pay", {"invoice_id": "inv_1"})
+    table.call(5, "pay_invoice", {"invoice_id": "inv_1"})
     (sent,) = table.sent
     table.heard()
     table.died(unwritten=(sent.request,))
@@ -68,13 +65,16 @@ def test_a_write_of_which_no_byte_was_written_is_made_by_the_next_server() -> No
     table.revive()
     table.passes(20)
     (again,) = table.heard()
-    assert (again["method"], again["params"]) == ("tools/call", {"name": "pay", "arguments": {"invoice_id": "inv_1"}})
+    assert (again["method"], again["params"]) == (
+        "tools/call",
+        {"name": "pay_invoice", "arguments": {"invoice_id": "inv_1"}},
+    )
     table.server(result(again["id"], "paid"))
     assert table.told() == [anew(result(5, "paid"))]
 
 
-def test_a_read_is_made_again_and_its_answer_is_byte_identical_but_for_the_id() -> None:
-    table = Table(mark_successes=False)
+def test_a_read_is_made_again_and_its_answer_has_a_mark() -> None:
+    table = Table()
     table.call(5, "get_invoice", {"invoice_id": "inv_1"})
     table.died()
     table.passes(0)
@@ -83,10 +83,10 @@ def test_a_read_is_made_again_and_its_answer_is_byte_identical_but_for_the_id() 
     (again,) = table.heard()
     assert again["id"] != 5
     table.server(frame(result(again["id"], "paid — «ok»")))
-    assert table.frames == [frame(result(5, "paid — «ok»"))]
+    assert table.told() == [anew(result(5, "paid — «ok»"))]
 
 
-@given(st.lists(st.sampled_from(["pay", "get_invoice"]), min_size=1, max_size=6), st.data())
+@given(st.lists(st.sampled_from(["pay_invoice", "get_invoice"]), min_size=1, max_size=6), st.data())
 def test_a_call_that_may_have_had_an_effect_is_never_sent_twice(tools: list[str], data: st.DataObject) -> None:
     """Whatever happens, each write reaches a server at most once, and each call is answered exactly once."""
     table = Table()
@@ -104,7 +104,7 @@ def test_a_call_that_may_have_had_an_effect_is_never_sent_twice(tools: list[str]
                 elif message.get("method") == "initialize":
                     table.server({"jsonrpc": "2.0", "id": message["id"], "result": {"protocolVersion": "x"}})
                 elif message.get("method") == "tools/call":
-                    if message["params"]["name"] == "pay":
+                    if message["params"]["name"] == "pay_invoice":
                         writes.append(message["params"]["arguments"]["invoice_id"])
                     if event == "fail":
                         table.server(result(message["id"], "Error: 503 Service Unavailable", is_error=True))
@@ -185,21 +185,11 @@ def test_the_first_failure_of_a_new_server_says_that_it_is_new() -> None:
     table.passes(0)
     table.revive()
     for id in (1, 2):
-        table.call(id, "get_invoice", {"invoice_id": "i"})
+        table.call(id, "get_invoice", {"invoice_id": f"i{id}"})
         table.server(result(id, "Not logged in", is_error=True))
-    first, second = (told["result"]["content"][0]["text"] for told in table.told())
-    assert "The server was started anew before this answer; what it had open" in first
-    assert "anew" not in second
-
-
-def test_the_sentence_about_a_new_server_comes_after_one_that_has_ended() -> None:
-    table = Table()
-    table.died()
-    table.passes(0)
-    table.revive()
-    table.call(1, "pay", {"invoice_id": "i"})
-    table.server(result(1, "boom", is_error=True))
-    assert '(It said: "boom". The server was started anew' in table.told()[0]["result"]["content"][0]["text"]
+    told = table.told()
+    assert [keys.RESTARTED in each["result"]["_meta"] for each in told] == [True, False]
+    assert {each["result"]["content"][0]["text"] for each in told} == {"Not logged in"}
 
 
 @pytest.mark.parametrize(
@@ -207,14 +197,14 @@ def test_the_sentence_about_a_new_server_comes_after_one_that_has_ended() -> Non
 )
 def test_what_a_server_said_when_it_was_started_is_not_why_it_ended(recent: str | None, told: str) -> None:
     table = Table()
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     table.do(table.desk.died(Death(3, "boot\n" + (recent or ""), recent=recent)))
     assert told in table.told()[0]["result"]["content"][0]["text"]
 
 
 def test_one_second_is_one() -> None:
     table = Table(timeout=1.0)
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     table.passes(1)
     assert "said nothing for 1 second, and" in table.told()[0]["result"]["content"][0]["text"]
 
@@ -232,11 +222,9 @@ def test_the_first_success_of_a_new_server_says_that_it_is_new_and_no_other() ->
     for id, answer in enumerate(sent, 1):
         table.call(id, "get_invoice", {"invoice_id": "i"})
         table.server(answer)
-    note = anew(result(0, ""))["result"]["content"][1]["text"]
-    block = json.dumps({"type": "text", "text": note}, separators=(",", ":"))
-    mark = f'"_meta":{{"{keys.RESTARTED}":true}}'
+    mark = f',"_meta":{{"{keys.RESTARTED}":true}}'
     # A large one is not looked at, and what the server sent stays as the bytes that came.
-    assert table.frames == [sent[0], sent[1].replace(b" ],", f" ,{block}],{mark},".encode()), sent[2]]
+    assert table.frames == [sent[0], sent[1].replace(b"1e5", b"1e5" + mark.encode()), sent[2]]
 
 
 @pytest.mark.parametrize("meta", [{}, {"a": 1}])
@@ -254,23 +242,25 @@ def test_the_servers_own_meta_stays_beside_it(meta: dict[str, Any]) -> None:
 
 def test_a_server_that_the_relay_had_to_end_is_not_said_to_have_been_killed_by_somebody() -> None:
     table = Table()
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     table.do(table.desk.died(Death(-9, ended_for="its stdout closed, so the relay ended it")))
     assert "(the server stopped with its stdout closed, so the relay ended it; what" in table.frames[0].decode()
 
 
 def test_who_ends_the_relay_twice_gets_what_is_under_way_told_as_it_is() -> None:
     table = Table()
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     table.client(table.request(2, "resources/read", {"uri": "a:b"}))
     table.do(table.desk.drain())
     assert (table.told(), table.quit) == ([], None)
-    table.call(3, "pay", {"invoice_id": "j"})
+    table.call(3, "pay_invoice", {"invoice_id": "j"})
     table.do(table.desk.drain())
     late, lost, other = table.told()
     assert [each["id"] for each in (late, lost, other)] == [3, 1, 2]
     assert [error_of(each)["effect"] for each in (late, lost)] == ["none", "unknown"]
-    assert lost["result"]["content"][0]["text"].startswith("pay failed part-way (the relay was told to end before")
+    assert lost["result"]["content"][0]["text"].startswith(
+        "pay_invoice failed part-way (the relay was told to end before"
+    )
     assert other["error"]["message"] == "The relay was told to end."
     assert table.quit is not None
 
@@ -278,7 +268,7 @@ def test_who_ends_the_relay_twice_gets_what_is_under_way_told_as_it_is() -> None
 def test_calls_wait_for_the_server_and_are_told_why_it_does_not_come() -> None:
     table = Table()
     table.died()
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     assert table.told() == []
     table.passes(0)
     table.died(1, "Error: port 80 is taken\n")
@@ -290,20 +280,6 @@ def test_calls_wait_for_the_server_and_are_told_why_it_does_not_come() -> None:
     assert error_of(told)["effect"] == "none"
 
 
-def test_where_the_command_lies_is_told_to_no_request() -> None:
-    table = Table(command="/opt/zoe/bin/python serve.py")
-    table.died()
-    table.call(1, "pay", {"invoice_id": "i"})
-    table.client(table.request(2, "resources/list"))
-    table.passes(0)
-    table.died(1, "Error: port 80 is taken\n")
-    told = json.dumps(table.told(), ensure_ascii=False)
-    assert (
-        told.count("The server does not start: …/python serve.py ended with exit code 1: Error: port 80 is taken.") >= 2
-    )
-    assert "zoe" not in told
-
-
 def test_a_call_waits_for_a_restart_no_longer_than_it_may_take() -> None:
     table = Table(timeout=3.0)
     for _ in range(7):
@@ -311,7 +287,7 @@ def test_a_call_waits_for_a_restart_no_longer_than_it_may_take() -> None:
         table.passes(30)
     table.died()
     table.heard()
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     table.passes(2)
     assert table.told() == []
     table.passes(1)
@@ -330,7 +306,7 @@ def test_a_server_that_is_starting_when_the_time_is_over_gets_as_long_again() ->
     table = Table(timeout=3.0)
     table.died()
     table.passes(0)
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     table.passes(3)
     assert table.told() == []
     table.passes(3)
@@ -341,7 +317,7 @@ def test_a_server_that_is_starting_when_the_time_is_over_gets_as_long_again() ->
 def test_a_call_that_was_sent_in_time_has_waited_for_nothing() -> None:
     table = Table(timeout=3.0)
     table.died()
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     table.passes(0)
     table.revive()
     table.passes(2)
@@ -364,7 +340,7 @@ def test_a_server_that_falls_again_and_again_is_started_less_and_less_often() ->
     gaps = [later - earlier for earlier, later in pairwise(starts)]
     assert gaps == sorted(gaps)
     assert table.starts == 6
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     table.passes(30)
     assert table.starts == 7
 
@@ -447,7 +423,7 @@ def test_what_a_dead_server_asked_is_taken_back_and_never_reaches_the_next_one()
 )
 def test_what_a_server_said_last_is_told_where_it_says_why(code: int, line: str, told: str) -> None:
     table = Table()
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     table.died(code, f"{line}\n")
     assert f"(the server stopped with {told} what it had open" in table.frames[0].decode()
 
@@ -466,22 +442,14 @@ def test_of_exceptions_that_were_raised_together_the_last_is_told(raised: str, t
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     for errors in (run.stderr, run.stderr[run.stderr.index("+-+") :]):
         table = Table()
-        table.call(1, "pay", {"invoice_id": "i"})
+        table.call(1, "pay_invoice", {"invoice_id": "i"})
         table.died(1, errors)
         assert f"(the server stopped with exit code 1: {told}; what it had open" in table.frames[0].decode()
 
 
-def test_colours_on_stderr_hide_no_path() -> None:
-    table = Table()
-    table.call(1, "pay", {"invoice_id": "i"})
-    table.died(1, "\x1b[90m    at x (/home/ann/a.js:1:2)\x1b[39m\nError: no \x1b[31m/home/ann/\x1b[1ma.db\x1b[0m\n")
-    assert "ann" not in table.frames[0].decode()
-    assert "Error: no …/a.db" in table.frames[0].decode()
-
-
 def test_secrets_on_stderr_stay_there() -> None:
     table = Table()
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     table.died(1, "Error: login failed for postgres://app:hunter2secret@db/main\n")
     assert "hunter2secret" not in table.frames[0].decode()
     assert all("hunter2secret" not in note.line for note in table.notes)
@@ -490,7 +458,7 @@ def test_secrets_on_stderr_stay_there() -> None:
 def test_a_call_that_waited_for_the_list_is_a_call_after_a_restart_too() -> None:
     table = Table()
     table.server({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     assert [each["method"] for each in table.heard()] == ["tools/list"]
     table.died()
     table.passes(0)

@@ -39,7 +39,7 @@ code = "NOT_FOUND"
 set = { suggestion = "Ask for the number of the invoice." }
 
 [[rules]]
-tool = "pay"
+tool = "pay_invoice"
 timeout = "20m"
 """
 
@@ -48,11 +48,11 @@ def test_a_rule_says_what_the_server_does_not(tmp_path: Path) -> None:
     table = Table(rules=ruled(tmp_path, RULES))
     table.call(1, "get_invoice", {"invoice_id": "i"})
     table.server(result(1, "Invoice i not found", is_error=True))
-    table.call(2, "pay", {"invoice_id": "i"})
+    table.call(2, "pay_invoice", {"invoice_id": "i"})
     table.heard()
     table.server(result(2, "daily quota of 5 exceeded", is_error=True))
     (told,) = table.told()
-    assert told["result"]["content"][0]["text"] == 'It said: "Invoice i not found". Ask for the number of the invoice.'
+    assert told["result"]["content"][0]["text"] == "Invoice i not found\n\nAsk for the number of the invoice."
     # Its operator says that nothing was done, and that it passes.
     table.passes(30)
     (again,) = table.heard()
@@ -62,7 +62,7 @@ def test_a_rule_says_what_the_server_does_not(tmp_path: Path) -> None:
 
 def test_a_tool_may_have_a_time_of_its_own(tmp_path: Path) -> None:
     table = Table(rules=ruled(tmp_path, RULES), timeout=5.0)
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     table.passes(600)
     assert table.told() == []
     table.passes(601)
@@ -119,8 +119,8 @@ def test_a_pattern_is_searched_in_no_more_than_it_can_be_searched_in_quickly(
     said = "quota 5 of 6 quota exceeded"
     (rule,) = ruled(tmp_path, f"[[rules]]\ntext = '{pattern}'\nset = {{ code = 'QUOTA' }}").rules
     for space, fits in ((reach - len(said), True), (reach, False)):
-        assert rule.fits("pay", ToolError("no"), " " * space + said) is fits
-        assert rule.fits("pay", ToolError(" " * space + said), "") is fits
+        assert rule.fits("pay_invoice", ToolError("no"), " " * space + said) is fits
+        assert rule.fits("pay_invoice", ToolError(" " * space + said), "") is fits
 
 
 def test_explain_shows_which_rule_fires(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,12 +128,14 @@ def test_explain_shows_which_rule_fires(tmp_path: Path, capsys: pytest.CaptureFi
     lines = [result(1, "daily quota of 5 exceeded", is_error=True), result(2, "fine"), result(3, "boom", is_error=True)]
     file = tmp_path / "answers.jsonl"
     file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
-    assert main(["wrap", "--rules", str(tmp_path / "failwell.toml"), "--explain", str(file), "--tool", "pay"]) == 0
+    assert (
+        main(["wrap", "--rules", str(tmp_path / "failwell.toml"), "--explain", str(file), "--tool", "pay_invoice"]) == 0
+    )
     assert capsys.readouterr().out == (
         "line 1: rule 1: tool='pay*' text='quota .* exceeded'\n"
-        '  It said: "daily quota of 5 exceeded". Pay by batch. Call get_invoice.\n'
+        "  daily quota of 5 exceeded. Pay by batch. Call get_invoice.\n"
         "line 3: no rule\n"
-        '  It said: "boom".\n'
+        "  boom.\n"
     )
     file.write_text("nothing", "utf-8")
     assert main(["wrap", "--explain", str(file)]) == 1
@@ -143,7 +145,7 @@ def test_explain_tells_of_a_record_what_the_relay_would_say(tmp_path: Path, caps
     table = Table()
     asked = [
         table.request(1, "tools/list"),
-        table.request(2, "tools/call", {"name": "pay", "arguments": {"invoice_id": "i"}}),
+        table.request(2, "tools/call", {"name": "pay_invoice", "arguments": {"invoice_id": "i"}}),
     ]
     file = tmp_path / "record.jsonl"
     kept = record.Record(str(file), lambda: 1.0)
@@ -154,11 +156,7 @@ def test_explain_tells_of_a_record_what_the_relay_would_say(tmp_path: Path, caps
     kept("to client", frame(result(2, "another text", is_error=True)))
     kept.close()
     assert main(["wrap", "--explain", str(file)]) == 0
-    assert capsys.readouterr().out == (
-        "line 5: no rule\n"
-        '  pay failed part-way (It said: "503 Service Unavailable"), so it may have been done already. Next: call get_invoice with '
-        '{"invoice_id":"i"} to see whether it was.\n'
-    )
+    assert capsys.readouterr().out == "line 5: no rule\n  503 Service Unavailable\n"
 
 
 # Keys
@@ -176,9 +174,9 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
 
 def test_a_repeated_write_gets_the_first_answer(store: Any) -> None:
     table = Table(keys=store)
-    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(1, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
     table.server(frame(result(1, "paid — «once»")))
-    table.call(2, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(2, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
     assert table.told() == [result(1, "paid — «once»"), result(2, "paid — «once»")]
     assert len(table.heard()) == 1
 
@@ -205,7 +203,7 @@ def test_a_server_of_the_newer_era_that_knows_keys_keeps_them_itself(
         table.server({"jsonrpc": "2.0", "id": "d", **answer})
     made: list[Any] = []
     for id in (1, 2):
-        table.call(id, "pay", {"invoice_id": "i"}, meta=KEY)
+        table.call(id, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
         for _ in range(2):
             for each in table.heard():
                 if each["method"] == "server/discover":
@@ -224,7 +222,7 @@ def test_a_write_with_a_key_that_its_server_knows_is_repeated_where_it_says_so(
     table = Table(modern=True, keys=state.AnswersInMemory())
     table.client(table.request("d", "server/discover"))
     table.server({"jsonrpc": "2.0", "id": "d", "result": {"capabilities": capabilities}})
-    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(1, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
     table.heard()
     stated = {"kind": "toolError:v1", "code": "NETWORK_ERROR", "message": "reset", "retryable": True}
     table.server(result(1, json.dumps(stated), is_error=True))
@@ -240,7 +238,7 @@ def complete(id: object) -> dict[str, Any]:
 
 def test_a_server_that_does_not_say_whether_it_knows_keys_is_not_waited_for() -> None:
     table = Table(modern=True, keys=state.AnswersInMemory())
-    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(1, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
     assert [each["method"] for each in table.heard()] == ["server/discover"]
     table.passes(5)
     assert [each["method"] for each in table.heard()] == ["tools/call"]
@@ -248,8 +246,8 @@ def test_a_server_that_does_not_say_whether_it_knows_keys_is_not_waited_for() ->
 
 def test_one_that_comes_while_the_first_is_running_waits_for_it(store: Any) -> None:
     table = Table(keys=store)
-    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
-    table.call(2, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(1, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
+    table.call(2, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
     assert len(table.heard()) == 1
     table.server(result(1, "paid"))
     assert table.told() == [result(1, "paid"), result(2, "paid")]
@@ -269,9 +267,9 @@ AS_THEY_CAME = [
 @pytest.mark.parametrize("answer", AS_THEY_CAME)
 def test_a_key_that_is_used_again_gets_the_bytes_of_the_first_answer(store: Any, answer: bytes) -> None:
     table = Table(keys=store)
-    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(1, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
     table.server(answer % b"1")
-    table.call("again", "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call("again", "pay_invoice", {"invoice_id": "i"}, meta=KEY)
     assert table.frames == [answer % b"1", answer % b'"again"']
     assert len(table.heard()) == 1
 
@@ -280,7 +278,7 @@ def test_the_newer_era_adds_what_a_result_is_and_nothing_else() -> None:
     store, answer = state.AnswersInMemory(), AS_THEY_CAME[0]
     for modern, id in ((False, 1), (True, 2)):
         table = Table(keys=store, modern=modern)
-        table.call(id, "pay", {"invoice_id": "i"}, meta=KEY)
+        table.call(id, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
         table.server(answer % b"1")
         for each in table.heard():
             if each["method"] == "server/discover":
@@ -295,9 +293,9 @@ def test_a_result_that_an_earlier_version_kept_is_an_answer() -> None:
     store = state.AnswersInMemory()
     table = Table(keys=store)
     claim = state.named("k1", "", "pay-server")
-    store.begin(claim, state.call_of("pay", {"invoice_id": "i"}))
+    store.begin(claim, state.call_of("pay_invoice", {"invoice_id": "i"}))
     store.finish(claim, b'{"content":[]}')
-    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(1, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
     assert table.told() == [{"jsonrpc": "2.0", "id": 1, "result": {"content": []}}]
 
 
@@ -316,8 +314,8 @@ def test_a_success_of_a_call_that_was_made_again_leaves_as_it_came_but_for_its_i
 
 def test_one_that_waits_can_be_cancelled(store: Any) -> None:
     table = Table(keys=store)
-    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
-    table.call(2, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(1, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
+    table.call(2, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
     table.heard()
     table.client({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}})
     table.server(result(1, "paid"))
@@ -326,12 +324,12 @@ def test_one_that_waits_can_be_cancelled(store: Any) -> None:
 
 def test_a_write_whose_server_died_is_not_made_again_by_its_key(store: Any) -> None:
     table = Table(keys=store)
-    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(1, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
     table.heard()
     table.died()
     table.passes(0)
     table.revive()
-    table.call(2, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(2, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
     first, second = table.told()
     assert first["result"] == second["result"]
     assert [each for each in table.heard() if each["method"] == "tools/call"] == []
@@ -339,17 +337,17 @@ def test_a_write_whose_server_died_is_not_made_again_by_its_key(store: Any) -> N
 
 def test_a_refused_call_gives_its_key_back(store: Any) -> None:
     table = Table(keys=store)
-    table.call(1, "pay", {"invoice": "i"}, meta=KEY)
+    table.call(1, "pay_invoice", {"invoice": "i"}, meta=KEY)
     assert table.told()[0]["result"]["isError"] is True
-    table.call(2, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(2, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
     assert len(table.heard()) == 1
 
 
 def test_a_key_of_another_call_is_refused(store: Any) -> None:
     table = Table(keys=store)
-    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(1, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
     table.server(result(1, "paid"))
-    table.call(2, "pay", {"invoice_id": "j"}, meta=KEY)
+    table.call(2, "pay_invoice", {"invoice_id": "j"}, meta=KEY)
     error = table.told()[1]["result"]["_meta"][META_KEY]
     assert (error["code"], error["effect"]) == ("IDEMPOTENCY_CONFLICT", "none")
     assert len(table.heard()) == 1
@@ -357,21 +355,21 @@ def test_a_key_of_another_call_is_refused(store: Any) -> None:
 
 def test_a_cancelled_write_is_not_made_again_by_its_key(store: Any) -> None:
     table = Table(keys=store)
-    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(1, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
     table.client({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
     table.died()
-    table.call(2, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(2, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
     error = table.told()[0]["result"]["_meta"][META_KEY]
     assert (error["code"], error["effect"]) == ("IDEMPOTENCY_UNFINISHED", "unknown")
 
 
 def test_a_cancelled_write_that_ends_in_a_protocol_error_is_not_made_again_by_its_key(store: Any) -> None:
     table = Table(keys=store)
-    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(1, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
     table.client({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
     table.server({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": "Internal error"}})
     table.heard()
-    table.call(2, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(2, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
     assert table.heard() == []
     assert table.told()[-1]["result"]["_meta"][META_KEY]["effect"] == "unknown"
 
@@ -389,7 +387,7 @@ def test_a_cancelled_write_that_ends_in_a_protocol_error_is_not_made_again_by_it
 def test_what_does_not_say_that_nothing_was_done_keeps_the_key(answer: dict[str, Any]) -> None:
     table = Table(keys=state.AnswersInMemory())
     for id in (1, 2):
-        table.call(id, "pay", {"invoice_id": "i"}, meta=KEY)
+        table.call(id, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
         table.server({"jsonrpc": "2.0", "id": id, **answer})
     assert len(table.heard()) == 1
     assert [each["id"] for each in table.told()] == [1, 2]
@@ -401,7 +399,7 @@ def test_what_does_not_say_that_nothing_was_done_keeps_the_key(answer: dict[str,
 def test_a_question_to_the_user_gives_the_key_back(answer: dict[str, Any]) -> None:
     table = Table(keys=state.AnswersInMemory())
     for id in (1, 2):
-        table.call(id, "pay", {"invoice_id": "i"}, meta=KEY)
+        table.call(id, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
         table.server({"jsonrpc": "2.0", "id": id, **answer})
     assert len(table.heard()) == 2
 
@@ -411,7 +409,7 @@ def test_a_key_is_the_same_for_a_client_that_calls_itself_something_else() -> No
     table = Table(modern=True, keys=state.AnswersInMemory())
     for id, version in ((1, "1"), (2, "2")):
         client = {"io.modelcontextprotocol/clientInfo": {"name": "agent", "version": version}}
-        table.call(id, "pay", {"invoice_id": "i"}, meta={**KEY, **client})
+        table.call(id, "pay_invoice", {"invoice_id": "i"}, meta={**KEY, **client})
         if id == 1:
             asked = next(each["id"] for each in table.heard() if each["method"] == "server/discover")
             table.server({"jsonrpc": "2.0", "id": asked, "result": {"capabilities": {}}})
@@ -423,7 +421,7 @@ def test_a_key_is_the_same_for_a_client_that_calls_itself_something_else() -> No
 @pytest.mark.parametrize("key", ["", "k" * 256, 5, ["k"], True])
 def test_what_is_no_key_is_refused_and_nothing_is_done(key: Any) -> None:
     table = Table(keys=state.AnswersInMemory())
-    table.call(1, "pay", {"invoice_id": "i"}, meta={keys.IDEMPOTENCY_KEY: key})
+    table.call(1, "pay_invoice", {"invoice_id": "i"}, meta={keys.IDEMPOTENCY_KEY: key})
     (told,) = table.told()
     error = told["result"]["_meta"][META_KEY]
     assert (error["code"], error["effect"], table.heard()) == ("INVALID_PARAMS", "none", [])
@@ -436,7 +434,7 @@ NO_KEY: dict[str, Any] = {keys.IDEMPOTENCY_KEY: None}
 def test_a_key_that_is_null_is_as_if_none_was_sent(modern: bool) -> None:
     table = Table(keys=state.AnswersInMemory(), modern=modern)
     for id in (1, 2):
-        table.call(id, "pay", {"invoice_id": "i"}, meta=NO_KEY)
+        table.call(id, "pay_invoice", {"invoice_id": "i"}, meta=NO_KEY)
         table.server(result(id, "paid"))
     assert [each["method"] for each in table.heard()] == ["tools/call", "tools/call"]
     assert table.told() == [result(1, "paid"), result(2, "paid")]
@@ -445,7 +443,7 @@ def test_a_key_that_is_null_is_as_if_none_was_sent(modern: bool) -> None:
 def test_a_write_whose_key_is_null_is_not_made_again_for_a_server_that_knows_keys() -> None:
     table = Table(keys=state.AnswersInMemory(), modern=True)
     table.desk.session.announced = {"extensions": {META_KEY: {"idempotency": {"instance": "a"}}}}
-    table.call(1, "pay", {"invoice_id": "i"}, meta=NO_KEY)
+    table.call(1, "pay_invoice", {"invoice_id": "i"}, meta=NO_KEY)
     busy = result(1, "Busy.", is_error=True)
     busy["result"]["_meta"] = {META_KEY: ToolError("Busy.", code="UNAVAILABLE", effect="none").to_dict()}
     table.server(busy)
@@ -457,14 +455,14 @@ def test_a_call_that_cannot_be_looked_at_is_passed_on_with_a_key_that_is_null() 
     table = Table(keys=state.AnswersInMemory())
     meta = b'"_meta":{"io.github.failwell/idempotency-key":null}'
     arguments = b'{"invoice_id":' + b"[" * 5000 + b"]" * 5000 + b"}"
-    call = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay",%b,"arguments":%b}}\n'
+    call = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay_invoice",%b,"arguments":%b}}\n'
     table.client(call % (meta, arguments))
     assert [each.frame for each in table.sent] == [call % (meta, arguments)]
 
 
 def test_a_batch_is_no_way_around_the_keys() -> None:
     table = Table(keys=state.AnswersInMemory())
-    call = table.request(1, "tools/call", {"name": "pay", "arguments": {"invoice_id": "i"}, "_meta": KEY})
+    call = table.request(1, "tools/call", {"name": "pay_invoice", "arguments": {"invoice_id": "i"}, "_meta": KEY})
     table.client([call, {**call, "id": 2}, table.request(3, "ping")])
     assert [each["id"] for each in table.heard()] == [1, 3]
     table.server(result(1, "paid"))
@@ -479,7 +477,7 @@ def test_a_batch_is_no_way_around_the_keys() -> None:
 
 def test_a_read_has_no_use_for_a_key() -> None:
     table = Table(keys=state.AnswersInMemory())
-    for id, tool in ((1, "get_invoice"), (2, "get_invoice"), (3, "pay")):
+    for id, tool in ((1, "get_invoice"), (2, "get_invoice"), (3, "pay_invoice")):
         table.call(id, tool, {"invoice_id": "i"}, meta=KEY)
         table.server(result(id, "ok"))
     assert len(table.heard()) == 3
@@ -487,9 +485,9 @@ def test_a_read_has_no_use_for_a_key() -> None:
 
 def test_an_answer_that_is_too_large_is_told_as_done(store: Any) -> None:
     table = Table(keys=store)
-    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(1, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
     table.server(result(1, "x" * 1_100_000))
-    table.call(2, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(2, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
     assert table.told()[1]["result"]["_meta"][META_KEY]["effect"] == "done"
     assert len(table.heard()) == 1
 
@@ -497,9 +495,9 @@ def test_an_answer_that_is_too_large_is_told_as_done(store: Any) -> None:
 LONG = b"9" * 5_000
 DEEP = b"[" * 5_000 + b"]" * 5_000
 SPELT = [
-    b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"pay","arguments":{"invoice_id":"i","n":%b},"_meta":{%b}}}\n',
-    b'{"params":{"arguments":{"id":"x","n":%b},"_meta":{%b},"name":"pay"},"method":"tools/call","jsonrpc":"2.0","id":%d}\n',
-    b'[{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"pay","arguments":{"n":%b},"_meta":{%b}}}]\n',
+    b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"pay_invoice","arguments":{"invoice_id":"i","n":%b},"_meta":{%b}}}\n',
+    b'{"params":{"arguments":{"id":"x","n":%b},"_meta":{%b},"name":"pay_invoice"},"method":"tools/call","jsonrpc":"2.0","id":%d}\n',
+    b'[{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"pay_invoice","arguments":{"n":%b},"_meta":{%b}}}]\n',
 ]
 
 
@@ -550,7 +548,7 @@ def test_a_call_with_a_key_that_is_read_and_too_deep_to_be_compared_is_not_made(
     # How deep that is depends on who asks, so that another call with the key may have been made.
     monkeypatch.setattr(state, "call_of", too_deep)
     table = Table(keys=state.AnswersInMemory())
-    table.call(1, "pay", {"invoice_id": "i"}, meta={**KEY, **more})
+    table.call(1, "pay_invoice", {"invoice_id": "i"}, meta={**KEY, **more})
     (told,) = table.told()
     assert (told["id"], told["result"]["_meta"][META_KEY]["effect"], table.heard()) == (1, effect, [])
 
@@ -559,10 +557,10 @@ def test_a_call_with_a_key_that_is_read_and_too_deep_to_be_compared_is_not_made(
 def test_a_repeated_write_gets_the_first_answer_though_nobody_here_can_read_it(store: Any, value: bytes) -> None:
     table = Table(keys=store)
     answer = b'{"jsonrpc":"2.0","id":%d,"result":{"content":[],"structuredContent":{"a":%b}}}\n'
-    table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
-    table.call(2, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(1, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
+    table.call(2, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
     table.server(answer % (1, value))
-    table.call(3, "pay", {"invoice_id": "i"}, meta=KEY)
+    table.call(3, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
     assert table.frames == [answer % (number, value) for number in (1, 2, 3)]
     assert len(table.heard()) == 1
 
@@ -570,15 +568,15 @@ def test_a_repeated_write_gets_the_first_answer_though_nobody_here_can_read_it(s
 def test_whoever_waits_for_the_answer_to_another_call_does_so_no_longer_than_a_call_may_take(tmp_path: Path) -> None:
     store, other = (state.KeysInFile(str(tmp_path / "keys.db")) for _ in range(2))
     table, elsewhere = Table(keys=store, timeout=5.0), Table(keys=other)
-    elsewhere.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
-    table.call(2, "pay", {"invoice_id": "i"}, meta=KEY)
+    elsewhere.call(1, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
+    table.call(2, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
     for _ in range(30):
         table.passes(0.25)
     (told,) = table.told()
     assert (told["id"], told["result"]["_meta"][META_KEY]["code"]) == (2, "IDEMPOTENCY_UNFINISHED")
     # Beside the first call itself, which goes on and tells so.
-    table.call(3, "pay", {"invoice_id": "j"}, meta={**KEY, keys.IDEMPOTENCY_KEY: "j", "progressToken": "p"})
-    table.call(4, "pay", {"invoice_id": "j"}, meta={**KEY, keys.IDEMPOTENCY_KEY: "j"})
+    table.call(3, "pay_invoice", {"invoice_id": "j"}, meta={**KEY, keys.IDEMPOTENCY_KEY: "j", "progressToken": "p"})
+    table.call(4, "pay_invoice", {"invoice_id": "j"}, meta={**KEY, keys.IDEMPOTENCY_KEY: "j"})
     for step in range(4):
         progress = {"progressToken": "p", "progress": step}
         table.server({"jsonrpc": "2.0", "method": "notifications/progress", "params": progress})
@@ -657,11 +655,11 @@ def test_a_state_file_that_is_held_by_somebody_is_told_and_a_call_is_not_made_wi
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         table = Table(keys=store)
-        table.call(1, "pay", {"invoice_id": "i"}, meta={**KEY, keys.IDEMPOTENCY_FIRST: True})
+        table.call(1, "pay_invoice", {"invoice_id": "i"}, meta={**KEY, keys.IDEMPOTENCY_FIRST: True})
         error = table.told()[0]["result"]["_meta"][META_KEY]
         assert (error["effect"], error["retry_after"], table.heard()) == ("none", 5, [])
         # It may have been made by another one who uses the file, or before.
-        table.call(2, "pay", {"invoice_id": "i"}, meta=KEY)
+        table.call(2, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
         error = table.told()[-1]["result"]["_meta"][META_KEY]
         assert (error["effect"], error["code"], table.heard()) == ("unknown", "UNAVAILABLE", [])
         assert main(["wrap", "--state", str(file), "--", "true"]) == 2
@@ -752,9 +750,13 @@ def test_a_lazy_server_is_started_by_the_first_call(tmp_path: Path) -> None:
     table.client({"jsonrpc": "2.0", "method": "notifications/initialized"})
     table.client(table.request(1, "tools/list"))
     welcome, listed = table.told()
-    assert (welcome["id"], welcome["result"]["serverInfo"], listed["result"]) == (0, {"name": "pay"}, {"tools": TOOLS})
+    assert (welcome["id"], welcome["result"]["serverInfo"], listed["result"]) == (
+        0,
+        {"name": "pay"},
+        {"tools": TOOLS},
+    )
     assert table.starts == 0
-    table.call(2, "pay", {"invoice_id": "i"})
+    table.call(2, "pay_invoice", {"invoice_id": "i"})
     assert table.starts == 1
     (greeting,) = table.heard()
     table.server({"jsonrpc": "2.0", "id": greeting["id"], "result": {"protocolVersion": "2025-11-25"}})
@@ -779,7 +781,7 @@ def test_a_kept_answer_says_what_it_is_to_a_client_of_the_newer_era() -> None:
     kept = state.AnswersInMemory()
     for modern in (False, True):
         table = Table(modern=modern, keys=kept)
-        table.call(1, "pay", {"invoice_id": "i"}, meta=KEY)
+        table.call(1, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
         for asked in table.heard():
             if asked["method"] == "server/discover":
                 table.server({"jsonrpc": "2.0", "id": asked["id"], "result": {"capabilities": {}}})
@@ -794,33 +796,9 @@ def test_a_tool_that_was_let_down_in_its_work_may_have_done_something(
     answer: dict[str, Any], effect: str | None
 ) -> None:
     table = Table()
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     table.server({"jsonrpc": "2.0", "id": 7, "method": "elicitation/create", "params": {"message": "Sure?"}})
     table.client({"jsonrpc": "2.0", "id": 7, **answer})
     table.server(result(1, "Elicitation not supported", is_error=True))
     *_, told = table.told()
     assert told["result"]["_meta"][META_KEY].get("effect") == effect
-
-
-@pytest.mark.parametrize(
-    ("words", "effect"),
-    [
-        ("Client does not support form elicitation.", "unknown"),
-        ("Client does not support sampling (required for sampling/createMessage)", "unknown"),
-        (
-            "Cannot send 'roots/list': this transport context has no back-channel for server-initiated requests.",
-            "unknown",
-        ),
-        ("The client does not support the project any more.", None),
-    ],
-)
-def test_a_tool_that_could_not_ask_in_its_work_may_have_done_something(words: str, effect: str | None) -> None:
-    for answer in (
-        result(1, words, is_error=True),
-        {"jsonrpc": "2.0", "id": 1, "error": {"code": -32600, "message": words}},
-    ):
-        table = Table(modern=True)
-        table.call(1, "pay", {"invoice_id": "i"})
-        table.server(answer)
-        *_, told = table.told()
-        assert told["result"]["_meta"][META_KEY].get("effect") == effect

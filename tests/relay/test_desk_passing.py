@@ -114,7 +114,7 @@ def test_notifications_go_through_both_ways(message: dict[str, object]) -> None:
 )
 def test_a_question_or_a_task_is_no_failure(answer: dict[str, object]) -> None:
     table = Table(modern=True)
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     sent = frame({"jsonrpc": "2.0", "id": 1, "result": answer})
     table.server(sent)
     assert table.frames == [sent]
@@ -123,7 +123,7 @@ def test_a_question_or_a_task_is_no_failure(answer: dict[str, object]) -> None:
 @pytest.mark.parametrize("number", [-32042, -32021, -32022])
 def test_what_only_a_client_can_act_on_stays_as_it_is(number: int) -> None:
     table = Table()
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     sent = frame({"jsonrpc": "2.0", "id": 1, "error": {"code": number, "message": "x", "data": {"elicitations": []}}})
     table.server(sent)
     assert table.frames == [sent]
@@ -144,7 +144,7 @@ def test_a_batch_goes_through_and_is_answered_when_the_server_dies() -> None:
 
 def test_an_array_of_successes_passes_as_it_came() -> None:
     table = Table()
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     answers = b'[ {"jsonrpc":"2.0","id":1,"result":{"content":[ ]}} , {"jsonrpc":"2.0","method":"x"}]\n'
     table.server(answers)
     assert table.frames == [answers]
@@ -160,7 +160,7 @@ def test_an_array_of_successes_passes_as_it_came() -> None:
 )
 def test_a_failure_in_an_array_is_one(failure: dict[str, object], encoding: str) -> None:
     table = Table(env={"API_KEY": "hunter2hunter2"})
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     table.call(2, "get_invoice", {"invoice_id": "i"})
     news = {"jsonrpc": "2.0", "method": "notifications/message", "params": {}}
     array = [news, {"jsonrpc": "2.0", "id": 1, **failure}, 7, result(2, "open"), {"jsonrpc": "2.0", "id": 3, **failure}]
@@ -170,8 +170,7 @@ def test_a_failure_in_an_array_is_one(failure: dict[str, object], encoding: str)
     assert [told[0], told[2]] == [news, result(2, "open")]
     assert len(told) == 3
     assert told[1]["id"] == 1
-    assert "may have been done already" in told[1]["result"]["content"][0]["text"]
-    assert "/home/ann" not in json.dumps(told)
+    assert told[1]["result"]["content"][0]["text"] == f"key {MASK} in /home/ann/x.py"
 
 
 def test_an_array_with_a_failure_that_answers_a_batch_leaves_as_one() -> None:
@@ -186,7 +185,9 @@ def test_an_array_with_a_failure_that_answers_a_batch_leaves_as_one() -> None:
 
 def test_an_array_with_a_failure_that_answers_a_batch_of_calls_leaves_as_one() -> None:
     table = Table()
-    calls = [table.request(id, "tools/call", {"name": "pay", "arguments": {"invoice_id": str(id)}}) for id in (1, 2)]
+    calls = [
+        table.request(id, "tools/call", {"name": "pay_invoice", "arguments": {"invoice_id": str(id)}}) for id in (1, 2)
+    ]
     table.client(frame(calls))
     table.server(frame([result(2, "no such account", is_error=True), result(1, "paid")]))
     (told,) = table.told()
@@ -197,7 +198,7 @@ def test_an_array_with_a_failure_that_answers_a_batch_of_calls_leaves_as_one() -
 
 def test_a_cancellation_reaches_the_server_and_its_answer_the_client() -> None:
     table = Table()
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     table.heard()
     cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
     table.client(cancelled)
@@ -252,7 +253,7 @@ def test_an_answer_under_the_same_number_spelt_otherwise_is_one(
 ) -> None:
     table = Table()
     table.call("other", "get_invoice", {"invoice_id": "i"})
-    table.call(asked, "pay", {"invoice_id": "i"})
+    table.call(asked, "pay_invoice", {"invoice_id": "i"})
     answer = frame(result("$", "x" * size, is_error=is_error))
     table.server(answer.replace(b'"$"', answered))
     (told,) = table.told()
@@ -263,7 +264,7 @@ def test_an_answer_under_the_same_number_spelt_otherwise_is_one(
 def test_what_the_relay_asks_by_itself_may_be_answered_in_another_spelling() -> None:
     table = Table()
     table.server({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     (asked,) = table.heard()
     table.server({"jsonrpc": "2.0", "id": str(asked["id"]), "result": {"tools": TOOLS}})
     assert [each["method"] for each in table.heard()] == ["tools/call"]
@@ -273,7 +274,7 @@ def test_what_the_relay_asks_by_itself_may_be_answered_in_another_spelling() -> 
 def test_an_id_that_may_stand_for_two_requests_or_none_is_nobodys(ids: tuple[object, ...]) -> None:
     table = Table()
     for id in ids:
-        table.call(id, "pay", {"invoice_id": f"{id!r}"})
+        table.call(id, "pay_invoice", {"invoice_id": f"{id!r}"})
     for answered in (1.0, 3, "x", None, 1.5) if ids[1] == "1" else (3.0, "3", "x", 1.5):
         table.server(result(answered, "paid"))
     assert [each for each in table.told() if each["id"] is not None] == []
@@ -377,7 +378,7 @@ UNREAD = b'{"jsonrpc":"2.0","id":1,"result":{"content":[],"n":[%b,{"jsonrpc":"2.
 )
 def test_messages_that_share_a_line_are_told_apart(line: bytes, frames: list[bytes], noise: str | None) -> None:
     table = Table()
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     table.server(line + b"\n")
     assert table.frames == [each + b"\n" for each in frames]
     named = [note.line for note in table.notes if note.loud]
@@ -396,7 +397,7 @@ def test_what_a_server_wrote_before_it_ended_is_heard_without_a_line_end() -> No
 def test_noise_behind_messages_is_named_once() -> None:
     table = Table()
     for id in (1, 2):
-        table.call(id, "pay", {"invoice_id": str(id)})
+        table.call(id, "pay_invoice", {"invoice_id": str(id)})
         table.server(frame(result(id, "paid")).rstrip() + b" # done\n")
     assert table.told() == [result(1, "paid"), result(2, "paid")]
     assert [note.line for note in table.notes if note.loud] == [
@@ -406,7 +407,7 @@ def test_noise_behind_messages_is_named_once() -> None:
 
 def test_an_answer_between_noise_waits_for_a_better_one() -> None:
     table = Table(timeout=2.0)
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     table.server(b"computed " + ANSWER + b" in 5 ms\n")
     assert table.frames == []
     table.passes(1)
@@ -415,7 +416,7 @@ def test_an_answer_between_noise_waits_for_a_better_one() -> None:
 
 def test_an_answer_behind_a_line_that_was_written_over_is_an_answer() -> None:
     table = Table()
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     answer = frame(result(1, "paid"))
     table.server(b"progress 10%\rprogress 20%\r" + answer)
     assert table.frames == [answer]
@@ -426,7 +427,7 @@ def test_an_answer_behind_a_line_that_was_written_over_is_an_answer() -> None:
 
 def test_an_answer_behind_noise_is_taken_when_no_better_one_comes() -> None:
     table = Table()
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     answer = frame(result(1, "paid"))
     table.server(b'{"a": 1} computing... ' + answer)
     assert table.frames == []
@@ -458,7 +459,7 @@ def test_an_answer_behind_noise_is_taken_when_no_better_one_comes() -> None:
 @pytest.mark.parametrize("dies", [True, False])
 def test_what_stands_behind_the_words_of_a_log_is_never_an_answer(noise: str, dies: bool) -> None:
     table = Table()
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     table.server(noise.encode() + frame(result(1, "logged in")))
     table.passes(60)
     assert table.frames == []
@@ -486,7 +487,7 @@ def test_what_stands_behind_the_words_of_a_log_is_never_an_answer(noise: str, di
 )
 def test_an_answer_behind_a_prompt_or_a_bar_is_taken_after_a_while(noise: str) -> None:
     table = Table()
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     table.server(noise.encode() + frame(result(1, "paid")))
     assert table.frames == []
     table.passes(1)
@@ -495,7 +496,7 @@ def test_an_answer_behind_a_prompt_or_a_bar_is_taken_after_a_while(noise: str) -
 
 def test_an_answer_behind_noise_is_taken_when_the_server_dies_of_it() -> None:
     table = Table()
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     answer = frame(result(1, "paid"))
     table.server(b"computing... " + answer)
     table.died()
@@ -504,7 +505,7 @@ def test_an_answer_behind_noise_is_taken_when_the_server_dies_of_it() -> None:
 
 def test_a_line_about_a_message_is_not_taken_for_it() -> None:
     table = Table()
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     # Of a server that calls others, under ids of its own, and writes down what it hears and says.
     table.server(b"upstream said " + frame(result(1, "balance 3")))
     table.server(b'received {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}\n')

@@ -1,5 +1,4 @@
-"""What says that something failed, and is no call that is under way, passes as the server put it: without secrets, and
-without places."""
+"""What says that something failed, and is no call that is under way, passes as the server put it: without secrets."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from failwell.relay import state
 GIVEN = {"API_KEY": "Zq8mPx3vLw92TtRk"}
 GITHUB = f"ghp_{'a1B2' * 9}"
 WORDS = f"key Zq8mPx3vLw92TtRk and {GITHUB} rejected at /home/bob/app/x.py"
-SAFE = f"key {MASK} and {MASK} rejected at …/x.py"
+SAFE = f"key {MASK} and {MASK} rejected at /home/bob/app/x.py"
 FAILED: dict[str, Any] = {"isError": True, "content": [{"type": "text", "text": WORDS}]}
 ERROR: dict[str, Any] = {"code": -32603, "message": WORDS}
 TASK: dict[str, Any] = {"taskId": "786512e2-9e0d", "status": "failed", "statusMessage": WORDS, "ttl": 60000}
@@ -46,7 +45,7 @@ TASKS: dict[str, dict[str, Any]] = {
 def check(table: Table) -> Any:
     """What the client was told: all that the server said, but for what must not leave."""
     (told,) = table.told()
-    assert not [word for word in ("Zq8mPx", "ghp_", "/home/bob") if word in json.dumps(told)]
+    assert not [word for word in ("Zq8mPx", "ghp_") if word in json.dumps(told)]
     return told
 
 
@@ -55,7 +54,7 @@ def cancel(table: Table, id: int) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("tool", ["pay", "get_invoice"])
+@pytest.mark.parametrize("tool", ["pay_invoice", "get_invoice"])
 def test_a_call_that_was_given_up_and_fails_all_the_same(form: str, tool: str) -> None:
     table = Table(env=GIVEN)
     table.call(1, tool, {"invoice_id": "i"})
@@ -75,14 +74,6 @@ def test_what_a_call_that_was_given_up_sent_as_a_secret_is_not_quoted() -> None:
     cancel(table, 1)
     table.server(result(1, "no zebra here", is_error=True))
     assert table.told() == [result(1, f"no {MASK} here", is_error=True)]
-
-
-def test_a_path_that_the_client_named_stays() -> None:
-    table = Table()
-    table.client(table.request(1, "resources/read", {"uri": "file:///home/ann/notes/a.txt"}))
-    message = "No file:///home/ann/notes/a.txt, says /home/bob/app/x.py"
-    table.server({"jsonrpc": "2.0", "id": 1, "error": {"code": -32002, "message": message}})
-    assert table.told()[0]["error"]["message"] == "No file:///home/ann/notes/a.txt, says …/x.py"
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -105,7 +96,7 @@ def test_a_task_that_failed(form: str) -> None:
 @pytest.mark.parametrize("made", [{"task": TASK}, {**TASK, "resultType": "task"}])
 def test_a_task_that_has_failed_when_it_is_made(made: dict[str, Any]) -> None:
     table = Table(env=GIVEN)
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     sent = {"jsonrpc": "2.0", "id": 1, "result": made}
     table.server(sent)
     assert check(table) == json.loads(json.dumps(sent).replace(WORDS, SAFE))
@@ -186,7 +177,7 @@ DEEP = b"[" * 5000 + b"]" * 5000
 def test_a_failure_that_cannot_be_read_leaves_without_its_words(given_up: bool) -> None:
     table = Table(env=GIVEN)
     if given_up:
-        table.call(1, "pay", {"invoice_id": "i"})
+        table.call(1, "pay_invoice", {"invoice_id": "i"})
         cancel(table, 1)
     else:
         table.client(table.request(1, "tasks/result", {"taskId": "1"}))
@@ -206,7 +197,7 @@ def test_a_failure_that_is_nested_too_deeply_to_be_looked_at_stops_nothing_else(
         table.server({"jsonrpc": "2.0", "id": 1, "result": {**TASK, "more": nested}})
     else:
         table.server({"jsonrpc": "2.0", "method": "notifications/tasks", "params": {**TASK, "more": nested}})
-    assert not [word for word in (b"Zq8mPx", b"ghp_", b"/home/bob") if word in b"".join(table.frames)]
+    assert not [word for word in (b"Zq8mPx", b"ghp_") if word in b"".join(table.frames)]
     table.told()
     table.call(2, "get_invoice", {"invoice_id": "i"})
     table.server(result(2, "paid"))
@@ -216,11 +207,11 @@ def test_a_failure_that_is_nested_too_deeply_to_be_looked_at_stops_nothing_else(
 def test_the_kept_answer_of_a_call_that_was_given_up_has_no_secret_in_it() -> None:
     table = Table(env=GIVEN, keys=state.AnswersInMemory())
     key = {"io.github.failwell/idempotency-key": "k1"}
-    table.call(1, "pay", {"invoice_id": "i"}, meta=key)
+    table.call(1, "pay_invoice", {"invoice_id": "i"}, meta=key)
     cancel(table, 1)
     table.server({"jsonrpc": "2.0", "id": 1, "result": FAILED})
     check(table)
-    table.call(2, "pay", {"invoice_id": "i"}, meta=key)
+    table.call(2, "pay_invoice", {"invoice_id": "i"}, meta=key)
     assert check(table)["result"]["content"][0]["text"] == SAFE
 
 

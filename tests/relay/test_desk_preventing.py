@@ -22,7 +22,7 @@ def listed_anew(table: Table, tools: list[dict[str, Any]]) -> None:
 
 def test_arguments_that_the_schema_refuses_never_reach_the_server() -> None:
     table = Table()
-    table.call(1, "pay", {"invoice": "inv_1"})
+    table.call(1, "pay_invoice", {"invoice": "inv_1"})
     answer = table.told()[0]["result"]
     assert table.heard() == []
     error = answer["_meta"][META_KEY]
@@ -43,7 +43,7 @@ def test_arguments_that_the_schema_refuses_never_reach_the_server() -> None:
 )
 def test_what_a_server_might_take_is_sent(mode: str, arguments: dict[str, Any], sent: bool) -> None:
     table = Table(validate=mode)
-    table.call(1, "pay", arguments)
+    table.call(1, "pay_invoice", arguments)
     assert bool(table.heard()) is sent
 
 
@@ -63,13 +63,13 @@ DRAFT_7 = {"$schema": "http://json-schema.org/draft-07/schema#"}
 def test_what_a_schema_asks_for_is_never_unknown(mode: str, schema: dict[str, Any], arguments: dict[str, Any]) -> None:
     table = Table(validate=mode, connected=False)
     table.client(table.request("list", "tools/list"))
-    tool = {"name": "pay", "inputSchema": {"type": "object", **schema}}
+    tool = {"name": "pay_invoice", "inputSchema": {"type": "object", **schema}}
     table.server({"jsonrpc": "2.0", "id": "list", "result": {"tools": [tool]}})
     table.heard()
-    table.call(1, "pay", arguments)
+    table.call(1, "pay_invoice", arguments)
     assert [each["id"] for each in table.heard()] == [1]
     missing = {name: value for name, value in arguments.items() if name != "b"}
-    table.call(2, "pay", missing)
+    table.call(2, "pay_invoice", missing)
     # What the first call may have changed is looked at, and the call is not made.
     listed_anew(table, [tool])
     assert not table.heard()
@@ -213,12 +213,12 @@ def test_a_name_that_is_misspelt_inside_an_argument_is_renamed_and_no_reason_to_
 
 def test_a_tool_whose_own_answers_contradict_its_schema_is_given_up() -> None:
     table = Table()
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     text = "1 validation error for payArguments\ncurrency\n  Field required [type=missing, input_value={}, input_type=dict]"
     table.server(result(1, text, is_error=True))
     table.told()
     table.heard()
-    table.call(2, "pay", {"invoice_id": "i", "currency": "EUR"})
+    table.call(2, "pay_invoice", {"invoice_id": "i", "currency": "EUR"})
     assert [each["id"] for each in table.heard()] == [2]
 
 
@@ -227,19 +227,19 @@ def test_tools_are_listed_before_the_first_call_of_a_client_that_does_not() -> N
     table.client(table.request(0, "initialize", {"protocolVersion": "2025-11-25"}))
     table.server({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": "2025-11-25"}})
     table.heard()
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     (first,) = table.heard()
     table.server({"jsonrpc": "2.0", "id": first["id"], "result": {"tools": TOOLS[:1], "nextCursor": "2"}})
     (second,) = table.heard()
     assert second["params"] == {"cursor": "2"}
     table.server({"jsonrpc": "2.0", "id": second["id"], "result": {"tools": TOOLS[1:]}})
     assert [each["id"] for each in table.heard()] == [1]
-    assert list(table.desk.listing.known) == ["pay", "get_invoice"]
+    assert list(table.desk.listing.known) == ["pay_invoice", "get_invoice"]
 
 
 def test_a_server_that_does_not_list_gets_its_calls_all_the_same() -> None:
     table = Table(connected=False)
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     table.heard()
     table.passes(6)
     assert [each["id"] for each in table.heard()] == [1]

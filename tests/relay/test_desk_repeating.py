@@ -43,7 +43,7 @@ INVITING: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("form", INVITING)
-@pytest.mark.parametrize("tool", ["pay", "get_invoice"])
+@pytest.mark.parametrize("tool", ["pay_invoice", "get_invoice"])
 def test_a_write_that_says_it_may_be_repeated_is_told_and_not_repeated(form: str, tool: str) -> None:
     table = Table()
     table.call(1, tool, {"invoice_id": "i"})
@@ -61,21 +61,22 @@ def test_a_write_that_says_it_may_be_repeated_is_told_and_not_repeated(form: str
 
 def test_a_write_that_was_never_sent_is_sent() -> None:
     table = Table()
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     table.died(unwritten=(table.sent[-1].request,))
     table.passes(5)
     table.revive()
     table.passes(30)
-    assert [each["params"]["name"] for each in table.heard() if each.get("method") == "tools/call"] == ["pay"]
+    assert [each["params"]["name"] for each in table.heard() if each.get("method") == "tools/call"] == ["pay_invoice"]
 
 
 @pytest.mark.parametrize(
     ("options", "tool", "made_again"),
     [
+        # Of a server that is not trusted, its name proves no more than its annotations.
         ({"trusted": False}, "get_invoice", False),
         ({"trusted": False, "reads": ("get_*",)}, "get_invoice", True),
-        ({"reads": ("pay",)}, "pay", True),
-        ({"reads": ("p*",)}, "pay", False),
+        ({"reads": ("pay_invoice",)}, "pay_invoice", True),
+        ({"reads": ("p*",)}, "pay_invoice", False),
     ],
 )
 def test_who_says_that_a_tool_only_reads(options: dict[str, Any], tool: str, made_again: bool) -> None:
@@ -117,11 +118,11 @@ def test_the_same_call_that_fails_the_same_way_is_stopped() -> None:
             table.server(result(message["id"], "Invoice nope not found", is_error=True))
         texts.append(table.told()[0]["result"]["content"][0]["text"])
     assert texts == [
-        'It said: "Invoice nope not found". Look for another one; the same call will fail again.',
-        'It said: "Invoice nope not found". The same call has now failed twice in the same way. Use another one, or look for it first.',
-        'It said: "Invoice nope not found". The same call has now failed 3 times in the same way and will not be made again for 10 '
+        "Invoice nope not found",
+        "Invoice nope not found\n\nThe same call has now failed twice in the same way. Use another one, or look for it first.",
+        "Invoice nope not found\n\nThe same call has now failed 3 times in the same way and will not be made again for 10 "
         "seconds. Use another one, or look for it first.",
-        'Not called for 10 seconds: the same call failed 3 times in the same way. It said: "Invoice nope not found". Use another one, '
+        "Not called for 10 seconds: the same call failed 3 times in the same way. Invoice nope not found. Use another one, "
         "or look for it first.",
     ]
     # What the user has done meanwhile is not seen here.
@@ -130,20 +131,9 @@ def test_the_same_call_that_fails_the_same_way_is_stopped() -> None:
     assert [each["id"] for each in table.heard()] == [5]
 
 
-def test_what_was_not_called_again_is_not_said_to_have_failed_part_way_itself() -> None:
-    table = Table(validate="off")
-    for id in (1, 2, 3, 4):
-        table.call(id, "pay", {})
-        for message in table.heard():
-            table.server(result(message["id"], "2 tests failed", is_error=True))
-    assert table.told()[3]["result"]["content"][0]["text"].startswith(
-        'pay failed part-way (It said: "2 tests failed"; it failed 3 times like that, and was not called this time), so it may have'
-    )
-
-
 def test_a_hanging_call_is_cancelled_and_answered_and_progress_extends_it() -> None:
     table = Table(timeout=10.0)
-    table.call(1, "pay", {"invoice_id": "i"}, meta={"progressToken": "t"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"}, meta={"progressToken": "t"})
     table.heard()
     table.passes(8)
     table.server(
@@ -176,7 +166,7 @@ ASKED = {"jsonrpc": "2.0", "id": 7, "method": "elicitation/create", "params": {"
 )
 def test_the_time_that_the_user_takes_is_not_the_servers(ends: Callable[[Table], None]) -> None:
     table = Table(timeout=10.0)
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     table.passes(8)
     table.server(ASKED)
     table.told()
@@ -197,7 +187,7 @@ def test_what_the_server_asked_before_a_call_gives_that_call_no_time() -> None:
     table = Table(timeout=10.0)
     table.server({**ASKED, "method": "roots/list"})
     table.passes(1)
-    table.call(1, "pay", {"invoice_id": "i"})
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
     table.told()
     table.passes(11)
     assert [each["id"] for each in table.told()] == [1]
@@ -206,7 +196,7 @@ def test_what_the_server_asked_before_a_call_gives_that_call_no_time() -> None:
 def test_a_server_that_is_frozen_is_started_anew_and_one_that_is_busy_is_not() -> None:
     table = Table(timeout=10.0)
     for id in (1, 2):
-        table.call(id, "pay", {"invoice_id": f"i{id}"})
+        table.call(id, "pay_invoice", {"invoice_id": f"i{id}"})
         table.passes(10)
         knock = table.heard()[-1]
         assert knock["method"] == "ping"
@@ -216,30 +206,45 @@ def test_a_server_that_is_frozen_is_started_anew_and_one_that_is_busy_is_not() -
     assert table.stops == 1
 
 
-def test_a_write_of_a_tool_that_is_left_alone_is_not_to_be_made_again_later() -> None:
-    table = Table()
-    for id in range(11):
-        table.call(id, "pay", {"invoice_id": f"inv_{id % 10}"})
-        for message in table.heard():
-            table.server(result(message["id"], "503 Service Unavailable", is_error=True))
-    *_, last = table.told()
-    assert last["result"]["content"][0]["text"] == (
-        'pay failed part-way (It said: "503 Service Unavailable"; pay failed 10 times in a row, and was not called this time), so it '
-        'may have been done already. Next: call get_invoice with {"invoice_id":"inv_0"} to see whether it was.'
-    )
-    error = last["result"]["_meta"][META_KEY]
-    assert (error["effect"], error["retryable"], "retry_after" in error) == ("unknown", False, False)
-
-
 def test_a_tool_that_fails_again_and_again_is_left_alone_until_its_server_is_another_one() -> None:
     table = Table()
     for id in range(11):
-        table.call(id, "pay", {"invoice_id": f"i{id}"})
+        table.call(id, "pay_invoice", {"invoice_id": f"i{id}"})
         for message in table.heard():
             table.server(result(message["id"], "Error: 503 Service Unavailable", is_error=True))
-    assert table.told()[-1]["result"]["content"][0]["text"].startswith("Not called: pay failed 10 times in a row.")
+    assert table.told()[-1]["result"]["content"][0]["text"].startswith(
+        "Not called: pay_invoice failed 10 times in a row."
+    )
     table.died()
     table.passes(0)
     table.revive()
-    table.call(17, "pay", {"invoice_id": "i17"})
+    table.call(17, "pay_invoice", {"invoice_id": "i17"})
     assert [each["method"] for each in table.heard()] == ["tools/call"]
+
+
+@pytest.mark.parametrize(
+    ("between", "options", "runs"),
+    [
+        ("nothing", {}, False),
+        ("nothing", {"hold": 0.0}, True),
+        ("five minutes", {}, True),
+        ("a look", {}, True),
+        ("a look that failed", {}, False),
+        ("another write", {}, False),
+    ],
+)
+def test_a_write_that_was_lost_is_held_until_the_agent_has_looked(
+    between: str, options: dict[str, Any], runs: bool
+) -> None:
+    table = Table(timeout=10.0, **options)
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
+    table.passes(11)
+    table.server({"jsonrpc": "2.0", "id": table.heard()[-1]["id"], "result": {}})
+    if between == "five minutes":
+        table.passes(300)
+    elif between != "nothing":
+        table.call(2, "pay_invoice" if between == "another write" else "get_invoice", {"invoice_id": "j"})
+        table.server(result(2, "open", is_error=between == "a look that failed"))
+    table.heard()
+    table.call(3, "pay_invoice", {"invoice_id": "i"})
+    assert [each["id"] for each in table.heard() if each["method"] == "tools/call"] == [3] * runs

@@ -52,7 +52,7 @@ def test_a_server_that_dies_is_told_truthfully_and_comes_back(server: Wrapped) -
     cut = server.call(4, "pay_invoice", id="cut_1")["result"]
     assert [each["_meta"][META_KEY]["effect"] for each in (before, after, cut)] == ["unknown"] * 3
     assert after["content"][0]["text"] == (
-        "Error: pay_invoice failed part-way (the server stopped with exit code 7: Error: the bank is closed; what it had open, such "
+        "pay_invoice failed part-way (the server stopped with exit code 7: Error: the bank is closed; what it had open, such "
         "as a login or a browser, is gone), so it may have been done already. Next: call get_invoice with "
         '{"id":"after_1"} to see whether it was.'
     )
@@ -172,7 +172,7 @@ def test_a_table_lives_on_the_terminal(tmp_path: Path) -> None:
                 break
     assert len(done.stdout.splitlines()) == 2
     *_, last = (line.split() for line in shown.decode().splitlines() if "pay_invoice" in line)
-    assert last[:5] == ["\x1b[2Kpay_invoice", "2", "1", "0", "1"]
+    assert last[:5] == ["\x1b[2Kpay_invoice", "2", "1", "0", "0"]
 
 
 def test_a_relay_that_is_killed_leaves_no_process(server: Wrapped) -> None:
@@ -312,19 +312,22 @@ server.run()
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_a_question_that_cannot_be_asked_says_that_the_tool_was_at_work(tmp_path: Path, mode: Any) -> None:
+def test_a_call_whose_question_cannot_be_asked_is_not_run_again(tmp_path: Path, mode: Any) -> None:
     ledger, script = tmp_path / "ledger", tmp_path / "asking.py"
     script.write_text(ASKING)
     command, *options = [*WRAP, "--", sys.executable, str(script), str(ledger)]
 
     async def called() -> Any:
         async with mcp.Client(mcp.StdioServerParameters(command=command, args=options), mode=mode) as client:
-            return await client.call_tool("pay", {})
+            return [await client.call_tool("pay", {}) for _ in range(2)]
 
-    result = asyncio.run(called())
+    first, second = asyncio.run(called())
     assert ledger.read_text() == "paid "
-    assert result.meta[META_KEY]["effect"] == "unknown"
-    assert result.content[0].text.endswith(", so it may have been done already. Next: ask the user.")
+    # In the newer era only the server's words say that it could not ask.
+    assert first.meta[META_KEY].get("effect") == ("unknown" if mode == "legacy" else None)
+    assert second.content[0].text == (
+        "pay was not run again: the call before may have been done already. Next: ask the user."
+    )
 
 
 def test_relays_that_use_one_file_of_keys_at_once_make_a_call_once(tmp_path: Path) -> None:

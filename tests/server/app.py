@@ -100,6 +100,7 @@ class Tool:
 
 
 TOOLS: dict[str, Tool] = {}
+WRITES = ToolAnnotations.model_validate({"readOnlyHint": False})
 
 
 def tool(**facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -531,37 +532,37 @@ class Nothing:
     """No result of any kind."""
 
 
-@tool()
+@tool(annotations=WRITES)
 def audited_crash():
     LEDGER.append("audited_crash")
     return "paid"
 
 
-@tool()
+@tool(annotations=WRITES)
 def audited_number():
     LEDGER.append("audited_number")
     return "paid"
 
 
-@tool()
+@tool(annotations=WRITES)
 def audited_own():
     LEDGER.append("audited_own")
     return "paid"
 
 
-@tool()
+@tool(annotations=WRITES)
 def audited_call():
     LEDGER.append("audited_call")
     return "paid"
 
 
-@tool()
+@tool(annotations=WRITES)
 def unwritable():
     LEDGER.append("unwritable")
     return Receipt(number=7)
 
 
-@tool(only="lowlevel")
+@tool(only="lowlevel", annotations=WRITES)
 def no_result():
     LEDGER.append("no_result")
     return Nothing()
@@ -601,67 +602,67 @@ def unreached():
         return "reached"
 
 
-@tool()
+@tool(annotations=WRITES)
 async def calls_sold_out():
     LEDGER.append("calls_sold_out")
     await call_another("sold_out", {})
 
 
-@tool()
+@tool(annotations=WRITES)
 async def calls_limited():
     LEDGER.append("calls_limited")
     await call_another("rate_limited", {})
 
 
-@tool()
+@tool(annotations=WRITES)
 async def calls_refusing():
     LEDGER.append("calls_refusing")
     await call_another("value_error", {})
 
 
-@tool()
+@tool(annotations=WRITES)
 async def calls_unreached():
     LEDGER.append("calls_unreached")
     await call_another("unreached", {})
 
 
-@tool()
+@tool(annotations=WRITES)
 async def calls_reading():
     LEDGER.append("calls_reading")
     await call_another("timeout_read_only", {})
 
 
-@tool()
+@tool(annotations=WRITES)
 async def calls_wrongly(count: int = 1):
     LEDGER.append("calls_wrongly")
     await call_another("convert", {"count": "abc"})
 
 
-@tool(only="fastmcp")
+@tool(only="fastmcp", annotations=WRITES)
 async def runs_sold_out():
     LEDGER.append("runs_sold_out")
     await run_another("sold_out", {})
 
 
-@tool(only="fastmcp")
+@tool(only="fastmcp", annotations=WRITES)
 async def runs_refusing():
     LEDGER.append("runs_refusing")
     await run_another("value_error", {})
 
 
-@tool(only="fastmcp")
+@tool(only="fastmcp", annotations=WRITES)
 async def runs_wrongly(count: int = 1):
     LEDGER.append("runs_wrongly")
     await run_another("convert", {"count": "abc"})
 
 
-@tool()
+@tool(annotations=WRITES)
 async def calls_nobody():
     LEDGER.append("calls_nobody")
     await call_another("no_such_tool", {})
 
 
-@tool()
+@tool(annotations=WRITES)
 async def calls_raising():
     LEDGER.append("calls_raising")
     await call_another("sdk_error", {})

@@ -50,6 +50,8 @@ try:
 except ImportError:
     from mcp_types import ToolAnnotations
 
+SHOWS = fastmcp is not None or GENERATION == 1
+"""Whether the framework alone shows the text of any exception."""
 READ_ONLY = "readOnlyHint" if GENERATION == 1 else "read_only_hint"
 DONE: list[str] = []
 """What tools have really done."""
@@ -74,6 +76,8 @@ class Scene:
     says: str = ""
     hides: str = SECRET
     ignored: tuple[str, ...] = ()
+    told: bool = False
+    """Whether a validator's own text stands in the answer."""
 
 
 async def tells_wrongly() -> None:
@@ -611,28 +615,30 @@ BROKEN = {"effect": "done", "code": "INTERNAL_ERROR", "done": 1}
 WRONG = {"invoice": "inv_1", "amount": "much"}
 REFUSED = {"effect": "none", "code": "VALIDATION_ERROR"}
 UNDONE = {"effect": "unknown", "code": "INTERNAL_ERROR"}
-MAYBE = "failed part-way (The"
+MAYBE = "failed part-way ("
 UNFIT = {"effect": "unknown", "code": "INTERNAL_ERROR", "done": 1}
 EVERYWHERE = (
     Scene("the SDK cannot write what a tool sends", notifying, PAID, **UNFIT),
-    Scene("a decorator rejects what the tool returned", checking_itself, PAID, **UNFIT),
-    Scene("a class beside Exception", panicking, PAID, says="failed unexpectedly", **UNFIT),
+    Scene("a decorator rejects what the tool returned", checking_itself, PAID, told=SHOWS, **UNFIT),
+    Scene(
+        "a class beside Exception",
+        panicking,
+        PAID,
+        says="failed unexpectedly",
+        hides=SECRET,
+        **UNFIT,
+    ),
     Scene("wrong arguments", plain, WRONG, says="amount must be an integer", **REFUSED),
     Scene("missing arguments", plain, {}, says="invoice is missing", **REFUSED),
 )
-INVITES = "Correct the arguments"
-ANOTHER = "Look for another"
-OPEN = "What it did before that is not known"
 EUROS = {"invoice": "inv_1", "currency": "EUR"}
-# Plain exceptions that an author raises when the work is done.
+# Plain exceptions that an author raises when the work is done: their words stand as they are.
+STANDS = {"done": 1, "hides": "again"}
 LOOSE = (
-    Scene("no answer to read", refusing(ValueError("could not parse the answer")), EUROS, done=1, hides=INVITES),
-    Scene("no rate for what was sent", refusing(ValueError("EUR rate not found")), EUROS, done=1, hides=INVITES),
-    Scene("an argument", refusing(ValueError("currency must be USD")), EUROS, done=1, says=INVITES),
-    Scene("no receipt", refusing(LookupError("Receipt for inv_1 not found")), EUROS, done=1, says=OPEN, hides=ANOTHER),
-    Scene("a bare key", refusing(KeyError("mailserver")), EUROS, done=1, says=OPEN, hides=ANOTHER),
-    Scene("no template", refusing(FileNotFoundError("No template.html")), EUROS, done=1, says=OPEN, hides=ANOTHER),
-    Scene("what was sent", refusing(LookupError("Invoice inv_1 not found")), EUROS, done=1, says=ANOTHER, hides=OPEN),
+    Scene("a value", refusing(ValueError("currency must be USD")), EUROS, says="currency must be USD", **STANDS),
+    Scene("a lookup", refusing(LookupError("No receipt for inv_1")), EUROS, says="No receipt for inv_1", **STANDS),
+    Scene("a bare key", refusing(KeyError("mailserver")), EUROS, says="It does not exist.", **STANDS),
+    Scene("no template", refusing(FileNotFoundError("No page.html")), EUROS, says="No page.html", **STANDS),
 )
 BILL = {"bill": "inv_1"}
 # With FastMCP from 2.14, which asks pydantic alone.
@@ -663,7 +669,7 @@ FASTMCP = (
     Scene("an argument that the tool does not have", plain, EXTRA, says="no argument currency", **REFUSED),
     Scene("made of another, and an argument too many", made_of_another, {"bill": "b", "tip": 1}, **REFUSED),
     Scene("masked", masking, PAID, done=1, code="VALIDATION_ERROR"),
-    Scene("masked crash", masking_a_crash, PAID, says="failed unexpectedly", **UNFIT),
+    Scene("masked crash", masking_a_crash, PAID, done=1, code="INTERNAL_ERROR", says="failed unexpectedly"),
     Scene("masked, of a mounted server", mounting_who_masks, PAID, "shop_pay", done=1, code="VALIDATION_ERROR"),
     Scene("masked but for FastMCP's own", masking_but_for_its_own, PAID, done=1, says=SECRET, hides="?"),
     Scene("masked but for Failwell's own", masking_but_for_ours, PAID, done=1, says=SECRET, hides="?", effect="none"),
@@ -677,7 +683,14 @@ FASTMCP = (
         says="bill must be a string",
         **REFUSED,
     ),
-    Scene("made of another, and hands on what is wrong", handing_on, {"bill": "b"}, done=1, effect="unknown"),
+    Scene(
+        "made of another, and hands on what is wrong",
+        handing_on,
+        {"bill": "b"},
+        done=1,
+        effect="unknown",
+        told=True,
+    ),
     Scene("middleware with numbers, wrong arguments", with_numbers, WRONG, says="must be an integer", **REFUSED),
     Scene("middleware with numbers, no such tool", with_numbers, {}, "pai", effect="none", code="UNKNOWN_TOOL"),
 )
@@ -777,7 +790,7 @@ async def problems_of(scene: Scene) -> list[str]:
         "code": (told.get("code"), scene.code or told.get("code")),
         "says": (scene.says in text, True),
         "hides": (scene.hides in json.dumps(answer), False),
-        "told": ("validation error" in text, False),
+        "told": ("validation error" in text, scene.told),
         "ignored": (tuple((answer.get("_meta") or {}).get(IGNORED, ())), scene.ignored),
     }
     return [f"{scene.id}: {what} is {one}, not {other}: {text}" for what, (one, other) in found.items() if one != other]

@@ -44,7 +44,7 @@ class Scene:
 
 
 SCENES = (
-    Scene("pay", {}, UNKNOWN, "pay failed part-way (The operation took too long), so it may have been done already."),
+    Scene("pay", {}, UNKNOWN, "pay failed part-way (The operation took too long."),
     Scene("pay", {"amount": 1, "tip": 2}, REFUSED, "There is no argument tip.", 0),
     Scene("charge", {"invoice": "inv_1"}, UNKNOWN, 'Next: call get_charge with {"invoice":"inv_1"} to see'),
     Scene("charge", {}, REFUSED, "invoice is missing.", 0),

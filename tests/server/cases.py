@@ -289,7 +289,7 @@ _SAMPLE: Final = (
 VARIANTS: Final = (
     *(
         Variant(f"format-{format}", {"format": format}, _SAMPLE, servers=("mcpserver",))
-        for format in ("typed", "v1", "xml", "envelope", "jsonrpc", "problem", "toolfailure", "canonical")
+        for format in ("typed", "v1", "xml", "envelope", "jsonrpc", "problem", "canonical")
     ),
     Variant(
         "v1-both",

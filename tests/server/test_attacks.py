@@ -123,8 +123,8 @@ def test_what_another_server_said_of_its_own_call_is_no_word_about_this_one() ->
     failwell.server.install(server, client=None)
     result = asyncio.run(answered(server))
     assert result.content[0].text == (  # type: ignore[union-attr]
-        'pay failed part-way (Another server failed. It said: "Too many requests."), so it may have been done already. '
-        "Next: ask the user."
+        'pay failed part-way (Another server failed. It said: "Too many requests. Wait 1 second, then make the same call '
+        'again."), so it may have been done already. Next: ask the user.'
     )
 
 
@@ -149,13 +149,13 @@ def test_a_refusal_with_an_ordinary_cause_is_one() -> None:
         ("jsonrpc", '"mcp_error_code":"INTERNAL_ERROR"'),
     ],
 )
-def test_a_guess_from_words_is_no_statement_of_a_contract(format: str, says: str) -> None:
+def test_words_of_a_framework_error_are_no_statement_of_a_contract(format: str, says: str) -> None:
     def paid() -> None:
         raise FrameworkError("Paid. Receipt mail: 429 Too Many Requests")
 
     told = failing(paid, format=format)
     assert says in told["text"]
-    assert (told["code"], told["standing"]) == ("RATE_LIMITED", "quoted")
+    assert ("code" in told, told["standing"]) == (False, "quoted")
 
 
 @pytest.mark.parametrize("keyed", [False, True])
@@ -196,7 +196,7 @@ def test_a_server_without_failwell_that_passes_it_on_is_not_called_again() -> No
             return await agent.call("pay", {})
 
     report = asyncio.run(main())
-    assert (len(paid), report.failure.effect) == (1, Effect.UNKNOWN)
+    assert (len(paid), report.failure.effect) == (1, None)
 
 
 def test_a_validator_that_misses_what_was_sent_speaks_of_another_call() -> None:
@@ -233,7 +233,7 @@ def test_a_result_that_fastmcp_cannot_send_was_done() -> None:
     assert result.meta[META_KEY]["effect"] == "done"
 
 
-def test_an_authors_passing_failure_of_a_write_is_told_as_it_was_decided() -> None:
+def test_a_code_by_which_its_author_says_that_the_same_call_may_work_has_a_write_made_again() -> None:
     server: Any = MCPServer("shop", log_level="CRITICAL")
 
     @server.tool(annotations=WRITES)
@@ -243,41 +243,11 @@ def test_an_authors_passing_failure_of_a_write_is_told_as_it_was_decided() -> No
     failwell.server.install(server)
 
     async def main() -> Any:
-        async with Recovering(mcp.Client(server)) as agent:
+        async with Recovering(mcp.Client(server), policy=fw.Policy(base_delay=0.01)) as agent:
             return await agent.call("pay", {})
 
     report = asyncio.run(main())
-    assert (report.calls, report.failure.effect) == (1, Effect.UNKNOWN)
-    assert report.result.content[0].text == (
-        'pay failed part-way (It said: "The bank did not answer in time."), so it may have been done already. '
-        "Next: ask the user."
-    )
-
-
-@pytest.mark.parametrize("made", [MCPServer, fastmcp.FastMCP])
-@pytest.mark.parametrize(
-    ("description", "step"),
-    [
-        ("Shows an invoice.", 'call get_invoice with {"invoice_id":"inv_1"} to see whether it was.'),
-        ("Deletes an invoice and returns it.", "ask the user."),
-    ],
-)
-def test_a_server_does_not_propose_a_look_that_its_own_description_says_is_none(
-    made: Any, description: str, step: str
-) -> None:
-    server = made("shop")
-
-    @server.tool(annotations=WRITES)
-    def pay_invoice(invoice_id: str) -> str:
-        raise TimeoutError
-
-    @server.tool(description=description)
-    def get_invoice(invoice_id: str) -> str:
-        return "open"
-
-    failwell.server.install(server, client=None)
-    result = asyncio.run(answered(server, "pay_invoice", invoice_id="inv_1"))
-    assert result.content[0].text.rpartition("Next: ")[2] == step  # type: ignore[union-attr]
+    assert (report.calls, report.failure.code, report.failure.effect) == (3, "TIMEOUT", None)
 
 
 @pytest.mark.parametrize("name", ["checkout", "charge"])
@@ -726,7 +696,6 @@ def test_what_a_recovering_client_raises_is_another_servers_word() -> None:
     result = asyncio.run(answered(server))
     assert result.meta is not None
     assert result.meta[META_KEY]["effect"] == "unknown"
-    assert "again" not in result.content[0].text  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("how", ["pool", "thread", "shared"])
@@ -958,10 +927,9 @@ def test_an_error_that_a_tool_returned_is_not_told_as_done_when_somebody_around_
     result = asyncio.run(answered(server))
     assert result.meta is not None
     assert result.meta[META_KEY]["effect"] == "unknown"
-    assert result.content[0].text == (  # type: ignore[union-attr]
-        "pay failed part-way (A service the tool needs cannot be reached: the connection broke. It said: "
-        '"Insufficient funds."), so it may have been done already. Next: ask the user.'
-    )
+    text = result.content[0].text  # type: ignore[union-attr]
+    assert text.startswith("pay failed part-way (A service the tool needs cannot be reached: the connection broke.")
+    assert text.endswith('It said: "Insufficient funds."), so it may have been done already. Next: ask the user.')
 
 
 def test_a_run_of_fastmcp_that_was_cut_off_may_have_been_done() -> None:

@@ -268,7 +268,7 @@ def test_a_message_leaves_as_its_author_wrote_it(wires: Callable[..., Wire]) -> 
     assert (held["message"], held["data"]) == ("2 conflicts", {"conflicts": [{"held_by": "a2"}]})
     # What a call may have done is said, whatever was written, and no delay is.
     lost = json.loads(wire.call("lost", pattern="*").content[0].text)
-    assert (lost["type"], lost["recoverable"], "data" in lost) == ("INTERNAL", False, False)
+    assert (lost["type"], lost["recoverable"], "data" in lost) == ("TRANSIENT", False, False)
     assert "so it may have been done already" in lost["message"]
     for line in (
         "reserve: typed has no place for the details failwell; wire={'carry': True} sends them too.",

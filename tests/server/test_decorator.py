@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import re
 from base64 import b64encode
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from html import escape
 from typing import Any
 from urllib.parse import quote, quote_plus
 
+import fastmcp
 import pytest
 from mcp import Client
 from mcp.server import MCPServer
+from mcp.shared.exceptions import MCPError
+from mcp_types import ToolAnnotations
 
 import failwell as fw
 from failwell.observe import logged
@@ -626,3 +630,73 @@ def test_inside_a_server_the_tool_that_failed_is_the_one_that_was_called() -> No
     with pytest.raises(fw.ToolError) as caught:
         connects()
     assert caught.value.tool == "connects"
+
+
+RAISED: Mapping[str, Callable[[], BaseException]] = {
+    "timeout": lambda: TimeoutError("the device did not answer"),
+    "value": lambda: ValueError("amount must be positive"),
+    "permission": lambda: PermissionError("not yours"),
+    "key": lambda: KeyError("stock"),
+    "crash": lambda: ZeroDivisionError("division by zero"),
+    "secret": lambda: ConnectionError("refused for s3cr3t-k3y-of-mine"),
+    "stated": lambda: fw.Transient("Busy.", code="RATE_LIMITED", retry_after=3, effect="none"),
+    "kind": lambda: fw.NotFound("No such order."),
+    "question": lambda: fw.NeedsInput("Which?", fields=["id"]),
+    "group": lambda: ExceptionGroup("tasks", [fw.Conflict("Taken."), OSError("disk")]),
+}
+HINTS = {
+    "none": None,
+    "read": ToolAnnotations(read_only_hint=True),
+    "write": ToolAnnotations(read_only_hint=False),
+    "again": ToolAnnotations(idempotent_hint=True),
+}
+
+
+def _failing(raised: Callable[[], BaseException], how: str) -> Callable[..., Any]:
+    def plain(amount: int, api_key: str) -> str:
+        raise raised()
+
+    async def later(amount: int, api_key: str) -> str:
+        raise raised()
+
+    def marked(amount: int, api_key: str) -> str:
+        if amount > 1:
+            raise raised()
+        with fw.effects():
+            return "paid"
+
+    return {"plain": plain, "later": later, "marked": marked}[how]
+
+
+@pytest.mark.parametrize("kind", ["mcp", "fastmcp"])
+@pytest.mark.parametrize("options", [None, {}, {"tool_name": "shop/pay", "tier": "fundamental"}], ids=str)
+def test_on_an_installed_server_the_decorator_changes_nothing(kind: str, options: dict[str, Any] | None) -> None:
+    def answers(decorate: Callable[[Any], Any], format: str) -> dict[str, str]:
+        server: Any = MCPServer("shop", log_level="CRITICAL") if kind == "mcp" else fastmcp.FastMCP("shop")
+        names = [f"{error}-{hint}-{how}" for error in RAISED for hint in HINTS for how in ("plain", "later", "marked")]
+        for name in names:
+            error, hint, how = name.split("-")
+            server.tool(name=name, annotations=HINTS[hint])(decorate(_failing(RAISED[error], how)))
+        install(server, format=format, client=None)
+
+        async def called() -> dict[str, str]:
+            async with fastmcp.Client(server) if kind == "fastmcp" else Client(server) as client:
+                sent = {"amount": 2, "api_key": "s3cr3t-k3y-of-mine"}
+                found = {}
+                for name in names:
+                    try:
+                        result = await client.session.call_tool(name, sent)
+                    except MCPError as exc:
+                        found[name] = repr(exc.error)
+                    else:
+                        found[name] = result.model_dump_json(by_alias=True)
+                return {name: re.sub(r"(correlation_id\W+)\w+", r"\1", said) for name, said in found.items()}
+
+        return asyncio.run(called())
+
+    decorate = tool_errors if options is None else tool_errors(**options)
+    for format in ("typed", "jsonrpc", "text"):
+        bare = answers(lambda function: function, format)
+        found = answers(decorate, format)
+        assert [(name, bare[name], found[name]) for name in bare if bare[name] != found[name]] == []
+        assert "s3cr3t" not in str(bare)

@@ -69,16 +69,16 @@ def answered(tool: str, arguments: dict[str, Any], **options: Any) -> types.Call
         pytest.param(
             "set_user",
             "VALIDATION_ERROR",
-            "unknown",
-            "Error: set_user failed part-way (Invalid arguments for set_user: colour), so it may have been done already. "
-            'Next: call get_user with {"user":"u1"} to see whether it was.',
-            id="nobody says that nothing was done",
+            "none",
+            'Error: There is no argument colour. Next: call set_user with {"user": "u1"}, without colour.',
+            id="a write is not run with it",
         ),
         pytest.param(
             "broken",
             "INTERNAL_ERROR",
             "none",
-            "Error: [broken] The tool failed unexpectedly. Tell the user that it failed.",
+            "Error: [broken] The tool failed unexpectedly. "
+            "Next: end the task and report the failure. Do not call it again.",
             id="a name that the caller did not send",
         ),
     ],

@@ -32,7 +32,7 @@ def test_every_failure_has_its_code_in_every_row(row: Any) -> None:
         ]
         answers = SNAPSHOTS.read(TABLE, f"{row.name}-{server}/{LEGACY}")
         assert sorted(answers) == sorted(case.id for case in cases)
-        assert misread(cases, answers) == []
+        assert misread(cases, answers, shows_text=row.name != "mcp-2.3") == []
         assert "hunter2" not in json.dumps(answers)
 
 

@@ -691,14 +691,19 @@ def test_callers_in_python_get_the_frameworks_own_exception() -> None:
     assert isinstance(caught.value.__cause__, fw.ToolError)
 
 
+# FastMCP alone would show the text of the exception.
+CRASH_SHOWN = "{reason} at postgres://app:[redacted]@db.internal:5432/prod"
+CRASH_HIDDEN = "[projects/crash] The tool failed unexpectedly."
+
+
 @pytest.mark.checklist(163)
 def test_a_crash_names_the_action(framework: str) -> None:
     server = MAKERS[framework]()
     group_app.projects(CONTEXTS[framework]).add_to(server)
     failwell.server.install(server)
     error = canonical(call(server, {"action": "crash"}))
-    assert error["message"] == "[projects/crash] The tool failed unexpectedly."
-    assert (error["tool"], error["action"], error.get("effect")) == ("projects", "crash", "unknown")
+    assert error["message"] == (CRASH_SHOWN if framework == "fastmcp" else CRASH_HIDDEN).format(reason="none")
+    assert (error["tool"], error["action"], error.get("effect")) == ("projects", "crash", None)
 
 
 async def list_echo(ctx: Any, params: Any) -> mcp_types.ListToolsResult:
@@ -1016,11 +1021,11 @@ def test_calls_on_the_wire(wires: Wires, server: str, transport: str, era: str) 
         assert answer(client, {"action": "create", "nmae": "x"}) == failure(TYPO_SAID[form], TYPO, era)
         for arguments, results in WORKING.values():
             assert answer(client, arguments) == whole({"isError": False, **results[server]}, era)
-        crash = answer(client, {"action": "crash", "reason": "hunter2"})
+        crash = answer(client, {"action": "crash", "reason": "it broke"})
         error = crash["result"]["_meta"][META_KEY]
         assert (error["code"], error["message"], error["tool"], error["action"]) == (
             "INTERNAL_ERROR",
-            "[projects/crash] The tool failed unexpectedly.",
+            (CRASH_SHOWN if server == "fastmcp" else CRASH_HIDDEN).format(reason="it broke"),
             "projects",
             "crash",
         )

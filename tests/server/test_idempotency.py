@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -32,6 +33,7 @@ import failwell.server
 from failwell.formats import FORMATS, META_KEY, keys
 from failwell.model import Traits
 from failwell.recovery import IDEMPOTENCY_KEY as KEY
+from failwell.relay.state import KeysInFile
 from failwell.server import Kept, KeysInMemory, KeysOnDisk, KeyStore, Options
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.facts import Facts, Failed
@@ -173,6 +175,59 @@ def test_a_store_that_was_closed_or_died_leaves_what_it_began_unfinished(tmp_pat
     third.close()
 
 
+# Takes the key, and pays when it is told to; both kinds of file.
+PAYS = """
+import asyncio, sys
+from pathlib import Path
+kind, file, ledger = sys.argv[1:]
+if kind == "server":
+    from failwell.server import KeysOnDisk
+    store = KeysOnDisk(file)
+    assert asyncio.run(store.begin("k", "call")) is None
+else:
+    from failwell.relay.state import KeysInFile
+    store = KeysInFile(file)
+    assert store.begin("k", "call") is None
+print("begun", flush=True)
+sys.stdin.readline()
+Path(ledger).open("a").write("paid\\n")
+asyncio.run(store.finish("k", "answer")) if kind == "server" else store.finish("k", b"answer")
+print("paid", flush=True)
+"""
+
+
+@pytest.mark.parametrize("kind", ["server", "relay"])
+def test_a_frozen_process_keeps_its_key_in_a_file_for_ever(kind: str, tmp_path: Path, clock: Clock) -> None:
+    file, ledger = tmp_path / "keys.db", tmp_path / "ledger"
+    clock.now = time.time()
+    command = [sys.executable, "-c", PAYS, kind, str(file), str(ledger)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdin is not None
+        assert holder.stdout.readline() == "begun\n"
+        mine: Any = KeysOnDisk(file, ttl=0.1, clock=clock) if kind == "server" else KeysInFile(str(file), clock)
+
+        def look() -> tuple[str, Any]:
+            found = run(mine.begin("k", "call")) if kind == "server" else mine.begin("k", "call")
+            is_running = found.under_way if kind == "server" else found.state == "running"
+            return "running" if is_running else "ended", found.answer
+
+        holder.send_signal(signal.SIGSTOP)
+        try:
+            for _ in range(3):
+                clock.now += 100 * 86_400
+                assert look() == ("running", None)
+        finally:
+            holder.send_signal(signal.SIGCONT)
+        clock.now = time.time()
+        holder.stdin.write("\n")
+        holder.stdin.flush()
+        assert holder.stdout.readline() == "paid\n"
+        assert look() == ("ended", "answer" if kind == "server" else b"answer")
+        mine.close()
+    assert ledger.read_text() == "paid\n"
+
+
 def test_a_fork_opens_the_file_anew(tmp_path: Path) -> None:
     program = """
 import asyncio, os, sys
@@ -267,6 +322,10 @@ class Shop:
 async def settled() -> None:
     for _ in range(20):
         await asyncio.sleep(0)
+
+
+def text(result: dict[str, Any]) -> str:
+    return str(result["content"][0]["text"])
 
 
 def code(result: dict[str, Any]) -> str | None:
@@ -391,8 +450,16 @@ def test_a_store_that_does_not_work_refuses_calls_with_keys_only(caplog: pytest.
         # Another process may have made the call; only an agent that says that it has not knows better.
         told = await shop.call("k")
         assert (code(told), told["_meta"][META_KEY]["effect"], shop.runs) == ("UNAVAILABLE", "unknown", 0)
+        assert text(told) == (
+            "pay failed part-way (whether an earlier call with this idempotency key was made cannot be looked up at "
+            "present), so it may have been done already. Next: ask the user."
+        )
         told = await shop.call("k", **{keys.IDEMPOTENCY_FIRST: True})
         assert (code(told), told["_meta"][META_KEY]["effect"], shop.runs) == ("UNAVAILABLE", "none", 0)
+        assert text(told) == (
+            "The call was not made, because the store of its idempotency key cannot be reached. "
+            "Make the same call again with the same key."
+        )
         assert fw.decide(fw.parse(told)).next == "retry"  # type: ignore[arg-type]
         assert (await shop.call(None))["isError"] is False
 

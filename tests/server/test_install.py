@@ -22,6 +22,9 @@ from mcp.server.mcpserver.exceptions import UnexpectedToolError
 
 import failwell as fw
 import failwell.server
+from failwell.model import Effect, Marks, Source, marking
+from failwell.server.effects import Effects
+from failwell.server.facts import Facts
 from failwell.server.options import untouched
 
 META = "io.github.failwell/tool-error"
@@ -188,15 +191,16 @@ def test_before_or_after_the_tools(framework: Any, after: bool) -> None:
 
 
 @pytest.mark.checklist(49, 50)
-def test_a_crash_names_the_tool_and_hides_the_text(framework: Any) -> None:
+def test_a_crash_tells_what_the_framework_alone_would_and_no_secret(framework: Any) -> None:
     @framework.tool()
     def broken() -> str:
         raise RuntimeError("the password is hunter2")
 
+    is_shown = isinstance(framework, fastmcp.FastMCP)
+    words = "the password is [redacted]" if is_shown else "[broken] The tool failed unexpectedly"
     result = call(failwell.server.install(framework), "broken")
     assert result.content[0].text == (
-        "Error: broken failed part-way (The tool failed unexpectedly), so it may have been done already. "
-        "Next: ask the user."
+        f"Error: {words}. Next: end the task and report the failure. Do not call it again."
     )
 
 
@@ -250,8 +254,8 @@ def test_rows_of_one_server(framework: Any) -> None:
         # The row leaves it to the shipped ones, whose words are made for no format in particular.
         (
             ConnectionRefusedError(),
-            "look failed part-way (A service the tool needs cannot be reached: the connection was refused), "
-            "so it may have been done already. Next: ask the user.",
+            "A service the tool needs cannot be reached: the connection was refused. "
+            "Wait 1 second, then make the same call again.",
         ),
     ],
 )
@@ -443,15 +447,15 @@ def test_annotations_decide_about_the_effect(framework: Any) -> None:
 @pytest.mark.checklist(168)
 def test_something_else_that_was_cancelled_does_not_end_the_call(framework: Any) -> None:
     @framework.tool()
-    async def waits_for_another() -> str:
+    async def create_another() -> str:
         other = asyncio.ensure_future(anyio.sleep(60))
         await anyio.sleep(0)
         other.cancel()
         await other
         return "never"
 
-    result = call(failwell.server.install(framework), "waits_for_another")
-    assert canonical(result)["message"] == "[waits_for_another] A part of the tool's work was cancelled."
+    result = call(failwell.server.install(framework), "create_another")
+    assert canonical(result)["message"] == "[create_another] A part of the tool's work was cancelled."
     assert canonical(result)["effect"] == "unknown"
 
 
@@ -543,3 +547,14 @@ def test_a_step_that_stands_in_the_authors_words_is_said_once(error: type[Except
 
     failwell.server.install(server)
     assert asyncio.run(main()).content[0].text.removeprefix("Error: ") == words
+
+
+@pytest.mark.parametrize(("name", "effect"), [("frobnicate", None), ("create_it", Effect.UNKNOWN)])
+def test_what_fails_around_a_tool_that_has_run_proves_nothing_by_its_code(name: str, effect: Effect | None) -> None:
+    """A rate limit says that nothing was done; but of what came before the tool alone."""
+    with marking(made := Marks()):
+        made.has_run = True
+        error = fw.Transient("The audit is busy.", code="RATE_LIMITED")
+        assert error.effect is Effect.NONE
+        changes = Effects().of(error, Facts(name), source=Source.STATED, exc=error)
+    assert error.replace(**changes).effect is effect

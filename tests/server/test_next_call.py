@@ -77,6 +77,11 @@ STATUS = (
     'status must be one of planned, in_progress, closed. Next: call projects.update with {"id": "p_1", "status": '
     '"<one of planned, in_progress, closed>"'
 )
+OWN = {
+    MCPServer: "[own] The tool met a text that is not JSON: Expecting property name enclosed in double quotes at line 1, "
+    "column 2",
+    FastMCP: "[own] Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+}
 CALLS: list[tuple[str, dict[str, Any], str]] = [
     ("projects.update", {"id": "p_1", "status": "done"}, STATUS + "}."),
     (
@@ -104,10 +109,9 @@ CALLS: list[tuple[str, dict[str, Any], str]] = [
     (
         "own",
         {},
-        "[own] The tool met a text that is not JSON: Expecting property name enclosed in double quotes at line 1, "
-        "column 2. Tell the user that it failed.",
+        "{own}. Next: end the task and report the failure. Do not call it again.",
     ),
-    ("refund", {"id": "7"}, "Refunds need a manager: ask Ann. Ask the user: something has to be changed first."),
+    ("refund", {"id": "7"}, "Refunds need a manager: ask Ann"),
 ]
 
 
@@ -122,7 +126,7 @@ def test_what_the_caller_can_mend_is_told_with_the_call_that_mends_it(
         async with client_of(install(built(framework))) as client:
             return [await told(client, tool, arguments) for tool, arguments, _ in CALLS]
 
-    assert asyncio.run(main()) == [words for _, _, words in CALLS]
+    assert asyncio.run(main()) == [words.replace("{own}", OWN[framework]) for _, _, words in CALLS]
 
 
 def test_a_low_level_server_shows_it_too_and_hides_what_its_schema_calls_secret() -> None:
@@ -152,7 +156,7 @@ def test_other_peoples_refusals_get_the_next_call_from_their_list(framework: Any
     report = asyncio.run(main())
     step = STATUS.partition(" Next: ")[2] + ', "password": "<unchanged>"}.'
     assert report.result.content[0].text.endswith(f"\n\nNext: {step}")
-    assert fw.render(report.error) == STATUS + ', "password": "<unchanged>"}.'
+    assert fw.render(report.error) == f"status: Input should be 'planned', 'in_progress' or 'closed'. Next: {step}"
 
 
 @pytest.mark.parametrize("framework", [MCPServer, FastMCP])
@@ -160,7 +164,7 @@ def test_other_peoples_refusals_get_the_next_call_from_their_list(framework: Any
     ("sent", "step"),
     [
         ({"dry_run": True}, 'Next: call order with {"item": "tea", "dry_run_mode": true}.'),
-        ({"preview": True}, "Next: call order with an argument it has in place of preview, or without preview if it may be done in earnest, and the rest unchanged."),
+        ({"preview": True}, 'Next: call order with {"item": "tea", "dry_run_mode": true}.'),
         ({"dry_run": True, "colour": 7}, 'Next: call order with {"item": "tea", "dry_run_mode": true}, without colour.'),
     ],
 )  # fmt: skip

@@ -21,12 +21,19 @@ TABLE = ("readers/exceptions/exception_table.py", "classify")
 """Asked first where somebody has rows of their own, as other tests in the process may have."""
 
 
-@pytest.mark.parametrize("framework", ["mcpserver", "lowlevel", "fastmcp"])
+# What is walked today. These numbers only fall; the goal is 30 modules and 350 calls.
+LIMITS = {"mcpserver": (37, 286), "lowlevel": (37, 270), "fastmcp": (41, 338)}
+"""For each framework: how many modules a failure passes, and how many calls of ours that takes."""
+
+
+@pytest.mark.parametrize("framework", LIMITS)
 def test_the_way_does_not_grow(framework: str) -> None:
     way = walk(framework)
+    modules, calls = LIMITS[framework]
     assert [way.times(*step) for step in (READER, GUARD, WORDS)] == [1, 1, 1]
     assert way.times(*TABLE) <= 1
-    assert len(way.stations) <= 26, way.stations
+    assert len(way.modules) <= modules, way.modules
+    assert len(way.calls) <= calls, way.modules
 
 
 @pytest.mark.parametrize("format", [name for name in FORMATS if name != "text"])

@@ -131,6 +131,82 @@ def test_what_a_dead_process_began_is_lost_and_never_free(url: str, opened: Call
     assert found == mine.begin("k", "call") == Claimed("call", "lost")
 
 
+# Takes the key, and pays when it is told to.
+PAYS = """
+import sys
+from pathlib import Path
+from failwell.shared import claims_at
+claims = claims_at(sys.argv[1], namespace=sys.argv[2], lease=0.2, ttl=0.4)
+assert claims.begin("k", "call") is None
+print("begun", flush=True)
+sys.stdin.readline()
+Path(sys.argv[3]).open("a").write("paid\\n")
+claims.finish("k", "the answer")
+print("paid", flush=True)
+"""
+
+
+def test_a_frozen_holder_keeps_its_key_past_lease_and_ttl(
+    url: str, opened: Callable[..., SharedClaims], tmp_path: Path
+) -> None:
+    namespace, ledger = f"frozen holder {next(_names)}", tmp_path / "ledger"
+    mine = opened(namespace=namespace, lease=0.2, ttl=0.4)
+    command = [sys.executable, "-c", PAYS, url, namespace, str(ledger)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdin is not None
+        assert holder.stdout.readline() == "begun\n"
+        holder.send_signal(signal.SIGSTOP)
+        try:
+            assert eventually(lambda: mine.begin("k", "call"), Claimed("call", "lost"))
+            assert mine.begin("answered", "call") is None
+            mine.finish("answered", "answer")
+            assert eventually(lambda: mine.begin("answered", "call"), None)
+            mine._turn()
+            assert mine.begin("k", "call") == Claimed("call", "lost")
+        finally:
+            holder.send_signal(signal.SIGCONT)
+        assert eventually(lambda: mine.begin("k", "call"), Claimed("call", "running"))
+        holder.stdin.write("\n")
+        holder.stdin.flush()
+        assert holder.stdout.readline() == "paid\n"
+        assert mine.begin("k", "call") == Claimed("call", "done", "the answer")
+    assert ledger.read_text() == "paid\n"
+
+
+def eventually(look: Callable[[], object], wanted: object) -> bool:
+    until = time.monotonic() + PATIENCE
+    while look() != wanted and time.monotonic() < until:
+        time.sleep(0.02)
+    return time.monotonic() < until
+
+
+def test_a_running_call_keeps_its_key_past_ttl_without_a_renewal(opened: Callable[..., SharedClaims]) -> None:
+    one, other = opened(lease=0.2, ttl=0.4), opened(lease=0.2, ttl=0.4)
+    one._renew = broken  # type: ignore[method-assign]
+    assert one.begin("k", "call") is other.begin("answered", "call") is None
+    other.finish("answered", "answer")
+    assert eventually(lambda: other.begin("answered", "call"), None)
+    other._turn()
+    assert other.begin("k", "call") == Claimed("call", "lost")
+
+
+def test_a_renewal_on_its_way_does_not_make_an_ended_call_run_again(opened: Callable[..., SharedClaims]) -> None:
+    one = opened()
+    for key, end in (("finished", one.finish), ("lost", one.lose)):
+        assert one.begin(key, "call") is None
+        running = dict(one._tokens)
+        end(*(key, "answer")[: 2 if key == "finished" else 1])
+        one._renew(running)
+    assert one.begin("finished", "call") == Claimed("call", "done", "answer")
+    assert one.begin("lost", "call") == Claimed("call", "lost")
+
+
+def test_a_ttl_below_twice_the_lease_is_refused_at_the_start(url: str) -> None:
+    with pytest.raises(ValueError, match=r"^ttl must be at least twice the lease: ttl is 59 seconds, the lease 30\.$"):
+        keys(url, "short", ttl=59)
+
+
 def test_a_lease_is_renewed_while_its_process_lives(opened: Callable[..., SharedClaims]) -> None:
     one, other = opened(lease=0.3), opened()
     turns: list[dict[str, str]] = []
@@ -414,7 +490,7 @@ def test_while_the_store_is_away_keyed_calls_are_refused_and_others_are_made(tmp
 
 
 def test_answers_are_kept_for_their_time(url: str) -> None:
-    store = keys(url, f"ttl {next(_names)}", ttl=0.3)
+    store = keys(url, f"ttl {next(_names)}", ttl=0.3, lease=0.1)
 
     async def story() -> None:
         assert await store.begin("k", "call") is None

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from failwell.formats import keys
+from failwell.model import Nature
 
 from .check_options import CheckOptions
 from .conversation import ERAS, LEGACY, MODERN, Conversation, DoesNotStart, Endurance, Waits
@@ -168,6 +169,8 @@ class _Examination:
             for fault in FAULTS.values():
                 if not talk.can_start or (fault.how == "slow" and slow == 0):
                     break
+                if tool.name in reached and tool.nature is Nature.WRITE and not self._renewed(talk):
+                    return
                 upstream.fault = fault
                 if not self._faulty(talk, tool, base, upstream):
                     # It asks nobody, or this once not.
@@ -176,6 +179,18 @@ class _Examination:
                 slow -= fault.how == "slow"
         told = f"{len(reached)} of {len(tools)} tools that may be called asked an upstream, and met its faults."
         self._found.notes.append(told if reached else "No tool that may be called asked an upstream through the proxy.")
+
+    def _renewed(self, talk: Conversation) -> bool:
+        """Whether there is a new session: in the old one, a write that has failed may be held."""
+        talk.close()
+        try:
+            talk.open()
+        except DoesNotStart as problem:
+            self._found.notes.append(f"It did not start again: {str(problem)[:200]}")
+            return False
+        # It has not died.
+        talk.starts -= 1
+        return True
 
     def _faulty(self, talk: Conversation, tool: CheckedSurface, base: Mapping[str, Any], upstream: Upstream) -> bool:
         """Whether a call reached the upstream, which failed; then it is judged."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from failwell.model import READS, SEARCHES, forms, parsed, pattern, words_of
+from failwell.model import NOUNS, READS, nature_of_name, pattern, singular, words_of
 
 _LONGEST: Final = 4_000
 _DEEPEST: Final = 8
@@ -59,6 +59,8 @@ _LISTS: Final = pattern(
     r"(?i)^(?:suggested|next|recovery|recommended)?[_-]?(?:actions|steps|calls|tools|alternatives)$"
 )
 
+_SEARCHES: Final = frozenset({"find", "search", "lookup"})
+
 
 class Roster:
     """The tools of a server, all that it lists, by name; and every word that stands in the list."""
@@ -67,7 +69,7 @@ class Roster:
         listed = list(tools)
         self._names = [name for tool in listed if (name := words_of(str(tool.get("name"))))]
         self._known = set(self._names)
-        self._words = {form for name in self._names for word in name if len(word) > 3 for form in forms(word)}
+        self._words = {singular(word) for name in self._names for word in name if len(word) > 3}
         text = json.dumps(listed, ensure_ascii=False, default=str)
         self._said = {found.lower() for found in re.findall(r"\w+(?:[./:-]\w+)*", text)}
 
@@ -117,10 +119,10 @@ class Roster:
             return is_plain
         if name.isupper() or words[-1] in _FIELDS or _FILE.search(name) is not None:
             return False
-        if words[0] in READS or words[-1] in SEARCHES:
+        if words[0] in READS - NOUNS or words[-1] in _SEARCHES:
             return True
-        shared = any(not forms(word).isdisjoint(self._words) for word in words)
-        return is_plain and (shared or parsed(name).verb is not None)
+        shared = any(singular(word) in self._words for word in words)
+        return is_plain and (shared or nature_of_name(name) is not None)
 
 
 def advised(text: str) -> Iterator[tuple[str, bool]]:

@@ -75,7 +75,9 @@ class CheckedSurface:
 def surface(tool: Mapping[str, Any], *, allow_writes: bool, reads: Sequence[str] = ()) -> CheckedSurface:
     traits = Traits.of(tool).known(reads=reads)
     schema = ToolSchema(tool.get("inputSchema"))
-    return CheckedSurface(str(tool.get("name")), schema, tool, traits.nature, allow_writes or traits.reads)
+    return CheckedSurface(
+        str(tool.get("name")), schema, tool, traits.nature, allow_writes or traits.nature is Nature.READ
+    )
 
 
 def _call(kind: str, tool: CheckedSurface, arguments: Mapping[str, Any], **more: Any) -> Probe:

@@ -16,7 +16,7 @@ from .io import Commands, Stop, interruptible
 from .targets import load as load_target
 
 if TYPE_CHECKING:
-    from failwell.manifest import Manifest, Source
+    from failwell.manifest import Manifest, ServerTools
 
 TIMEOUT: Final = 30
 _EPILOG = """\
@@ -109,7 +109,7 @@ def _made(options: Namespace) -> Manifest:
         seen = read_seen(options.seen) if options.seen is not None else None
     except OSError as problem:
         raise Stop(f"cannot read {options.seen}: {problem.strerror}") from None
-    sources: list[Source] = []
+    sources: list[ServerTools] = []
     for target in options.target or (" ".join(command),):
         try:
             sources += _sources(target, command, options.timeout)
@@ -125,7 +125,7 @@ def _made(options: Namespace) -> Manifest:
     return build(sources, seen)
 
 
-def _sources(target: str, command: list[str], seconds: float) -> list[Source]:
+def _sources(target: str, command: list[str], seconds: float) -> list[ServerTools]:
     from failwell.manifest import of_command, of_server, of_url
 
     if command:
@@ -135,10 +135,10 @@ def _sources(target: str, command: list[str], seconds: float) -> list[Source]:
     return [_within(seconds, of_server, server) for server in _servers(target)]
 
 
-def _within(seconds: float, list_tools: Callable[[Any], Awaitable[Source]], target: Any) -> Source:
+def _within(seconds: float, list_tools: Callable[[Any], Awaitable[ServerTools]], target: Any) -> ServerTools:
     import anyio
 
-    async def listed() -> Source:
+    async def listed() -> ServerTools:
         with anyio.fail_after(seconds):
             return await list_tools(target)
 

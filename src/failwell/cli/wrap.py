@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from failwell.relay import Listening, RelayOptions, Wrapping, log_as_json, wrap
+from failwell.relay import HOLD, Listening, RelayOptions, Wrapping, log_as_json, wrap
 
 from .io import Commands, Stop, check_format, in_line, read_source
 from .store_source import opened
@@ -50,11 +50,17 @@ def register(commands: Commands) -> None:
     parser.add_argument("--max-body", type=_count, metavar="BYTES", help="with --listen: the largest request")
     parser.add_argument("--format", metavar="NAME", help="the form of a failure; text by default")
     parser.add_argument("--no-original", action="store_true", help="leave what the server sent out of _meta")
-    parser.add_argument("--strict-success", action="store_true", help="never mark a success as a failure")
     parser.add_argument(
         "--validate", choices=("auto", "on", "off"), default="auto", help="hold arguments against the tool's own schema"
     )
     parser.add_argument("--reads", action="append", default=[], metavar="NAME", help="a tool that only reads: 'get_*'")
+    parser.add_argument("--writes", action="append", default=[], metavar="NAME", help="a tool that changes something")
+    parser.add_argument(
+        "--unmarked", choices=("as is", "write"), default="as is", help="what an unknown tool counts as"
+    )
+    parser.add_argument(
+        "--hold", type=_hold, default=HOLD, metavar="TIME", help="how long a write in doubt is not run again; 0: never"
+    )
     parser.add_argument(
         "--trust-annotations", choices=("yes", "no"), help="believe what tools say of themselves; yes for a command"
     )
@@ -111,8 +117,9 @@ def _check_use(options: Namespace) -> None:
             raise Stop(f"--{name.replace('_', '-')} is for --listen HOST:PORT, which is not there")
     if options.header and options.after:
         raise Stop("--header is for a server behind an address, and not for a command")
-    if not all(name for names in options.reads for name in names.split(",")):
-        raise Stop("--reads names no tool: write --reads 'get_*'")
+    for option, given in (("--reads", options.reads), ("--writes", options.writes)):
+        if not all(name for names in given for name in names.split(",")):
+            raise Stop(f"{option} names no tool: write {option} 'get_*'")
 
 
 def _listen(wrapping: Wrapping, options: Namespace) -> int:
@@ -263,9 +270,11 @@ def _options(given: Namespace, *, remote: bool = False) -> RelayOptions:
     return RelayOptions(
         format=check_format(given.format) or "text",
         keep_original=not given.no_original,
-        mark_successes=not given.strict_success,
         validate=given.validate,
-        reads=tuple(name for names in given.reads for name in names.split(",") if name),
+        reads=_names(given.reads),
+        writes=_names(given.writes),
+        unmarked=given.unmarked,
+        hold=given.hold,
         # Whoever starts a server has chosen it; what a stranger says of its tools proves nothing.
         trusted=given.trust_annotations == "yes" or (given.trust_annotations is None and not remote),
         timeout=given.timeout,
@@ -312,6 +321,14 @@ def _seconds(text: str) -> float:
         raise ArgumentTypeError(str(problem)) from None
 
 
+def _hold(text: str) -> float:
+    return 0.0 if text == "0" else _seconds(text)
+
+
+def _names(given: list[str]) -> tuple[str, ...]:
+    return tuple(name for names in given for name in names.split(",") if name)
+
+
 def _rules(path: str | None) -> Any:
     if path is None:
         return None
@@ -343,7 +360,7 @@ def _explain(file: str, given: Any, tool: str | None) -> int:
 
 def _read(text: str, given: Any, tool: str | None) -> Iterator[tuple[int, str, str]]:
     """The same for answers by themselves, of which nobody knows what was asked."""
-    from failwell.formats import passed_on, render
+    from failwell.formats import render
     from failwell.model import ToolError
     from failwell.readers import read, text_of
     from failwell.relay import Rules
@@ -358,4 +375,4 @@ def _read(text: str, given: Any, tool: str | None) -> Iterator[tuple[int, str, s
             continue
         said = text_of(message.get("result")) if "result" in message else error.message
         ruled, rule = (given or Rules()).applied(tool or error.tool or "", error, said)
-        yield number, str(rule or "no rule"), render(passed_on(ruled, error), "text")
+        yield number, str(rule or "no rule"), render(ruled, "text")

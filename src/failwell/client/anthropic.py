@@ -55,7 +55,7 @@ def tool_result_block(
         known = listed.get(tool, tool) if isinstance(tool, str) else tool
         told = settle(found, tool=known, policy=policy, arguments=arguments, tools=listed)
         _, blocks = _parts(outcome)
-        rest = [_block(each) for each in beside(told.text, blocks or (), told.secrets).blocks]
+        rest = [_block(each) for each in beside(told.text, blocks or (), told.secrets, in_doubt=told.in_doubt).blocks]
         shown = [_as_text(each) for each in rest] if told.is_error else rest
         block["content"] = [_text(told.text), *_filled(shown)]
         if told.is_error:

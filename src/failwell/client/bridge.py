@@ -12,8 +12,22 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
-from failwell.formats import Outcome, passed_on, render
-from failwell.model import ADVICE, IN_DOUBT, Action, Decision, Policy, ToolError, Traits, marked_effect, marking
+from failwell.formats import Outcome, render
+from failwell.model import (
+    ADVICE,
+    IN_DOUBT,
+    Action,
+    Decision,
+    Effect,
+    Nature,
+    Policy,
+    ToolError,
+    Traits,
+    effect_of_escape,
+    is_refusal_status,
+    marked_effect,
+    marking,
+)
 from failwell.observe import Events
 from failwell.readers import read, refusal
 from failwell.recovery import Ending, Engine, KeyForgotten, Run, Tools, Watch, explained, has_escaped
@@ -43,6 +57,11 @@ class Told:
         """Whether it is to be marked as an error. A question is none, and neither is a remark."""
         return isinstance(self.outcome, ToolError) and self.outcome.is_error
 
+    @property
+    def in_doubt(self) -> bool:
+        """Whether the call may have been done already."""
+        return isinstance(self.outcome, ToolError) and self.outcome.effect in IN_DOUBT
+
     @classmethod
     def of(cls, ending: Ending) -> Told:
         return cls(ending.outcome, ending.decision, ending.text, ending.secrets or ())
@@ -54,7 +73,7 @@ def told(outcome: Outcome) -> str:
     >>> print(told(ToolError("Too many requests.", code="RATE_LIMITED", retry_after=30)))
     Too many requests. Wait 30 seconds, then make the same call again.
     """
-    return render(passed_on(outcome) if isinstance(outcome, ToolError) else outcome, "text")
+    return render(outcome, "text")
 
 
 def failure(outcome: object) -> Outcome | None:
@@ -95,8 +114,11 @@ def settle(
     which may be the call that would tell whether it was done.
     """
     bridge = Bridge(policy, tools=tools)
-    run = bridge.engine.begin(Traits.of(tool).name or "", arguments or {})
-    return Told.of(run.ending(outcome, bridge.knows(tool)))
+    known, name = bridge.knows(tool), Traits.of(tool).name or ""
+    if arguments is not None and isinstance(outcome, ToolError):
+        outcome = explained(outcome, name, arguments, known.listed, known.traits(name))
+    run = bridge.engine.begin(name, arguments or {})
+    return Told.of(run.ending(outcome, known))
 
 
 class Bridge:
@@ -121,7 +143,8 @@ class Bridge:
     def knows(self, tool: object) -> Tools:
         """What is known of the tools, and of this one."""
         traits = Traits.of(tool)
-        listed = self.tools if traits.name in self.tools else {**self.tools, traits.name or "": traits}
+        known = traits if tool is None or isinstance(tool, str) else tool
+        listed = self.tools if traits.name in self.tools else {**self.tools, traits.name or "": known}
         return Tools(listed, trusted=self.engine.policy.trust_annotations)
 
 
@@ -192,11 +215,10 @@ class Course:
     def failed(self, outcome: Outcome) -> float | Told:
         """How long to wait before the call is made again, or what to tell."""
         run = self.run
-        outcome = run.believed(outcome) if isinstance(outcome, ToolError) else outcome
         run.failed(outcome)
         if isinstance(outcome, ToolError):
-            run.hears(outcome)
-            outcome = explained(outcome, run.report.tool, run.report.arguments, self.tools.listed)
+            tool = run.report.tool
+            outcome = explained(outcome, tool, run.report.arguments, self.tools.listed, self.tools.traits(tool))
         verdict = run.after(outcome, self.tools)
         write_down(run.report.attempts[-1])
         self._left = verdict.outcome
@@ -210,13 +232,14 @@ class Course:
             # Whoever knew the call by its key is gone, so it is not made again.
             self.run.let_go()
             return self.ends(self._left)
-        return self.failed(raised(exc, transport=transport))
+        nature = self.tools.traits(self.run.report.tool).nature
+        return self.failed(raised(exc, transport=transport, nature=nature))
 
     def ends(self, outcome: Outcome) -> Told:
         ending = self.run.ending(outcome, self.tools, is_answer=self.is_answered)
         if self._names is None:
             return Told.of(ending)
-        outcome, told = _renamed(ending.outcome, self._names), _renamed(ending.cited, self._names)
+        outcome, told = _renamed(ending.outcome, self._names), _renamed(ending.shown, self._names)
         return Told.of(ending._replace(outcome=outcome, told=told))
 
 
@@ -235,24 +258,39 @@ def _renamed(outcome: Outcome, names: Callable[[str], str]) -> Outcome:
     )
 
 
-def raised(exc: Exception, *, transport: bool = False) -> Outcome:
+def raised(exc: Exception, *, transport: bool = False, nature: Nature = Nature.UNMARKED) -> Outcome:
     """What an exception means; `transport` says that it can only be of the transport that carries the call.
 
-    Out of a function it may be the author's own refusal, which keeps its words.
+    Out of a function it may be the author's own refusal, which keeps its words; what merely escaped leaves open what
+    the function did before, by what the tool is.
     """
     found = read(exc, transport=transport)
     assert found is not None  # an exception is never a success
     outcome = (refusal(exc) or found) if has_escaped(found) else found
-    if not transport and isinstance(outcome, ToolError) and outcome is found and found is not exc:
+    is_read = not transport and outcome is found and found is not exc
+    if is_read and isinstance(found, ToolError) and (has_escaped(found) or found.origin != "local"):
         # One of a group, a cause, or what another server said: out of a function, that is no word about this call.
         outcome = found.replace(effect=None, standing="quoted")
+        if (
+            nature is Nature.WRITE
+            and (has_escaped(found) or found.origin is None)
+            and not is_refusal_status(found.http_status)
+        ):
+            outcome = found.replace(effect=effect_of_escape(nature), **dict.fromkeys(ADVICE))
+    elif nature is Nature.WRITE and outcome is not found and isinstance(outcome, ToolError):
+        # Whether the raise stood before or after the work nobody knows: the words stand as they are.
+        outcome = outcome.replace(authored=True)
     return _marked(outcome, exc, is_refusal=outcome is not found)
 
 
 def _marked(outcome: Outcome, exc: BaseException, *, is_refusal: bool = False) -> Outcome:
     """What an exception means, with what its author's marks say of the call."""
     place = marked_effect(exc)
-    if place is None or not isinstance(outcome, ToolError) or outcome.origin == "peer" or outcome.given("effect"):
+    if place is None or not isinstance(outcome, ToolError) or outcome.origin == "peer":
+        return outcome
+    is_said = outcome is exc and outcome.given("effect")
+    if is_said and not (outcome.effect is Effect.NONE and place in (Effect.PARTIAL, Effect.DONE)):
+        # What its author states stands, unless the marks prove it false.
         return outcome
     # A refusal that stands before the marks is as good as one that was said.
     advice = dict.fromkeys(ADVICE) if place in IN_DOUBT and not is_refusal else {}

@@ -17,7 +17,7 @@ import anyio
 
 from failwell.recovery import store_of
 
-from .drivers import Driver, keep_answers
+from .drivers import Driver, keep_answers, send_calls_once
 from .witness import Seen, watching
 
 # How long the SDK may take to notice by itself that a call's time is up, and how often that is looked at.
@@ -74,7 +74,8 @@ class Live:
         """Nothing can be sent over it any more."""
         self.is_open = False
         self.silent = False
-        """A call over it was not answered in time. The tool may be slow, or nobody may be there."""
+        """A call over it was not answered in time, or the server's own stream cannot be opened again. Nobody may be
+        there, or nobody who knows the session."""
         self.seen = Seen()
         self.asked: anyio.Event | None = None
         """Set when the tools were asked for over it; None while nobody has begun to."""
@@ -131,9 +132,11 @@ class Live:
             with self._scope:
                 watching.set(self.seen)
                 self.seen.cut = self._refuse
+                self.seen.missed = self._miss
                 self.client = driver.fresh(self.hang_up, self.asking, self.forget_tools)
                 async with self.client:
                     keep_answers(self.client)
+                    send_calls_once(self.client)
                     self._scope.deadline = inf
                     self.is_open = True
                     self.ready.set()
@@ -216,6 +219,9 @@ class Live:
         self.calls.discard(call)
         if self._retired and not self.calls:
             self._stop.set()
+
+    def _miss(self) -> None:
+        self.silent = True
 
     def _refuse(self, why: Exception) -> None:
         """It cannot be opened, though its transport does not know."""

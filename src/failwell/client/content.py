@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from failwell.formats import effect_in, keys
+from failwell.formats import keys
 from failwell.guards import MASK, all_forms, masked, without_values
 
 from .bridge import failure
@@ -28,11 +28,11 @@ class Beside(NamedTuple):
     """All of them, where the server's own text says what the new one does not."""
 
 
-def beside(text: str, blocks: Sequence[Block], secrets: tuple[str, ...] = ()) -> Beside:
+def beside(text: str, blocks: Sequence[Block], secrets: tuple[str, ...] = (), *, in_doubt: bool = False) -> Beside:
     """What of these blocks, which are JSON, goes with the text that takes the place of the first text among them."""
     shown = [masked(unsaid(block, secrets)) for block in blocks]
     first = next((place for place, block in enumerate(shown) if block.get("type") == "text"), None)
-    kept = [block for place, block in enumerate(shown) if place != first and not _is_told(text, block)]
+    kept = [block for place, block in enumerate(shown) if place != first and not _is_told(text, block, in_doubt)]
     said = str(shown[first].get("text", "")).strip() if first is not None else ""
     return Beside(kept, shown if said not in text else None)
 
@@ -50,13 +50,13 @@ def _without(value: Any, forms: tuple[str, ...]) -> Any:
     return [_without(below, forms) for below in value] if isinstance(value, list) else value
 
 
-def _is_told(text: str, block: Block) -> bool:
+def _is_told(text: str, block: Block, in_doubt: bool) -> bool:
     """Whether a block only says the same failure again, for programs or in the same words."""
     if block.get("type") != "text":
         return False
     said = str(block.get("text", "")).strip()
     # Of a call that may have been done one step is told: another text of the server might have it made again.
-    if said in text or effect_in(text) is not None:
+    if said in text or in_doubt:
         return True
     found = failure({"content": [block], "isError": True})
     return found is not None and not getattr(found, "legacy", False)

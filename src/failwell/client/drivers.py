@@ -16,15 +16,15 @@ from typing import Any, Final, Protocol, cast
 import anyio
 
 from failwell.formats import META_KEY, MODERN_ERA, Outcome, to_result
-from failwell.guards import DEFAULT, masked
+from failwell.guards import DEFAULT
 from failwell.model import ToolError
 from failwell.packages import unfit
 from failwell.sdk import GENERATION, CallToolResult, TextContent, field
 from failwell.sdk import changed as changed_result
 
-from .content import ORIGINAL, unsaid
+from .content import unsaid
 from .transport import again, noting, own_process
-from .witness import watched
+from .witness import watched, watching
 
 log = logging.getLogger("failwell.client")
 
@@ -77,9 +77,9 @@ class Driver(Protocol):
     def failure(self, outcome: Outcome, era: str) -> Any:
         """An error as a result of the client's own type."""
 
-    def with_meta(self, result: Any, outcome: Outcome, *, note: str = "", text: str = "") -> Any:
-        """The server's own result, marked as the error it is, with the error in `_meta` and a note after its text; or
-        with another text in place of its first one, which is kept in `_meta`."""
+    def with_meta(self, result: Any, outcome: Outcome, *, note: str = "") -> Any:
+        """The server's own result, marked as the error it is, with the error in `_meta` and a note after its
+        text."""
 
     def without(self, result: Any, secrets: tuple[str, ...]) -> Any:
         """The server's own result without what was sent for secret arguments."""
@@ -185,6 +185,22 @@ def keep_answers(client: Any) -> None:
     setattr(session, name_of_check, checked)
 
 
+def send_calls_once(client: Any) -> None:
+    """See to it that a connected client sends `tools/call` once for each call, whatever it makes of the answer."""
+    session: Any = getattr(client, "session", None)
+    send = getattr(session, "call_tool", None)
+    if send is None or hasattr(send, _SENDS_ONCE):
+        return
+
+    async def call_tool(*given: Any, **options: Any) -> Any:
+        seen = watching.get()
+        return await (send(*given, **options) if seen is None else seen.send_once(lambda: send(*given, **options)))
+
+    setattr(call_tool, _SENDS_ONCE, True)
+    session.call_tool = call_tool
+
+
+_SENDS_ONCE: Final = "__failwell_sends_once__"
 # What the two generations call it.
 _CHECKS: Final = ("validate_tool_result", "_validate_tool_result")
 
@@ -207,9 +223,9 @@ class DriverBase:
     def failure(self, outcome: Outcome, era: str) -> Any:
         return CallToolResult.model_validate(wire_result(outcome, era))
 
-    def with_meta(self, result: Any, outcome: Outcome, *, note: str = "", text: str = "") -> Any:
-        meta = marked_meta(result.meta, outcome, result.content if text else None)
-        return changed_result(result, meta=meta, content=noted_content(result.content, note, text), is_error=True)
+    def with_meta(self, result: Any, outcome: Outcome, *, note: str = "") -> Any:
+        meta = marked_meta(result.meta, outcome)
+        return changed_result(result, meta=meta, content=noted_content(result.content, note), is_error=True)
 
     def without(self, result: Any, secrets: tuple[str, ...]) -> Any:
         structured = unsaid(field(result, "structured_content"), secrets)
@@ -360,9 +376,9 @@ class FastMCPDriver(DriverBase):
     def is_marked(self, result: Any) -> bool:
         return result.is_error is True
 
-    def with_meta(self, result: Any, outcome: Outcome, *, note: str = "", text: str = "") -> Any:
-        meta = marked_meta(result.meta, outcome, result.content if text else None)
-        return replace(result, meta=meta, content=noted_content(result.content, note, text), is_error=True, data=None)
+    def with_meta(self, result: Any, outcome: Outcome, *, note: str = "") -> Any:
+        meta = marked_meta(result.meta, outcome)
+        return replace(result, meta=meta, content=noted_content(result.content, note), is_error=True, data=None)
 
     def give(self, result: Any, options: Options) -> Any:
         if not result.is_error or not options.get("raise_on_error", True):
@@ -380,11 +396,8 @@ def wire_result(outcome: Outcome, era: str) -> dict[str, Any]:
     return wire
 
 
-def marked_meta(meta: Mapping[str, Any] | None, outcome: Outcome, original: list[Any] | None = None) -> dict[str, Any]:
-    kept = {}
-    if original is not None:
-        kept[ORIGINAL] = masked([block.model_dump(by_alias=True, mode="json", exclude_none=True) for block in original])
-    return {**(meta or {}), META_KEY: DEFAULT(outcome).to_dict(), **kept}
+def marked_meta(meta: Mapping[str, Any] | None, outcome: Outcome) -> dict[str, Any]:
+    return {**(meta or {}), META_KEY: DEFAULT(outcome).to_dict()}
 
 
 def _unsaid_content(content: list[Any], secrets: tuple[str, ...]) -> list[Any]:
@@ -394,15 +407,12 @@ def _unsaid_content(content: list[Any], secrets: tuple[str, ...]) -> list[Any]:
     ]
 
 
-def noted_content(content: list[Any], note: str, text: str = "") -> list[Any]:
-    """The blocks, with the note at the end of the first text, or another text in its place: some agents show their
-    model nothing else."""
-    if not note and not text:
+def noted_content(content: list[Any], note: str) -> list[Any]:
+    """The blocks, with the note at the end of the first text: some agents show their model nothing else."""
+    if not note:
         return content
     for place, block in enumerate(content):
         if block.type == "text":
-            told = block.model_copy(update={"text": text or f"{block.text.rstrip()}\n\n{note}"})
-            # Another text of the server might still have the call made again.
-            after = [each for each in content[place + 1 :] if not text or each.type != "text"]
-            return [*content[:place], told, *after]
-    return [TextContent(type="text", text=text or note), *content]
+            told = block.model_copy(update={"text": f"{block.text.rstrip()}\n\n{note}"})
+            return [*content[:place], told, *content[place + 1 :]]
+    return [TextContent(type="text", text=note), *content]

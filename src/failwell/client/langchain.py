@@ -61,7 +61,7 @@ def recovering(
     have been done is told with the one that would tell.
     """
     if isinstance(tool, BaseTool):
-        return _around(tool, policy, Bridge(policy, events=events))
+        return _around(tool, policy, Bridge(policy, tools={tool.name: listed_tool(tool)}, events=events))
     bridge = Bridge(policy, tools={each.name: listed_tool(each) for each in tool}, events=events)
     return [_around(each, policy, bridge) for each in tool]
 
@@ -77,7 +77,7 @@ def tell(error: Exception) -> str:
     """The text for a tool that raised, to be given as `handle_tool_error` and as `handle_validation_error`.
 
     >>> print(tell(ToolException("User 7 not found")))
-    User 7 not found. Look for another one; the same call will fail again.
+    User 7 not found
     """
     found = from_pydantic(error) if isinstance(error, ValidationError) else raised(_worded(error))
     return settle(found).text
@@ -151,7 +151,7 @@ class _Recovering(BaseTool):
     def _answer(self, told: Told, last: Any, options: Mapping[str, Any]) -> Any:
         status = "error" if told.is_error else "success"
         if isinstance(last, ToolMessage):
-            rest = beside(told.text, _blocks(last), told.secrets)
+            rest = beside(told.text, _blocks(last), told.secrets, in_doubt=told.in_doubt)
             content: Any = [{"type": "text", "text": told.text}, *rest.blocks] if rest.blocks else told.text
             kept = {} if rest.original is None else {ORIGINAL: rest.original}
             more = {**last.additional_kwargs, **kept}

@@ -48,7 +48,7 @@ def answer(told: Told, last: dict[str, Any], text: str) -> dict[str, Any]:
     """A result, as JSON, that says it once; what else the server sent in the last one stays."""
     outcome: Any = to_result(told.outcome, "text")["_meta"]
     last = unsaid(last, told.secrets)
-    rest = beside(text, last.get("content", ()))
+    rest = beside(text, last.get("content", ()), in_doubt=told.in_doubt)
     kept = {} if rest.original is None else {ORIGINAL: rest.original}
     # In place of a question, which is no error, a framework could show its model the structured content.
     structured = masked(last.get("structuredContent")) if told.is_error else None

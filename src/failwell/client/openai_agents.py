@@ -25,7 +25,7 @@ try:
 except ImportError as problem:
     raise needed(__name__, "openai-agents", problem) from None
 
-from failwell.model import Effect, FieldError, Policy, ToolError
+from failwell.model import Effect, FieldError, Policy, ToolError, Traits
 from failwell.observe import Events
 from failwell.readers import from_http, from_pydantic, from_schema, said
 from failwell.recovery import schema_of, store_of
@@ -110,7 +110,8 @@ def tell(context: RunContextWrapper[Any], error: Exception) -> str:
     Error: Too many requests. Wait 30 seconds, then make the same call again.
     """
     # A call of a tool has a context that names it.
-    return _marked(settle(raised(_translated(error)), tool=getattr(context, "tool_name", None)))
+    tool = Traits.of(getattr(context, "tool_name", None))
+    return _marked(settle(raised(_translated(error), nature=tool.nature), tool=tool))
 
 
 def _marked(told: Told) -> str:

@@ -20,7 +20,7 @@ from failwell.formats import Outcome, next_action
 from failwell.guards import DEFAULT
 from failwell.model import Effect, NeedsInput, Next, Policy, Strategy, ToolError
 from failwell.observe import Events
-from failwell.readers import is_envelope, is_failing, read, text_of
+from failwell.readers import is_envelope, is_failing, read
 from failwell.recovery import (
     LOST,
     Attempt,
@@ -29,9 +29,9 @@ from failwell.recovery import (
     Report,
     Verdict,
     explained,
+    is_in_words,
     misspelt,
     remembered,
-    says_doubt,
 )
 
 from .callbacks import Ask, Callbacks, Fix, Negotiate
@@ -63,8 +63,8 @@ class Recovering:
     on_decision: called with an `Attempt` after each failure.
     notify_user: called with the error that is left where nothing can be done about it but to tell somebody. What is
         left stands in the log of `failwell.client`, too.
-    reads: names of tools that only read, with `*` for anything: `["get_*"]`. Most servers do not say it of theirs, and
-        a tool that may have done something is not called twice.
+    reads, writes: names of tools that only read, or that change something, with `*` for anything: `["get_*"]`, where
+        neither their annotations nor their names say so.
     events: where each call is written down: the address of a store such as `sqlite:///events.db`, or a hook.
 
     These functions may be async. One that raises, or takes longer than the call's deadline, counts as None.
@@ -81,20 +81,24 @@ class Recovering:
         on_decision: Callable[[Attempt], object] | None = None,
         notify_user: Callable[[ToolError], object] | None = None,
         reads: Sequence[str] = (),
+        writes: Sequence[str] = (),
         events: Events | None = None,
         clock: Clock = SYSTEM,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._callbacks = Callbacks(fix, ask, negotiate, on_decision, notify_user)
-        if isinstance(reads, str) or not all(isinstance(name, str) for name in reads):
-            raise TypeError(f"reads is a list of names, such as ['get_*'], not {reads!r}.")
+        for option, names in (("reads", reads), ("writes", writes)):
+            if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+                raise TypeError(f"{option} is a list of names, such as ['get_*'], not {names!r}.")
         self.reports: deque[Report] = deque(maxlen=_REPORTS_KEPT)
         """What was tried for the latest calls, the last one last; without results, or anything else that is large."""
         self._driver = driver_for(client)
         self._clock = usable_clock(clock)
         self._engine = Engine(policy, clock, jitter)
         self.policy = self._engine.policy
-        self._listing = Listing(self._driver, clock, trusted=self.policy.trust_annotations, reads=tuple(reads))
+        self._listing = Listing(
+            self._driver, clock, trusted=self.policy.trust_annotations, reads=tuple(reads), writes=tuple(writes)
+        )
         self._seat = Seat.at(events)
         self._envelopes = False
         self._store: tuple[Live | None, str | None] = (None, None)
@@ -234,6 +238,8 @@ class Recovering:
         outcome: Outcome | None = None
         while True:
             refusal = self._unsendable(call) or run.refusal()
+            if refusal is not None and await self._confirms(call, refusal):
+                refusal = run.refusal()
             if refusal is not None:
                 # If it was called before, there is something better to tell than why it is not called once more.
                 return (None, run.refused(refusal)) if outcome is None else (result, outcome)
@@ -245,16 +251,14 @@ class Recovering:
             except BaseException:
                 run.let_go()
                 raise
-            if outcome is None or (isinstance(outcome, ToolError) and not outcome.is_error):
+            if outcome is None or (result is not None and isinstance(outcome, ToolError) and not outcome.is_error):
                 run.worked(self._listing.tools)
                 return result, None
-            outcome = run.believed(outcome) if isinstance(outcome, ToolError) else outcome
             if run.failed(outcome, call.connected) and call.connected is not None:
                 call.connected.retire()
             if isinstance(outcome, ToolError):
-                said = text_of(result)
-                run.hears(outcome)
-                outcome = explained(outcome, report.tool, report.arguments, self._listing.known, said)
+                traits = self._listing.tools.traits(report.tool)
+                outcome = explained(outcome, report.tool, report.arguments, self._listing.known, traits)
             await self._listed(call)
             verdict = run.after(outcome, self._listing.tools)
             outcome = verdict.outcome
@@ -263,6 +267,18 @@ class Recovering:
             if not await self._again(call, verdict):
                 # What was only seen in a success is still a success.
                 return result, None if call.observed else outcome
+
+    async def _confirms(self, call: ClientCall, refusal: ToolError) -> bool:
+        """Whether the user says that a call that may have been done is to be run again; asked where no call tells."""
+        held, user = call.run.held(), self._callbacks
+        if held is None or held.verify is not None or user.ask is None:
+            return False
+        arguments = call.report.arguments
+        # A yes leaves the arguments as they are; what else is answered is no word about this call.
+        if await user.answers(refusal, arguments, call.run.left) is not arguments:
+            return False
+        call.run.confirmed()
+        return True
 
     # One attempt
 
@@ -273,6 +289,7 @@ class Recovering:
         seen.patience = patience
         token = watching.set(seen)
         live: Live | None = None
+        call.observed = False
         try:
             call.connected = None
             connection, listing = self._open, self._listing
@@ -308,6 +325,7 @@ class Recovering:
             return None, self._read_failure(exc, seen, live)
         finally:
             watching.reset(token)
+            run.answered_questions(seen.rounds)
         outcome = self._read(call, result)
         if outcome is None and self._listing.is_missing and not call.looked and _is_suspect(result):
             # Whether it may be acted on is said by the list, which could not be had before.
@@ -359,7 +377,8 @@ class Recovering:
         if seen.answered and is_later:
             # The call was taken, and what failed came after it: the SDK's look at the list of the tools.
             error = error.replace(effect=Effect.UNKNOWN, delivery="unanswered")
-        if live is not None and error.origin == "local" and error.code == "TIMEOUT":
+        if live is not None and error.origin == "local" and error.code in ("TIMEOUT", "NOT_CONFIGURED"):
+            # Whether anybody is there is asked before the next call; where the server has moved to is learned by that.
             live.silent = True
         # Where the SDK has not even noticed that the time was up, nothing gets through any more.
         is_stuck = isinstance(exc, TimeoutError) and not isinstance(exc, OutOfTime)
@@ -441,14 +460,11 @@ class Recovering:
             return error, self._driver.failure(told, era)
         if secrets := self._listing.tools.secrets_in(call.report.tool, call.report.arguments):
             result = self._driver.without(result, secrets)
-        if ending.in_doubt and not says_doubt(error, result.content):
-            # A reason that sounds as if it would pass must not come first, so what the server wrote is told by us.
-            return error, self._driver.with_meta(result, told, text=ending.text)
-        # The server's own words stay as they are. Added is only what they do not say.
-        notes = next_action(told) if error.legacy else ending.notes
-        if ending.in_doubt or (not notes and self._driver.is_marked(result)):
+        # The server's own words stay as they are, with what its list proves after them; what was tried is in `_meta`.
+        added = next_action(told) if is_in_words(error) else ()
+        if not added and not ending.notes and self._driver.is_marked(result):
             return error, result
-        return error, self._driver.with_meta(result, told, note=" ".join(notes))
+        return error, self._driver.with_meta(result, told, note=" ".join(added))
 
     async def _tell(self, call: ClientCall, outcome: Outcome) -> None:
         """Write down what is left, and where nothing can be done about it, let the user know."""

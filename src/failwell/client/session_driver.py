@@ -18,6 +18,7 @@ from failwell.model import ToolError
 from failwell.sdk import GENERATION, CallToolResult, field, types
 
 from .drivers import CALLBACKS, Asking, DriverBase, Options, counted, hearing
+from .transport import watch_sessions
 
 _MOST_PAGES: Final = 100
 _TAKES_META: Final = "meta" in inspect.signature(ClientSession.call_tool).parameters
@@ -85,6 +86,7 @@ class SessionDriver(DriverBase):
 
     def __init__(self, sample: Any, make: Callable[[], Any] | None) -> None:
         super().__init__(sample, make)
+        watch_sessions()
         self._opener = sample
         self._latest: Any = None
         if not isinstance(sample, ClientSession):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 import anyio
 
 from failwell.model import ToolError, Traits
-from failwell.readers import read
+from failwell.readers import Http, read
 from failwell.recovery import Tools
 from failwell.schema import known_names
 from failwell.sdk import field
@@ -32,11 +32,12 @@ _NONE: Final[frozenset[str]] = frozenset()
 class Listing:
     """What a server lists."""
 
-    def __init__(self, driver: Driver, clock: Clock, *, trusted: bool = True, reads: Sequence[str] = ()) -> None:
+    def __init__(self, driver: Driver, clock: Clock, **believed: Any) -> None:
+        """believed: what is to be believed of the tools, as `Tools` takes it."""
         self._driver, self._clock = driver, clock
         self.kept_at = clock.monotonic()
         """When they were last listed."""
-        self.tools = Tools(trusted=trusted, reads=reads)
+        self.tools = Tools(**believed)
         """What is known of them; nothing until they were listed."""
         self.is_missing = True
         """Whether the tools could not be listed so far."""
@@ -101,12 +102,12 @@ class Listing:
     async def is_answered(self, live: Live, timeout: float) -> bool:
         """Whether anybody answers over a connection that was silent: any answer, an error too."""
         timeout = min(timeout, _HEARING_TIMEOUT)
-        token = watching.set(Seen())
+        token = watching.set(seen := Seen())
         try:
             with anyio.fail_after(timeout), live.calling(timeout) as client:
                 await self._driver.knock(client)
         except Exception as exc:
-            return _is_answer(exc)
+            return _is_answer(exc, seen.http)
         finally:
             watching.reset(token)
         return True
@@ -133,8 +134,8 @@ class Listing:
             asked.set()
 
 
-def _is_answer(exc: Exception) -> bool:
-    outcome = read(exc)
+def _is_answer(exc: Exception, http: Http | None = None) -> bool:
+    outcome = read(exc, http=http)
     return not (isinstance(outcome, ToolError) and outcome.origin == "local")
 
 

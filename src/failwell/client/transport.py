@@ -1,17 +1,26 @@
 """Transports that were never used, made from one that was given, with what they see noted.
 
-Whoever gives a transport gives its address, its headers, its HTTP client. Each connection gets one of its own.
+Whoever gives a transport gives its address, its headers, its HTTP client. Each connection gets one of its own. A
+session comes with a transport that is open already: there the functions of the SDK are what can be watched.
 """
 
 from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from functools import cache, wraps
+from importlib import import_module
+from typing import Any, Final
 
-from .witness import closed, witnessed
+from .witness import closed, watching, witnessed
+
+# The functions by which the SDK's transports send, and whether their answers come with the POST.
+_SENDING: Final = (
+    ("mcp.client.streamable_http", "stream_within_origin", False),
+    ("mcp.client.sse", "request_within_origin", True),
+)
 
 
 def again(given: Any) -> Any | None:
@@ -57,6 +66,23 @@ async def _over_http(make: Any, call: inspect.BoundArguments) -> AsyncIterator[A
         call.arguments["http_client"] = http
         async with make(*call.args, **call.kwargs) as streams:
             yield streams
+
+
+@cache
+def watch_sessions() -> None:
+    """Note what is seen of calls over transports that were opened elsewhere. All else is sent as it was."""
+    for name, function, apart in _SENDING:
+        module = import_module(name)
+        if (send := getattr(module, function, None)) is not None:
+            setattr(module, function, _watched(send, apart))
+
+
+def _watched(send: Callable[..., Any], apart: bool) -> Callable[..., Any]:
+    @wraps(send)
+    def sending(client: Any, *given: Any, **options: Any) -> Any:
+        return send(client if watching.get() is None else witnessed(client, apart=apart), *given, **options)
+
+    return sending
 
 
 def own_process(transport: Any) -> Any:

@@ -8,13 +8,13 @@ drops it, and the call it belongs to waits until its time is up.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
 
 import anyio
-import anyio.lowlevel
 from mcp.shared.message import SessionMessage
 
 from failwell.model import Effect, ToolError
@@ -28,20 +28,25 @@ else:
 
 _LARGEST_BODY: Final = 65_536
 _LONGEST_FRAME: Final = 1_000_000
-# The method in the body of a request. To check a result the SDKs list the tools, as a part of the same call.
-_CALL: Final = b'"tools/call"'
+# To check a result the SDKs list the tools, as a part of the same call.
+_CALL: Final = "tools/call"
 _SESSION: Final = "mcp-session-id"
 _INTERNAL_ERROR: Final = -32603
-# How many turns of the loop it takes from an end that has arrived to whoever reads the stream.
-_TURNS: Final = 5
+_REDIRECTED_FROM: Final = "failwell_redirected_from"
 
 
 class Seen:
-    """What was seen of one call."""
+    """What was seen of one attempt at a call."""
 
-    __slots__ = ("answered", "cut", "failure", "http", "patience")
+    __slots__ = ("_last", "answered", "called", "cut", "failure", "http", "missed", "patience", "rounds")
 
     def __init__(self) -> None:
+        self.called = False
+        """Whether the call was sent over HTTP."""
+        self.rounds = 0
+        """How often `tools/call` was sent because the server asked for input in its answer."""
+        self._last: Any = None
+        """The answer to the latest `tools/call`, or the exception that came instead."""
         self.http: Http | None = None
         self.failure: Exception | None = None
         self.answered = False
@@ -50,6 +55,25 @@ class Seen:
         """How long the server may be silent where it may be waiting for the user; None if it cannot be."""
         self.cut: Callable[[Exception], None] | None = None
         """Ends the call at once, for transports that do not tell it of a POST that failed."""
+        self.missed: Callable[[], None] | None = None
+        """Called when the server's own stream cannot be opened: the session may be gone, which no call should find."""
+
+    async def send_once(self, send: Callable[[], Awaitable[Any]]) -> Any:
+        """Send `tools/call`, unless it was sent and no further round is due.
+
+        The protocol has a further round after a result that asks for input, and after no other answer. The SDK sends
+        the identical call again after -32020, which proves nothing about the first one.
+        """
+        if isinstance(self._last, BaseException):
+            raise self._last
+        if self._last is not None:
+            self.rounds += 1
+        try:
+            self._last = await send()
+        except BaseException as exc:
+            self._last = exc
+            raise
+        return self._last
 
     def says(self, number: int | None, message: str | None) -> bool:
         """Whether the HTTP answer is this very JSON-RPC error: then its status only repeats the number."""
@@ -71,7 +95,7 @@ watching: ContextVar[Seen | None] = ContextVar("failwell_watching", default=None
 
 
 def witnessed(client: httpx.AsyncClient, *, apart: bool = False) -> httpx.AsyncClient:
-    """The client, as one that notes what it sees of the calls that are watched.
+    """The client, as one that notes what it sees of the calls that are watched, and sends each of them once.
 
     A POST of a watched call that fails is answered as if a gateway had said so, and the failure itself is noted. That
     way it is the failure of one call, and the connection lives on. `apart` is for a transport whose answers do not come
@@ -80,15 +104,19 @@ def witnessed(client: httpx.AsyncClient, *, apart: bool = False) -> httpx.AsyncC
     return client if isinstance(client, _Witness) else _Witness(client, apart)
 
 
+# Where redirects have led the handshake, for each client: calls are sent there at once, since theirs are not followed.
+_MOVED: Final[WeakKeyDictionary[httpx.AsyncClient, dict[httpx.URL, httpx.URL]]] = WeakKeyDictionary()
+
+
 class _Witness(httpx.AsyncClient):
     """Stands for an HTTP client, which stays as it is: it may belong to somebody who has other uses for it."""
 
     def __init__(self, client: httpx.AsyncClient, apart: bool) -> None:
         # Not what a client is made of: whatever is not found here is looked for there.
-        vars(self).update(_client=client, _apart=apart, _streams=set())
+        vars(self).update(_client=client, _apart=apart, _moved=_MOVED.setdefault(client, {}))
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("_client", "_apart", "_streams"):
+        if name in ("_client", "_apart", "_moved"):
             raise AttributeError(name)
         return getattr(self._client, name)
 
@@ -111,37 +139,44 @@ class _Witness(httpx.AsyncClient):
 
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
         seen = watching.get()
-        if request.method == "GET":
-            return self._listened(await self._send(request, options))
-        if seen is None or request.method != "POST":
+        if seen is None:
             return await self._send(request, options)
+        if request.method != "POST":
+            return await self._listen(request, options, seen)
         if seen.patience is not None:
             _wait_longer(request, seen.patience)
-        in_session = _SESSION in request.headers
-        if self._streams:
-            await _let_others_read()
-        was_alive = bool(self._streams)
-        wire = _Wire(request.extensions.get("trace"))
+        method = _method_in(request)
+        # What becomes of the SDK's other requests after the call was refused says nothing about the call.
+        is_noted = method == _CALL or (method is not None and (seen.answered or not seen.called))
+        wire = _Wire(request.extensions.get("trace"), once=method == _CALL)
         request.extensions = {**request.extensions, "trace": wire}
+        if method == _CALL:
+            seen.called = True
+            request.url = self._moved.get(request.url, request.url)
+            options["follow_redirects"] = False
         try:
             if self._client.is_closed:
                 raise closed()
             response = await self._send(request, options)
-            if response.has_redirect_location or _is_json(response):
+            if response.is_redirect or _is_json(response):
                 # Read here, where it is known whose it is when it breaks off.
                 await response.aread()
+            if method == _CALL and response.is_redirect:
+                raise redirected()
         except (httpx.RequestError, ToolError) as failure:
-            if _is_request(request):
+            if wire.refused is not None:
+                # What refused the call is what happened to it, not that it was not sent again.
+                seen.http = wire.refused
+            elif is_noted:
                 seen.failure = wire.witnessed(failure, request)
-                if self._apart:
-                    seen.fails(seen.failure)
+            if self._apart and is_noted:
+                seen.fails(seen.failure or ConnectionError("The server refused the call."))
             return httpx.Response(202 if self._apart else 502, request=request)
-        # A request that was redirected has its body only as a stream.
-        if response.is_success and _CALL in request.read():
+        if response.is_success and method == _CALL:
             seen.answered, seen.http, seen.failure = True, None, None
-        if response.status_code >= 400 and _is_request(request):
-            is_proof = in_session and not was_alive
-            seen.http = Http(response.status_code, dict(response.headers), await _body(response), is_proof)
+        if response.status_code >= 400 and is_noted:
+            in_session = _SESSION in request.headers
+            seen.http = Http(response.status_code, dict(response.headers), await _body(response), in_session)
             if self._apart:
                 seen.fails(ConnectionError(f"The server answered {response.status_code}."))
         if self._apart and response.status_code >= 400:
@@ -149,68 +184,91 @@ class _Witness(httpx.AsyncClient):
             return httpx.Response(202, request=request)
         return response
 
+    async def _listen(self, request: httpx.Request, options: dict[str, Any], seen: Seen) -> httpx.Response:
+        is_missed = _SESSION in request.headers
+        try:
+            response = await self._send(request, options)
+            is_missed = is_missed and response.status_code == 404
+            return response
+        finally:
+            if is_missed and seen.missed is not None:
+                seen.missed()
+
     async def _send(self, request: httpx.Request, options: dict[str, Any]) -> httpx.Response:
         response: httpx.Response = await self._client.send(request, **options)
-        if response.next_request is not None and response.next_request.url == request.url:
-            # The SDK would follow it, and make the call twenty times where it was made already.
-            response.next_request = None
+        following = response.next_request
+        # Either the SDK follows a redirect, or the client itself has.
+        first, last = request.extensions.get(_REDIRECTED_FROM, request.url), response.request.url
+        if following is not None:
+            following.extensions = {**following.extensions, _REDIRECTED_FROM: first}
+        elif response.is_success and request.method == "POST" and first != last and _is_same_place(first, last):
+            self._moved[first] = last
         return response
 
-    def _listened(self, response: httpx.Response) -> httpx.Response:
-        """A stream that the server opened for what it says by itself: while it is open, the session is known."""
-        if response.is_success and isinstance(response.stream, httpx.AsyncByteStream):
-            response.stream = _Listened(response.stream, self._streams)
-        return response
+
+def _is_same_place(here: httpx.URL, there: httpx.URL) -> bool:
+    """Whether a redirect leads to where the request was sent to, or to the same place with TLS."""
+    is_upgrade = (here.scheme, there.scheme, here.port, there.port) == ("http", "https", None, None)
+    return here.host == there.host and (is_upgrade or (here.scheme, here.port) == (there.scheme, there.port))
 
 
-class _Listened(httpx.AsyncByteStream):
-    """A stream that is among those which are open until it ends.
-
-    A session that is gone when a call is sent was lost before it, and the call was never taken. One that was there, and
-    is gone when the call is answered, was lost meanwhile: a balancer sends a call whose server has died to the next.
-    """
-
-    def __init__(self, stream: httpx.AsyncByteStream, is_open: set[object]) -> None:
-        self._stream = stream
-        self._open = is_open
-        is_open.add(self)
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        try:
-            async for part in self._stream:
-                yield part
-        finally:
-            self._open.discard(self)
-
-    async def aclose(self) -> None:
-        self._open.discard(self)
-        await self._stream.aclose()
-
-
-async def _let_others_read() -> None:
-    """Let whoever reads a stream notice that it has ended, though the loop may have stood still since then."""
-    for _ in range(_TURNS):
-        await anyio.lowlevel.checkpoint()
+class _SentBefore(httpx.ReadError):
+    """A request would leave a second time."""
 
 
 class _Wire:
-    """What is written on the wire for one request. A transport of the user's own may try several times: what its last
-    try was refused with says nothing about the first."""
+    """What is written on the wire for one request, which the layers below may send several times: to log in, or since
+    a transport of the user's own tries again. A call leaves once."""
 
-    def __init__(self, told: Callable[[str, Any], Any] | None) -> None:
-        self._told = told
+    def __init__(self, trace: Callable[[str, Any], Any] | None, *, once: bool) -> None:
+        self._trace = trace
+        self._once = once
         self._is_written = False
+        self._refusal: Http | None = None
+        self.refused: Http | None = None
+        """What the call was refused with, after which it was not sent again."""
 
     async def __call__(self, event: str, info: Any) -> None:
-        self._is_written = self._is_written or event.endswith("send_request_headers.started")
-        if self._told is not None:
-            await self._told(event, info)
+        # A proxy is asked for a tunnel first, which is no call.
+        is_tunnel = isinstance(info, dict) and getattr(info.get("request"), "method", None) == b"CONNECT"
+        if event.endswith("send_request_headers.started") and not is_tunnel:
+            if self._once and self._is_written:
+                self.refused = self._refusal
+                raise _SentBefore("The call was sent before, and is not sent again.")
+            self._is_written = True
+        elif event.endswith("receive_response_headers.complete"):
+            self._refusal = _head_in(info)
+        if self._trace is not None:
+            await self._trace(event, info)
 
     def witnessed(self, failure: Exception, request: httpx.Request) -> Exception:
-        """The failure, as one after which nobody knows what was done if anything was sent at all."""
+        """The failure, as one after which nobody knows what was done if anything was sent at all: what the last try of
+        several was refused with says nothing about the first."""
         if self._is_written and isinstance(failure, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)):
             return httpx.ReadError(str(failure), request=request)
         return failure
+
+
+def _head_in(info: Any) -> Http | None:
+    """The status and the headers of an answer, from what is traced of HTTP/1.1 or of HTTP/2."""
+    found = info.get("return_value") if isinstance(info, dict) else None
+    if not isinstance(found, tuple):
+        return None
+    status = next((part for part in found if isinstance(part, int)), 0)
+    pairs = next((part for part in found if isinstance(part, list)), [])
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in pairs}
+    return Http(status, headers) if status >= 400 else None
+
+
+def redirected() -> ToolError:
+    """A call is not sent to where it is led: whoever leads it there may have made it."""
+    return ToolError(
+        "The server answered the call with a redirect, which is not followed. If it has moved, give its new address.",
+        code="NOT_CONFIGURED",
+        origin="local",
+        delivery="answered",
+        effect=Effect.UNKNOWN,
+    )
 
 
 def closed() -> ToolError:
@@ -231,13 +289,17 @@ def _wait_longer(request: httpx.Request, patience: float) -> None:
         request.extensions = {**request.extensions, "timeout": {**times, "read": patience}}
 
 
-def _is_request(request: httpx.Request) -> bool:
-    """Whether it asks for an answer. What becomes of a word that a call is given up says nothing about the call."""
+def _method_in(request: httpx.Request) -> str | None:
+    """The method of the request in a POST; None for what asks for no answer. What becomes of a notification that a call
+    is given up says nothing about the call."""
     try:
         message = json.loads(request.read())
     except (ValueError, RecursionError, httpx.StreamError):
-        return True
-    return not isinstance(message, dict) or ("method" in message and "id" in message)
+        return ""
+    if not isinstance(message, dict):
+        return ""
+    method = message.get("method")
+    return method if isinstance(method, str) and "id" in message else None
 
 
 def _is_json(response: httpx.Response) -> bool:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from . import canonical, envelope, jsonrpc, keys, own_words, v1
+from . import canonical, envelope, jsonrpc, keys, v1
 from .canonical import load
-from .citation import cited_field, passed_on
 from .clients import CLIENTS, UNKNOWN, Client, find_client
 from .crosswalk import default_code, number_of
 from .detection import META_KEY, is_prose, parse, words_in
-from .doubt import effect_in, next_step, reason_of, to_see
+from .doubt import next_step
 from .envelope import MODES, build_meta, success
 from .json_schema import SCHEMAS, schema
 from .jsonrpc import MODERN_ERA, is_structured
@@ -25,7 +24,7 @@ from .results import (
     unplaced_details,
 )
 from .table import FORMATS
-from .text import next_action, usual_action
+from .text import next_action, usual_action, wait_step
 from .wire import OBJECT, Format, Outcome, is_number, pretty, read_json, whole
 
 __all__ = [
@@ -44,9 +43,7 @@ __all__ = [
     "as_result",
     "build_meta",
     "canonical",
-    "cited_field",
     "default_code",
-    "effect_in",
     "envelope",
     "find_client",
     "in_words",
@@ -61,22 +58,19 @@ __all__ = [
     "next_action",
     "next_step",
     "number_of",
-    "own_words",
     "parse",
-    "passed_on",
     "pretty",
     "read_json",
-    "reason_of",
     "render",
     "schema",
     "success",
     "to_jsonrpc",
     "to_result",
-    "to_see",
     "to_wire",
     "unplaced_details",
     "usual_action",
     "v1",
+    "wait_step",
     "whole",
     "words_in",
 ]

@@ -36,6 +36,7 @@ ROWS: Final[dict[str, tuple[str, str]]] = {
     "DEVICE_AUTH_FAILED": ("AUTHENTICATION_ERROR", "x_auth_expired"),
     "PARTIAL_FAILURE": ("SERVER_ERROR", "thread_partial_failure"),
     "OUTCOME_UNKNOWN": ("UNKNOWN_ERROR", "serialization_error"),
+    "CALL_IN_DOUBT": ("UNKNOWN_ERROR", "serialization_error"),
     "IO_ERROR": ("UNKNOWN_ERROR", "file_read_error"),
     "INTERNAL_ERROR": ("UNKNOWN_ERROR", "serialization_error"),
     "UNKNOWN_ERROR": ("UNKNOWN_ERROR", "serialization_error"),

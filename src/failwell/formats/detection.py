@@ -7,12 +7,10 @@ from typing import Any, Final, NamedTuple
 
 from failwell.model import IN_DOUBT, NeedsInput, Severity, Strategy, ToolError, pattern
 
-from . import canonical, denial, text
-from .doubt import effect_in
+from . import canonical, text
 from .keys import TOOL_ERROR
-from .own_words import NOTHING_SAID
 from .table import FORMATS
-from .wire import OBJECT, Format, Outcome, Sign, doubted, is_clean, read_json, told_in
+from .wire import OBJECT, Format, Outcome, Sign, doubted, is_clean, read_json
 
 META_KEY: Final = TOOL_ERROR
 _SIGNS: Final[tuple[tuple[Sign, Format], ...]] = tuple(
@@ -20,7 +18,6 @@ _SIGNS: Final[tuple[tuple[Sign, Format], ...]] = tuple(
 )
 _STARTS: Final[Mapping[str, Format]] = {spec.start: spec for spec in FORMATS.values() if spec.start}
 _BARE: Final[tuple[Format, ...]] = tuple(spec for spec in FORMATS.values() if spec.bare is not None)
-_IN_META: Final[tuple[Format, ...]] = tuple(spec for spec in FORMATS.values() if spec.meta_key is not None)
 _OURS: Final = canonical.FORMAT.name
 _SDK_PREFIX = pattern(r"(?:Error (?:executing|calling) tool '?[^:'\n]{1,200}'?: )+")
 
@@ -181,13 +178,8 @@ def _result(result: Mapping[str, Any], format: str | None = None) -> Outcome | N
         found += _if_any(canonical.load(own), is_whole=True)
     if not is_prose(format):
         found += _visible(texts, structured, format, alone=len(texts) == len(content))
-    for spec in _IN_META:
-        if format in (None, spec.name) and isinstance(proposed := meta.get(spec.meta_key), Mapping):
-            found += _if_any(spec.load(proposed, message="\n".join(texts)), is_whole=True)
-    if format is None and denial.META_KEY in meta:
-        found += _if_any(denial.load(meta[denial.META_KEY], message="\n".join(texts)), is_whole=True)
     if not found and is_error is True and (format is None or is_prose(format)):
-        found += _if_any(text.load("\n".join(texts)) or text.load(NOTHING_SAID))
+        found += _if_any(text.load("\n".join(texts)) or text.load(_NOTHING_SAID))
     if not found:
         return None
     outcome, is_whole = found[0]
@@ -201,8 +193,6 @@ def _result(result: Mapping[str, Any], format: str | None = None) -> Outcome | N
     for other, _ in found[1:]:
         if isinstance(other, ToolError):
             outcome = _careful(outcome, other)
-    if outcome.effect not in IN_DOUBT and any(map(effect_in, texts)):
-        return doubted(outcome)
     return outcome
 
 
@@ -211,9 +201,8 @@ def careful_of(outcome: Outcome, *objects: object) -> Outcome:
     whoever writes one there means it."""
     if not isinstance(outcome, ToolError):
         return outcome
-    given = outcome._given
-    is_said = bool(effect_in(given.get("message", "")) or effect_in(given.get("suggestion", "")))
-    for each in (*objects, given.get("details")):
+    is_said = False
+    for each in (*objects, outcome._given.get("details")):
         # Most are not there, and asking an abstract class about them would take longer than all the rest.
         if each and isinstance(each, OBJECT) and "effect" in each:
             said = each["effect"]
@@ -221,6 +210,7 @@ def careful_of(outcome: Outcome, *objects: object) -> Outcome:
     return doubted(outcome) if is_said and outcome.effect not in IN_DOUBT else outcome
 
 
+_NOTHING_SAID: Final = "The tool failed and gave no reason."
 _DOUBTS: Final = frozenset(effect.value for effect in IN_DOUBT)
 
 
@@ -299,7 +289,7 @@ def _careful(error: ToolError, other: ToolError) -> ToolError:
     spec = FORMATS.get(other.format or "")
     if spec is None or spec.prose or error.effect in IN_DOUBT or other == error:
         return error
-    expected = spec.load(spec.dump(told_in(error, spec)))
+    expected = spec.load(spec.dump(error))
     if other.effect in IN_DOUBT:
         error.effect = other.effect
     elif not isinstance(expected, ToolError) or _permits(expected) <= _permits(other):
@@ -313,7 +303,7 @@ def _permits(error: ToolError) -> set[str]:
     spec = FORMATS.get(error.format or "")
     own = () if spec is None else spec.own_words
     said = {
-        "retryable": error.retryable,
+        "retryable": error.retryable and not error.is_declined and error.strategy in _AGAIN,
         "recoverable": error.recoverable and "recoverable" in own,
         "strategy": error.strategy in _AGAIN and "strategy" in own and error.given("strategy"),
     }

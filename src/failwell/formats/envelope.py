@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeGuard
 from failwell.model import Effect, Form, Json, ToolError, find, instant, plain, positive, rfc3339, snake
 
 from .crosswalk import ROWS, core_code, default_code
-from .wire import OBJECT, RESERVED, Format, Sign, brief, build, outward, pretty, restore, whole
+from .wire import OBJECT, RESERVED, Format, Sign, brief, build, pretty, restore, whole
 
 Profile = Literal["api", "workflow"]
 TOOL_VERSION: Final = "1.0"
@@ -24,9 +24,9 @@ def code_of(error: ToolError, strict: bool = False) -> str:
             return info.name
         mapped = ROWS[core_code(error)][1]
         known = find(mapped, exact=True)
-        if known is not None and (known.retryable is error.retryable or known.effect is error.effect is Effect.PARTIAL):
+        if known is not None and (known.retryable is error.passes or known.effect is error.effect is Effect.PARTIAL):
             return mapped
-        return "x_api_error" if error.retryable else "serialization_error"
+        return "x_api_error" if error.passes else "serialization_error"
     return snake(error.code or "") or default_code(error).lower()
 
 
@@ -161,7 +161,7 @@ def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
     return restore(
         error,
         carried,
-        lambda whole, **way: load(dump(outward(whole, "social"), **way)),
+        lambda whole, **way: load(dump(whole, **way)),
         ({}, {"strict": True}),
         # How long it took, and the like, is the server's, not the error's.
         {"meta": None},
@@ -183,7 +183,6 @@ FORMAT: Final = Format(
     pretty,
     options=("strict", "profile", "mode", "approval_mode", "elapsed_ms"),
     stow=_stow,
-    catalog="social",
     # The contract's own has `data`, and null in it. Without it, it is what any web service answers, perhaps about
     # something that the tool did last.
     signs=(Sign(30, "success", load, is_whole=lambda data: "data" in data and not data["data"]),),

@@ -26,7 +26,7 @@ from failwell.model import (
 )
 
 from .crosswalk import default_code, number_of
-from .doubt import author_of, effect_in, recovery
+from .doubt import recovery
 from .keys import TOOL_ERROR
 from .wire import (
     OBJECT,
@@ -40,7 +40,6 @@ from .wire import (
     is_only_error,
     is_text,
     is_texts,
-    outward,
     restore,
     spread,
     stow_in,
@@ -279,16 +278,14 @@ def _load(data: Mapping[str, Any], clean: bool) -> ToolError:
         clean=clean,
     )
     said = error._given.get("suggestion")
-    if said is not None and (effect := effect_in(said)) is not None:
-        error.effect, error.suggestion = effect, author_of(said)
-    elif said is not None and said.endswith(_SUGGESTION_ENDS) and said == _default_suggestion(error):
+    if said is not None and said.endswith(_SUGGESTION_ENDS) and said == _default_suggestion(error):
         error.suggestion = None
     if carried is None:
         return error
     return restore(
         error,
         carried,
-        lambda whole, **way: _load(dump(outward(whole, "jsonrpc"), **way), False),
+        lambda whole, **way: _load(dump(whole, **way), False),
         [{"number": each, "actionable": told} for told in (False, True) for each in dict.fromkeys((None, number))],
     )
 
@@ -384,7 +381,6 @@ FORMAT: Final = Format(
     compact,
     options=("number", "actionable", "era", "debug"),
     stow=stow_in("data", dump),
-    catalog="jsonrpc",
     # A response is one whatever is in it; an error object by itself looks like many others.
     signs=(
         Sign(10, "jsonrpc", load_response, lambda data: is_structured(data["error"])),

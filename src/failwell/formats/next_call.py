@@ -15,7 +15,7 @@ from failwell.guards import MASK
 from failwell.model import UNSET, FieldError, Json, Patch, Path, ToolError, apply_patch, compact, place_of
 from failwell.schema import restraint
 
-from .wrong_argument import holder_of, placeholder, strange_names
+from .wrong_argument import holder_of, is_missing, placeholder, strange_names
 
 # A longer call is not copied, but made anew: then what changes is named alone.
 _LONGEST: Final = 600
@@ -35,7 +35,7 @@ def next_call(error: ToolError, problems: Sequence[FieldError] | None = None) ->
     changes = [change for change in error.patch if is_whole(change)]
     open_problems = [problem for problem in problems if not _is_reached(problem, changes)] if changes else [*problems]
     meant = _meant(error)
-    strange = _unplaced(meant, open_problems)
+    strange = _unplaced(meant, open_problems, changes)
     tool = error.tool or "it"
     whole = _whole(error, changes, open_problems, strange, meant)
     if whole is not None:
@@ -73,26 +73,25 @@ def changed(error: ToolError) -> list[str]:
     return [_change(change) for change in error.patch if is_whole(change)]
 
 
-def _is_reached(problem: FieldError, changes: Any) -> bool:
-    reached: set[Path] = set()
-    for change in changes:
-        parent = change.path[:-1]
-        reached.add(change.path)
-        if change.to is not None:
-            reached.add((*parent, change.to))
-        if change.op != "set":
-            reached.add(parent)
-    return problem.path in reached
+def _is_reached(problem: FieldError, changes: Sequence[Patch]) -> bool:
+    """Whether the changes do away with a problem: where it is about strange names, with each of them."""
+    changed = {change.path for change in changes}
+    if names := strange_names(problem):
+        return all((*holder_of(problem), name) in changed for name in names)
+    brought = {(*change.path[:-1], change.to) for change in changes if change.to is not None}
+    return problem.path in changed or (is_missing(problem) and problem.path in brought)
 
 
-def _unplaced(meant: Mapping[str, str], open_problems: list[FieldError]) -> list[str]:
+def _unplaced(meant: Mapping[str, str], open_problems: list[FieldError], changes: Sequence[Patch]) -> list[str]:
     """The strange names for which nobody knows what was meant, unless that stands in the next call already."""
     asked = {problem.path for problem in open_problems}
+    changed = {change.path for change in changes}
     return [
         name
         for problem in open_problems
         for name in strange_names(problem)
-        if name not in meant or (*holder_of(problem), meant[name]) not in asked
+        if (*holder_of(problem), name) not in changed
+        and (name not in meant or (*holder_of(problem), meant[name]) not in asked)
     ]
 
 
@@ -136,9 +135,11 @@ def _whole(
             if not isinstance(holder, dict):
                 return None
             for name in names:
-                value = holder.pop(name, UNSET)
+                if name not in holder:
+                    continue
+                value = holder.pop(name)
                 kind = restraint(name)
-                if kind != "confirmed" and name in meant and value is not UNSET:
+                if kind != "confirmed" and name in meant:
                     # The value goes with the name that was meant; without it the call would do more than was asked for.
                     renamed[(*holder_of(problem), meant[name])] = value
                     strange = [each for each in strange if each != name]

@@ -8,13 +8,12 @@ from typing import Any, Final, Literal
 from failwell.guards import DEFAULT, Guard
 from failwell.model import Json, NeedsInput, ToolError
 
-from . import denial as denials
 from . import jsonrpc, text
 from .clients import CLIENTS, Client, find_client
 from .detection import META_KEY, careful_of, parse
 from .jsonrpc import ERA, MODERN_ERA
 from .table import FORMATS
-from .wire import Format, Outcome, pretty, told_in
+from .wire import Format, Outcome, pretty
 
 _UNSAID: Final = frozenset({"failwell", "outcome", "notes"})
 # How it was said is for its reader to tell, unless it was said to be less than stated.
@@ -72,7 +71,7 @@ def unplaced_details(error: ToolError, format: str) -> list[str]:
     spec = FORMATS[format]
     if spec.room is None:
         return []
-    wire = spec.dump(told_in(error, spec))
+    wire = spec.dump(error)
     held = wire.get(spec.room) if isinstance(wire, dict) else None
     given = error.details.items()
     return [name for name, value in given if not isinstance(held, dict) or (name, value) not in held.items()]
@@ -90,7 +89,6 @@ def to_result(
     output_schema: bool = False,
     meta: bool = True,
     prefix: str = "",
-    denial: bool = False,
     **options: Any,
 ) -> dict[str, Json]:
     """The failure as the result of a tool call, ready for the wire.
@@ -99,8 +97,6 @@ def to_result(
     `name/version`: what it is known to show its model decides which other parts are sent and how much the text says.
     `output_schema` says that the tool declares one: then there is no `structuredContent`, since some clients check it
     and throw. `meta=False` leaves out the canonical error in `_meta`. `prefix` goes before the text for people.
-    `denial` says of a refused permission also what SEP-2643 drafts for it, under a key of the MCP project's:
-    experimental.
     """
     if gate not in (None, *GATES):
         raise ValueError(f"There is no gate {gate!r}; use 'markdown', 'json' or 'both'.")
@@ -116,7 +112,6 @@ def to_result(
         output_schema=output_schema,
         meta=meta,
         prefix=prefix,
-        denial=denial,
         **options,
     )
 
@@ -138,7 +133,6 @@ def as_result(
     output_schema: bool = False,
     meta: bool = True,
     prefix: str = "",
-    denial: bool = False,
     **options: Any,
 ) -> dict[str, Json]:
     """`to_result` for an outcome that has been guarded; `words` is what people read, where it is known by now."""
@@ -154,17 +148,13 @@ def as_result(
         words = wire if spec.prose and isinstance(wire, str) else in_words(outcome)
     known = find_client(client)
     result: dict[str, Json] = {"content": _blocks(outcome, spec, wire, words, gate, prefix, known)}
-    if isinstance(wire, dict) and spec.meta_key is None and _structured_fits(spec, known, output_schema):
+    if isinstance(wire, dict) and _structured_fits(spec, known, output_schema):
         result["structuredContent"] = wire
     if isinstance(outcome, ToolError):
         result["isError"] = outcome.is_error or spec.is_failure
     elif spec.ask is None:
         result["isError"] = True
     attached: dict[str, Json] = {META_KEY: outcome.to_dict()} if meta else {}
-    if spec.meta_key is not None:
-        attached[spec.meta_key] = wire
-    if denial and isinstance(outcome, ToolError) and (refused := denials.dump(outcome)) is not None:
-        attached[denials.META_KEY] = refused
     if attached:
         result["_meta"] = attached
     if era >= MODERN_ERA:
@@ -233,14 +223,13 @@ def _wire(outcome: Outcome, spec: Format, carry: bool, options: Mapping[str, Any
             return spec.ask(outcome)
         outcome = outcome.to_error()
         options = {**spec.question, **options}
-    told = told_in(outcome, spec)
-    wire = spec.dump(told, **options)
+    wire = spec.dump(outcome, **options)
     if not carry or spec.stow is None:
         return wire
     names = _lost(outcome, spec.load(wire))
     while names:
         data = outcome._says()
-        wire = spec.stow(told, {name: data.get(name) for name in names}, **options)
+        wire = spec.stow(outcome, {name: data.get(name) for name in names}, **options)
         # Keeping one field can uncover another that only looked right because the first was lost.
         more = [name for name in _lost(outcome, spec.load(wire)) if name not in names]
         if not more:

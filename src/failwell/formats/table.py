@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from . import canonical, envelope, jsonrpc, problem, text, toolfailure, typed, v1, xml
+from . import canonical, envelope, jsonrpc, problem, text, typed, v1, xml
 from .wire import Format
 
 FORMATS: Final[Mapping[str, Format]] = MappingProxyType(
@@ -19,7 +19,6 @@ FORMATS: Final[Mapping[str, Format]] = MappingProxyType(
             envelope,
             jsonrpc,
             problem,
-            toolfailure,
             text,
             canonical,
         )

@@ -28,7 +28,7 @@ from failwell.model import (
     rfc3339,
 )
 
-from .doubt import doubt, effect_in, harmless, next_step
+from .doubt import doubt, next_step
 from .next_call import changed, mends_all, next_call
 from .wire import Format, build, whole
 from .wrong_argument import ordered, reason, strange_names
@@ -36,7 +36,7 @@ from .xml_writer import ROUTING, missing_field
 
 _BY_STRATEGY: Final = {
     Strategy.USER_ACTION: "Ask the user: something has to be changed first.",
-    Strategy.ABORT: "Tell the user that it failed.",
+    Strategy.ABORT: "Next: end the task and report the failure. Do not call it again.",
 }
 _BY_KIND: Final = {
     Kind.VALIDATION: "Correct the arguments, then call again.",
@@ -61,6 +61,11 @@ _USUAL: Final = Policy()
 
 
 def dump(error: ToolError) -> str:
+    if error.authored and error.standing == "quoted" and error.effect not in IN_DOUBT:
+        # Somebody's words, which stand as they are.
+        steps = _usual_steps(error, None)
+        words = error.message or f"{error.tool or 'The tool'} failed and gave no reason."
+        return _joined((_sentence(words), *steps)) if steps else words
     if error.effect in IN_DOUBT and error.is_error:
         return " ".join(sentence for sentence in (doubt(error), *_after_doubt(error)) if sentence)
     problems = [ordered(each) for each in error.fields] if error.fields else []
@@ -128,8 +133,8 @@ def next_action(
 def _usual_steps(error: ToolError, problems: Sequence[FieldError] | None, *, whole_call: bool = True) -> list[str]:
     """The same of a call that was not done."""
     said = _advice(error)
-    if error.authored and error.standing == "quoted" and not error.patch and not error.actions:
-        # What is only guessed from somebody's words is no reason to add to them.
+    if error.authored and error.standing == "quoted" and not error.patch and not error.actions and error.sent is None:
+        # Of a write that may have been done nobody knows what to do next but whoever wrote the words.
         return said
     told = " ".join(said)
     if error.retry_after is not None and (wait := _seconds(error.retry_after)) not in told:
@@ -158,6 +163,14 @@ def usual_action(error: ToolError, policy: Policy = _USUAL) -> tuple[str, str] |
     return (usual, _default(error, policy)) if usual and next_action(error) == [usual] else None
 
 
+def wait_step(error: ToolError, policy: Policy) -> str:
+    """How long to wait before the same call is made again."""
+    if error.reset_at is not None and error.retry_after is None:
+        return f"Wait until {rfc3339(error.reset_at)}, then make the same call again."
+    seconds = policy.first_wait(error) if error.retry_after is None else error.retry_after
+    return f"Wait {_seconds(seconds)}, then make the same call again."
+
+
 def _advice(error: ToolError) -> list[str]:
     """What the author says to do."""
     told, steps = error.suggestion or "", error.next_steps
@@ -179,7 +192,8 @@ def _advice(error: ToolError) -> list[str]:
 
 def _after_doubt(error: ToolError) -> list[str]:
     """What to do about a call that may have been done: what the author says, and one step."""
-    said = [sentence for sentence in _advice(error) if harmless(error, sentence)]
+    # What mends wrong arguments is for a call that was not done.
+    said = [] if error.fields else _advice(error)
     if error.verify is not None and error.verify.tool:
         return [*said, next_step(error)]
     if error.effect is Effect.PARTIAL and (changes := changed(error)):
@@ -266,10 +280,7 @@ def load(text: str) -> ToolError | None:
     """Prose says nothing a program may rely on, so it counts as the kind that is given up."""
     if not text.strip():
         return None
-    # But our own words for a call that may have been done are told by nothing else.
-    effect = effect_in(text)
-    fields = {"legacy": True} if effect is None else {"legacy": True, "code": "OUTCOME_UNKNOWN", "effect": effect}
-    return build("text", text, fields, kind=Kind.INTERNAL)
+    return build("text", text, {"legacy": True}, kind=Kind.INTERNAL)
 
 
 FORMAT: Final = Format("text", "none, plain sentences", dump, load, str, ask=ask, prose=True, gated=False)

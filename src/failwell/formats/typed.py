@@ -18,7 +18,6 @@ from .wire import (
     is_objects,
     is_only_error,
     kept_map,
-    outward,
     placed,
     restore,
     stow_in,
@@ -79,7 +78,7 @@ def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
         notes=notes,
         clean=clean,
     )
-    return restore(error, carried, lambda whole: load(dump(outward(whole, "typed"))))
+    return restore(error, carried, lambda whole: load(dump(whole)))
 
 
 FORMAT: Final = Format(
@@ -89,7 +88,6 @@ FORMAT: Final = Format(
     load,
     compact,
     stow=stow_in("data", dump),
-    catalog="typed",
     signs=(Sign(40, "type", load), Sign(50, "error", load, is_whole=is_only_error)),
     own_words=frozenset({"recoverable"}),
     terse=True,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from failwell.model import IN_DOUBT, Code, Form, Json, NeedsInput, ToolError, each, find, seconds
+from failwell.model import Form, Json, NeedsInput, ToolError, each, find, seconds
 
 from .crosswalk import ROWS, core_code
 from .text import as_prose
-from .wire import RESERVED, Blocks, Format, Outcome, Sign, build, kept_map, outward, placed, pretty, restore, stow_in
+from .wire import RESERVED, Blocks, Format, Outcome, Sign, build, kept_map, placed, pretty, restore, stow_in
 
 ERROR: Final = "toolError:v1"
 QUESTION: Final = "needsInput:v1"
@@ -26,14 +26,9 @@ def code_of(error: ToolError) -> str:
         return error.code
     mapped = ROWS[core_code(error)][0]
     known = find(mapped)
-    if error.code is not None and known is not None and not _means_the_same(known, error):
+    if error.code is not None and known is not None and known.retryable is not error.passes:
         return error.code
     return mapped
-
-
-def _means_the_same(code: Code, error: ToolError) -> bool:
-    """Whether a code says the same about repeating the call, and does not hide that it may have been done."""
-    return code.retryable is error.retryable and (error.effect not in IN_DOUBT or code.effect is error.effect)
 
 
 def strict_code_of(error: ToolError) -> str:
@@ -50,7 +45,8 @@ _BY_STATUS: Final = {401: "AUTHENTICATION_ERROR", 403: "AUTHENTICATION_ERROR", 4
 
 
 def dump(error: ToolError, *, strict: bool = False) -> dict[str, Json]:
-    """The object. With `strict` the code is one of the contract's six, and `retryable` what the contract says of it."""
+    """The object. With `strict` the code is one of the contract's six, and `retryable` what the contract says of it,
+    unless the call may have been done already."""
     code = strict_code_of(error) if strict else code_of(error)
     known = find(code) if strict else None
     said: dict[str, Json] = {}
@@ -62,7 +58,7 @@ def dump(error: ToolError, *, strict: bool = False) -> dict[str, Json]:
         "kind": ERROR,
         "code": code,
         "message": error.message,
-        "retryable": error.retryable if known is None else known.retryable,
+        "retryable": error.retryable if known is None else known.retryable and error.may_repeat,
     }
     if details := {**said, **placed(error, said, "retryAfter")}:
         wire["details"] = details
@@ -115,11 +111,10 @@ def load(data: Mapping[str, Any], clean: bool = False) -> Outcome | None:
 
 
 def _again(error: ToolError, *, strict: bool = False, own: bool = False) -> Outcome | None:
-    told = outward(error, "v1")
-    wire = dump(told, strict=strict)
-    if own and told.code is not None:
+    wire = dump(error, strict=strict)
+    if own and error.code is not None:
         # Which codes are the author's own, only the writer knows for certain.
-        wire["code"] = told.code
+        wire["code"] = error.code
     return load(wire)
 
 
@@ -159,7 +154,6 @@ FORMAT: Final = Format(
     ("strict",),
     ask,
     stow_in("details", dump),
-    "v1",
     signs=(Sign(20, "kind", load),),
     last_counts=True,
     gate="markdown",

@@ -85,8 +85,6 @@ class Format:
     options: tuple[str, ...] = ()
     ask: Callable[[NeedsInput], Json] | None = None
     stow: Callable[..., Json] | None = None
-    catalog: str | None = None
-    """The catalogue of a form that has no place for what a call may have done, so that its code has to say it."""
 
     # How it is told from the others
     signs: tuple[Sign, ...] = ()
@@ -118,8 +116,6 @@ class Format:
     dress: Callable[[Outcome, Blocks, Blocks, str | None], None] | None = None
     """What its contract adds to the two blocks; the last argument goes before a message that stands alone, or is None
     where the block for people says everything."""
-    meta_key: str | None = None
-    """Where its object travels in `_meta`, instead of in `structuredContent`."""
     room: str | None = None
     """The key of its object under which all details stand, but for those that only the reserved key has room for."""
     whole: bool = False
@@ -210,31 +206,6 @@ def _contradiction(error: ToolError, flag: bool) -> str:
     if error.effect in IN_DOUBT:
         return f"{said} of a call that may have been done already; it is not to be made again."
     return f"{said}, which the code {error.code} rules out."
-
-
-def outward(error: ToolError, catalog: str, *, remarks: bool = False) -> ToolError:
-    """The error as the form of a contract may say it, which has no word for its effect; `catalog` is its catalogue,
-    and `remarks` says that it can also say that it is no more than a warning.
-
-    After a code that says that it passes, models and programs make the call again, whatever stands beside it, and one
-    that refuses says that nothing was done. So where the call may have been done already, the code gives way; the true
-    one is in `_meta`, and is carried.
-    """
-    if error.effect not in IN_DOUBT or (remarks and not error.is_error):
-        return error
-    info = error.info
-    # Who has only the code takes its kind for the error's, and a refusal for word that nothing was done.
-    if not error._passes and error.kind is Kind.INTERNAL and (info is None or info.kind is Kind.INTERNAL):
-        return error
-    if info is not None and info.effect is error.effect and info.catalog == catalog:
-        # The contract's own word for it.
-        return error
-    return error.replace(kind=Kind.INTERNAL, code="OUTCOME_UNKNOWN", title=None, effect=error.effect)
-
-
-def told_in(error: ToolError, spec: Format) -> ToolError:
-    """The error as the form of a format may say it."""
-    return error if spec.catalog is None else outward(error, spec.catalog, remarks=spec.remarks)
 
 
 def _fill(error: ToolError, fields: dict[str, Any], clean: bool) -> None:

@@ -23,7 +23,6 @@ FORMAT: Final = Format(
     str,
     options=("layout",),
     stow=_stow,
-    catalog="xml",
     start="<",
     severity_of_result=True,
     gated=False,

@@ -10,12 +10,25 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from failwell.model import FIX_FIELDS, UNSET, FieldError, Json, Kind, Path, ToolError, pattern, positive, seconds
+from failwell.model import (
+    FIX_FIELDS,
+    IN_DOUBT,
+    UNSET,
+    FieldError,
+    Json,
+    Kind,
+    Path,
+    ToolError,
+    pattern,
+    positive,
+    seconds,
+)
 from failwell.model import text as encodable
 
-from .doubt import author_of, effect_in
-from .wire import RESERVED, brief, build, outward, read_json, restore
+from .wire import RESERVED, brief, build, read_json, restore
 from .xml_writer import dump, escape, missing_field
+
+_EFFECTS: Final = frozenset(effect.value for effect in IN_DOUBT)
 
 _OPEN = pattern(
     r"<(message|recovery|available_actions|action|details|detail|retry_after|field)"
@@ -113,8 +126,8 @@ def _load_tool_error(attributes: dict[str, str], body: str, notes: list[str]) ->
         {
             "code": code,
             "severity": attributes.get("severity"),
-            "suggestion": recovery and author_of(recovery),
-            "effect": recovery and effect_in(recovery),
+            "suggestion": recovery,
+            "effect": details.pop("effect", None) if details.get("effect") in _EFFECTS else None,
             "actions": actions,
             "fields": None if missing is None else (FieldError(missing, "Required", rule="required"),),
             "details": details,
@@ -167,7 +180,7 @@ def _load_validation(attributes: dict[str, str], body: str, notes: list[str]) ->
 
 
 def _again(error: ToolError) -> ToolError | None:
-    return load(dump(outward(error, "xml", remarks=True)))
+    return load(dump(error))
 
 
 def path_from(name: str) -> Path:

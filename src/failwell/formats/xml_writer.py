@@ -6,7 +6,19 @@ import json
 import re
 from typing import Final
 
-from failwell.model import FIX_FIELDS, UNSET, Action, FieldError, Json, Kind, ToolError, compact, pattern, shown
+from failwell.model import (
+    FIX_FIELDS,
+    IN_DOUBT,
+    UNSET,
+    Action,
+    FieldError,
+    Json,
+    Kind,
+    ToolError,
+    compact,
+    pattern,
+    shown,
+)
 
 from .crosswalk import default_code
 from .doubt import recovery as recovery_of
@@ -104,13 +116,12 @@ def _tool_error_rows(error: ToolError, carried: dict[str, Json] | None) -> list[
             rows.append((1, "<available_actions>"))
             rows += [(2, f"<action>{escape(action.tool)}</action>") for action in error.actions]
             rows.append((1, "</available_actions>"))
+    details = {name: value for name, value in error.details.items() if name != RESERVED}
+    if error.effect in IN_DOUBT and error.is_error:
+        # The contract has no flag for programs that read nothing else.
+        details["effect"] = error.effect.value
     rows += _detail_rows(
-        [
-            (name, value if isinstance(value, str) else compact(value))
-            for name, value in error.details.items()
-            if name != RESERVED
-        ],
-        carried,
+        [(name, value if isinstance(value, str) else compact(value)) for name, value in details.items()], carried
     )
     if error.retry_after is not None:
         rows.append((1, f"<retry_after>{error.retry_after} seconds</retry_after>"))

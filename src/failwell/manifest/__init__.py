@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .builder import build as build
     from .builder import read_seen as read_seen
     from .entries import load as load
-    from .origins import Source as Source
+    from .origins import ServerTools as ServerTools
     from .origins import of_command as of_command
     from .origins import of_server as of_server
     from .origins import of_url as of_url
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # Reading a manifest needs no SDK; making one does.
 _LATER: Final = {
     **dict.fromkeys(("Recorder", "build", "read_seen"), ".builder"),
-    **dict.fromkeys(("Source", "of_command", "of_server", "of_url"), ".origins"),
+    **dict.fromkeys(("ServerTools", "of_command", "of_server", "of_url"), ".origins"),
 }
 _COMMAND: Final = "the command failwell manifest"
 # What was public once and is still used here: where it is, and what others use instead.
@@ -50,6 +50,6 @@ def __getattr__(name: str) -> Any:
 __all__ = ["Recorder"]
 # What the command line uses, and nobody else may count on.
 _HOUSE: Final = (
-    *("Manifest", "NoManifest", "Source", "ToolEntry", "build", "differences"),
+    *("Manifest", "NoManifest", "ServerTools", "ToolEntry", "build", "differences"),
     *("of_command", "of_server", "of_url", "read_seen", "load", "markdown", "problems"),
 )

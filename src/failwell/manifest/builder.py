@@ -14,16 +14,16 @@ from failwell.server import COMMON, gate_of
 
 from .audit import NEEDED, is_social
 from .entries import HINTS, Manifest, ToolEntry, digest
-from .origins import ListedTool, Source
+from .origins import ListedTool, ServerTools
 from .source import codes_in
 
 Seen = Mapping[str, Iterable[str]]
 _COMMON = frozenset(COMMON)
 
 
-def build(sources: Source | list[Source], seen: Seen | None = None) -> Manifest:
+def build(sources: ServerTools | list[ServerTools], seen: Seen | None = None) -> Manifest:
     """The manifest of what was listed, by one server or by one for each profile. Its notes say what is wrong."""
-    sources = [sources] if isinstance(sources, Source) else sources
+    sources = [sources] if isinstance(sources, ServerTools) else sources
     seen = seen or {}
     entries: dict[str, ToolEntry] = {}
     notes: list[str] = []
@@ -48,7 +48,7 @@ def build(sources: Source | list[Source], seen: Seen | None = None) -> Manifest:
 
 
 def _entry(
-    listed: ListedTool, source: Source, seen: Iterable[str] | None, rows: set[str]
+    listed: ListedTool, source: ServerTools, seen: Iterable[str] | None, rows: set[str]
 ) -> tuple[ToolEntry, list[str]]:
     tool, said = listed.tool, listed.said
     found = {code for function in listed.functions for code in codes_in(function, source.table)} | set(listed.ruled)

@@ -25,7 +25,7 @@ class ListedTool(NamedTuple):
     """The codes of the rules it stands under, and of a group's routing."""
 
 
-class Source(NamedTuple):
+class ServerTools(NamedTuple):
     """A server's tools, and how its failures leave it."""
 
     tools: tuple[ListedTool, ...]
@@ -35,7 +35,7 @@ class Source(NamedTuple):
     """The codes that any of them may answer."""
 
 
-async def of_server(server: Any) -> Source:
+async def of_server(server: Any) -> ServerTools:
     """The tools of a server object, with their functions."""
     async with Client(getattr(server, "_mcp_server", server)) as client:
         tools = [tool async for tool in _tools(client)]
@@ -53,20 +53,20 @@ async def of_server(server: Any) -> Source:
         said = said_of(function) if function is not None else published(tool)
         found.append(ListedTool(tool, said, functions, tuple(sorted(refusals))))
     if boundary is None or options is None:
-        return Source(tuple(found))
-    return Source(tuple(found), options.table, options.form, boundary.common_codes())
+        return ServerTools(tuple(found))
+    return ServerTools(tuple(found), options.table, options.form, boundary.common_codes())
 
 
-async def of_command(command: Sequence[str]) -> Source:
+async def of_command(command: Sequence[str]) -> ServerTools:
     """The tools of a server that a command starts on stdio."""
     async with Client(stdio_client(StdioServerParameters(command=command[0], args=list(command[1:])))) as client:
-        return Source(tuple([ListedTool(tool, published(tool)) async for tool in _tools(client)]))
+        return ServerTools(tuple([ListedTool(tool, published(tool)) async for tool in _tools(client)]))
 
 
-async def of_url(url: str) -> Source:
+async def of_url(url: str) -> ServerTools:
     """The tools of a server over HTTP."""
     async with Client(url) as client:
-        return Source(tuple([ListedTool(tool, published(tool)) async for tool in _tools(client)]))
+        return ServerTools(tuple([ListedTool(tool, published(tool)) async for tool in _tools(client)]))
 
 
 async def _tools(client: Client) -> AsyncIterator[Any]:

@@ -9,6 +9,16 @@ from .codes import Catalog, CatalogType, Code, find, snake, upper_snake
 from .decision import Decision, Next, Policy, decide
 from .declarations import Declared, declared, raises
 from .display import FIX_FIELDS, compact, shown
+from .effect import (
+    CERTAIN,
+    HELD,
+    Source,
+    effect_of_attempts,
+    effect_of_escape,
+    effect_of_raise,
+    effect_seen,
+    is_refusal_status,
+)
 from .fields import NOTHING_RAN, Delivery, Fields, Standing, severity_of, status
 from .forms import SILENT, Form, form_of, tell
 from .json_values import (
@@ -48,7 +58,7 @@ from .parts import (
 from .regex import pattern
 from .result import Err, Ok, Result, unwrapped
 from .template import DEVICE, VALIDATION, Template, fill
-from .tool import ADVICE, ESCAPED, Nature, Traits, is_same_tool
+from .tool import ADVICE, Nature, Traits, Unmarked, is_same_tool
 from .tool_error import (
     CANONICAL_VERSION,
     DEFAULT_CODES,
@@ -66,13 +76,14 @@ from .tool_error import (
     normalised,
     required,
 )
-from .toolname import LONGEST, READS, SEARCHES, ToolName, acts, forms, is_done_to, is_named_read, parsed, words_of
+from .toolname import HANDS_OUT, LONGEST, NOUNS, READS, WRITES, nature_of_name, singular, words_of
 
 __all__ = [
     "ADVICE",
     "Action",
     "CANONICAL_VERSION",
     "CATALOGS",
+    "CERTAIN",
     "CLEAN_PARTS",
     "Catalog",
     "CatalogType",
@@ -85,13 +96,13 @@ __all__ = [
     "Declared",
     "Delivery",
     "Denied",
-    "ESCAPED",
     "Effect",
     "Err",
     "FIX_FIELDS",
     "FieldError",
     "Fields",
     "Form",
+    "HELD",
     "IN_DOUBT",
     "NOTHING_RAN",
     "Internal",
@@ -115,41 +126,47 @@ __all__ = [
     "Patch",
     "Path",
     "Policy",
+    "HANDS_OUT",
+    "NOUNS",
     "READS",
+    "WRITES",
+    "nature_of_name",
+    "singular",
     "Result",
-    "SEARCHES",
     "SILENT",
     "Sent",
     "Severity",
+    "Source",
     "Standing",
     "Strategy",
     "Template",
     "ToolError",
-    "ToolName",
     "Traits",
     "Transient",
     "UNSET",
+    "Unmarked",
     "Unset",
     "VALIDATION",
-    "acts",
     "apply_patch",
     "catalogs",
     "compact",
     "decide",
     "declared",
     "each",
+    "effect_of_attempts",
+    "effect_of_escape",
+    "effect_of_raise",
+    "effect_seen",
     "effects",
     "error",
     "fill",
     "find",
     "fingerprint",
     "form_of",
-    "forms",
     "frames",
     "is_frameworks_module",
     "instant",
-    "is_done_to",
-    "is_named_read",
+    "is_refusal_status",
     "is_same_tool",
     "label",
     "lines",
@@ -158,7 +175,6 @@ __all__ = [
     "marks",
     "marks_effects",
     "normalised",
-    "parsed",
     "path_of",
     "place_of",
     "pattern",

@@ -49,11 +49,20 @@ def fingerprint(tool: str, arguments: Mapping[str, Any]) -> str:
     True
     """
     try:
-        written = _WRITE([tool, arguments])
+        written = _WRITE([tool, _canonical(arguments)])
     except (TypeError, ValueError, RecursionError):
         written = f"{tool} {arguments!r}"
     digest: str = _hash()(written.encode("utf-8", "surrogatepass"), digest_size=32).hexdigest()
     return digest
+
+
+def _canonical(value: Any) -> Any:
+    """JSON in which a number has one form: 1.0 is 1."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else value
+    if isinstance(value, Mapping):
+        return {name: _canonical(below) for name, below in value.items()}
+    return [_canonical(below) for below in value] if isinstance(value, (list, tuple)) else value
 
 
 @cache

@@ -48,6 +48,7 @@ class Core(Catalog, name="core", register=False):
     DEVICE_AUTH_FAILED = Code("permission", "The device rejected the credentials.", title="Device Authentication Failed", http_status=401, number=-32011)
     PARTIAL_FAILURE = Code("transient", "Some of it was done, then it failed.", strategy=FIX, effect=Effect.PARTIAL, http_status=207, number=-32012)
     OUTCOME_UNKNOWN = Code("internal", "It failed part-way, and may have been done.", strategy=USER_ACTION, effect=Effect.UNKNOWN, http_status=500, number=-32000)
+    CALL_IN_DOUBT = Code("internal", "The call before may have been done already, so it was not run again.", strategy=USER_ACTION, effect=Effect.UNKNOWN, http_status=409, number=-32000)
     IO_ERROR = Code("internal", "A file or a stream could not be read or written.", title="I/O Error", http_status=500, number=-32000)
     INTERNAL_ERROR = Code("internal", "The tool itself broke.", http_status=500, number=-32000)
     UNKNOWN_ERROR = Code("internal", "Nobody could tell what happened.", number=-32603)

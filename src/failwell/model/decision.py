@@ -1,8 +1,7 @@
 """What an agent should do about a failure, and why: one pure function over tables.
 
 The law it keeps: a call that may have had an effect is not repeated unless the tool is read-only or idempotent, nothing
-can have run, or a failure that was stated, and not only quoted, says that nothing was done or that this very call may
-be repeated.
+can have run, or whoever stated the failure gave it a code by which the same call may succeed later.
 """
 
 from __future__ import annotations
@@ -88,6 +87,10 @@ class Policy:
     loop_window: float = 300.0
     """After how many seconds it may be made again."""
 
+    hold: float = 300.0
+    """For how many seconds a write that may have been done already is not run again before the agent has looked; 0 is
+    never."""
+
     def __post_init__(self) -> None:
         for name, (holds, words) in _WANTED.items():
             if not holds(value := getattr(self, name)):
@@ -137,6 +140,7 @@ _WANTED: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "break_for": _SECONDS,
     "loop_after": _FROM_ONE,
     "loop_window": _SECONDS,
+    "hold": (lambda value: _is_number(value) and 0 <= value < inf, "is a number of seconds, 0 or more"),
 }
 # Made once: what it wants of its fields need not be asked at every failure.
 _USUAL: Final = Policy()
@@ -158,13 +162,13 @@ class Decision(NamedTuple):
     doubtful: bool = False
     """Whether the call may have done something already: then it is not to be made again, by anybody, unseen."""
     unproven: bool = False
-    """Whether only words say that the call was refused: then no program makes it again, corrected or not, but whoever
-    has read the words may."""
+    """Whether only words say how the call failed: then no program makes it again, corrected or not, but whoever has
+    read the words may."""
 
     @property
     def repeats(self) -> bool:
-        """Whether the same call is made again."""
-        return self.next is _RETRY
+        """Whether a program makes the same call again."""
+        return self.next is _RETRY and not self.unproven
 
 
 _BY_KIND: Final = {
@@ -227,11 +231,14 @@ def decide(
     if effect is _PARTIAL:
         return _resume(error)
 
-    called = Traits.of(tool)
-    doubt = _doubt(error, called.known(trusted=rules.trust_annotations), delivery, keyed)
-    if doubt is None:
+    called = Traits.of(tool).known(trusted=rules.trust_annotations)
+    if delivery in NOTHING_RAN or called.repeatable or (keyed and _is_lost_on_the_way(error)):
         error, history = _harmless(error), [_harmless(earlier) for earlier in history]
         return _TAKE[_wanted(error)](error, history, rules, now)
+    if effect is _UNKNOWN:
+        return _verify(error, "The server cannot tell whether the call took effect")
+    if delivery == "unanswered":
+        return _verify(error, "The call was sent and never answered, so it may have taken effect")
     wanted = _wanted(error)
     if wanted is _ALTERNATIVE and (actions := error.actions):
         # The call itself is no way out, whoever names it.
@@ -239,10 +246,16 @@ def decide(
         if len(others) < len(actions):
             error = error.replace(actions=others)
             wanted = _wanted(error)
-    # A corrected call is another call, yet it does the same thing a second time if the first one did it.
-    if wanted is _RETRY or delivery == "unanswered" or effect is _UNKNOWN:
-        return _verify(error, doubt)
-    return _TAKE[wanted](error, history, rules, now)._replace(unproven=True)
+    # What was made on this side says nothing for whoever runs the tool.
+    is_inferred = error.standing == "quoted" or error.legacy or (error.origin == "local" and effect is None)
+    if wanted is _RETRY and effect is None and (not error.retryable or (is_inferred and called.writes)):
+        return _verify(error, "Nothing says that the call may be made twice")
+    return _TAKE[wanted](error, history, rules, now)._replace(unproven=is_inferred)
+
+
+def _is_lost_on_the_way(error: ToolError) -> bool:
+    """Whether the same key helps: there was no answer, or only somebody's words on the way."""
+    return error.origin == "local" or (error.standing == "quoted" and not form_of(error.format).relayed)
 
 
 def _harmless(error: ToolError) -> ToolError:
@@ -275,7 +288,11 @@ def _again(error: ToolError) -> Next:
     if error.kind is _TRANSIENT and not (error.retryable and error.recoverable):
         # TLS_ERROR and the like: of the passing kind, but the catalogue says that waiting does not help.
         return _GIVE_UP
-    asks = form_of(error.format).asks
+    form = form_of(error.format)
+    asks = form.asks
+    if form.final and not error.recoverable and error.kind is not _CONFLICT:
+        # The form's own word that it is in vain.
+        return _GIVE_UP
     if error.is_declined:
         return Next.ASK if asks else _GIVE_UP
     return Next.ASK if asks and not error.retryable else _RETRY
@@ -299,46 +316,6 @@ def _plain_conflict(error: ToolError) -> Next:
     if error.actions:
         return _ALTERNATIVE
     return _RETRY if error.code in (None, "CONFLICT") or error.retryable or error.retry_after else Next.ASK
-
-
-def _doubt(error: ToolError, tool: Traits, delivery: Delivery | None, keyed: bool) -> str | None:
-    """Why the tool must not be called a second time because of this failure, or None when it may be."""
-    if delivery in NOTHING_RAN or tool.repeatable:
-        return None
-    # The same key gets the same answer: that helps where there was none, or only somebody's words on the way.
-    if keyed and (error.origin == "local" or (error.standing == "quoted" and not form_of(error.format).relayed)):
-        return None
-    if error.effect in IN_DOUBT:
-        return "The server cannot tell whether the call took effect"
-    if delivery == "unanswered":
-        return "The call was sent and never answered, so it may have taken effect"
-    if error.standing == "quoted" or error.legacy:
-        return "Nobody stated that nothing was done: it was only read from words"
-    if error.effect is Effect.NONE or _is_invited(error):
-        return None
-    return "Nothing says that the call may be made twice"
-
-
-def _is_invited(error: ToolError) -> bool:
-    """Whether whoever stated the failure said that this very call may be made again.
-
-    A delay says so, a strategy, a flag, and what a contract itself rules about its codes. That our catalogue takes a
-    code for a passing one is a guess, and so is the flag in our own canonical object, which follows from it.
-    """
-    form = form_of(error.format)
-    if error.origin == "local" or (form.final and not error.recoverable):
-        # Made on this side, so that whoever runs the tool said nothing; or the form's own word that it is in vain.
-        return False
-    insists = _insists(error, ToolError.strategy)
-    if insists and error.strategy is Strategy.FIX:
-        return True
-    if not error.retryable:
-        return False
-    if error.retry_after is not None or error.reset_at is not None:
-        return True
-    if insists or _insists(error, ToolError.recoverable):
-        return error.strategy is Strategy.RETRY
-    return (error._given.get("wire_retryable") is True and form.flagged) or error.code in form.ruled
 
 
 def _retry(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from functools import lru_cache
 from itertools import pairwise
 from types import CodeType, TracebackType
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from .kinds import Effect
 
@@ -25,6 +25,8 @@ class Marks:
     open: int = 0
     broken: int = 0
     parts: int = 0
+    undone: bool = False
+    """Whether the last of the marked work was undone."""
     has_run: bool = False
     """Whether the tool itself came to its end. What fails after that is somebody who stands around it."""
     runs: tuple[Effect | None, ...] = ()
@@ -45,10 +47,12 @@ class Marks:
 
     @property
     def effect(self) -> Effect | None:
-        """What was done by now, as far as the marks tell; None before the first of them."""
+        """What was done by now, as far as the marks tell; None before the first of them, and where all was undone."""
         if self.open or self.broken:
             return Effect.PARTIAL if self.finished or self.parts else Effect.UNKNOWN
-        return Effect.DONE if self.finished or self.parts else None
+        if self.finished or self.parts:
+            return Effect.PARTIAL if self.undone else Effect.DONE
+        return None
 
 
 marks: ContextVar[Marks | None] = ContextVar("failwell_marks", default=None)
@@ -85,8 +89,9 @@ def marked_effect(exc: BaseException) -> Effect | None:
         return passed.effect
     if not passed.is_complete:
         return Effect.UNKNOWN
-    # Not reached yet, by a function that has them: whatever stands before them does nothing, by its author's word.
-    return Effect.NONE if is_before_marks(exc) else None
+    # Not reached yet, or undone, by a tool that marks its effects: the rest of it has none, by its author's word.
+    is_none = marks_own_effects(exc) if passed.undone else is_before_marks(exc)
+    return Effect.NONE if is_none else None
 
 
 class effects:
@@ -100,14 +105,19 @@ class effects:
     ...         work.part()
 
     A failure after the first part says that it was done in part. Around a call that failed and is known to have done
-    nothing, catch its exception and say so: `work.undone()`.
+    nothing, or whose work was taken back, catch its exception and say so, in the block or after it: `work.undone()`.
+    Where nothing else was done, whatever is raised then says that nothing was done.
+
+    Whoever marks one effect in the function of a tool marks all of them: what it does above the first mark, and after
+    everything was undone, counts as nothing.
     """
 
-    __slots__ = ("_entered", "_marks", "_parts")
+    __slots__ = ("_counted", "_marks", "_parts")
 
     def __init__(self) -> None:
         self._marks = Marks()
-        self._entered = False
+        self._counted: Literal["", "open", "finished", "broken"] = ""
+        """As what the marks count this work."""
         self._parts = 0
 
     def __enter__(self) -> effects:
@@ -117,22 +127,17 @@ class effects:
             _strayed += 1
             held = Marks()
         # Of the call in which it is entered, wherever it was made.
-        self._marks = held
-        self._marks.open += 1
-        self._entered = True
+        self._marks, self._counted, self._parts = held, "", 0
+        self._count("open")
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if not self._entered:
-            return
-        self._entered = False
-        self._marks.open -= 1
-        if kind is None:
-            self._marks.finished += 1
-        else:
-            self._marks.broken += 1
+        # What was undone inside stays so.
+        if self._counted == "open":
+            self._count("finished" if kind is None else "broken")
+            self._marks.undone = False
 
     def part(self) -> None:
         """One part of the work is done."""
@@ -141,24 +146,29 @@ class effects:
 
     def undone(self) -> None:
         """Nothing of this work was done, or all of it was taken back."""
-        if self._entered:
-            self._entered = False
-            self._marks.open -= 1
+        self._count("")
         self._marks.parts -= self._parts
+        self._marks.undone = True
         self._parts = 0
+
+    def _count(self, state: Literal["", "open", "finished", "broken"]) -> None:
+        for name, change in ((self._counted, -1), (state, 1)):
+            if name:
+                setattr(self._marks, name, getattr(self._marks, name) + change)
+        self._counted = state
 
 
 _MOST_FRAMES: Final = 2_000
 
 
-def frames(exc: BaseException) -> Iterator[TracebackType]:
+def frames(exc: BaseException) -> list[TracebackType]:
     """The functions that an exception went through, the outermost first."""
+    found: list[TracebackType] = []
     trace = exc.__traceback__
-    for _ in range(_MOST_FRAMES):
-        if trace is None:
-            return
-        yield trace
+    while trace is not None and len(found) < _MOST_FRAMES:
+        found.append(trace)
         trace = trace.tb_next
+    return found
 
 
 def marks_effects(code: CodeType, names: Mapping[str, Any]) -> bool:
@@ -169,19 +179,26 @@ def marks_effects(code: CodeType, names: Mapping[str, Any]) -> bool:
     return known or any(getattr(names.get(name), "effects", None) is effects for name in code.co_names)
 
 
-def is_before_marks(exc: BaseException) -> bool:
-    """Whether an exception came out of a function that says where its effects are, from a place that stands before it.
+def marks_own_effects(exc: BaseException) -> bool:
+    """Whether the outermost function of an author's that an exception came out of marks its effects.
 
-    What stands after it may be another branch, with effects that nobody marked. And where somebody's function without
-    marks called the one that has them, nobody says what that one did before.
+    Where a function without marks called the one that has them, nobody says what that one did before; a decorator's
+    marks are about itself.
     """
     own = [trace for trace in frames(exc) if not is_frameworks_module(trace.tb_frame.f_globals.get("__name__"))]
-    marked = [trace for trace in own if marks_effects(trace.tb_frame.f_code, trace.tb_frame.f_globals)]
-    if not marked or own[0] is not marked[0]:
+    if not own or not _marks(own[0]):
         return False
-    if any(_is_around(trace, inner) for trace, inner in pairwise(own) if trace in marked):
-        return False
-    return all(trace.tb_lasti < _first_mark(trace.tb_frame.f_code) for trace in marked)
+    return not any(_is_around(trace, inner) for trace, inner in pairwise(own) if _marks(trace))
+
+
+def is_before_marks(exc: BaseException) -> bool:
+    """Whether such a function failed above its first mark, in the order of its code.
+
+    This takes the author's word that a function with one mark has marked all its effects: one that writes above the
+    first mark and fails there says that nothing was done. What stands below the mark, in another branch, says nothing:
+    there the place alone does not tell which branch was taken.
+    """
+    return marks_own_effects(exc) and not is_past_marks(exc)
 
 
 def _is_around(trace: TracebackType, inner: TracebackType) -> bool:
@@ -192,11 +209,11 @@ def _is_around(trace: TracebackType, inner: TracebackType) -> bool:
 
 def is_past_marks(exc: BaseException) -> bool:
     """Whether an exception came out of a function that says where its effects are, from that place or after it."""
-    return any(
-        trace.tb_lasti >= _first_mark(trace.tb_frame.f_code)
-        for trace in frames(exc)
-        if marks_effects(trace.tb_frame.f_code, trace.tb_frame.f_globals)
-    )
+    return any(trace.tb_lasti >= _first_mark(trace.tb_frame.f_code) for trace in frames(exc) if _marks(trace))
+
+
+def _marks(trace: TracebackType) -> bool:
+    return marks_effects(trace.tb_frame.f_code, trace.tb_frame.f_globals)
 
 
 # Whose functions may stand between a call and its tool without having done anything.

@@ -6,39 +6,29 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import Final, Literal
 
-from .kinds import Effect
-from .toolname import is_named_read
+from .toolname import nature_of_name
 
 
 class Nature(StrEnum):
-    """What calling a tool twice would mean, as far as anybody said."""
+    """What calling a tool twice would mean."""
 
     READ = "read"
-    """It changes nothing: marked as read-only and not as destructive, or named as a read by the user."""
+    """It changes nothing: annotated as read-only and not as destructive, or named in `reads` by the user."""
+    NAMED_READ = "named_read"
+    """Nobody said so, but its name is that of a read: `get_weather`."""
     IDEMPOTENT = "idempotent"
     """Twice is the same as once."""
     WRITE = "write"
-    """It is marked as changing something."""
-    NAMED_READ = "named_read"
-    """Nobody said so, but its name is plainly that of a read: `get_weather`."""
+    """It changes something: by its annotations, the user's `writes`, or its name."""
     UNMARKED = "unmarked"
-    """Nobody said anything. Most tools of the world are like that."""
+    """Neither annotations nor the user nor its name tell."""
 
 
-ESCAPED: Final[Mapping[Nature, Effect | None]] = {
-    Nature.READ: Effect.NONE,
-    Nature.IDEMPOTENT: None,
-    Nature.WRITE: Effect.UNKNOWN,
-    Nature.NAMED_READ: None,
-    Nature.UNMARKED: Effect.UNKNOWN,
-}
-"""What a failure that nobody stated says about the whole call: an exception proves nothing about what came before."""
-
-
-_READ: Final = Nature.READ
+_READS: Final = frozenset({Nature.READ, Nature.NAMED_READ})
 _REPEATABLE: Final = frozenset({Nature.READ, Nature.IDEMPOTENT})
+Unmarked = Literal["as is", "write"]
 ADVICE: Final = ("suggestion", "next_steps", "actions", "patch")
 """What such a failure may say about the next call, which is out of place once the first one may have been done."""
 
@@ -52,7 +42,11 @@ class Traits:
     idempotent: bool | None = None
     destructive: bool | None = None
     told: bool = False
-    """Whether whoever runs this says so themselves: then it does not matter whether the server is trusted."""
+    """Whether the user says so: then it does not matter whether the server is trusted."""
+    unmarked: Unmarked = "as is"
+    """Whether the strong rules of writes hold for a tool that nothing tells about."""
+    trusted: bool = field(default=True, compare=False)
+    """Whether its name is enough to call it twice."""
     nature: Nature = field(init=False, repr=False, compare=False)
     """What calling it twice would mean: found once, since of one failure it is asked again and again."""
 
@@ -68,29 +62,51 @@ class Traits:
         # that is read-only and destructive contradicts itself, and is taken for the worse.
         if self.read_only is not None or self.idempotent is not None or self.destructive is not None:
             return Nature.WRITE
-        return Nature.NAMED_READ if is_named_read(self.name or "") else Nature.UNMARKED
+        named = nature_of_name(self.name or "")
+        if named == "read":
+            return Nature.NAMED_READ
+        return Nature.WRITE if named == "write" or self.unmarked == "write" else Nature.UNMARKED
 
     @property
     def reads(self) -> bool:
         """Whether it changes nothing."""
-        return self.nature is _READ
+        return self.nature in _READS
+
+    @property
+    def writes(self) -> bool:
+        """Whether calling it twice does more than calling it once."""
+        return self.nature is Nature.WRITE
 
     @property
     def repeatable(self) -> bool:
         """Whether calling it twice does no more than calling it once."""
-        return self.nature in _REPEATABLE
+        return self.nature in _REPEATABLE or (self.trusted and self.nature is Nature.NAMED_READ)
 
-    def known(self, *, trusted: bool = True, reads: Iterable[str] = ()) -> Traits:
-        """The same as far as it is to be believed: a tool of `reads` only reads, by the word of whoever runs this, and
-        of a server that is not trusted only what makes one more careful counts."""
-        name = self.name
-        named = [pattern for pattern in reads if fnmatchcase(name, pattern)] if reads and name is not None else []
-        # A pattern is drawn too wide more easily than a tool is called a write or destructive by mistake.
-        if named and self.destructive is not True and (self.read_only is not False or self.name in named):
-            return replace(self, read_only=True, told=True)
-        if trusted or self.told or not (self.read_only or self.idempotent):
+    def known(
+        self,
+        *,
+        trusted: bool = True,
+        reads: Iterable[str] = (),
+        writes: Iterable[str] = (),
+        unmarked: Unmarked | None = None,
+    ) -> Traits:
+        """The same as far as it is to be believed. The user's word counts for a tool of `reads` or `writes`; of a
+        server that is not trusted, only what makes one more careful counts."""
+        name, known = self.name, self if unmarked in (None, self.unmarked) else replace(self, unmarked=unmarked)
+        if name is None:
+            return known._believed(trusted)
+        if writes and any(fnmatchcase(name, pattern) for pattern in writes):
+            return replace(known, read_only=False, told=True)
+        named = [pattern for pattern in reads if fnmatchcase(name, pattern)] if reads else []
+        # A pattern is drawn too wide more easily than a tool is annotated as a write by mistake.
+        if named and self.destructive is not True and (self.read_only is not False or name in named):
+            return replace(known, read_only=True, told=True)
+        return known._believed(trusted)
+
+    def _believed(self, trusted: bool) -> Traits:
+        if trusted or self.told:
             return self
-        return replace(self, read_only=self.read_only and None, idempotent=self.idempotent and None)
+        return replace(self, read_only=self.read_only and None, idempotent=self.idempotent and None, trusted=False)
 
     @classmethod
     def of(cls, tool: object) -> Traits:

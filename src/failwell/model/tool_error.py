@@ -307,10 +307,10 @@ class ToolError(Exception):
     def retryable(self) -> bool:
         """Whether the same call may succeed later: the catalogue's word, never the caller's, and false for a call that
         may have been done already."""
-        return self._passes and self.may_repeat
+        return self.passes and self.may_repeat
 
     @Follows
-    def _passes(self) -> bool:
+    def passes(self) -> bool:
         """Whether the code says that it passes, whatever the call may have done."""
         if self._info is not None:
             return self._info.retryable

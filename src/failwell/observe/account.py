@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from failwell.formats import Outcome
-from failwell.model import IN_DOUBT, NeedsInput, ToolError
+from failwell.model import HELD, IN_DOUBT, NeedsInput, ToolError
 from failwell.recovery import Attempt, Report
 
 from .events import CallEvent, Try
@@ -33,7 +33,7 @@ def event_of(
     that were made, in their order. about: further fields of the event.
     """
     failed = report.attempts
-    if failed and (outcome is not None or report.calls <= sum(each.made for each in failed)):
+    if failed and (outcome is not None or report.tries <= sum(each.made for each in failed)):
         # What only looked like a failure in the last answer was a success after all.
         last, failed = failed[-1], failed[:-1]
     else:
@@ -51,13 +51,13 @@ def event_of(
         error=error,
         asked=isinstance(outcome, NeedsInput),
         correlation_id=None if error is None else error.correlation_id,
-        attempts=report.calls,
+        attempts=report.tries,
         call_id=next(given) if last is None or last.made else None,
         fingerprint=printed,
         size=size,
         tried=tried,
         decision=last.decision.next.value if outcome is not None and last is not None else None,
-        prevented=made and error is not None and error.effect in IN_DOUBT,
+        prevented=error is not None and (error.code == HELD or (made and error.effect in IN_DOUBT)),
         made=made if last is None else last.made,
         **about,
     )

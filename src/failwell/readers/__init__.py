@@ -27,7 +27,7 @@ from .prose import from_text
 if TYPE_CHECKING:
     from .exceptions.builtin import timed_out
     from .exceptions.callers_text import misread
-    from .exceptions.chain import attribute, chain, leaves, named, said
+    from .exceptions.chain import attribute, chain, leaves, named, said, shorten_text
     from .exceptions.refusal import code_of, plain_function, refusal
     from .extra_arguments import HARMLESS, fate, strictly, unexpected
     from .failure_reader import (
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
         Http,
         is_envelope,
         is_failing,
-        is_forgotten,
         is_plain_failure,
         lost_session,
         of_post,
@@ -53,7 +52,6 @@ _LATER: Final = {
             "Http",
             "is_envelope",
             "is_failing",
-            "is_forgotten",
             "is_plain_failure",
             "lost_session",
             "of_post",
@@ -63,7 +61,7 @@ _LATER: Final = {
         ".failure_reader",
     ),
     "timed_out": ".exceptions.builtin",
-    **dict.fromkeys(("attribute", "chain", "leaves", "named", "said"), ".exceptions.chain"),
+    **dict.fromkeys(("attribute", "chain", "leaves", "named", "said", "shorten_text"), ".exceptions.chain"),
     **dict.fromkeys(("code_of", "plain_function", "refusal"), ".exceptions.refusal"),
     "misread": ".exceptions.callers_text",
     **dict.fromkeys(("HARMLESS", "fate", "strictly", "unexpected"), ".extra_arguments"),
@@ -89,7 +87,6 @@ __all__ = [
     "Http",
     "is_envelope",
     "is_failing",
-    "is_forgotten",
     "is_plain_failure",
     "text_of",
     "of_post",
@@ -112,6 +109,7 @@ __all__ = [
     "leaves",
     "named",
     "said",
+    "shorten_text",
     "refusal",
     "misread",
     "code_of",

@@ -7,6 +7,7 @@ body looks like.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
 from itertools import islice
@@ -33,7 +34,7 @@ _LOCAL: Final = (
     (-32001, "Timed out after", "TIMEOUT", "The server did not answer in time.", "unanswered"),
     (-32000, "Connection closed", "NETWORK_ERROR", "The connection to the server was closed.", "unanswered"),
     (-32000, "SSE stream ended", "NETWORK_ERROR", "The connection to the server broke off.", "unanswered"),
-    (-32600, "Redirect to", "NOT_CONFIGURED", "The address of the server leads elsewhere.", "answered"),
+    (-32600, "Redirect to", "NOT_CONFIGURED", "The address of the server leads elsewhere.", "unreadable"),
     (-32600, "with 202 Accepted", "UPSTREAM_ERROR", "The server says that no answer will come.", "unanswered"),
     # Who asks the client for something is at work on the call.
     (-32600, "not supported", "UNSUPPORTED", _UNABLE, "unreadable"),
@@ -43,8 +44,7 @@ _LOCAL: Final = (
     (-32603, BAD_ANSWER, "UPSTREAM_ERROR", _UNREADABLE, "unreadable"),
 )
 _UNHELPFUL: Final = "Server returned an error response"
-# The protocol says 404 for a session that is not known, which proves that the call was not taken. Servers and gateways
-# also say it in words, which prove nothing.
+# The protocol says 404 for a session that is not known. Servers and gateways also say it in words.
 _NO_SESSION: Final = pattern(
     r"(?i)(?:no valid|invalid|unknown|expired) session|session (?:was )?(?:not found|terminated|expired)"
     r"|not initialized"
@@ -61,7 +61,7 @@ class Http(NamedTuple):
     headers: Mapping[str, str] = {}
     body: bytes = b""
     in_session: bool = False
-    """Whether the request named its session: then a 404 means that the session is gone, and that nothing ran."""
+    """Whether the request named its session: then a 404 means that the session is gone."""
 
 
 def read(
@@ -408,53 +408,49 @@ _PROTOCOL_ERRORS: Final = frozenset({"MCPError", "McpError"})
 def _protocol(exc: Any, sent: Any, http: Http | None) -> Outcome:
     """A JSON-RPC error: the peer's, or what the SDK says in the peer's words about its own side."""
     message = said(exc)
-    if sent.data is None or _is_lost_session(sent.data, message, http):
+    lost = lost_session(http) if http is not None else None
+    if lost is not None and (sent.data is None or lost.delivery == "unanswered"):
+        return lost
+    if sent.data is None:
         for number, words, code, text, became in _LOCAL:
             if sent.code == number and words in message:
                 return _local(code, text, became)
         if http is None and _NO_SESSION.search(message):
             return _local("UNAVAILABLE", _FORGOTTEN, "answered")
-        if http is not None and (lost := lost_session(http)) is not None:
-            return lost
         if http is not None and (message == _UNHELPFUL or http.status >= 400):
             return _from_peer(_answered(http))
     error = {"code": sent.code, "message": message, **({} if sent.data is None else {"data": sent.data})}
     return read({"jsonrpc": "2.0", "error": error}) or _from_peer(ToolError(message))
 
 
-def _is_lost_session(data: object, message: str, http: Http | None) -> bool:
-    """Whether a server of the taxonomy says of a session what others say without data: it calls that no request."""
-    is_named = isinstance(data, Mapping) and data.get("mcp_error_code") == "INVALID_REQUEST"
-    return is_named and http is not None and http.status in _OF_SESSIONS and _NO_SESSION.search(message) is not None
-
-
 def lost_session(http: Http) -> ToolError | None:
     """What an HTTP answer to a call says if the session is gone; None if it is about something else.
 
-    With a 404 that speaks of the session the call was never taken. A bare one says the same, but whoever stands before
-    the server sends it too, also after the call was passed on. A page, a record that was not found, or even an answer
-    may come from behind the server.
+    With a 404 to a request that names its session the protocol says so. That proves nothing about the call: it may have
+    been lost with the session, or been passed on before. Other answers say it in words.
     """
-    words = http.body.decode("utf-8", "replace").strip()
-    if http.status == 404 and http.in_session and "session" in words.lower():
-        return _local("UNAVAILABLE", _FORGOTTEN, "never_sent")
-    is_bare = http.status == 404 and http.in_session and _NO_MORE.fullmatch(words) is not None
-    if is_bare or (http.status in _OF_SESSIONS and _NO_SESSION.search(words)):
+    if http.status == 404 and http.in_session and not _is_of_method(http.body):
+        return _local("UNAVAILABLE", _FORGOTTEN, "unanswered")
+    if http.status in _OF_SESSIONS and _NO_SESSION.search(http.body.decode("utf-8", "replace")):
         return _local("UNAVAILABLE", _FORGOTTEN, "answered")
     return None
 
 
-def is_forgotten(error: ToolError) -> bool:
-    """Whether a failure says that the session was gone when the call came, so that it was never taken."""
-    return error.delivery == "never_sent" and error.message == _FORGOTTEN
+def _is_of_method(body: bytes) -> bool:
+    """Whether the server does not know the method, which some say with the same status."""
+    if b"-32601" not in body:
+        return False
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    error = message.get("error") if isinstance(message, dict) else None
+    return isinstance(error, dict) and error.get("code") == -32601
 
 
 def of_post(http: Http) -> ToolError:
     """What an HTTP answer says of the call in whose answer's place it stands."""
     return lost_session(http) or _from_peer(_answered(http))
-
-
-_NO_MORE: Final = pattern(r"(?i)(?:404[ :-]{0,3})?(?:(?:page |resource )?not found|terminated)?[.!]?")
 
 
 def _answered(http: Http) -> ToolError:

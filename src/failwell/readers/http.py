@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from failwell.formats import cited_field, own_words, parse
+from failwell.formats import parse
 from failwell.guards import cited
 from failwell.model import Effect, Kind, ToolError, positive, text
 
@@ -85,7 +85,7 @@ def from_http(
     content = _decoded(body)
     more = _problem(content) if "problem+json" in fields.get("content-type", "") else {}
     said = more.pop("message", None) or body_message(content)
-    answer = own_words.ANSWERED.format(service=service, status=f"{status}{_phrase(status)}")
+    answer = f"{service} answered {status}{_phrase(status)}."
     # Quoted: what a service answered to one request proves nothing about the rest of what the tool did.
     words = f"{answer} {cited(said)}" if said else answer
     error = ToolError(words, code=code, http_status=status, standing="quoted", **more)
@@ -213,7 +213,7 @@ def _problem(content: str) -> dict[str, Any]:
     # What it has the tool do is no word of ours to the caller.
     advice = [each for each in (problem.suggestion, *problem.next_steps) if each]
     message = " ".join([problem.message, *advice]) if problem.message else ""
-    found = {"message": message, "fields": [cited_field(each) for each in problem.fields]}
+    found = {"message": message, "fields": problem.fields}
     return {name: value for name, value in found.items() if value}
 
 

@@ -6,23 +6,19 @@ event loop and no clock of its own.
 
 from __future__ import annotations
 
-from .advice import advised
-from .attempts import has_escaped
+from .attempts import NEVER_SENT, has_escaped, is_in_words
 from .breaker import Breakers
 from .call_key import IDEMPOTENCY_FIRST, IDEMPOTENCY_KEY, IDEMPOTENCY_STORE, KeyForgotten, store_of
 from .call_report import Attempt, Report, remembered
 from .clock import Watch
 from .elsewhere import Elsewhere
 from .engine import Ending, Engine, Run, Verdict
-from .explanation import EXPLAINED, explained, misspelt
-from .missing_things import names_missing
+from .explanation import explained, misspelt
+from .hold import SECONDS, Held, Hold, leaves_in_doubt
 from .patience import LOST
-from .refusals import NEVER_SENT, says_doubt
 from .tools import Tools, schema_of
-from .validators import places_of, values_in
 
 __all__ = [
-    "EXPLAINED",
     # The engine, and what it is given and gives.
     "Engine",
     "Breakers",
@@ -32,6 +28,11 @@ __all__ = [
     "Verdict",
     "Ending",
     "Watch",
+    # Writes that are in doubt.
+    "Hold",
+    "Held",
+    "SECONDS",
+    "leaves_in_doubt",
     # What was tried for one call.
     "Report",
     "Attempt",
@@ -45,12 +46,8 @@ __all__ = [
     # What errors and words say.
     "LOST",
     "NEVER_SENT",
-    "advised",
     "has_escaped",
-    "names_missing",
-    "places_of",
-    "says_doubt",
-    "values_in",
+    "is_in_words",
     # What a server's own list says about a call.
     "explained",
     "misspelt",

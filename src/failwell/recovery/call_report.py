@@ -45,8 +45,15 @@ class Report:
     attempts: list[Attempt] = field(default_factory=list)
     """What failed on the way, the last failure included."""
     calls: int = 0
-    """How many calls were made."""
+    """How many calls were sent, further rounds included."""
     seconds: float = 0.0
+    rounds: int = 0
+    """How many of the calls carried an answer to what the server asked in its result: the protocol's own repetition."""
+
+    @property
+    def tries(self) -> int:
+        """How many calls were made, each with all its rounds."""
+        return self.calls - self.rounds
 
     @property
     def ok(self) -> bool:
@@ -63,7 +70,8 @@ class Report:
         return self.error is None and bool(self.attempts)
 
     def __str__(self) -> str:
-        lines = [f"{self.tool}: {'worked' if self.ok else 'failed'} after {count_of(self.calls, 'call')}"]
+        asked = f", {self.rounds} with input that the server asked for" if self.rounds else ""
+        lines = [f"{self.tool}: {'worked' if self.ok else 'failed'} after {count_of(self.calls, 'call')}{asked}"]
         for attempt in self.attempts:
             error = attempt.error
             what = error.code or error.kind if isinstance(error, ToolError) else "needs input"
@@ -79,13 +87,13 @@ def remembered(report: Report) -> Report:
     """
     tool, arguments = report.tool, _short(report.arguments)
     if report.error is None and not report.attempts:
-        return Report(tool[:_LONGEST], arguments, calls=report.calls, seconds=report.seconds)
+        return Report(tool[:_LONGEST], arguments, calls=report.calls, seconds=report.seconds, rounds=report.rounds)
     attempts = [
         each._replace(tool=tool[:_LONGEST], arguments=_short(each.arguments), error=_guarded(each.error))
         for each in report.attempts
     ]
     error = None if report.error is None else _guarded(report.error)
-    return Report(tool[:_LONGEST], arguments, None, error, attempts, report.calls, report.seconds)
+    return Report(tool[:_LONGEST], arguments, None, error, attempts, report.calls, report.seconds, report.rounds)
 
 
 def _guarded(outcome: Outcome) -> Outcome:

@@ -19,13 +19,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from failwell.formats import Outcome, own_words, passed_on, render, to_see, usual_action
+from failwell.formats import Outcome, render, usual_action, wait_step
 from failwell.guards import DEFAULT
 from failwell.model import (
-    ESCAPED,
     IN_DOUBT,
     Decision,
-    Effect,
     Kind,
     Nature,
     NeedsInput,
@@ -34,33 +32,19 @@ from failwell.model import (
     ToolError,
     Traits,
     decide,
-    form_of,
+    effect_seen,
 )
-from failwell.readers import is_forgotten
 
-from .advice import advised
-from .attempts import (
-    effect_of,
-    in_all,
-    is_left_open,
-    is_missing_elsewhere,
-    is_undone,
-    is_unsure,
-    is_wrong_elsewhere,
-    left_open,
-    of_this_call,
-    spread,
-    with_effect,
-)
+from .attempts import in_all, is_in_words, is_undone, of_this_call, spread
 from .breaker import Breakers
 from .call_key import Key, KeyForgotten
 from .call_report import Attempt, Report
 from .clock import Watch
 from .elsewhere import Elsewhere
+from .hold import Held, Hold
 from .patience import Patience
-from .refusals import sharper, still_in_doubt, times_of, way_out
-from .tools import Tools, schema_of
-from .validators import own_failure
+from .refusals import DONE_BEFORE, repeated, times_of, way_out
+from .tools import Tools
 
 # A server that answers every answer with another question is not going to be content.
 _MOST_QUESTIONS: Final = 5
@@ -88,8 +72,6 @@ class Ending(NamedTuple):
     """The same with the notes."""
     notes: tuple[str, ...] = ()
     """What is to be said beside what the server says."""
-    heard: ToolError | None = None
-    """What the server said, before anything was added to it."""
     sent: Mapping[str, Any] | None = None
     """What it was sent."""
     secrets: tuple[str, ...] | None = None
@@ -101,17 +83,17 @@ class Ending(NamedTuple):
         return isinstance(self.outcome, ToolError) and self.outcome.effect in IN_DOUBT
 
     @property
-    def cited(self) -> Outcome:
-        """What is told, for a model: the server's words are cited, and what was sent is not quoted at length."""
+    def shown(self) -> Outcome:
+        """What is told, for a model: what was sent is not quoted at length."""
         if not isinstance(self.told, ToolError):
             return self.told
-        told, guard = passed_on(self.told, self.heard), DEFAULT.hearing(self.sent, is_plain=self.secrets == ())
-        return told if guard is DEFAULT else guard(told)
+        guard = DEFAULT.hearing(self.sent, is_plain=self.secrets == ())
+        return self.told if guard is DEFAULT else guard(self.told)
 
     @property
     def text(self) -> str:
         """All of it in words. It is guarded, and enough by itself."""
-        return render(self.cited, "text")
+        return render(self.shown, "text")
 
 
 class Engine:
@@ -134,6 +116,7 @@ class Engine:
         self.policy = policy or Policy()
         self.clock = clock
         self.patience = Patience(self.policy, breakers, elsewhere)
+        self.hold = Hold(self.policy.hold)
         self.is_reached = False
         """Whether the server has ever done what it was asked to, or said something about it."""
         self._jitter = jitter
@@ -189,8 +172,6 @@ class Run:
     _made: bool = False
     _is_keyed: bool = False
     _questions: int = 0
-    _heard: ToolError | None = None
-    _forgotten: int = 0
     _secrets: tuple[Mapping[str, Any], Tools, tuple[str, ...]] | None = None
 
     @property
@@ -211,13 +192,26 @@ class Run:
         """
         report, patience = self.report, self.engine.patience
         self.began, self._made, self._is_keyed = self.engine.clock.monotonic(), False, False
+        if (held := self.held()) is not None:
+            return held.answer()
         if not patience.is_tried:
             return None
         return patience.refuses(report.tool, report.arguments, self.began, first=not report.attempts)
 
+    def held(self) -> Held | None:
+        """The call that this one would repeat while it is in doubt."""
+        if self.report.attempts:
+            return None
+        return self.engine.hold.find(self.report.tool, self.report.arguments, self.engine.clock.monotonic())
+
+    def confirmed(self) -> None:
+        """The user says that the call may be run again."""
+        self.engine.hold.release(self.report.tool, self.report.arguments)
+
     def refused(self, why: ToolError) -> ToolError:
         """Note that the call was not made at all."""
-        self._note(why, Decision(Next.GIVE_UP, " ".join(why.message.split())), made=False)
+        decision = decide(why) if why.effect in IN_DOUBT else Decision(Next.GIVE_UP, " ".join(why.message.split()))
+        self._note(why, decision, made=False)
         return why
 
     def use_key(self, store: str | None, tools: Tools) -> None:
@@ -234,36 +228,25 @@ class Run:
         self.report.calls += 1
         self._made = True
 
+    def answered_questions(self, rounds: int) -> None:
+        """The same attempt was sent again with answers, as often as the server asked for input in its result."""
+        self.report.calls += rounds
+        self.report.rounds += rounds
+
     # After it
 
     def worked(self, tools: Tools) -> None:
         report, patience = self.report, self.engine.patience
         self.engine.is_reached = True
+        reads = tools.traits(report.tool).reads
+        self.engine.hold.succeeded(self.began, reads=reads)
         if patience.is_tried:
             # What only reads changes nothing, so what failed before would fail again.
             patience.worked(report.tool, report.arguments, changed=not tools.traits(report.tool).reads)
 
-    def unsent(self) -> None:
-        """The attempt turns out not to have been made: it never reached the server, and is about to be sent again."""
-        if self._made:
-            self._made = False
-            self.report.calls -= 1
-        self.let_go()
-
     def let_go(self) -> None:
         """The attempt was given up before it told anything."""
         self.engine.patience.let_go(self.report.tool)
-
-    def believed(self, error: ToolError) -> ToolError:
-        """What is to be made of what came back; asked once of each failure, before anything else.
-
-        That the session was gone proves that nothing was done. Of one that was begun for this very call it proves
-        nothing: whoever says so again says it of calls that it has taken.
-        """
-        if not is_forgotten(error):
-            return error
-        self._forgotten += 1
-        return error if self._forgotten == 1 else error.replace(delivery="unanswered", effect=Effect.UNKNOWN)
 
     def failed(self, outcome: Outcome, connection: object = None) -> bool:
         """The attempt failed, over this connection if one is known. Whether that is better left for a new one."""
@@ -278,15 +261,10 @@ class Run:
             self.key.lose()
         return self.engine.patience.failed(self.report.tool, outcome, connection, self.engine.clock.monotonic())
 
-    def hears(self, outcome: Outcome) -> None:
-        """What was answered, before anything is added to it: only that is cited."""
-        self._heard = outcome if isinstance(outcome, ToolError) else None
-
     def after(self, outcome: Outcome, tools: Tools) -> Verdict:
         """What to do about the failure."""
         if isinstance(outcome, ToolError):
             outcome = of_this_call(outcome, self.report.tool)
-            outcome = own_failure(outcome, self.report.tool, self.report.arguments, tools.listed)
         if secrets := self.secrets_in(tools):
             outcome = DEFAULT.knowing(secrets)(outcome)
         outcome = self._with_check(outcome, tools)
@@ -360,40 +338,34 @@ class Run:
         if not isinstance(outcome, ToolError):
             return Ending(outcome, self._last_decision(outcome, tools), outcome)
         error = self._in_all(outcome, tools, is_answer=is_answer)
-        if error.effect is Effect.NONE and not tools.traits(self.report.tool).repeatable:
-            before = self.engine.patience.doubt(self.report.tool, self.report.arguments)
-            error = error if before is None else still_in_doubt(before, error)
-        decision, notes = self._last_decision(error, tools), self._notes(error)
-        done_before = self._may_be_done_before(error, tools)
-        notes = (*notes, own_words.DONE_BEFORE) if done_before else notes
-        about = notes, self._heard or error, self.report.arguments, self.secrets_in(tools)
-        # Of a call that may have been done, one step is told, and nothing about trying; and how long is waited differs
-        # only where anybody waits.
-        if error.effect in IN_DOUBT or not (notes or error.retryable):
-            return Ending(error, decision, self._with_step(error, tools), *about)
-        usual, mine = usual_action(error, self.engine.policy) or ("", "")
-        if not notes and usual == mine:
-            return Ending(error, decision, error, *about)
-        is_told = done_before or any(note.endswith(way_out(error)) for note in notes)
-        steps = [mine] if mine and not is_told else []
-        if is_left_open(error) and (check := tools.check_of(self.report.tool, self.report.arguments)) is not None:
-            steps = [to_see(error, check)]
+        self._hold(error, tools)
+        decision, notes = self._last_decision(error, tools), self._notes(error, tools)
+        about = self.report.arguments, self.secrets_in(tools)
+        steps = () if error.effect in IN_DOUBT else self._steps(error, notes, tools)
         # What is said of trying must not take the place of what there is to do.
-        told = error.replace(next_steps=(*error.next_steps, *notes, *steps))
-        return Ending(error, decision, told, *about)
+        told = error.replace(next_steps=(*error.next_steps, *notes, *steps)) if notes or steps else error
+        return Ending(error, decision, told, notes, *about)
 
-    def _with_step(self, error: ToolError, tools: Tools) -> ToolError:
-        """A write that only somebody's words say was refused, with one step: the call that shows it, or to ask; where
-        the words themselves tell what to correct, nobody is stopped by that."""
-        traits = tools.traits(self.report.tool)
-        says = error.suggestion or error.next_steps or error.actions
-        if says or not (is_unsure(error, traits) or is_left_open(error)) or advised(error) is not error:
-            return error
-        check = tools.check_of(self.report.tool, self.report.arguments)
-        if check is None and error.kind is Kind.VALIDATION and not is_left_open(error):
-            return error
-        step = own_words.LEFT_OPEN if check is None and is_left_open(error) else to_see(error, check)
-        return error.replace(next_steps=(step,))
+    def _hold(self, error: ToolError, tools: Tools) -> None:
+        """Hold a write that may have been done. A key answers by itself."""
+        report, engine = self.report, self.engine
+        if not report.tries or self.key.is_known or not tools.traits(report.tool).writes:
+            return
+        check = error.verify or tools.check_of(report.tool, report.arguments)
+        engine.hold.failed(report.tool, report.arguments, error, check, engine.clock.monotonic())
+
+    def _steps(self, error: ToolError, notes: Sequence[str], tools: Tools) -> tuple[str, ...]:
+        """What there is to do, where nobody says so: how long is waited differs only where anybody waits."""
+        if is_in_words(error):
+            # Words are passed on as they are; of what may be done twice, the wait is known.
+            is_passing = error.retryable and tools.traits(self.report.tool).repeatable
+            return (wait_step(error, self.engine.policy),) if is_passing else ()
+        if not (notes or error.retryable):
+            return ()
+        usual, mine = usual_action(error, self.engine.policy) or ("", "")
+        if not mine or (not notes and usual == mine) or DONE_BEFORE in notes:
+            return ()
+        return () if any(note.endswith(way_out(error)) for note in notes) else (mine,)
 
     def _last_decision(self, outcome: Outcome, tools: Tools) -> Decision:
         """What is decided is what is told: once more, where it is told that the call may have been done."""
@@ -411,35 +383,14 @@ class Run:
         earlier = () if self.key.is_known and is_answer else self.failures
         tool = self.report.tool
         error = error if error.tool or not tool else error.replace(tool=tool)
-        error = own_failure(error, tool, self.report.arguments, tools.listed)
-        traits = tools.traits(tool)
-        known = in_all(error, traits, earlier)
-        if known.sent is None and (known.fields or known.patch) and not is_unsure(known, traits):
+        known = in_all(error, tools.traits(tool), earlier)
+        if known.sent is None and (known.fields or known.patch) and not is_in_words(known):
             known = known.replace(sent=tools.shown(tool, self.report.arguments))
-        # What a server that speaks our language only quotes is its author's word, and stands.
-        is_authors = known.standing == "quoted" and form_of(known.format).relayed
-        may_be_done = tool != "" and not is_authors and ESCAPED[traits.nature] is Effect.UNKNOWN
-        if known.effect is None and may_be_done and self._last_decision(known, tools).doubtful:
-            # What is told is what was decided: it is not made again because it may have been done.
-            known = with_effect(known, Effect.UNKNOWN)
-        if tool and self._is_about_something_else(known, tools):
-            known = left_open(known)
         if known.effect not in IN_DOUBT:
             return known
         checked = self._with_check(known, tools)
         assert isinstance(checked, ToolError)
         return checked
-
-    def _is_about_something_else(self, error: ToolError, tools: Tools) -> bool:
-        """Whether words that sound like a refusal of the call are about what the tool met in its work."""
-        report = self.report
-        traits = tools.traits(report.tool)
-        if error.kind is Kind.NOT_FOUND:
-            return is_missing_elsewhere(error, traits, report.arguments)
-        if error.kind is not Kind.VALIDATION:
-            return False
-        known = (schema_of(tools.listed.get(report.tool)) or {}).get("properties")
-        return is_wrong_elsewhere(error, traits, report.arguments, known if isinstance(known, dict) else ())
 
     def _may_be_done_before(self, error: ToolError, tools: Tools) -> bool:
         """Whether what is missing by now, or there by now, may be so since a try before it was done."""
@@ -448,17 +399,22 @@ class Run:
         is_idempotent = tools.traits(self.report.tool).nature is Nature.IDEMPOTENT
         return is_idempotent and any(each.delivery == "unanswered" for each in self.failures[:-1])
 
-    def _notes(self, error: ToolError) -> tuple[str, ...]:
+    def _notes(self, error: ToolError, tools: Tools) -> tuple[str, ...]:
+        """What is said of trying: nothing where one step is told, or where only whoever wrote the words knows more."""
         report = self.report
-        if not report.calls:
+        if not report.tries:
             return ()
         now = self.engine.clock.monotonic()
         times = self.engine.patience.times(report.tool, report.arguments, error, now)
-        tried = [own_words.TRIED.format(times=times_of(report.calls))] if report.calls > 1 else []
-        if times < 2:
-            return tuple(tried)
-        is_alike = self.engine.patience.is_alike(report.tool, report.arguments)
-        return (*tried, sharper(error, times, self.engine.policy, is_alike=is_alike))
+        if error.effect in IN_DOUBT or (is_in_words(error) and not tools.traits(report.tool).repeatable):
+            return ()
+        notes = [f"It was tried {times_of(report.tries)}."] if report.tries > 1 else []
+        if times > 1:
+            is_alike = self.engine.patience.is_alike(report.tool, report.arguments)
+            notes.append(repeated(error, times, self.engine.policy, is_alike=is_alike))
+        if self._may_be_done_before(error, tools):
+            notes.append(DONE_BEFORE)
+        return tuple(notes)
 
     def _with_check(self, outcome: Outcome, tools: Tools) -> Outcome:
         """A failure that may have done something, with the call that would tell."""
@@ -466,7 +422,7 @@ class Run:
             return outcome
         report = self.report
         tool = tools.traits(report.tool)
-        if tool.reads or effect_of(outcome, tool) not in IN_DOUBT:
+        if tool.reads or effect_seen(outcome, tool) not in IN_DOUBT:
             return outcome
         check = tools.check_of(report.tool, report.arguments)
         return outcome if check is None else outcome.replace(verify=check)

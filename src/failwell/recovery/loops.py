@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from failwell.model import IN_DOUBT, Effect, Kind, Policy, ToolError, fingerprint
+from failwell.model import Effect, Kind, Policy, ToolError, fingerprint
 
 # As many calls as a loop can have steps, and no more than an agent can make by mistake.
 _MOST_CALLS: Final = 1_000
@@ -96,16 +96,6 @@ class LoopGuard:
             self._checks[known.check] -= 1
             if not self._checks[known.check]:
                 del self._checks[known.check]
-
-    def last(self, tool: str, arguments: Mapping[str, Any]) -> ToolError | None:
-        """How this call failed when it was last made, however long ago."""
-        known = self._calls.get(fingerprint(tool, arguments)) if self._calls else None
-        return None if known is None else known.error
-
-    def doubt(self, tool: str, arguments: Mapping[str, Any]) -> ToolError | None:
-        """How this call failed when it was last made, if it may have been done then, and nobody has looked since."""
-        known = self._calls.get(self.print_of(tool, arguments)) if self._calls else None
-        return known.error if known is not None and not known.looks and known.error.effect in IN_DOUBT else None
 
     def refuses(self, tool: str, arguments: Mapping[str, Any], now: float) -> tuple[ToolError, int] | None:
         """The failure that a call would only repeat, and how often it was seen; None if the call may be made."""

@@ -13,7 +13,7 @@ from .breaker import Breakers, is_to_blame
 from .budget import Budget, cost_of
 from .elsewhere import Elsewhere, failure_of, way_of
 from .loops import LoopGuard
-from .refusals import is_broken, is_repeated, times_of
+from .refusals import refuse_broken, refuse_repeat, times_of
 
 LOST: Final = frozenset({"NETWORK_ERROR", "UNAVAILABLE"})
 """Failures after which the connection is of no more use."""
@@ -43,9 +43,9 @@ class Patience:
         with self._lock:
             known = self._repeated(tool, arguments, now) if first else None
             if known is not None:
-                return is_repeated(*known, self._policy, is_alike=self._loops.is_alike(tool, arguments))
+                return refuse_repeat(*known, self._policy, is_alike=self._loops.is_alike(tool, arguments))
             shut = self._breakers.wait(tool, now)
-            return None if shut is None else is_broken(tool, *shut, self._loops.last(tool, arguments))
+            return None if shut is None else refuse_broken(tool, *shut)
 
     def _repeated(self, tool: str, arguments: Mapping[str, Any], now: float) -> tuple[ToolError, int] | None:
         """The failure that a call would only repeat, and how often it was seen, here and elsewhere."""
@@ -124,13 +124,6 @@ class Patience:
             self.let_go(tool)
         else:
             self._breakers.worked(tool)
-
-    def doubt(self, tool: str, arguments: Mapping[str, Any]) -> ToolError | None:
-        """How the same call failed before, if it may have been done then, and nobody has looked since."""
-        if not self._has_failed:
-            return None
-        with self._lock:
-            return self._loops.doubt(tool, arguments)
 
     def renewed(self) -> None:
         """Another server stands in the place of the one that did not work. What it is asked for too often is another

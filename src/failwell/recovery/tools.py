@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from failwell.guards import Secrets, shown_arguments
-from failwell.model import Action, Sent, Traits
+from failwell.model import Action, Sent, Traits, Unmarked
 from failwell.readers import Checks
 
 _MOST_KNOWN: Final = 1_000
@@ -22,6 +22,10 @@ class Tools:
     """Whether their own word on being read-only or idempotent counts."""
     reads: Sequence[str] = ()
     """Names of tools that only read, by the word of whoever runs this, with `*` for anything."""
+    writes: Sequence[str] = ()
+    """The same of tools that change something."""
+    unmarked: Unmarked = "as is"
+    """Whether the strong rules of writes hold for tools of which nothing tells what they are."""
 
     _traits: dict[str, tuple[object, Traits]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _secrets: dict[str, tuple[object, Secrets]] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -35,7 +39,10 @@ class Tools:
         if known is None or known[0] is not listed:
             if len(self._traits) >= _MOST_KNOWN:
                 self._traits.clear()
-            known = self._traits[tool] = listed, Traits.of(listed).known(trusted=self.trusted, reads=self.reads)
+            traits = Traits.of(listed).known(
+                trusted=self.trusted, reads=self.reads, writes=self.writes, unmarked=self.unmarked
+            )
+            known = self._traits[tool] = listed, traits
         return known[1]
 
     def shown(self, tool: str, arguments: Mapping[str, Any]) -> Sent | None:

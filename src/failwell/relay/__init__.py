@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .actions import HOLD as HOLD
 from .actions import Action, Death, Note, Prepare, Quit, RelayOptions, Start, StopServer, ToClient, ToServer
 from .frames import Lines, TooLong
 from .wrapping import Listening, Wrapping, log_call, replay, wrap
@@ -48,6 +49,7 @@ _HOUSE = (
     "state",
     "watching",
     "Rules",
+    "HOLD",
     "KINDS",
     "Injected",
     "log_as_json",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .frames import LONGEST
 
 if TYPE_CHECKING:
-    from failwell.model import Policy
+    from failwell.model import Policy, Unmarked
     from failwell.observe import EventKeeper, Hook, Names
     from failwell.recovery import Breakers, Elsewhere
 
@@ -86,14 +86,20 @@ class Death:
     """Whether it is a server behind an address, of which only the connection has ended."""
 
 
+# That of `failwell.recovery`, which is imported when the first call needs it.
+HOLD: Final = 300.0
+"""For how many seconds a write in doubt is held."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelayOptions:
     """How a server is wrapped.
 
     format: the form of a failure. keep_original: whether what the server sent goes along in `_meta`.
-    mark_successes: whether a plain failure that was sent as a success is marked as one.
     validate: `auto` holds arguments against the tool's schema where they are sure to fail, `on` always, `off` never.
-    reads: names of tools that only read, with `*` for anything. trusted: whether what a tool says of itself counts.
+    reads, writes: names of tools that only read, or that change something, with `*` for anything. unmarked: "write"
+        puts tools of which nothing tells what they are under the strong rules of writes. trusted: whether what a tool
+        says of itself counts. hold: for how many seconds a write in doubt is not run again.
     timeout: how many seconds a call may take without a word from the server; None for no limit.
     lazy: whether the server is started by the first call that needs it. idle: after how many seconds without a call it
         is stopped; None for never.
@@ -114,9 +120,11 @@ class RelayOptions:
     command: str = "the server"
     format: str = "text"
     keep_original: bool = True
-    mark_successes: bool = True
     validate: str = "auto"
     reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    unmarked: Unmarked = "as is"
+    hold: float = HOLD
     trusted: bool = True
     timeout: float | None = None
     lazy: bool = False

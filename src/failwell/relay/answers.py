@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from dataclasses import replace
+from typing import Any, Final, TypeGuard
 
-from failwell.formats import FORMATS, META_KEY, MODERN_ERA, as_result, keys, parse, render, to_result
+from failwell.formats import (
+    FORMATS,
+    META_KEY,
+    MODERN_ERA,
+    as_result,
+    find_client,
+    in_words,
+    keys,
+    next_action,
+    parse,
+    to_result,
+)
 from failwell.guards import DEFAULT, masked
 from failwell.model import ToolError, compact
 from failwell.readers import without_frames
-from failwell.recovery import Ending
+from failwell.recovery import Ending, is_in_words
 
 from . import jsonc
 from .messages import member, raw_members, written
-from .paths import has_places, placeless, without_paths, without_places
+from .stack_traces import traceless, without_traces
 
 ORIGINAL: Final = keys.ORIGINAL
 # Of a longer frame only the ends of its texts are looked at.
@@ -38,9 +50,9 @@ def error_answer(id: object, message: str, error: ToolError | None = None) -> by
     return written({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": message, **data}})
 
 
-def refused(id: object, error: ToolError, sent: Mapping[str, Any]) -> bytes:
+def refused(id: object, error: ToolError) -> bytes:
     """The same, of what a request that is no call came to by somebody else's word."""
-    error = DEFAULT(placeless(error, sent))
+    error = DEFAULT(traceless(error))
     return error_answer(id, error.message, error)
 
 
@@ -54,29 +66,55 @@ def failed(
     original: bytes | None = None,
     said: Any = None,
     keep_original: bool = True,
-    sent: Mapping[str, Any] | None = None,
-    note: str = "",
 ) -> Result:
     """The result that tells of a failure; `original` is the server's own answer, if it gave one, `said` its JSON."""
-    told = ending.cited
+    told = ending.shown
     if isinstance(told, ToolError):
-        told = placeless(told, sent or {})
-        if note:
-            told = told.replace(message=f"{_sentence(told.message)} {note}")
+        told = traceless(told)
     text = _text(original) if original is not None and keep_original else None
     # One look at what is said anew and at what was said before, which is mostly all that there is to look at.
     is_clear = text is not None and isinstance(told, ToolError) and DEFAULT.clears(told, text)
     told = told if is_clear else DEFAULT(told)
-    result: Result = as_result(told, format, era=era, client=client, output_schema=output_schema)
-    if isinstance(told, ToolError) and told.delivery == "unanswered" and FORMATS[format].prose:
-        # That the answer was lost is said by whoever does not know why.
-        result["content"] = to_result(told.replace(delivery=None), format, era=era, client=client)["content"]
     theirs = said.get("result") if isinstance(said, dict) else None
-    if isinstance(theirs, dict):
-        _beside(result, theirs, told, sent or {}, in_doubt=ending.in_doubt)
+    if FORMATS[format].prose and isinstance(told, ToolError) and not ending.in_doubt and _has_words(theirs):
+        result = _in_their_words(theirs, told)
+    else:
+        known = find_client(client)
+        if known is not None:
+            # Nothing of ours stands in front of the words.
+            known = replace(known, marks_errors=True)
+        if FORMATS[format].terse and isinstance(told, ToolError):
+            told = told.replace(message=in_words(told))
+        result = as_result(told, format, era=era, client=known, output_schema=output_schema)
+        if isinstance(told, ToolError) and told.delivery == "unanswered" and FORMATS[format].prose:
+            # That the answer was lost is said by whoever does not know why.
+            result["content"] = to_result(told.replace(delivery=None), format, era=era, client=known)["content"]
+        if isinstance(theirs, dict):
+            _beside(result, theirs, in_doubt=ending.in_doubt)
     if original is not None and keep_original:
-        whole = {"cut": len(original)} if text is None else kept(text, said, sent or {}, is_clear=is_clear)
+        whole = {"cut": len(original)} if text is None else kept(text, said, is_clear=is_clear)
         result.setdefault("_meta", {})[ORIGINAL] = whole
+    return result
+
+
+def _has_words(theirs: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether a server's result holds a text for the model."""
+    blocks = theirs.get("content") if isinstance(theirs, dict) else None
+    return isinstance(blocks, list) and any(_is_text(each) and str(each.get("text", "")).strip() for each in blocks)
+
+
+def _in_their_words(theirs: dict[str, Any], told: ToolError) -> Result:
+    """The server's own result, without secrets and stack traces, and after its words what its list proves."""
+    result: Result = without_traces(masked(theirs))
+    added = " ".join(next_action(told)) if is_in_words(told) else ""
+    for place, block in enumerate(result["content"] if added else ()):
+        if _is_text(block):
+            # Not as a block of its own: some agents show their model only the first.
+            result["content"][place] = {**block, "text": f"{str(block.get('text', '')).rstrip()}\n\n{added}"}
+            break
+    meta = result.get("_meta")
+    result["_meta"] = {**(meta if isinstance(meta, dict) else {}), META_KEY: told.to_dict()}
+    result["isError"] = told.is_error
     return result
 
 
@@ -85,12 +123,7 @@ def _text(frame: bytes) -> str | None:
     return frame.rstrip(b"\r\n").decode("utf-8", "replace") if len(frame) <= _LONGEST_ORIGINAL else None
 
 
-def _sentence(text: str) -> str:
-    text = text.rstrip()
-    return text if text.endswith((".", "!", "?", '."')) else f"{text}."
-
-
-def _beside(result: Result, theirs: Mapping[str, Any], told: Any, sent: Mapping[str, Any], *, in_doubt: bool) -> None:
+def _beside(result: Result, theirs: Mapping[str, Any], *, in_doubt: bool) -> None:
     """What the server's result had beside its words stays: pictures, other blocks, its own `_meta` and data."""
     blocks = theirs.get("content")
     if not in_doubt and theirs.keys() == _WORDS and type(blocks) is list and len(blocks) == 1 and _is_text(blocks[0]):
@@ -101,21 +134,21 @@ def _beside(result: Result, theirs: Mapping[str, Any], told: Any, sent: Mapping[
     others = [block for block in blocks if block is not first]
     if others:
         words = " ".join(str(block.get("text", "")) for block in result["content"])
-        others = [without_places(masked(block), sent) for block in others if not _is_told(block, words)]
+        others = [without_traces(masked(block)) for block in others if not _is_told(block, words)]
     output = str(first.get("text", "")) if first is not None else ""
     if in_doubt and len(output) > _LONGEST_REASON:
         # A build that failed is of no use without what it said.
-        result["content"][0]["text"] += f"\n\nIts output:\n{_output(without_paths(without_frames(output), sent))}"
+        result["content"][0]["text"] += f"\n\nIts output:\n{_output(without_frames(output))}"
     result["content"] += others
     structured = theirs.get("structuredContent")
     if structured is not None and "structuredContent" not in result:
-        result["structuredContent"] = without_places(masked(structured), sent)
+        result["structuredContent"] = without_traces(masked(structured))
     for name, value in theirs.items():
         if name not in ("content", "structuredContent", "isError", "_meta"):
-            result[name] = without_places(masked(value), sent)
+            result[name] = without_traces(masked(value))
     meta = theirs.get("_meta")
     if isinstance(meta, Mapping):
-        result["_meta"] = {**without_places(masked(dict(meta)), sent), **result.get("_meta", {})}
+        result["_meta"] = {**without_traces(masked(dict(meta))), **result.get("_meta", {})}
 
 
 def _is_text(block: Any) -> bool:
@@ -138,22 +171,22 @@ def _output(text: str) -> str:
     return f"{text[:half]}\n…({len(text) - 2 * half} characters cut)…\n{text[-half:]}"
 
 
-def kept(text: str, message: Any, sent: Mapping[str, Any], *, is_clear: bool) -> dict[str, Any]:
+def kept(text: str, message: Any, *, is_clear: bool) -> dict[str, Any]:
     """What the server sent: byte for byte where there is nothing to hide in it, which may be known by now."""
     # A trace has line ends, which are written with a backslash.
-    placed = without_places(message, sent) if has_places(text) else message
-    if placed == message and (is_clear or DEFAULT.hides_nothing(text)):
+    cut = without_traces(message) if "\\" in text else message
+    if cut == message and (is_clear or DEFAULT.hides_nothing(text)):
         return {"frame": text}
-    hidden = masked(placed)
+    hidden = masked(cut)
     if hidden == message and DEFAULT.redact(text) == text:
         return {"frame": text}
     return {"frame": DEFAULT.redact(compact(hidden)), "redacted": True}
 
 
-def passed(frame: bytes, message: Any, sent: Mapping[str, Any]) -> bytes:
+def passed(frame: bytes, message: Any) -> bytes:
     """A failure that is passed on as the server put it, without what must not leave: as the bytes that came where there
     is nothing of that in it."""
-    told = without_places(masked(message), {"sent": sent, "calls": _calls_in(message)})
+    told = without_traces(masked(message))
     if told == message and len(frame) <= LARGE:
         return frame
     data = _member(message, "error", "data")
@@ -174,15 +207,6 @@ _TASK_PLACES: Final = ("result", "params")
 def identity(message: Mapping[str, Any]) -> dict[str, Any]:
     """By what an answer is known, whatever else that may look like: its id. What asks for no answer has none."""
     return {"id": message["id"]} if "id" in message else {}
-
-
-def _calls_in(message: Any) -> Any:
-    """The calls that an error in our own words proposes: what is to be sent in them is no place of the server's."""
-    error = _member(message, "result", "_meta", META_KEY)
-    return {name: error.get(name) for name in _CALLS} if isinstance(error, dict) else None
-
-
-_CALLS: Final = ("actions", "patch", "verify", "sent")
 
 
 def _member(value: Any, *names: str) -> Any:
@@ -237,36 +261,20 @@ def trimmed(value: Any) -> Any:
 _OPAQUE: Final = ("data", "blob")
 
 
-def with_note(frame: bytes, note: str) -> bytes:
-    """A success with a note beside what the server sent, which stays as the bytes that came: in a block for the model,
-    in `_meta` for programs."""
+def with_mark(frame: bytes) -> bytes:
+    """A success of a server that was started anew: the bytes that came, and a mark in `_meta` for programs."""
     try:
         text = frame.decode()
         result = jsonc.read(text).get("result")
     except (UnicodeDecodeError, jsonc.NotJson):
         return frame
-    content = result.get("content") if result is not None else None
-    if result is None or content is None or not isinstance(content.value, list):
+    if result is None or not isinstance(result.value, dict):
         return frame
-    block = compact({"type": "text", "text": note})
-    added = [(content.end - 1, f",{block}" if content.items else block)]
     mark, meta = f'"{keys.RESTARTED}":true', result.get("_meta")
     if meta is None:
-        added.append((content.end, f',"_meta":{{{mark}}}'))
+        place, more = result.end - 1, f'{"," if result.members else ""}"_meta":{{{mark}}}'
     elif isinstance(meta.value, dict):
-        added.append((meta.end - 1, f",{mark}" if meta.members else mark))
-    for place, more in sorted(added, reverse=True):
-        text = text[:place] + more + text[place:]
-    return text.encode()
-
-
-def marked(message: Mapping[str, Any], error: ToolError, sent: Mapping[str, Any]) -> bytes:
-    """A failure that was sent as a success, marked as what it is. What the server sent stays whole."""
-    theirs = message["result"]
-    error = DEFAULT(placeless(error, sent))
-    words = render(error, "text")
-    said = " ".join(str(block.get("text", "")) for block in theirs.get("content", []) if isinstance(block, Mapping))
-    added = [] if words in said else [{"type": "text", "text": words}]
-    meta = {**(theirs.get("_meta") or {}), META_KEY: error.to_dict()}
-    result = {**theirs, "content": [*theirs.get("content", []), *added], "isError": True, "_meta": meta}
-    return written({**message, "result": result})
+        place, more = meta.end - 1, f",{mark}" if meta.members else mark
+    else:
+        return frame
+    return (text[:place] + more + text[place:]).encode()

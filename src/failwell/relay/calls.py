@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from failwell.formats import META_KEY, keys
-from failwell.model import NOTHING_RAN, Effect, Kind, NeedsInput, Policy, ToolError, pattern
+from failwell.model import NOTHING_RAN, Effect, Kind, NeedsInput, Policy, ToolError, is_refusal_status
 from failwell.model import text as plain_text
-from failwell.readers import is_plain_failure, read, text_of
-from failwell.recovery import EXPLAINED, Breakers, Engine, Run, advised, explained
+from failwell.readers import read, text_of
+from failwell.recovery import Breakers, Engine, Run, explained
 
 from . import answers, failures, state
 from .actions import Note, RelayOptions, ToClient
 from .call_events import CallEvents
 from .deadlines import Deadlines
-from .evidence import SUSPECT, is_own_failure
 from .gate import Gate
 from .keyed_calls import KeyedCalls, has_key
 from .lists import Lists
 from .messages import Message, with_id
 from .odd_answers import is_success, straightened
 from .passing import passed, without_secrets
-from .paths import placeless
 from .request import RelayedRequest
 from .said_failures import says_failed
+from .stack_traces import traceless
 from .traffic import Traffic
 
 # Numbers that are between client and server, and tell a model nothing: by the first ones the client is asked for
 # something else, and nothing was done.
-_ASKING_NUMBERS: Final = frozenset({-32020, -32021, -32022, -32042})
+_ASKING_NUMBERS: Final = frozenset({-32021, -32022, -32042})
+# The headers are the relay's own, and a client that is told so sends the call again.
+_HEADER_MISMATCH: Final = -32020
 _PROTOCOL_NUMBERS: Final = _ASKING_NUMBERS | {-32601, -32700}
 _REFUSING_NUMBERS: Final = frozenset({-32600, -32602})
-_SUSPECT: Final = re.compile(SUSPECT.encode(), re.IGNORECASE)
 _OURS: Final = META_KEY.encode()
-# What the SDKs say where a tool asks for something in the middle of its work, and the client cannot be asked.
-_COULD_NOT_ASK: Final = pattern(
-    r"has no back-channel for server|[Cc]lient does not support (?:\w{1,20} )?(?:elicitation|sampling|roots)\b"
-)
 _LIST_AGAIN: Final = 1.0
 _DISCOVERY: Final = 5.0
 # A client gives up on a call after a minute, as a rule: what takes longer is for the model to decide. What the user has
@@ -52,7 +48,7 @@ class Calls:
 
     def __init__(self, traffic: Traffic, lists: Lists, jitter: Callable[[], float]) -> None:
         self._traffic, self._lists = traffic, lists
-        self._policy = traffic.options.policy or PATIENT
+        self._policy = traffic.options.policy or replace(PATIENT, hold=traffic.options.hold)
         self._engine = Engine(
             self._policy, traffic.clock, jitter, self._breakers(traffic.options), traffic.options.elsewhere
         )
@@ -180,8 +176,6 @@ class Calls:
         assert request.run is not None
         result = message.get("result") if message is not None else None
         if message is None or is_success(message):
-            if message is not None and not self._is_fine(request, frame, message):
-                return
             is_asking = type(result) is dict and result.get("resultType") == "input_required"
             if is_asking or (type(result) is dict and ("task" in result or result.get("resultType") == "task")):
                 # A question to the user, or work that goes on: neither worked nor failed so far.
@@ -203,11 +197,13 @@ class Calls:
         outcome = None
         if not (type(error) is dict and self._is_of_protocol(request, error.get("code"))):
             outcome = read(message)
+        if type(error) is dict and error.get("code") == _HEADER_MISMATCH:
+            self._lists.renew()
         if not isinstance(outcome, ToolError) or not outcome.is_error:
             # A question to the user, a warning, or what only the client can act on.
             request.run.let_go()
             if outcome is None and error:
-                frame = answers.passed(frame, request.said, request.arguments)
+                frame = answers.passed(frame, request.said)
             self._traffic.tell(request.for_client(frame, None))
             is_asking = isinstance(error, Mapping) and error.get("code") in _ASKING_NUMBERS
             self.keyed.keep_answer(request, frame, is_undone=is_asking or isinstance(outcome, NeedsInput))
@@ -215,10 +211,10 @@ class Calls:
             return
         if outcome.format != "text":
             # Its words are as they came; told on one line, nobody would know a trace among them.
-            outcome = placeless(outcome, request.arguments)
+            outcome = traceless(outcome)
         if outcome.tool is None:
             outcome._gain(tool=plain_text(request.tool))
-        is_heeded = outcome.kind in EXPLAINED or self._traffic.options.rules is not None
+        is_heeded = self._traffic.options.rules is not None
         self.settle(request, outcome, frame, text_of(result) if is_heeded and result is not None else "")
 
     def _of_task(self, request: RelayedRequest, frame: bytes, message: Message | None) -> tuple[bytes, Message | None]:
@@ -252,36 +248,12 @@ class Calls:
         self.end(request, request.run.refused(failures.unreadable(request.tool)), None)
 
     def _told_anew(self, frame: bytes) -> bytes:
-        """The first success of a server that was started anew, with words that say so; all others as they are."""
+        """The first success of a server that was started anew, with a mark in `_meta`; all others as they are."""
         # Of a large answer every sign would have to be looked at: the next one says it.
-        if not self._traffic.is_anew or not self._traffic.options.mark_successes or len(frame) > answers.LARGE:
+        if not self._traffic.is_anew or len(frame) > answers.LARGE:
             return frame
         self._traffic.is_anew = False
-        return answers.with_note(frame, failures.renewed(remote=self._traffic.options.remote))
-
-    def _is_fine(self, request: RelayedRequest, frame: bytes, message: Message) -> bool:
-        """Whether a success is one. A failure that was plainly sent as one is marked, and never leads to a repeat."""
-        if not self._traffic.options.mark_successes or len(frame) > answers.LARGE or not _SUSPECT.search(frame):
-            return True
-        tools = self._traffic.listing.tools
-        if not is_own_failure(tools.traits(request.tool), request.arguments, message["result"]):
-            return True
-        message = self._traffic.hidden(message)
-        seen = read(message, observe=True)
-        if not isinstance(seen, ToolError) or not is_plain_failure(seen, message):
-            return True
-        assert request.run is not None
-        request.run.let_go()
-        # By an engine that remembers nothing: what may be the text of a file must not stop the next call of it.
-        teller = Engine(self._policy, self._traffic.clock, float).begin(request.tool, request.arguments)
-        teller.hears(seen)
-        ending = teller.ending(explained(seen, request.tool, request.arguments, tools.listed), tools)
-        told = ending.cited if isinstance(ending.cited, ToolError) else seen
-        marked = with_id(answers.marked(message, told, request.arguments), None, request.id)
-        self._traffic.tell(marked)
-        self.keyed.keep_answer(request, marked, is_undone=False)
-        self.ended(request, ending.outcome)
-        return False
+        return answers.with_mark(frame)
 
     def settle(self, request: RelayedRequest, outcome: ToolError, frame: bytes | None, text: str = "") -> None:
         """A call failed: it is made again where the engine says so and it can do no harm, and told otherwise."""
@@ -339,13 +311,15 @@ class Calls:
         tools = traffic.listing.tools
         assert run is not None
         request.is_vouched = False
-        run.hears(outcome)
-        if outcome.effect is None and outcome.standing == "quoted" and not tools.traits(tool).repeatable:
-            was_at_work = request.was_let_down or _COULD_NOT_ASK.search(outcome.message) is not None
-            outcome = outcome.replace(effect=Effect.UNKNOWN) if was_at_work else outcome
+        traits = tools.traits(tool)
+        if outcome.effect is None and outcome.standing == "quoted" and not traits.repeatable and request.was_let_down:
+            # It asked for something in the middle of its work, and did not get it.
+            outcome = outcome.replace(effect=Effect.UNKNOWN, delivery="answered")
+        elif frame is None and outcome.effect is None and traits.writes and not is_refusal_status(outcome.http_status):
+            # Not the server answered, but whatever stands in front of it, and not that it refuses.
+            outcome = outcome.replace(effect=Effect.UNKNOWN)
         outcome = self._ruled(request, outcome, text) if traffic.options.rules is not None else outcome
-        outcome = explained(outcome, tool, request.arguments, tools.listed, text)
-        outcome = advised(outcome)
+        outcome = explained(outcome, tool, request.arguments, tools.listed, traits)
         if outcome.origin == "peer" and outcome.kind is Kind.VALIDATION:
             self._gate.heard(outcome, tool, traffic.listing)
         run.failed(outcome, traffic.life)
@@ -416,11 +390,8 @@ class Calls:
         ending = run.ending(outcome, listing.tools, is_answer=frame is not None)
         if frame is not None and _is_ours(frame) and not ending.notes and not ending.in_doubt:
             # A server that speaks our language has said it all.
-            traffic.tell(with_id(answers.passed(frame, request.said, request.arguments), None, request.id))
+            traffic.tell(with_id(answers.passed(frame, request.said), None, request.id))
         else:
-            is_told = traffic.is_anew and frame is not None
-            note = failures.renewed(remote=options.remote) if is_told else ""
-            traffic.is_anew = traffic.is_anew and frame is None
             result = answers.failed(
                 ending,
                 format=options.format,
@@ -430,9 +401,10 @@ class Calls:
                 original=frame,
                 said=request.said,
                 keep_original=options.keep_original,
-                sent=request.arguments,
-                note=note,
             )
+            if frame is not None and traffic.is_anew:
+                traffic.is_anew = False
+                result["_meta"][keys.RESTARTED] = True
             if request.is_redacted and answers.ORIGINAL in result.get("_meta", {}):
                 result["_meta"][answers.ORIGINAL]["redacted"] = True
             traffic.tell(answers.answer(request.id, result))

@@ -227,7 +227,3 @@ def filled(text: str, known: Mapping[str, str], name: str) -> str:
         return known.get(found[1], found[2] or "")
 
     return _VARIABLE.sub(value, os.path.expanduser(text) if text.startswith("~/") else text)
-
-
-def named_command(command: Sequence[Any]) -> str:
-    return " ".join(map(str, command[:2]))

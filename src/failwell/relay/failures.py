@@ -14,7 +14,7 @@ from failwell.recovery import NEVER_SENT
 
 from .actions import Death
 from .own_secrets import told_arguments
-from .paths import without_paths, without_places
+from .stack_traces import without_traces
 
 _LONGEST_WORDS: Final = 300
 _ENDED: Final = "what it had open, such as a login or a browser, is gone"
@@ -51,7 +51,7 @@ def last_words(errors: str, *, any_line: bool = True) -> str:
     lines = [line.lstrip(" \t|").rstrip() for line in uncoloured(errors).splitlines()]
     lines = [line for line in lines if not _PLACES.match(line)][-_LAST:]
     telling = [line for line in lines if _TELLING.search(line)]
-    words = without_paths((telling or (lines if any_line else []) or [""])[-1], {})
+    words = (telling or (lines if any_line else []) or [""])[-1]
     return shorten(DEFAULT.text(words), _LONGEST_WORDS) if words else ""
 
 
@@ -66,7 +66,7 @@ def reason(death: Death) -> str:
 
 def stopped(death: Death, tool: str, *, written: bool) -> ToolError:
     """A call that was with the server when it ended, or on the way to it."""
-    errors = str(without_places(death.errors, {}))
+    errors = str(without_traces(death.errors))
     said = [line.strip() for line in errors.splitlines() if line.strip()][-_LAST:]
     details = {"exit": how(death), **({"stderr": "\n".join(said)} if said else {})}
     if not written:
@@ -85,7 +85,7 @@ def stopped(death: Death, tool: str, *, written: bool) -> ToolError:
 
 def not_back(death: Death, command: str, tool: str | None = None) -> ToolError:
     """A call that waited for a server which could not be started again."""
-    message = f"The server does not start: {without_paths(command, {})} ended with {reason(death)}."
+    message = f"The server does not start: {command} ended with {reason(death)}."
     if death.is_remote:
         message = f"The server cannot be reached: {reason(death)}."
     return ToolError(
@@ -108,12 +108,6 @@ def never_started(death: Death, command: str) -> str:
 def command_line(words: Sequence[str]) -> str:
     """A command as it can be told: without arguments that may be secret."""
     return shorten(" ".join(told_arguments(words)), _LONGEST_COMMAND)
-
-
-def renewed(*, remote: bool) -> str:
-    """What there is to say when a server is not the one that it was."""
-    what = "A new session was begun with the server" if remote else "The server was started anew"
-    return f"{what} before this answer; {_ENDED}."
 
 
 def unreached(problem: str, address: str) -> str:
@@ -193,11 +187,14 @@ too_deep_for_key = _row(
     effect=Effect.UNKNOWN,
 )
 no_place_for_keys = _row(
-    "The idempotency key of this call cannot be kept at present.", code="UNAVAILABLE", retry_after=5, **NEVER_SENT
+    "The call was not made, because the store of its idempotency key cannot be reached.",
+    code="UNAVAILABLE",
+    retry_after=5,
+    **NEVER_SENT,
 )
 # The same of a key that may have been used before, behind another relay: what became of that call cannot be looked up.
 no_look_at_keys = _row(
-    "whether a call with this idempotency key was made before cannot be looked up at present",
+    "whether an earlier call with this idempotency key was made cannot be looked up at present",
     code="UNAVAILABLE",
     retry_after=5,
     origin="local",

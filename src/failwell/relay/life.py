@@ -204,7 +204,7 @@ class Life:
             # What it listed before is better than nothing, as with a server that was stopped.
             self._traffic.tell(frame)
         else:
-            self._traffic.tell(answers.refused(request.id, error, request.params))
+            self._traffic.tell(answers.refused(request.id, error))
 
     def _once_more(self, request: RelayedRequest) -> None:
         self._traffic.repeating.discard(request)
@@ -212,7 +212,8 @@ class Life:
             self._traffic.forward(request)
 
     def forgotten(self, key: bytes, error: ToolError, *, is_current: bool) -> None:
-        """The session is gone: another one is begun, and what the server has not taken is sent again there."""
+        """The session is gone: another one is begun, and what only reads is sent again there. What became of a call
+        nobody knows: it may have been done in the session, or behind whoever lost it."""
         if self._traffic.session.greeting is None:
             self.failed(key, error)
             return
@@ -221,16 +222,12 @@ class Life:
             self._traffic.out.append(Note("the server has forgotten the session; another one is begun", loud=True))
             self._traffic.state = "starting"
         request = self._traffic.pending.get(key)
-        if request is not None and request.run is not None:
-            error = request.run.believed(error)
-        is_safe = request is not None and (error.delivery == "never_sent" or request.method in _READS)
-        if request is None or not is_safe or request.cancelled or request.losses >= _MOST_SESSIONS:
+        is_safe = request is not None and request.method in _READS and not request.cancelled
+        if request is None or not is_safe or request.losses >= _MOST_SESSIONS:
             self.failed(key, error)
         else:
             del self._traffic.pending[key]
             request.losses += 1
-            if request.run is not None:
-                request.run.unsent()
             self._traffic.forward(request)
         if is_news:
             self.started()

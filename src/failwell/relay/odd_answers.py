@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from failwell.model import compact
-from failwell.readers import is_plain_failure, read
 
 from .messages import Message
 from .said_failures import YES
@@ -47,10 +46,6 @@ def _words(said: Any) -> str:
 
 
 def _result(result: Any) -> Any:
-    if isinstance(result, str):
-        # No result at all: a failure where its words are plainly of one.
-        told = {"content": [{"type": "text", "text": result}]}
-        return {**told, "isError": True} if is_plain_failure(read(told, observe=True), told) else result
     if not isinstance(result, dict) or result.get("isError") not in YES:
         return result
     # One that says nothing has failed all the same.

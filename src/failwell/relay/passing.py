@@ -28,8 +28,7 @@ def _passed(traffic: Traffic, request: RelayedRequest | None, frame: bytes, mess
     if len(frame) > answers.LARGE:
         message = answers.trimmed(message)
     frame, message = without_secrets(traffic, request, frame, message)
-    # What the client named itself, such as the place of a resource, is no news to it.
-    return answers.passed(frame, message, request.params if request is not None else {})
+    return answers.passed(frame, message)
 
 
 def without_secrets(

@@ -28,7 +28,6 @@ from .processes import MUTE, STUBBORN, CannotStart, Child, Warden, bury, end_orp
 if TYPE_CHECKING:
     from .injection import Injection
 
-_READABLE: Final = select.POLLIN | select.POLLHUP | select.POLLERR
 _FLUSH: Final = 2.0
 _AT_ONCE: Final = 64
 # More than one large answer.

@@ -303,6 +303,3 @@ def _watch(reading: int, mark: str) -> None:
             sweep(mark)
     finally:
         os._exit(0)
-
-
-IS_WINDOWS: Final = sys.platform == "win32"

@@ -4,7 +4,7 @@ against them."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from .messages import read_frame, with_id
@@ -26,8 +26,9 @@ _OLD: Final = 1.0
 class RememberedTools:
     """The lists of one server as they were last seen."""
 
-    def __init__(self, now: Callable[[], float], *, trusted: bool = True, reads: Sequence[str] = ()) -> None:
-        self._now, self._trusted, self._reads = now, trusted, tuple(reads)
+    def __init__(self, now: Callable[[], float], **believed: Any) -> None:
+        """believed: what is to be believed of the tools, as `Tools` takes it."""
+        self._now, self._believed = now, believed
         self._taken_at: float | None = None
         self._tools: Tools | None = None
         self._spoken: tuple[Mapping[str, Any], str] | None = None
@@ -51,7 +52,7 @@ class RememberedTools:
         if self._tools is None:
             from failwell.recovery import Tools
 
-            self._tools = Tools(self.known, trusted=self._trusted, reads=self._reads)
+            self._tools = Tools(self.known, **self._believed)
         return self._tools
 
     def says(self, word: str) -> bool:

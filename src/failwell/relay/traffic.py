@@ -47,7 +47,13 @@ class Traffic:
         self.options = options
         self.clock = clock
         self.session = Session()
-        self.listing = RememberedTools(clock.monotonic, trusted=options.trusted, reads=options.reads)
+        self.listing = RememberedTools(
+            clock.monotonic,
+            trusted=options.trusted,
+            reads=options.reads,
+            writes=options.writes,
+            unmarked=options.unmarked,
+        )
         self.timers = Timers()
         self.out: list[Action] = []
         self.pending: dict[bytes, RelayedRequest] = {}

@@ -5,7 +5,7 @@ Other rooms import what is listed here, and nothing from inside. No validator is
 
 from __future__ import annotations
 
-from .argument_names import has_names, restraint, strange_names, unknown_names, without_unheeded
+from .argument_names import has_names, strange_names, unknown_names, without_unheeded
 from .by_schema import BySchema
 from .certainty import fits
 from .check import Checker, Checkers, broken_rules
@@ -31,6 +31,7 @@ from .problems import (
 )
 from .pydantic_errors import pydantic_problems
 from .refs import Schema, renamed, resolve
+from .restraints import restraint
 from .rule_table import PYDANTIC, Of
 from .spelling import is_certain, nearest, normal, one_edit, ranked
 from .walk import ANY, places

@@ -12,7 +12,7 @@ from failwell.model import UNSET, Json, Unset, text
 
 from .certainty import fits, same
 from .nodes import options_of, types_of
-from .refs import Schema, resolve
+from .refs import Schema
 from .spelling import LONGEST, is_certain, nearest
 
 # A call that is fixed is a small one: larger texts are data, not arguments that were written down wrongly.
@@ -58,9 +58,9 @@ def _array(value: object, node: Schema, root: Schema) -> Iterator[Json]:
     if isinstance(decoded, list):
         yield decoded
         return
-    # A text with separators in it may be several items.
-    several = isinstance(value, str) and (len(value) > LONGEST or re.search(r"[,;|\n\t]", value))
-    if isinstance(value, (str, int, float)) and not several and resolve(node.get("items"), root):
+    # A text with separators in it may be several items, and one with a bracket a list that was written down wrongly.
+    several = isinstance(value, str) and (len(value) > LONGEST or re.search(r"[,;|\n\t]|^\s*[\[{]", value))
+    if isinstance(value, (str, int, float)) and not several:
         yield [value]
 
 

@@ -39,6 +39,7 @@ from .nodes import (
     types_of,
 )
 from .refs import NOTHING, Schema
+from .restraints import restraint
 from .rule_table import RULES, RuleText
 from .spelling import is_certain, nearest
 from .unions import forms
@@ -188,6 +189,8 @@ def told(found: Iterable[BrokenRule], call: CheckedCall, unread: int = 0, more: 
             changes, asked = _MENDING.get(each.rule, _no_mending)(each, call)
             patch += [] if each.in_text else changes
             hints += asked
+            # The list grows while it is read: a name that was put right may bring a value that is wrong there.
+            broken += [wrong for change in changes if change.op == "rename" for wrong in _brought(change, call) or ()]
     total = len(broken) + unread
     return Problems(tuple(fields), tuple(patch), tuple(hints), tuple(dict.fromkeys(names)), total, more)
 
@@ -212,10 +215,12 @@ def _misspelt(broken: Sequence[BrokenRule], call: CheckedCall) -> list[BrokenRul
             continue
         strange = [name for name in islice(holder, MOST_READ) if isinstance(name, str) and name not in known]
         near = [name for name in strange[:MOST_PROBLEMS] if nearest(name, names) is not None]
-        if near:
-            # Of the arguments themselves all strange names are told, as they are where nothing is missing.
-            listed = near if path or open_ended(call.schema) else strange
-            found.append(BrokenRule("additionalProperties", path, limit=listed, node={"properties": known}))
+        # Where an object may take any name, only a name near to a missing one stands for it.
+        only = strange if len(strange) == len(names) == 1 and not path else near
+        listed = near if path or open_ended(call.schema) else strange if near else only
+        if listed:
+            node = {"properties": known, "required": names}
+            found.append(BrokenRule("additionalProperties", path, limit=listed, node=node))
     return found
 
 
@@ -339,15 +344,84 @@ def _mend_missing(broken: BrokenRule, call: CheckedCall) -> Mended:
 
 def _mend_names(broken: BrokenRule, call: CheckedCall) -> Mended:
     holder = value_at(call.arguments, broken.path)
-    known = [name for name in known_names(broken.node) if isinstance(name, str) and step_into(holder, name) is UNSET]
-    meant = {name: nearest(name, known) for name in broken.limit[:20] if isinstance(name, str)}
+    known = {
+        name: node
+        for name, node in known_names(broken.node).items()
+        if isinstance(name, str) and step_into(holder, name) is UNSET
+    }
+    asked = broken.node.get("required")
+    missing = [name for name in asked if name in known] if isinstance(asked, list) else []
+    strange = [name for name in broken.limit[:MOST_PROBLEMS] if isinstance(name, str)]
+    near = {name: target for name in strange if (target := nearest(name, known)) is not None}
+    meant = {name: target for name, target in near.items() if is_certain(name, target, known)}
+    for name in strange:
+        if name not in meant:
+            alike = _alike(name, near.get(name), known, missing if len(strange) == 1 else [])
+            fitting = [each for each in alike if _changes(broken.path, name, each, call)]
+            meant.update({name: fitting[0]} if len(fitting) == 1 else {})
     targets = list(meant.values())
     patch = [
-        Patch("rename", (*broken.path, name), to=target)
+        change
         for name, target in meant.items()
-        if target is not None and is_certain(name, target, known) and targets.count(target) == 1
+        if targets.count(target) == 1
+        for change in _changes(broken.path, name, target, call, is_certain=name in near)
     ]
-    return patch, [_question(target, name) for name, target in meant.items() if target is not None]
+    # Whoever follows a question takes the value along.
+    return patch, [
+        _question(target, name)
+        for name, target in near.items()
+        if _changes(broken.path, name, target, call, is_certain=meant.get(name) == target)
+    ]
+
+
+def _alike(name: str, near: str | None, known: Schema, missing: list[str]) -> list[str]:
+    """What an argument by a strange name may be, by what else there is: the only one that is missing, or one that
+    promises the same restraint. A confirmation is given by the caller alone."""
+    kind = restraint(name)
+    if kind is not None:
+        return [each for each in known if restraint(each) == kind and kind != "confirmed"]
+    return [each for each in missing[:2] if len(missing) == 1 and near in (None, each) and _is_free(each)]
+
+
+def _is_free(name: str) -> bool:
+    return restraint(name) in (None, "less")
+
+
+def _changes(path: Path, name: str, target: str, call: CheckedCall, *, is_certain: bool = False) -> list[Patch]:
+    """What makes one argument of another, if its value belongs there: in another type, if need be."""
+    rename = Patch("rename", (*path, name), to=target)
+    wrong = _brought(rename, call)
+    if wrong == []:
+        return [rename]
+    value = value_at(call.arguments, (*path, name))
+    node = at(call.schema, (*path, target), call.arguments)
+    other = fixes.as_type(value, node, call.schema)
+    # A number is no name: what only might be meant is not made a text.
+    is_sure = is_certain or not isinstance(other, str)
+    if is_sure and (setting := _setting(BrokenRule("type", (*path, target)), other, call)):
+        return [Patch("remove", (*path, name)), *setting]
+    return [rename] if wrong and is_certain else []
+
+
+def _brought(rename: Patch, call: CheckedCall) -> list[BrokenRule] | None:
+    """The rules that a value breaks under its new name; None where that is not known."""
+    from .plain_rules import plainly_broken
+
+    path = (*rename.path[:-1], rename.to or "")
+    value, node = value_at(call.arguments, rename.path), at(call.schema, path, call.arguments)
+    if fits(value, node, call.schema) or _passes(value, node, call.schema):
+        return []
+    found = plainly_broken({"properties": {path[-1]: node}}, {str(path[-1]): value})
+    return [each._replace(path=path) for each in found] if found else None
+
+
+def _passes(value: object, node: Schema, root: Schema) -> bool:
+    """Whether a value fits a schema with a pattern: that is left to the validator that gives up in time."""
+    from .check import Checker
+
+    programs = {word: node[word] for word in ("pattern", "format") if word in node}
+    plain_node = {word: limit for word, limit in node.items() if word not in programs}
+    return bool(programs) and fits(value, plain_node, root) and Checker(programs).fits(value)
 
 
 def _question(meant: str, sent: object) -> str:

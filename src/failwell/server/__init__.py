@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from .boundary import Boundary
     from .once.shared_keys import KeysInPostgres, KeysInRedis
-    from .problem_answers import problem, problems
     from .progress_notes import progress
     from .replies import reply, tool_result
 
@@ -76,7 +75,6 @@ _LATER: Final = {
     "tool_result": ".replies",
     "KeysInRedis": ".once.shared_keys",
     "KeysInPostgres": ".once.shared_keys",
-    **dict.fromkeys(("problems", "problem"), ".problem_answers"),
 }
 # What other rooms of this house use, and nobody else may count on.
 _HOUSE: Final = {
@@ -88,7 +86,6 @@ _HOUSE: Final = {
 }
 # What was public once: where it is, and what to write instead.
 _OLD: Final = {
-    "Problem": ("failwell.server.problem_answers.Problem",),
     "Target": ("failwell.server.rules.tiers.Target", "a dict with name, flags, environment and noun"),
     "untouched": ("failwell.server.options.untouched", 'install(server, skip=["name"])'),
 }
@@ -195,9 +192,6 @@ __all__ = [
     "install",
     "stats",
     "tool_errors",
-    # without MCP
-    "problems",
-    "problem",
     # what a tool can be, and answer
     "Group",
     "Envelope",

@@ -22,7 +22,7 @@ from failwell.formats import (
     v1,
 )
 from failwell.guards import Guard, cited, secret_paths
-from failwell.model import ADVICE, Effect, Json, Kind, Nature, NeedsInput, Strategy, ToolError, text
+from failwell.model import ADVICE, Effect, Json, Kind, NeedsInput, Source, Strategy, ToolError, text
 from failwell.observe import log_failure, new_id
 from failwell.readers import (
     classify,
@@ -34,14 +34,15 @@ from failwell.readers import (
     named,
     refusal,
     said,
+    shorten_text,
     strictly,
     unexpected,
 )
 from failwell.schema import BySchema, Checkers, anchored, errors_of, known_names, loc_of
 from failwell.sdk import MCPError, protocol_error
 
-from .aftermath import Aftermath
 from .declared_failures import COMMON, INPUT_DECLINED, UNDECLARED_KEY, is_undeclared, ruled, said_of
+from .effects import Effects, source_of
 from .envelopes import Envelope
 from .facts import URL_ELICITATION, BrokenResult, Facts, Failed
 from .once.repeats import CODES, Once
@@ -57,15 +58,14 @@ _NEEDED: Final = (
     *("fields", "suggestion", "next_steps", "actions", "patch"),
     *("conflicts", "verify", "retry_after", "reset_at"),
 )
-# What a guess about the next call is made of.
-_GUESSED: Final = ("code", "title", "strategy", "retry_after", "reset_at", "http_status")
 # Whose JSON a tool's `format` argument chooses where the server's own format has none: that of the contract which has
 # such an argument.
 _GATED: Final = v1.FORMAT.name
 # Options of `to_result` that are not one format's own.
-_GENERAL: Final = frozenset({"carry", "gate", "meta", "prefix", "denial"})
+_GENERAL: Final = frozenset({"carry", "gate", "meta", "prefix"})
 _OF_RESULTS: Final = _GENERAL - {"carry"}
 _MOST_TOLD: Final = 1000
+_COMPARED: Final = 100
 # Not JSON, no request, no such method.
 _OF_REQUESTS: Final = frozenset({-32700, -32600, -32601})
 _INTERNAL_ERROR: Final = -32603
@@ -82,10 +82,12 @@ class Answering:
         self._checkers = Checkers()
         self._unplaced: set[tuple[str, tuple[str, ...]]] = set()
         self._guards = BySchema(self._guard_of)
-        self.aftermath = Aftermath(options.reads)
+        self.effects = Effects(options.reads, options.writes, options.unmarked)
         self._level = options.level
         self.masks = False
         """Whether the author has the framework tell nothing of exceptions but of its own; set by its adapter."""
+        self.shows_text = options.show_text
+        """Whether the text of any exception is told; set by its adapter where the framework tells it."""
 
     def is_protocol(self, exc: MCPError, era: str) -> bool:
         """Whether the error stays one of the protocol's. A page to visit has no number of its own any more."""
@@ -114,7 +116,7 @@ class Answering:
         if isinstance(exc, MCPError) and self.is_protocol(exc, era):
             raise self.safe(exc)
         if isinstance(exc, NeedsInput):
-            done = self.aftermath.passed()
+            done = self.effects.passed()
             # An answer would have the tool run again, from its start: too late once it has done something.
             outcome: Outcome = (
                 exc if done is None else exc.to_error().replace(tool=tool.name, suggestion=None, effect=done)
@@ -169,10 +171,11 @@ class Answering:
             is_authors = own is exc and is_said and not is_anothers
             # A rule speaks for the tool that stands under it, not for one that has called what does.
             is_authors = is_authors and not is_refused_inside(exc, code_of(tool.function))
-            changes |= self.aftermath.of(own, tool, is_authors=is_authors, exc=exc, nested=nested)
+            source = source_of(own, is_authors=is_authors)
+            changes |= self.effects.of(own, tool, source=source, exc=exc, nested=nested)
             return own.replace(**changes) if changes else own
-        error = None
-        is_authors = False
+        error, is_told = None, True
+        is_authors = is_refusal = False
         if rejected:
             problem = exc if _is_pydantic(exc) else exc.__cause__
             if problem is not None and _is_pydantic(problem):
@@ -198,7 +201,7 @@ class Answering:
             read = None if table.is_shipped else classify(exc, table=table)
             is_unread = read is None or not read.authored
             error = refusal(exc, tool.function) if is_unread and not nested else None
-            is_authors = error is not None
+            is_refusal = error is not None
             if error is None:
                 error = read or classify(exc, table=table)
                 if not error.authored:
@@ -216,19 +219,31 @@ class Answering:
             "cause": exc,
             "correlation_id": error.correlation_id or new_id(),
         }
-        if error.code == "INTERNAL_ERROR":
-            text = said(exc) if self.options.show_text and not masked else ""
-            changes["message"] = " ".join(filter(None, (f"[{tool.label}] {error.message}", cited(text))))
+        # No framework shows what was to stop the whole server.
+        is_shown = self.shows_text and issubclass(type(exc), Exception)
+        is_shown = is_shown and not (masked or rejected or error.authored or error.fields)
+        words = shorten_text(said(exc)) if is_shown else ""
+        if error.code == "INTERNAL_ERROR" and not error.authored:
+            # What the author raised is told as it is; of a crash, the tool is named, as its framework names it.
+            changes["message"] = words if words and is_refusal else f"[{tool.label}] {words or error.message}"
+            # Where they are hidden, whoever reads it knows nothing but the cause.
+            is_told = bool(words)
+        elif words and words.strip("'\"")[:_COMPARED] not in error.message:
+            changes["message"] = f"{error.message} {cited(words)}"
         if isinstance(exc, BrokenResult):
             if words := exc.words:
                 changes["message"] = f"{changes['message']} {cited(words)}"
-            effect = self.aftermath.of_result(exc, tool)
+            effect = self.effects.of_result(exc, tool)
             return error.replace(**changes, effect=effect, standing="quoted" if effect is None else None)
         # Whoever wrote the words of another tool wrote them about that one.
-        is_authors = (is_authors or error.authored) and not nested
-        return error.replace(
-            **(self.aftermath.of(error, tool, is_authors=is_authors, exc=exc, nested=nested) | changes)
+        source = source_of(
+            error, is_authors=(is_authors or error.authored) and not nested, is_refusal=is_refusal and not nested
         )
+        error = error.replace(**(self.effects.of(error, tool, source=source, exc=exc, nested=nested) | changes))
+        if source is Source.REFUSED and is_told and error.effect is None and self.effects.traits(tool).writes:
+            # Whether the raise stood before or after the work nobody knows: the words stand as they are.
+            error = error.replace(authored=True)
+        return error
 
     def result(
         self, outcome: Outcome, tool: Facts, call: ServedCall, guard: Guard, *, as_written: bool = False
@@ -258,8 +273,6 @@ class Answering:
         with_meta = wire.pop("meta", True)
         terse = FORMATS[name].terse
         said = _referred(outcome) if options.show_reference else outcome
-        if isinstance(said, ToolError) and self._is_guess(said, tool) and not FORMATS[name].again.relayed:
-            said = said.replace(kind=Kind.INTERNAL, **dict.fromkeys(_GUESSED), effect=None, standing="quoted")
         words = in_words(said)
         whole = said
         if terse and self._says_too_little(said, name, as_written):
@@ -297,12 +310,6 @@ class Answering:
         # The runner says which kind of result it is, in the era's own words.
         answer.pop("resultType", None)
         return answer
-
-    def _is_guess(self, error: ToolError, tool: Facts) -> bool:
-        """Whether only the words of an exception sound as if the call could be made again. In `_meta` that is marked as
-        a guess; the form of a contract would make it a statement, after which a write is made twice."""
-        is_guess = error.standing == "quoted" and error.effect is None and error.retryable
-        return is_guess and self.aftermath.nature(tool) in (Nature.WRITE, Nature.UNMARKED)
 
     def _says_too_little(self, outcome: Outcome, format: str, as_written: bool) -> bool:
         """Whether the message has to say everything, in a format whose message is all that a model reads of it."""

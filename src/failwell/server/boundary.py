@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
@@ -13,20 +14,19 @@ from typing import Any, ClassVar, TypeVar
 # Needed when arguments are checked: who lacks it should hear so at once, and not in the middle of a call.
 import jsonschema_rs  # noqa: F401
 
-from failwell.formats import META_KEY, Outcome, load, own_words, to_see
-from failwell.guards import cited
+from failwell.formats import META_KEY, Outcome, load
 from failwell.model import IN_DOUBT, Action, Effect, Kind, Marks, Nature, NeedsInput, ToolError, is_same_tool, marks
 from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, mark_failure
 from failwell.readers import Checks, from_schema, unknown_tool
-from failwell.recovery import advised
+from failwell.recovery import leaves_in_doubt
 from failwell.sdk import IS_ERROR, CallToolResult, InputRequiredResult, TextContent, changed
 
-from .aftermath import tell_unmarked
 from .answer import Answering, identified
 from .declared_failures import said_of
+from .effects import tell_unmarked
 from .extras import IGNORED
 from .facts import Facts, Failed, as_listed, taken
-from .loose_refusals import is_loose
+from .holding import Holds, confirm
 from .once.repeats import key_of
 from .options import Options, is_untouched
 from .outputs import discreet, fitted, is_writable, written
@@ -95,6 +95,7 @@ class Boundary(Answering):
         self._listing: tuple[list[Facts], list[dict[str, Any]]] = ([], [])
         self._checks = Checks(reads=tuple(options.reads))
         self.watchers = Watchers(options)
+        self.holds = Holds(options.hold)
         self._has_told = False
         self._dresses = self._envelope is not None or options.max_output is not None
 
@@ -108,11 +109,11 @@ class Boundary(Answering):
     async def _handle_once(self, call: ServedCall, framework: FrameworkCall) -> Any:
         if not self._has_told:
             self._has_told = True
-            tell_unmarked(self.options.logger or log, await self._tools(), self.aftermath)
+            tell_unmarked(self.options.logger or log, await self._tools(), self.effects)
         if self.once is not None and (key := key_of(call)) is not None:
             tool = await _now(framework.facts())
             if not (
-                self.aftermath.nature(tool) is Nature.READ
+                self.effects.nature(tool) is Nature.READ
                 or call.tool in self.options.skip
                 or is_untouched(tool.function)
             ):
@@ -132,6 +133,9 @@ class Boundary(Answering):
                     declined = self.failed(before, await _now(framework.facts()), before, sent)
                     return framework.closed(self._answer(call, declined))
                 answers = before
+            if self.holds and (stopped := await self._held(call, framework)) is not None:
+                return stopped
+            began = time.monotonic()
             while True:
                 if answers is not None:
                     call.arguments = {**sent, **answers.values}
@@ -151,6 +155,9 @@ class Boundary(Answering):
                     if getattr(result, framework.flag, False) is True:
                         return await self._returned(call, result, framework)
                     made.has_run = True
+                    if self.holds and (hold := self.holds.of(call, make=False)):
+                        reads = self.effects.traits(await _now(framework.facts())).reads
+                        hold.succeeded(began, reads=reads)
                     self.stats.add(call.counted, call.seconds)
                     if self.watchers.are_there:
                         self._emit(call, None, ok=True)
@@ -189,6 +196,7 @@ class Boundary(Answering):
         elif isinstance(whole, CallToolResult):
             error_returned(call.tool, whole)
         if failed is None:
+            await self._hold_returned(call, whole, framework)
             self._told(call, Facts(call.tool), None)
             told = whole if is_writable(result) else written(whole)
             if isinstance(told, CallToolResult):
@@ -197,6 +205,20 @@ class Boundary(Answering):
         answer = self._answer(call, await self._checked(call, failed))
         rest = [block for block in discreet(whole, failed.guard).content if not isinstance(block, TextContent)]
         return framework.closed(changed(answer, content=[*answer.content, *rest]))
+
+    async def _hold_returned(self, call: ServedCall, whole: Any, framework: FrameworkCall) -> None:
+        """The same for an error that a tool returned in its own words."""
+        if not isinstance(whole, CallToolResult):
+            return
+        try:
+            tool = await _now(framework.facts())
+        except Exception:
+            return
+        stated = (whole.meta or {}).get(META_KEY)
+        about = load(stated) if isinstance(stated, Mapping) else None
+        error = about if isinstance(about, ToolError) else ToolError(kind=Kind.INTERNAL, standing="quoted")
+        if not is_untouched(tool.function):
+            await self._hold(call, error, tool)
 
     async def without_secrets(
         self, call: ServedCall, result: CallToolResult, framework: FrameworkCall
@@ -216,13 +238,13 @@ class Boundary(Answering):
         does not; or it is another server's word about another tool. None if it stands."""
         stated = (whole.meta or {}).get(META_KEY)
         about = load(stated) if isinstance(stated, Mapping) else None
-        place = self.aftermath.passed()
+        place = self.effects.passed()
         if isinstance(about, ToolError) and await self._is_anothers(call, about, framework):
             tool = await _now(framework.facts())
-            changes = self.aftermath.passed_on(about, tool)
+            changes = self.effects.passed_on(about, tool)
             if changes["effect"] not in IN_DOUBT:
                 return None
-            error = ToolError(cited(about.message), code="UPSTREAM_ERROR", **changes)
+            error = ToolError(about.message, code="UPSTREAM_ERROR", **changes)
         elif place is not None and (stated is None or _is_undone(about)):
             tool = await _now(framework.facts())
             text = "\n".join(block.text for block in whole.content if isinstance(block, TextContent))
@@ -235,7 +257,7 @@ class Boundary(Answering):
     def _in_all(self, failed: Failed) -> Failed:
         """A failure, with what earlier runs of the tool in the same call may have done."""
         outcome = failed.outcome
-        if not isinstance(outcome, ToolError) or not (changes := self.aftermath.in_all(outcome, failed.tool)):
+        if not isinstance(outcome, ToolError) or not (changes := self.effects.in_all(outcome, failed.tool)):
             return failed
         return failed._replace(outcome=outcome.replace(**changes))
 
@@ -247,8 +269,7 @@ class Boundary(Answering):
         return not (is_same_tool(call.tool, error.tool) and await _now(framework.stands_for_another()))
 
     async def _checked(self, call: ServedCall, failed: Failed) -> Failed:
-        """The failure of a call that may have been done, with the read call that tells; of one of which nobody knows
-        that, without what would have it made again."""
+        """Adds the read call that tells to the failure of a call that may have been done."""
         outcome = failed.outcome
         if isinstance(outcome, ToolError) and outcome.tool == failed.tool.name != call.tool:
             # Mounted, it has another name for whoever calls it.
@@ -256,22 +277,11 @@ class Boundary(Answering):
             failed = failed._replace(outcome=outcome)
         if not isinstance(outcome, ToolError):
             return failed
-        if is_loose(failed, self.aftermath.nature(failed.tool), call.arguments):
-            return failed._replace(outcome=await self._left_open(call, outcome))
-        if outcome.effect not in IN_DOUBT or outcome.verify is not None:
-            return failed
-        check = await self._check_of(call)
-        return failed if check is None else failed._replace(outcome=outcome.replace(verify=check))
-
-    async def _left_open(self, call: ServedCall, error: ToolError) -> ToolError:
-        """A refusal that does not speak of what was sent: its words stand, and what follows from their kind does not.
-        What is missing may have been met in the middle of the work, so the step is to see what came of that."""
-        error = error.replace(authored=True)
-        if error.kind is not Kind.NOT_FOUND or advised(error) is not error:
-            return error
-        check = await self._check_of(call)
-        step = own_words.LEFT_OPEN if check is None else to_see(error, check)
-        return error.replace(next_steps=(step,))
+        if outcome.effect in IN_DOUBT and outcome.verify is None and (check := await self._check_of(call)) is not None:
+            outcome = outcome.replace(verify=check)
+            failed = failed._replace(outcome=outcome)
+        await self._hold(call, outcome, failed.tool)
+        return failed
 
     async def _check_of(self, call: ServedCall) -> Action | None:
         return self._checks.find(call.tool, call.arguments, await self._as_listed())
@@ -306,6 +316,35 @@ class Boundary(Answering):
                         raise
                     raise problem from None
             return await framework.run(call.arguments)
+
+    async def _held(self, call: ServedCall, framework: FrameworkCall) -> Any:
+        """The answer to a call that is not run, since the same call before may have been done; None if it is run."""
+        held = self.holds.find(call)
+        if held is None:
+            return None
+        confirmed = await confirm(call, held)
+        if isinstance(confirmed, InputRequiredResult):
+            self._told(call, Facts(call.tool), None, asked=True)
+            return framework.closed(confirmed)
+        if confirmed:
+            hold = self.holds.of(call)
+            if hold is not None:
+                hold.release(call.tool, call.arguments)
+            return None
+        error = held.answer()
+        return framework.closed(
+            self._answer(call, self.failed(error, await _now(framework.facts()), error, call.arguments), prevented=True)
+        )
+
+    async def _hold(self, call: ServedCall, error: ToolError, tool: Facts) -> None:
+        """Hold a write that may have been done. A key answers by itself."""
+        if not self.effects.traits(tool).writes or (self.once is not None and key_of(call) is not None):
+            return
+        if (hold := self.holds.of(call)) is not None:
+            check = None
+            if leaves_in_doubt(error):
+                check = error.verify or await self._check_of(call)
+            hold.failed(call.tool, call.arguments, error, check, time.monotonic())
 
     async def _asked(
         self, call: ServedCall, failed: Failed, before: Answers | None
@@ -376,11 +415,11 @@ class Boundary(Answering):
         if self.watchers.are_there:
             self._emit(call, None, ok=True, prevented=True)
 
-    def _answer(self, call: ServedCall, failed: Failed) -> CallToolResult:
+    def _answer(self, call: ServedCall, failed: Failed, *, prevented: bool = False) -> CallToolResult:
         """A failure as the result of the call, counted and written down."""
         outcome = call.outcome = self.write_down(failed, call.request_id)
         error = outcome if isinstance(outcome, ToolError) else None
-        self._told(call, failed.tool, error, asked=error is None)
+        self._told(call, failed.tool, error, asked=error is None, prevented=prevented)
         as_written = isinstance(failed.raised, ToolError) or (error is not None and error.authored)
         result = self.result(outcome, failed.tool, call, failed.guard, as_written=as_written)
         return CallToolResult.model_validate(result)

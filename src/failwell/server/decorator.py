@@ -13,11 +13,11 @@ from typing import Any, Final, NamedTuple, ParamSpec, TypeVar, cast, overload
 
 from failwell.formats import Outcome
 from failwell.guards import DEFAULT as GUARD
-from failwell.model import IN_DOUBT, NeedsInput, ToolError, Traits, marked_effect, marking, unwrapped
+from failwell.model import NeedsInput, ToolError, Traits, marked_effect, marking, unwrapped
 from failwell.observe import log_failure
 from failwell.readers import DEFAULT, Table, classify, from_error, refusal
 
-from .aftermath import Aftermath
+from .effects import Effects, source_of
 from .facts import NOTHING_KNOWN, Facts
 from .functions import Naming, alike, is_of_kind, name_of, own_names, passing
 from .generator_steps import Failed, watched, watched_async
@@ -60,7 +60,9 @@ def tool_errors(
     `answer` makes what is returned instead: `failwell.render` for a text, `failwell.to_result` for a result of MCP. It
     is the last item of a generator, sync or async; in a `with` a failure is always raised. What the function was
     called with as a secret (`api_key`) is masked in it, and in the log.
-    Each failure is a record of `logger`, as of a server with `install`; inside one, the server writes it.
+    Each failure is a record of `logger`, as of a server with `install`. Inside one the decorator changes nothing: the
+    server reads the exception, and writes the record. Only an `answer`, a `table` of one's own, and secrets that the
+    server was not sent still count there.
 
     >>> @tool_errors(tool_name="system/get-overview", tier="fundamental", answer=str)
     ... def overview(device: str) -> str:
@@ -130,19 +132,23 @@ class _Failures:
 
     def told(self, exc: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The answer, or the failure, raised: without the secrets among what the function was called with."""
-        chosen, name, is_served = self._chosen, self._name, current.get() is not None
+        chosen, name, served = self._chosen, self._name, current.get()
+        secrets = self._secrets(args, kwargs)
+        if served is not None and chosen.answer is None and chosen.table is DEFAULT:
+            known = _SECRETS.values(served.arguments) if secrets else ()
+            if all(secret in known for secret in secrets):
+                raise exc
         # Inside a server the tool is the one that was called, whatever it is made of.
-        tool = chosen.tool_name if is_served else name
+        tool = name if served is None else chosen.tool_name
         outcome: Outcome = (
             exc if isinstance(exc, NeedsInput) else meaning(exc, tool, chosen.tier, chosen.table, self._function)
         )
-        secrets = self._secrets(args, kwargs)
         guard = GUARD.knowing(secrets) if secrets else GUARD
         if isinstance(outcome, ToolError) and outcome is not exc and from_error(exc, context=False) is None:
             outcome = outcome.replace(crashed=True, cause=exc)
         # What nobody sent as a secret is looked through where it leaves.
         left = guard(outcome) if secrets else outcome
-        if isinstance(outcome, ToolError) and isinstance(left, ToolError) and not is_served and not outcome.logged:
+        if isinstance(outcome, ToolError) and isinstance(left, ToolError) and served is None and not outcome.logged:
             told = left if secrets else None
             log_failure(chosen.logger, outcome, tool=name, exc=exc, guard=guard, level=chosen.level, told=told)
         if chosen.answer is None:
@@ -234,15 +240,15 @@ def meaning(
     if own is not None:
         # One of a group, or somebody's reading of an exception, is no word about this tool; an effect given is.
         is_authors = own is exc and (own.standing is None or own.given("effect"))
-        if is_authors and marked_effect(exc) not in IN_DOUBT:
+        if is_authors and marked_effect(exc) is None:
             # What its author says is all that is known: here no tool is listed, so its nature is not.
             return own
-        return own.replace(**Aftermath().of(own, facts, is_authors=is_authors, exc=exc))
+        return own.replace(**Effects().of(own, facts, source=source_of(own, is_authors=is_authors), exc=exc))
     error = classify(exc, table=table)
     refused = None if error.authored else refusal(exc, function)
     error = refused or error
-    is_authors = error.authored or (refuses and refused is not None)
-    error = error.replace(**Aftermath().of(error, facts, is_authors=is_authors, exc=exc))
+    source = source_of(error, is_authors=error.authored, is_refusal=refuses and refused is not None)
+    error = error.replace(**Effects().of(error, facts, source=source, exc=exc))
     changes: dict[str, Any] = {"tool": tool, "tier": tier, "strategy": error.strategy}
     if error.code == "INTERNAL_ERROR":
         changes["message"] = f"Unexpected error: {type(exc).__name__}"

@@ -28,7 +28,7 @@ def note(call: ServedCall, unknown: list[str], tool: Facts, extra: str) -> None:
         call.ignored = tuple(name[:_LONGEST_NAME] for name in unknown[:_MOST_NAMES])
         return
     known = list(known_names(tool.schema))
-    remark = unknown_arguments(unknown, known, tool=tool.name, schema=tool.schema)
+    remark = unknown_arguments(unknown, known, tool=tool.name, schema=tool.schema, arguments=call.arguments)
     names = ", ".join(repr(name[:50]) for name in unknown[:5])
     remark = remark.replace(
         message=f"These arguments do not exist and were ignored: {names}.", severity="warning", suggestion=None

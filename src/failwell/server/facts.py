@@ -192,13 +192,16 @@ def runs_another(exc: BaseException, code: CodeType | None) -> bool:
 
 def is_torn_down(exc: BaseException) -> bool:
     """Whether it was raised when FastMCP closed what a tool depends on, after the tool itself had returned."""
-    return any(
-        outer.tb_frame.f_globals.get("__name__") == _DEPENDENCIES
-        and inner.tb_frame.f_code.co_name == "__aexit__"
+    for outer, inner in pairwise(frames(exc)):
+        is_closing = inner.tb_frame.f_code.co_name == "__aexit__"
         # With what a block has raised, where it has.
-        and inner.tb_frame.f_locals.get("typ", inner) is None
-        for outer, inner in pairwise(frames(exc))
-    )
+        if (
+            is_closing
+            and outer.tb_frame.f_globals.get("__name__") == _DEPENDENCIES
+            and inner.tb_frame.f_locals.get("typ", inner) is None
+        ):
+            return True
+    return False
 
 
 _DEPENDENCIES: Final = "fastmcp.server.dependencies"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 from failwell.formats import parse
 from failwell.guards import cited
 from failwell.model import ToolError, frames, is_frameworks_module, seconds
-from failwell.readers import SHIPPED, broken, classify, from_text, said, timed_out
+from failwell.readers import SHIPPED, broken, classify, said, shorten_text, timed_out
 
 from .facts import URL_ELICITATION, Abandoned, BrokenResult
 
@@ -25,26 +24,19 @@ _WRAPPED: Final = ("Error executing tool ", "Error calling tool ", "Error readin
 def deliberate(exc: Exception) -> ToolError | None:
     """A failure the author saw coming: their words, and what these say. What it came from has nothing to add: whoever
     writes "Paid, but the receipt could not be mailed" has said what there is to know."""
-    message = said(exc)
+    message = shorten_text(said(exc))
     if exc.__cause__ is not None and message.startswith(_WRAPPED):
         return None
-    read = from_text(message, is_error=True) if message else None
     if _is_clients(exc):
         # Another server's word about a call that the tool made of it, which is not this one.
-        told = ToolError(code="UPSTREAM_ERROR") if read is None else read
-        return _passed_on(told, message).replace(legacy=None)
+        return _passed_on(ToolError(code="UPSTREAM_ERROR"), message)
     if _is_said_inside(exc):
-        return ToolError(message, code="INTERNAL_ERROR" if read is None or read.code is None else read.code)
-    if read is None or read.code is None:
-        return _authors(ToolError(message or "The tool failed."))
-    known: Any = {name: getattr(read, name) for name in _WORDED if getattr(read, name)}
-    # A step that was read out of the words is said after them again.
-    message = message.removesuffix(read.suggestion or "").rstrip() or message
-    return _authors(ToolError(message, code=read.code, kind=read.kind, **known))
+        return ToolError(message, code="INTERNAL_ERROR")
+    return _authors(ToolError(message or "The tool failed."))
 
 
 def _passed_on(error: ToolError, words: str) -> ToolError:
-    """What another server says, as this one says it: its words are cited."""
+    """What another server says, as this one says it."""
     message = " ".join(filter(None, ("Another server failed.", cited(words))))
     return error.replace(message=message, origin=None, format=None, confidence=None)
 
@@ -58,6 +50,13 @@ def _is_clients(exc: BaseException) -> bool:
     return any(str(name).startswith(_CLIENTS) for name in raised)
 
 
+def _is_over_time(exc: BaseException) -> bool:
+    """Whether FastMCP raised it because the tool took longer than its author allows: it takes the cause off, which
+    stays in the context."""
+    raised = [trace.tb_frame.f_globals.get("__name__") for trace in frames(exc)][-1:]
+    return raised == ["fastmcp.tools.function_tool"] and isinstance(exc.__context__, TimeoutError)
+
+
 def _is_said_inside(exc: BaseException) -> bool:
     """Whether the framework itself raised it, to a tool that was at work: a question that cannot be asked, say."""
     names = [str(trace.tb_frame.f_globals.get("__name__")) for trace in frames(exc)]
@@ -66,7 +65,6 @@ def _is_said_inside(exc: BaseException) -> bool:
 
 
 # What words can tell besides a code.
-_WORDED: Final = ("retry_after", "reset_at", "fields", "http_status", "suggestion")
 
 
 def _authors(error: ToolError) -> ToolError:
@@ -128,19 +126,19 @@ def rate_limited(exc: Exception) -> ToolError:
 @SHIPPED.maps("mcp.shared.exceptions.MCPError", "mcp.shared.exceptions.McpError")
 def protocol_error(exc: Any) -> ToolError | None:
     """A JSON-RPC error raised as an exception keeps its number and its data."""
-    is_clients = _is_clients(exc)
+    is_clients, is_over_time = _is_clients(exc), _is_over_time(exc)
     exc = exc.error
     if exc.code == URL_ELICITATION:
         return _refused(_page_to_visit(exc))
-    if exc.code == -32000 and "timed out" in exc.message:
+    if is_over_time or (is_clients and exc.code in _TIMED_OUT):
         return timed_out()
     data = exc.data if isinstance(exc.data, dict) else {}
     delay = next((wait for name in _DELAYS if (wait := seconds(data.get(name))) is not None), None)
-    if _TOO_MANY.search(exc.message) or delay is not None:
+    if delay is not None:
         # The number is somebody's own; that it is a matter of waiting is plain.
         return ToolError(
             exc.message,
-            code="RATE_LIMITED" if _TOO_MANY.search(exc.message) else str(exc.code),
+            code=str(exc.code),
             kind="transient",
             retry_after=delay,
             details={**data, "jsonrpc_code": exc.code},
@@ -153,7 +151,8 @@ def protocol_error(exc: Any) -> ToolError | None:
 
 
 _DELAYS: Final = ("retry_after", "retryAfter", "retry_after_seconds")
-_TOO_MANY: Final = re.compile(r"rate.?limit|too many requests", re.IGNORECASE)
+# What the SDKs say where no answer came in time.
+_TIMED_OUT: Final = (-32001, 408)
 
 
 def _page_to_visit(exc: Any) -> ToolError:

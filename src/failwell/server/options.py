@@ -5,15 +5,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Final, Literal, NamedTuple, TypedDict, TypeVar, get_args
 
 from failwell.formats import FORMATS, to_result
 from failwell.guards import DEFAULT as GUARD
 from failwell.guards import Guard
-from failwell.model import ToolError
+from failwell.model import ToolError, Unmarked
 from failwell.observe import Events
 from failwell.readers import DEFAULT as ROWS
 from failwell.readers import Table
+from failwell.recovery import SECONDS
 
 from .envelopes import Envelope
 from .once.key_stores import KeyStore
@@ -70,11 +72,15 @@ class Options:
     protocol_numbers: the MCPErrors of tools that stay protocol errors; others become results.
     table: rows of your own, asked before the shared ones (`failwell.classify.Table(failwell.classify.DEFAULT)`).
     skip: names of tools that are left as they are.
-    reads: names of tools that only read, with `*` for anything: `["get_*"]`. What they say of a failure is that nothing
-        was done; of tools that are neither marked nor named here, that it may have been.
-    show_text: send the text of unplanned exceptions too (after the guard); for development.
+    reads: names of tools that only read, with `*` for anything: `["get_*"]`.
+    writes: names of tools that change something, where their annotations and names do not say so.
+    unmarked: what holds for tools of which neither annotations nor names nor these lists tell what they are: "as is",
+        the advice of the failure's cause, or "write", the strong rules of writes.
+    hold: for how many seconds an identical call of a write that may have been done already is not run again, unless
+        the agent has looked; 0 turns it off.
+    show_text: send the text of any exception, as FastMCP does by itself and `mcp` 2 does not.
     guard: what must not leave.
-    wire: further options of `failwell.to_result`: `gate`, `carry`, `meta`, `prefix`, `denial`, or the format's own.
+    wire: further options of `failwell.to_result`: `gate`, `carry`, `meta`, `prefix`, or the format's own.
     """
 
     format: str | Envelope = "text"
@@ -100,6 +106,9 @@ class Options:
     table: Table = ROWS
     skip: Collection[str] = ()
     reads: Collection[str] = ()
+    writes: Collection[str] = ()
+    unmarked: Unmarked = "as is"
+    hold: float = SECONDS
     show_text: bool = False
     guard: Guard = GUARD
     wire: Mapping[str, Any] = field(default_factory=dict)
@@ -125,6 +134,7 @@ class Options:
                 raise ValueError(f"rules[{name!r}] is a list of rules, such as [limit(concurrency=2)].")
         level_of(self.log_level)
         _one_of("extra", self.extra, get_args(Extra))
+        _one_of("unmarked", self.unmarked, get_args(Unmarked))
         _one_of("unknown_tool", self.unknown_tool, get_args(UnknownTool))
         if self.wire:
             _try_wire(self.format, self.wire)
@@ -188,6 +198,11 @@ _WANTED: Final[dict[str, _Wanted]] = {
     ),
     "skip": _NAMES,
     "reads": _NAMES,
+    "writes": _NAMES,
+    "hold": _Wanted(
+        lambda value: isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < inf,
+        "is a number of seconds, 0 or more",
+    ),
     "show_text": _FLAG,
     "guard": _Wanted(lambda value: isinstance(value, Guard), "is a failwell.guards.Guard"),
     "wire": _Wanted(
@@ -229,6 +244,9 @@ class Given(TypedDict, total=False):
     table: Table
     skip: Collection[str]
     reads: Collection[str]
+    writes: Collection[str]
+    unmarked: Unmarked
+    hold: float
     show_text: bool
     guard: Guard
     wire: Mapping[str, Any]

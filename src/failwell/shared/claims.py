@@ -2,7 +2,10 @@
 
 A process that shares claims renews one lease for all that it has under way. When it dies, its lease runs out, and what
 it had begun is told as lost: begun, and nobody knows how it ended. A lease that runs out although its holder lives, as
-after a long pause, does no harm: nothing is run because of it.
+after a long pause, does no harm: nothing is run because of it, and a holder that renews it has its claims back.
+
+Only answers expire after `ttl`. A call without an end keeps its key for at least a day after the last sign of its
+holder, because a frozen process cannot be told from a dead one.
 """
 
 from __future__ import annotations
@@ -56,7 +59,11 @@ class SharedClaims(ABC):
     instance: str
 
     def __init__(self, *, ttl: float = DAY, lease: float = LEASE) -> None:
+        if ttl < 2 * lease:
+            raise ValueError(f"ttl must be at least twice the lease: ttl is {ttl:g} seconds, the lease {lease:g}.")
         self.ttl, self.lease = ttl, lease
+        self.unended = max(ttl, DAY)
+        """For how many seconds a key is kept whose call has not ended, after the last sign of its holder."""
         self.former: tuple[str, ...] = ()
         """What was kept here before, while this process ran."""
         self.owner = ""
@@ -145,11 +152,13 @@ class SharedClaims(ABC):
 
     @abstractmethod
     def _end(self, key: str, token: str, state: str | None, answer: str | None) -> None:
-        """Say how a claim ended; without a state it is taken back. One that is not there any more stays so."""
+        """Say how a claim ended; without a state it is taken back. One that is not there any more stays so. The claim
+        loses its token, so that a renewal on its way cannot make it run again."""
 
     @abstractmethod
     def _renew(self, running: dict[str, str]) -> None:
-        """Say that this process lives, and that these claims of its own are under way."""
+        """Say that this process lives, and that these claims (keys with their tokens) are running, also where another
+        process took them for lost."""
 
     @abstractmethod
     def _ping(self) -> None:

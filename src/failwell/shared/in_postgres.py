@@ -56,13 +56,13 @@ UPDATE failwell_claims SET state = 'lost', expires = clock_timestamp() + make_in
 WHERE namespace = %s AND key = %s
 """
 _END: Final = """
-UPDATE failwell_claims SET state = %s, answer = %s, expires = clock_timestamp() + make_interval(secs => %s)
+UPDATE failwell_claims SET state = %s, answer = %s, token = '', expires = clock_timestamp() + make_interval(secs => %s)
 WHERE namespace = %s AND key = %s AND token = %s
 """
 _FREE: Final = "DELETE FROM failwell_claims WHERE namespace = %s AND key = %s AND token = %s"
 _RUNNING: Final = """
-UPDATE failwell_claims SET expires = clock_timestamp() + make_interval(secs => %s)
-WHERE namespace = %s AND key = ANY(%s) AND owner = %s
+UPDATE failwell_claims SET state = 'running', expires = clock_timestamp() + make_interval(secs => %s)
+WHERE namespace = %s AND key = ANY(%s) AND token = ANY(%s)
 """
 _SWEEP: Final = (
     "DELETE FROM failwell_claims WHERE expires <= clock_timestamp()",
@@ -165,7 +165,7 @@ class ClaimsInPostgres(SharedClaims):
     def _claimed(self, db: Any, key: str, call: str, token: str) -> Claimed | None:
         db.execute(_LIVES, (self.owner, self.lease))
         while True:
-            claim = (self._namespace, key, call, self.owner, token, self.ttl)
+            claim = (self._namespace, key, call, self.owner, token, self.unended)
             if db.execute(_CLAIM, claim).fetchone() is not None:
                 return None
             row = db.execute(_KNOWN, (self._namespace, key)).fetchone()
@@ -174,7 +174,7 @@ class ClaimsInPostgres(SharedClaims):
                 break
         known, state, answer, lives = row
         if state == "running" and not lives:
-            db.execute(_LOST, (self.ttl, self._namespace, key))
+            db.execute(_LOST, (self.unended, self._namespace, key))
             state = "lost"
         return Claimed(known, state, answer)
 
@@ -189,7 +189,8 @@ class ClaimsInPostgres(SharedClaims):
         with self._connection.asking() as db:
             db.execute(_LIVES, (self.owner, self.lease))
             if running:
-                db.execute(_RUNNING, (self.ttl, self._namespace, list(running), self.owner))
+                given = (self.unended, self._namespace, list(running), list(running.values()))
+                db.execute(_RUNNING, given)
             for sweep in _SWEEP:
                 db.execute(sweep)
 

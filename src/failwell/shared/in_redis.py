@@ -34,9 +34,18 @@ _END: Final = """
 if redis.call('HGET', KEYS[1], 'token') ~= ARGV[1] then return 0 end
 if ARGV[2] == '' then return redis.call('DEL', KEYS[1]) end
 redis.call('HSET', KEYS[1], 'state', ARGV[2])
+redis.call('HDEL', KEYS[1], 'token')
 if ARGV[3] == '1' then redis.call('HSET', KEYS[1], 'answer', ARGV[4]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[5])
 return 1
+"""
+_RENEW: Final = """
+for number, key in ipairs(KEYS) do
+  if redis.call('HGET', key, 'token') == ARGV[number + 1] then
+    redis.call('HSET', key, 'state', 'running')
+    redis.call('PEXPIRE', key, ARGV[1])
+  end
+end
 """
 _OF_VALKEY: Final = {"valkey": "redis", "valkeys": "rediss"}
 
@@ -84,8 +93,8 @@ class ClaimsInRedis(SharedClaims):
 
     def _begin(self, key: str, call: str, token: str) -> Claimed | None:
         keys = [self._prefix + key, f"{self._prefix}instance"]
-        owners, lease, ttl = f"{self._prefix}owner:", _ms(self.lease), _ms(self.ttl)
-        found = self._ask("begin", keys, [self._name, call, self.owner, owners, lease, ttl, token, self._run])
+        owners, lease, unended = f"{self._prefix}owner:", _ms(self.lease), _ms(self.unended)
+        found = self._ask("begin", keys, [self._name, call, self.owner, owners, lease, unended, token, self._run])
         if found[0] == "other":
             raise self._emptied(self._told(self._named))
         return None if found[0] == "claimed" else Claimed(*found[1:])
@@ -95,11 +104,9 @@ class ClaimsInRedis(SharedClaims):
         self._ask("end", [self._prefix + key], given)
 
     def _renew(self, running: dict[str, str]) -> None:
-        pipe = self._db.pipeline(transaction=False)
-        pipe.set(f"{self._prefix}owner:{self.owner}", 1, px=_ms(self.lease))
-        for key in running:
-            pipe.pexpire(self._prefix + key, _ms(self.ttl))
-        pipe.execute()
+        self._db.set(f"{self._prefix}owner:{self.owner}", 1, px=_ms(self.lease))
+        if running:
+            self._ask("renew", [self._prefix + key for key in running], [_ms(self.unended), *running.values()])
 
     def _ping(self) -> None:
         self._told(self._db.ping)
@@ -175,7 +182,7 @@ def _connected(url: str) -> Any:
         raise StoreUnusable(f"cannot use {_place(url)}: {problem}") from None
 
 
-_SCRIPTS: Final = {"begin": _BEGIN, "end": _END}
+_SCRIPTS: Final = {"begin": _BEGIN, "end": _END, "renew": _RENEW}
 claims, breakers = ClaimsInRedis, BreakersInRedis
 
 

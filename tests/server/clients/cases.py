@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 # Parts of what the crashing tools of app.py say to nobody but the log.
-SECRETS: Final = ("cannot connect", "postgres:", "hunter2", "db.internal", "RuntimeError", "Traceback")
+SECRETS: Final = ("hunter2", "RuntimeError", "Traceback")
+HIDDEN: Final = ("cannot connect", "postgres:", "db.internal")
+"""The same of what a framework shows that shows the text of any exception."""
 
 
 @dataclass(frozen=True)
@@ -15,16 +17,20 @@ class Case:
 
     name: str
     tool: str
-    message: tuple[str, ...]
+    message: tuple[str, ...] = ()
     next: tuple[str, ...] = ()
     delay: str = ""
     arguments: dict[str, Any] = field(default_factory=dict)
+    shown: str = ""
+    """What is said in addition where the framework shows the text of any exception."""
+    hidden: str = ""
+    """The same where it shows none."""
 
-    def missing(self, text: str) -> list[str]:
+    def missing(self, text: str, *, shows: bool = False) -> list[str]:
         """What the text does not say and should, or says and should not."""
-        parts = (*self.message, *self.next, self.delay)
+        parts = (*self.message, *self.next, self.delay, self.shown if shows else self.hidden)
         return [f"lacks {part!r}" for part in parts if part not in text] + [
-            f"leaks {part!r}" for part in SECRETS if part in text
+            f"leaks {part!r}" for part in (*SECRETS, *(() if shows else HIDDEN)) if part in text
         ]
 
 
@@ -62,17 +68,13 @@ CASES: Final = (
         ('Next: call convert with {"count": 1, "unit": "celsius"}.',),
         arguments={"count": 1, "unti": "celsius"},
     ),
-    Case(
-        "crash",
-        "crash_async",
-        ("crash_async failed part-way (The tool failed unexpectedly), " + MAY_BE_DONE,),
-        (ASK,),
-    ),
+    # What the author's own code raises stands as it is, where the framework would show it.
+    Case("crash", "crash_async", shown="cannot connect to", hidden="The tool failed unexpectedly."),
     Case(
         "crash-of-a-tool-with-an-output-schema",
         "crash_with_schema",
-        ("crash_with_schema failed part-way (The tool failed unexpectedly), " + MAY_BE_DONE,),
-        (ASK,),
+        shown="cannot connect to",
+        hidden="The tool failed unexpectedly.",
     ),
     Case(
         "result-breaks-the-output-schema",
@@ -80,7 +82,7 @@ CASES: Final = (
         ("broken_result was done, and failed after that", "does not have the form that the tool promises"),
         (ASK,),
     ),
-    Case("timeout", "timeout", ("timeout failed part-way (The operation took too long), " + MAY_BE_DONE,), (ASK,)),
+    Case("timeout", "timeout", ("timeout failed part-way (The operation took too long", MAY_BE_DONE), ("Next: ",)),
     Case(
         "timeout-to-verify",
         "verify_first",
@@ -89,5 +91,5 @@ CASES: Final = (
     ),
     Case("unknown-tool", "converrt", ("There is no tool 'converrt'.",), ("Did you mean 'convert'?",)),
     Case("returned-error", "returned_error", ("Invoice inv_9 does not exist.",)),
-    Case("value-error", "value_error", ("amount must be positive.",), arguments={"amount": -1}),
+    Case("value-error", "value_error", ("amount must be positive",), arguments={"amount": -1}),
 )

@@ -9,6 +9,7 @@ from failwell.check import exposures, wording
 from failwell.check.named_things import Roster, advised, arguments_named, stated
 from failwell.check.observation import Observation
 from failwell.check.probes import UNKNOWN_TOOLS, WRONG_ARGUMENTS
+from failwell.model import is_refusal_status
 
 from .rule import CheckRule, Judged
 
@@ -66,6 +67,9 @@ def lists_options(seen: Observation) -> Judged:
 def next_step(seen: Observation) -> Judged:
     # What is said of a tool that does not exist is the framework's to write.
     if not seen.is_tool_failure or seen.kind in UNKNOWN_TOOLS:
+        return None
+    if seen.fault is not None and seen.tool is not None and seen.tool.writes and is_refusal_status(seen.fault.status):
+        # What the tool had done before its service refused, nobody knows.
         return None
     meaning = seen.meaning
     told = meaning is not None and seen.canonical and (meaning.suggestion or meaning.actions or meaning.next_steps)

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from failwell.guards import DEFAULT
-from failwell.model import IN_DOUBT, ToolError
+from failwell.model import HELD, IN_DOUBT, ToolError
 from failwell.observe.events import CallEvent, Try
 from failwell.observe.identity import keyed_fingerprint
 
@@ -98,8 +98,8 @@ class EventRow:
 
     @property
     def doubtful(self) -> bool:
-        """Whether the call failed, and may have been done."""
-        return not self.ok and bool(self.made) and self.effect in _DOUBT
+        """Whether the call failed, and may have been done. One that was held adds no doubt."""
+        return not self.ok and bool(self.made) and self.effect in _DOUBT and self.code != HELD
 
 
 VALUES: Final = attrgetter(*COLUMNS)

@@ -99,6 +99,16 @@ def class_name(exc: BaseException) -> str:
     return cast(str, _NAME(type(exc)))
 
 
+LONGEST_SHOWN: Final = 500
+"""Of the text of an exception that a model is shown."""
+
+
+def shorten_text(text: str) -> str:
+    """The beginning of a text that is too long to be shown to a model."""
+    text = text.strip()
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
+
+
 def said(exc: BaseException) -> str:
     """The text of an exception, cut to a size that a log line can bear; empty when there is none to be had."""
     try:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from failwell.model import Kind, ToolError
 
-from .chain import args, is_a, said, underlying
+from .chain import args, is_a, said, shorten_text, underlying
 from .exception_table import SHIPPED, operation
 
 _REFUSALS: Final[tuple[tuple[type[Exception], str, str], ...]] = (
@@ -49,13 +49,17 @@ def refusal(exc: BaseException, function: object = None, *, group: BaseException
     """
     row = next((row for row in _REFUSALS if is_a(exc, row[0])), None)
     raised = exc if group is None or exc.__traceback__ is not None else group
-    if row is None or not _is_raised_by(raised, function) or _has_passed(exc) or _is_no_argument(exc, row[0]):
+    if not isinstance(exc, Exception) or not _is_raised_by(raised, function) or _has_passed(exc):
         return None
+    if row is None or _is_no_argument(exc, row[0]):
+        # Of any other type the table tells the cause.
+        error = operation(exc)
+        return None if error.kind is Kind.TRANSIENT else error.replace(standing="quoted", effect=None)
     _, code, default = row
     told = _words(exc)
     # A bare key or name is no word to anybody, and may be anything.
     is_worded = " " in told.strip() or (is_a(exc, ValueError) and told.strip() != "")
-    message = told if is_worded else f"{default}."
+    message = shorten_text(told) if is_worded else f"{default}."
     return ToolError(message, code=code, standing="quoted")
 
 

@@ -1,7 +1,10 @@
 """Which read call tells whether a call took effect, found in what the server lists.
 
-The proposal is made by whoever follows our words, so a wrong one does harm: it might be a second write, or a statement
-sent a second time. Where anything is in doubt, nothing is proposed.
+Closed rules, best first. A wrong proposal does harm, so where a rule is in doubt nothing is proposed.
+
+1. A getter of the same thing whose required arguments the call fills: `pay_invoice` and `invoices.get`.
+2. A getter that wants the thing the call was about, or its history: `rent_bike(bike_id)` and `get_rental(bike_id)`.
+3. A list of the same things; then a getter of what something was put into, a search, and a read of everything.
 """
 
 from __future__ import annotations
@@ -12,133 +15,82 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import translate
-from itertools import islice
+from itertools import islice, takewhile
 from operator import is_
 from typing import Any, Final, NamedTuple
 
-from failwell.model import (
-    LONGEST,
-    READS,
-    SEARCHES,
-    Action,
-    ToolName,
-    Traits,
-    acts,
-    forms,
-    is_done_to,
-    is_named_read,
-    parsed,
-    pattern,
-    words_of,
-)
+from failwell.model import LONGEST, NOUNS, READS, WRITES, Action, Traits, nature_of_name, pattern, singular, words_of
 from failwell.schema import fits, properties_of
 
-__all__ = ["Checks", "find_check", "is_named_read"]
+__all__ = ["Checks", "find_check"]
 
-_MOST_TOOLS: Final = 20_000
-_MOST_ARGUMENTS: Final = 100
+_MOST: Final = 20_000
 _MOST_KEPT: Final = 1_000
+_MOST_ARGUMENTS: Final = 100
 
-# Names, addresses and paths. No white space and no sign that a shell, a database or a pattern reads as its own.
+# Names, addresses and paths: no white space, and no sign that a shell, a database or a pattern reads as its own.
 _IDENTIFIER: Final = pattern(r"(?!-\D)[\w.@:/+#=~\\-]{1,128}")
-_WIDEST_INTEGER: Final = 64
-_SEPARATORS: Final = "_./:-"
-
-_UNIQUE: Final = frozenset("id uuid guid iid key number slug sha".split())
-"""What an argument may be called alone and mean the thing that the tool is about: `id` is the invoice's."""
-
-_IDENTIFIES_ALONE: Final = _UNIQUE | {"name", "ref", "identifier"}
-
-_IDENTIFIES: Final = _UNIQUE | frozenset(
-    """
-    name ref identifier num hash arn urn isbn sku iban symbol ticker ts email phone handle username login path file
-    filename filepath folder dir directory owner repo repository org organization organisation project workspace
-    namespace cluster database db table collection bucket account tenant customer user team channel branch domain
-    item product order invoice ticket issue
-    """.split()
-)
-"""The last word of an argument that names something."""
-
+_SEARCHED: Final = pattern(r"(?!-)[\w.@:/+#=~ -]{1,100}")
+_IDS: Final = frozenset("id uuid guid key number slug sha name".split())
+_SURE_IDS: Final = frozenset({"id", "uuid", "guid"})
+# Never passed on: a statement would be executed a second time.
 _FREE: Final = frozenset(
-    """
-    query queries sql statement command cmd code script text body message content contents prompt expression expr
-    filter filters q url uri href link input data payload params args options json xml html template regex pattern
-    glob selector xpath jql cql where condition description comment note notes subject title summary reason value
-    question search term keyword keywords source program function formula token password secret pin amount
-    """.split()
+    "query sql statement command cmd code script text body message content prompt password token secret".split()
 )
-"""Last words of arguments that take free text, a statement or a secret: never passed on, whatever the tool is about."""
+_QUERIES: Final = frozenset({"query", "q", "search", "term", "text", "keyword"})
+_TITLES: Final = frozenset({"name", "title", "subject"})
+_SMALL: Final = frozenset("a an the all my and or then by id".split())
+_PREPOSITIONS: Final = frozenset("to from in into on for of with at by".split())
+# Said of a thing, and no thing itself: `get_order_status` is about orders.
+_SAID: Final = (NOUNS & READS) | {"state", "content", "data", "metadata", "text", "body"}
+_LOGS: Final = frozenset({"log", "history"})
+_SEARCHES: Final = frozenset({"search", "find", "lookup"})
+_WHOLES: Final = frozenset({"graph", "everything"})
+_BEST_VERBS: Final = ("get", "retrieve", "fetch", "read", "describe", "show", "view", "list")
+_GIVES: Final = frozenset("assign unassign grant revoke".split())
+_PUTS: Final = _GIVES | frozenset("add append insert put attach detach remove invite".split())
+_HANDS_ON: Final = frozenset({"to", "into", "onto"})
+# A counter of 6 may have been 5 or 6 before, and an email that was sent once looks like one that was sent twice.
+_UNSEEN: Final = frozenset("increment incr decrement decr bump resend retry rerun replay ping notify remind".split())
+# What a verb makes: payment, booking, rental.
+_MAKES: Final = ("", "e", "ment", "ing", "ion", "ation", "al")
 
-# After these words an identifier's name means something else: a secret, a count, a language of its own.
-_SPOILT_BY: Final[Mapping[str, frozenset[str]]] = {
-    "key": frozenset("api secret private access auth idempotency encryption license sort".split()),
-    "number": frozenset("page line row column max min total retry card credit security".split()),
-    "name": frozenset({"display", "full", "first", "last", "new"}),
-    "path": frozenset({"json", "jq", "new"}),
-    "hash": frozenset({"password"}),
-    "id": frozenset("session request correlation trace new token secret auth access refresh".split()),
-}
 
-# What makes a thing of a verb: payment, booking, transaction. The `e` of the verb is off already.
-_NOMINAL: Final = frozenset({"", "e", "ment", "ing", "ion", "ation", "al"})
+class _Name(NamedTuple):
+    """A tool's name taken apart, without what all names begin with."""
 
-_SAID_OF_THINGS: Final = frozenset(
-    """
-    id ids status state details detail info information data metadata history record entry summary list name number
-    title content contents version context stats settings config configuration
-    """.split()
-)
-"""What may be said of anything behind its name, in the name of a tool that only looks."""
+    space: str
+    words: tuple[str, ...]
+    verb: str | None
+    nouns: frozenset[str]
+    head: str | None
+    """The noun that it is about first of all: the comment in `add_comment_to_issue`."""
+    holder: str | None
+    """What something is put into: the issue there."""
+    many: bool
 
-_PUTS: Final = frozenset("add append prepend insert put push attach detach invite enroll remove grant revoke".split())
-"""Verbs that put one thing to another, or take it away: it is there before and after, whatever came of the call. What
-is assigned or moved says itself to whom."""
 
-_ASSIGNS: Final = frozenset({"assign", "unassign"})
-_HAD_BY_MANY: Final = frozenset(
-    "role permission policy license licence label tag group plan badge scope privilege entitlement shift seat".split()
-)
-"""What many have at once, and does not say who: to assign a role puts it to a user, while an issue says whose it is."""
-
-_UNSEEN: Final = frozenset(
-    """increment incr decrement decr bump increase decrease resend retry rerun replay reprocess redeliver ping poke
-    nudge remind notify""".split()
-)
-"""Verbs whose effect nobody sees in the thing: a counter of 6 may have been 5 or 6 before, and an email that was sent
-once looks like one that was sent twice."""
-
-_HOLDERS: Final = frozenset("account customer user wallet card client member person payer payee recipient bank".split())
-"""Who has many of what a bare verb makes: an account looks the same before and after a payment, but for a number that
-nobody remembers."""
-
-_BELONGS: Final = frozenset("by of for from in per".split())
-_HANDED_ON: Final = frozenset("to into onto as with at on off out up down via through over".split())
-
-# Whether a call fits them cannot be told by looking at one argument.
-_WHOLE_RULES: Final = frozenset(
-    """anyOf oneOf allOf not if $ref $dynamicRef dependentRequired dependentSchemas dependencies minProperties
-    patternProperties propertyNames""".split()
-)
+class _Tool(NamedTuple):
+    name: str
+    parts: _Name
+    schema: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class _FailedCall:
-    """The call that failed: what its tool is about, and what of its arguments identifies something."""
-
-    tool: str
-    name: ToolName
-    arguments: Mapping[str, str | int]
-    asked: Mapping[str, Any]
-    """The properties in the schema of its own tool: what the arguments hold has been held against these."""
+class _Call:
+    parts: _Name
+    arguments: Mapping[str, Any]
+    schema: Mapping[str, Any]
+    """That of its own tool: the arguments have passed it."""
 
 
 def find_check(
     tool: str, arguments: Mapping[str, Any], tools: Iterable[Any], *, trusted: bool = True, reads: Sequence[str] = ()
 ) -> Action | None:
-    """A tool of the server that only reads, is about the same thing, and can be called with what identifies it.
+    """A call of a tool that only reads and that tells whether this call was done.
 
-    tools: as MCP lists them, objects of an SDK or JSON. trusted: whether their word on being read-only counts.
-    reads: patterns (`get_*`) for the names of tools that the user says only read.
+    tools: as MCP lists them, objects of an SDK or JSON. trusted: whether their `readOnlyHint` counts.
+    reads: patterns (`get_*`) for the names of tools that only read, by the user's word.
 
     >>> listed = [{"name": "get_order", "inputSchema": {"properties": {"id": {}}, "required": ["id"]}}]
     >>> find_check("cancel_order", {"id": 7, "reason": "late"}, listed)
@@ -148,311 +100,268 @@ def find_check(
 
 
 class Checks:
-    """The same for all the calls of one server: what its tools are is found out once, as long as they stay the same."""
+    """The same for all calls of one server: its tools are read once, as long as they stay the same."""
 
     def __init__(self, *, trusted: bool = True, reads: Sequence[str] = ()) -> None:
+        globs = [reads] if isinstance(reads, str) else [glob for glob in reads if isinstance(glob, str)]
+        self._said = re.compile("|".join(map(translate, globs))) if globs else None
         self._trusted = trusted
-        self._said = _said(reads)
-        self._known = _Reads([], trusted, self._said)
+        self._seen: list[Any] = []
+        self._listed: list[tuple[Traits, Mapping[str, Any]]] = []
+        self._known: dict[str, tuple[_Name, list[_Tool]]] = {}
 
     def find(self, tool: str, arguments: Mapping[str, Any], tools: Iterable[Any]) -> Action | None:
         """The call that tells of this one, among these tools."""
         if not isinstance(tool, str) or not 0 < len(tool) <= LONGEST:
             return None
-        found, known = _some(tools), self._known
-        if len(found) != len(known.tools) or not all(map(is_, found, known.tools)):
-            known = self._known = _Reads(found, self._trusted, self._said)
-        return known.find(tool, arguments)
-
-
-class _Reads:
-    """The tools of a server, and which of them tell of another one: that depends on what they are called, and on
-    nothing that is sent."""
-
-    def __init__(self, tools: list[Any], trusted: bool, said: re.Pattern[str] | None) -> None:
-        self.tools = tools
-        self._trusted, self._said = trusted, said
-        self._listed = list(_listed(tools))
-        self._likely: dict[tuple[str, str, frozenset[str]], list[_Likely]] = {}
-        self._prefixes: dict[str, str] = {}
-
-    def find(self, tool: str, arguments: Mapping[str, Any]) -> Action | None:
-        # What is put before every name says nothing of the tool: `bank_pay`, `bank_get_payment`.
-        for prefix in dict.fromkeys(("", self._prefix(tool))):
-            call = _call(tool, arguments, self._listed, prefix)
-            if call.name.head is not None and (found := self._found(call, prefix)):
-                return found[min(found)]
-        return None
-
-    def _prefix(self, tool: str) -> str:
-        known = self._prefixes.get(tool)
-        if known is None:
-            if len(self._prefixes) >= _MOST_KEPT:
-                self._prefixes.clear()
-            known = self._prefixes[tool] = _shared_prefix([tool, *(each.traits.name or "" for each in self._listed)])
-        return known
-
-    def _found(self, call: _FailedCall, prefix: str) -> dict[tuple[Any, ...], Action]:
-        """The calls that would tell, by how good they are."""
-        found: dict[tuple[Any, ...], Action] = {}
-        for name, read, schema in self._likely_of(call, prefix):
-            try:
-                sent = _arguments(read, schema, call)
-            except Exception:
-                # A listing that breaks whoever looks at it is not to be proposed to anybody.
-                continue
-            if sent is not None:
-                found[_rank(read, call.name, sent, name)] = Action(name, arguments=sent or None)
-        return found
-
-    def _likely_of(self, call: _FailedCall, prefix: str) -> list[_Likely]:
-        """The tools that only read, and are about the same thing as a call."""
-        key = (call.tool, prefix, frozenset(call.arguments))
-        known = self._likely.get(key)
-        if known is None:
-            if len(self._likely) >= _MOST_KEPT:
-                self._likely.clear()
-            known = self._likely[key] = list(self._look_for(call, prefix))
-        return known
-
-    def _look_for(self, call: _FailedCall, prefix: str) -> Iterator[_Likely]:
-        # Which of two tools by one name would be called, nobody knows.
-        times = Counter(each.traits.name for each in self._listed)
-        for traits, schema, description in self._listed:
-            name = traits.name or ""
-            short = name.removeprefix(prefix)
-            read = parsed(short)
-            if times[name] > 1 or not _is_about(read, call) or _is_near(read, call.name):
-                continue
-            is_plain = _is_plainly_named(traits, short, call) and not _is_said_to_act(description)
-            if not acts(parsed(name)) and (_is_said_to_read(traits, self._trusted, self._said) or is_plain):
-                yield _Likely(name, read, schema)
-
-
-class _Listed(NamedTuple):
-    """A tool, as far as it matters here."""
-
-    traits: Traits
-    schema: Any
-    description: object
-
-
-class _Likely(NamedTuple):
-    """A tool that may tell."""
-
-    name: str
-    read: ToolName
-    schema: Any
-
-
-def _shared_prefix(names: Sequence[str]) -> str:
-    """What stands before all the names, up to where a word ends."""
-    first, last = min(names), max(names)
-    same = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
-    return first[: max(first.rfind(sign, 0, same) for sign in _SEPARATORS) + 1]
-
-
-def _some(tools: Iterable[Any]) -> list[Any]:
-    """As many tools as are looked at, of a list that may break whoever walks through it."""
-    found: list[Any] = []
-    with suppress(Exception):
-        found.extend(islice(tools, _MOST_TOOLS))
-    return found
-
-
-def _listed(tools: Iterable[Any]) -> Iterator[_Listed]:
-    """Each tool with its traits, the schema of its arguments and its description; what cannot be read is left out."""
-    for tool in tools:
+        found: list[Any] = []
+        with suppress(Exception):
+            found.extend(islice(tools, _MOST))
+        if len(found) != len(self._seen) or not all(map(is_, found, self._seen)):
+            self._seen, self._listed = found, list(_listed(found))
+            self._known.clear()
         try:
+            return self._best(tool, arguments)
+        except Exception:
+            # A listing or a call that breaks whoever looks at it.
+            return None
+
+    def _best(self, tool: str, arguments: Mapping[str, Any]) -> Action | None:
+        parts, reads = self._reads_for(tool)
+        if not _UNSEEN.isdisjoint(parts.words) or not reads:
+            return None
+        own = next((schema for traits, schema in self._listed if traits.name == tool), {})
+        call = _Call(parts, dict(_flat(arguments)), own)
+        ranked = []
+        for read in reads:
+            with suppress(Exception):
+                if (found := _proposal(read, call)) is not None:
+                    ranked.append((found[0], read.name, found[1]))
+        ranked.sort(key=lambda each: each[:2])
+        if not ranked:
+            return None
+        # Of two getters that only share an argument with the call, nobody knows which one tells.
+        if len(ranked) > 1 and ranked[0][0][:2] == ranked[1][0][:2] == (1, 1):
+            ranked = [each for each in ranked if each[0][0] > 1]
+        return Action(ranked[0][1], arguments=ranked[0][2] or None) if ranked else None
+
+    def _reads_for(self, tool: str) -> tuple[_Name, list[_Tool]]:
+        """The name of a tool taken apart, and the tools that may be proposed for it."""
+        if (known := self._known.get(tool)) is not None:
+            return known
+        # Which of two tools by one name would be called, nobody knows.
+        times = Counter(traits.name for traits, _ in self._listed)
+        prefix = _prefix([tool, *(name for name in times if name)])
+        parts = _taken_apart(tool, prefix)
+        found = []
+        for traits, schema in self._listed:
+            name = traits.name or ""
+            if name != tool and times[name] == 1 and self._only_reads(traits):
+                read = _taken_apart(name, prefix, reads=True)
+                if read.space == parts.space and not _is_near(read, parts):
+                    found.append(_Tool(name, read, schema))
+        if len(self._known) >= _MOST_KEPT:
+            self._known.clear()
+        self._known[tool] = parts, found
+        return parts, found
+
+    def _only_reads(self, tool: Traits) -> bool:
+        """Whether a tool is said to read, and nothing says otherwise: no annotation, and no verb in its name."""
+        name = tool.name or ""
+        words = words_of(name)
+        if tool.read_only is False or tool.destructive is True or not (WRITES - NOUNS).isdisjoint(words):
+            return False
+        said = self._said is not None and self._said.match(name) is not None
+        if said or (self._trusted and tool.read_only is True):
+            return True
+        # `show_invoice_to_customer` hands it on.
+        return nature_of_name(name) == "read" and _HANDS_ON.isdisjoint(words)
+
+
+def _listed(tools: Iterable[Any]) -> Iterator[tuple[Traits, Mapping[str, Any]]]:
+    """Each tool with the schema of its arguments; what cannot be read is left out."""
+    for tool in tools:
+        with suppress(Exception):
             traits = Traits.of(tool)
             if isinstance(tool, Mapping):
                 schema = tool.get("inputSchema", tool.get("input_schema"))
             else:
                 # Where the one is, the SDKs warn about the other.
-                name = "input_schema" if hasattr(tool, "input_schema") else "inputSchema"
-                schema = getattr(tool, name, None)
-            told = tool.get("description") if isinstance(tool, Mapping) else getattr(tool, "description", None)
-        except Exception:
-            continue
-        if type(traits.name) is str and 0 < len(traits.name) <= LONGEST:
-            yield _Listed(traits, schema, told)
+                schema = getattr(tool, "input_schema" if hasattr(tool, "input_schema") else "inputSchema", None)
+            if type(traits.name) is str and 0 < len(traits.name) <= LONGEST:
+                yield traits, schema if isinstance(schema, Mapping) else {"not": {}}
 
 
-def _call(tool: str, arguments: Mapping[str, Any], listed: Iterable[_Listed], prefix: str) -> _FailedCall:
-    own = next((schema for traits, schema, _ in listed if traits.name == tool), None)
-    try:
-        given = list(islice(arguments.items(), _MOST_ARGUMENTS))
-        asked = properties_of(own)
-    except Exception:
-        given, asked = [], {}
-    taken = {name: value for name, value in given if type(name) is str and _is_identifier(value)}
-    return _FailedCall(tool, parsed(tool.removeprefix(prefix)), taken, asked)
+def _flat(arguments: Mapping[str, Any], parent: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """The single values of a call by name, the outermost last, so that they count; `invoice: {id}` is `invoice_id`."""
+    given = [(name, value) for name, value in islice(arguments.items(), _MOST_ARGUMENTS) if type(name) is str]
+    for name, value in given:
+        if isinstance(value, dict) and depth < 2:
+            yield from _flat(value, name, depth + 1)
+    for name, value in given:
+        if type(value) is str or (type(value) is int and value.bit_length() < 64):
+            yield (f"{parent}_{name}" if parent and name in _IDS else name), value
 
 
-def _said(reads: Sequence[str]) -> re.Pattern[str] | None:
-    """One expression for all the patterns of the user."""
-    globs = [reads] if isinstance(reads, str) else [glob for glob in reads if isinstance(glob, str)]
-    return re.compile("|".join(map(translate, globs))) if globs else None
+def _prefix(names: Sequence[str]) -> tuple[str, ...]:
+    """The words that all names begin with, up to a verb: they say nothing of a tool."""
+    split = [words_of(name) for name in names]
+    same = takewhile(lambda words: len(set(words)) == 1, zip(*split, strict=False))
+    prefix = tuple(takewhile(lambda word: word not in READS and word not in WRITES, (words[0] for words in same)))
+    return prefix if len(set(names)) > 1 else ()
 
 
-def _is_said_to_read(tool: Traits, trusted: bool, said: re.Pattern[str] | None) -> bool:
-    if tool.read_only is False or tool.destructive is True:
-        return False
-    return (trusted and tool.read_only is True) or (said is not None and bool(said.match(tool.name or "")))
-
-
-def _is_said_to_act(description: object) -> bool:
-    """Whether a description says, where a sentence has its verbs, that the tool changes something: "Deletes the invoice
-    and returns it." is no word of a tool that only looks, whatever its name."""
-    if not isinstance(description, str):
-        return False
-    verbs = [verb.lower() for verb in _VERBS.findall(description[:1000])]
-    return any(acts(parsed(f"{stem}_it")) for verb in verbs for stem in (verb, verb[:-1], verb[:-2], f"{verb[:-3]}e"))
-
-
-_VERBS: Final = pattern(r"(?:^\s*|[.;,]\s+|\b(?:and|or|then|by)\s+)([A-Za-z]{3,20})\b")
-
-
-def _is_plainly_named(tool: Traits, name: str, call: _FailedCall) -> bool:
-    """Whether a tool of which nobody says that it reads has a name that leaves nothing open.
-
-    Which words are verbs nobody can list, so none may stand where one could: behind the thing (`get_invoice_printed`)
-    there is only what is said of any thing, or what the failed call names too, before it nothing that was done to it
-    (`get_paid_invoice`), and nothing is handed on (`show_invoice_to_customer`).
-    """
-    if tool.read_only is False or tool.destructive is True or not is_named_read(name):
-        return False
-    read = parsed(name)
-    words = read.own[1:]
-    if not _HANDED_ON.isdisjoint(words) or any(map(is_done_to, words)):
-        return False
-    at = words.index(read.head) if read.head in words else -1
-    behind = words[at + 1 :]
-    known = _SAID_OF_THINGS.union(call.name.words, *map(words_of, call.arguments))
-    of = next((at for at, word in enumerate(behind) if word in _BELONGS), len(behind))
-    return all(word.isdigit() or not forms(word).isdisjoint(known) for word in behind[:of])
-
-
-def _is_nominal(word: str, call: _FailedCall) -> bool:
-    """Whether it is the thing that the call's verb makes: the payment of `pay`."""
-    stem = (call.name.verb or "").removesuffix("e")
-    return bool(stem) and any(form.startswith(stem) and form[len(stem) :] in _NOMINAL for form in forms(word))
-
-
-def _is_near(read: ToolName, write: ToolName) -> bool:
-    """Whether a name is the write's own, longer, shorter, or behind a reading verb: `get_pay_invoice`.
-
-    A single word may stand behind the verb: `get_refund` tells of `refund`.
-    """
-    for one, other in ((write.words, read.words), (write.own, read.own)):
-        write_letters, read_letters = "".join(one), "".join(other)
-        if read_letters.startswith(write_letters) or write_letters.startswith(read_letters):
-            return True
-        if len(one) > 1 and write_letters in read_letters:
-            return True
-    return False
-
-
-def _is_about(read: ToolName, call: _FailedCall) -> bool:
-    """Whether what the one is about first of all is what the other is about first of all."""
-    write = call.name
-    if read.head is None or write.head is None or not _UNSEEN.isdisjoint({write.verb, *write.own[:1]}):
-        return False
-    if not forms(read.head).isdisjoint(forms(write.head)):
-        return True
-    if write.head != write.verb:
-        return False
-    # `pay` is about payments, `book` about bookings.
-    if _is_nominal(read.head, call):
-        return True
-    # A bare verb is about what it is given: `pay` with an `invoice`, or an `invoice_id`.
-    return forms(read.head).isdisjoint(_HOLDERS) and any(
-        words[0] in forms(read.head) and len(words) <= 2 for words in map(words_of, call.arguments) if words
+def _taken_apart(name: str, prefix: tuple[str, ...], *, reads: bool = False) -> _Name:
+    words = words_of(name)[len(prefix) :]
+    verbs = [word for word in words if word in READS or word in WRITES]
+    sure = [word for word in verbs if word not in NOUNS]
+    if not sure:
+        # `order_pizza` orders, but of a tool that reads `order_state` is about orders.
+        verbs = [word for word in verbs if word in READS][-1:] if reads else verbs
+    verb = next(iter(sure or verbs), None)
+    at = words.index(verb) if verb is not None else -1
+    left = [(place, word) for place, word in enumerate(words) if place != at and word not in sure]
+    cut = next((place for place, word in left if place > 0 and word in _PREPOSITIONS), len(words))
+    found = [(place, singular(word)) for place, word in left if word not in _SMALL | _PREPOSITIONS]
+    things = [(place, noun) for place, noun in found if noun.isalpha()]
+    before = [each for each in things if each[0] < cut and each[1] not in _SAID]
+    after = [each for each in things if each[0] > cut]
+    head = before[-1] if before else after[0] if after else things[-1] if things else None
+    # Where nothing is named, it is about what all tools are about: `invoices.get`, `git_commit`.
+    nouns = frozenset(noun for _, noun in things) or frozenset(map(singular, prefix[-1:]))
+    many = verb in ("list", "count") or (head is not None and head[0] > at and words[head[0]] != head[1])
+    return _Name(
+        name.rpartition("__")[0],
+        words,
+        verb,
+        nouns,
+        head[1] if head else next(iter(nouns), None),
+        after[0][1] if after and verb in _PUTS else None,
+        many,
     )
 
 
-def _rank(read: ToolName, write: ToolName, sent: Mapping[str, Any], name: str) -> tuple[Any, ...]:
-    """The smallest is the best; the name last, so that the order of the list decides nothing."""
-    known = frozenset[str]().union(*map(forms, write.things))
-    shared = sum(not forms(thing).isdisjoint(known) for thing in read.things)
-    verb = READS.index(read.verb) if read.verb in READS else len(READS)
-    return -shared, len(read.things) - shared, -len(sent), verb, len(name), name
+def _is_near(read: _Name, write: _Name) -> bool:
+    """Whether a name holds the write's own, as in `get_book_room`: it may do the same."""
+    return len(write.words) > 1 and "".join(write.words) in "".join(read.words)
 
 
-def _arguments(read: ToolName, schema: Any, call: _FailedCall) -> dict[str, str | int] | None:
-    """What of the call's identifiers a tool takes, or None where that is not enough to call it."""
-    if not isinstance(schema, Mapping) or schema.get("type", "object") != "object" or _WHOLE_RULES.intersection(schema):
+def _proposal(read: _Tool, call: _Call) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """How good a call of this tool would be, the smallest first, and with which arguments; None where it is no use."""
+    its, wrote = read.parts, call.parts
+    makes = wrote.verb is not None and any(its.head == wrote.verb.removesuffix("e") + end for end in _MAKES)
+    is_same = its.head is not None and its.head == wrote.head
+    is_same = is_same and (its.nouns - _SAID <= wrote.nouns or wrote.nouns - _SAID <= its.nouns)
+    is_holder = its.head is not None and its.head == wrote.holder
+    sent = _arguments(read, call, own_id=is_same or (makes and wrote.head is None))
+    if sent is None:
         return None
+    is_whole = not properties_of(read.schema) and not _WHOLES.isdisjoint(its.nouns)
+    is_log = bool(its.words) and its.words[-1] in _LOGS
+    if makes or is_same or is_holder:
+        if its.verb in _SEARCHES:
+            return _rank(4, read, call, sent) if sent else None
+        if its.many or not properties_of(read.schema):
+            # `acme_status` says nothing of one call. What a booking is of does not show it: the list of bookings does.
+            is_vague = its.verb in _SAID and not its.words[:-1]
+            return None if is_vague else _rank(0 if makes and wrote.verb in NOUNS else 2, read, call, sent, made=makes)
+        if not sent or (not is_holder and _leaves_out_an_id(read, call, sent)):
+            return None
+        return _rank(0 if is_same or makes else 3, read, call, sent, made=makes)
+    required = [name for name in read.schema.get("required", ()) if name in sent]
+    things = {singular(word) for name in required for word in words_of(name)[:-1]}
+    if is_log and things and its.nouns - _SAID <= things:
+        return _rank(1, read, call, sent, made=True)
+    if wrote.head in things and its.nouns.isdisjoint(wrote.nouns) and not its.many:
+        return _rank(1, read, call, sent)
+    return _rank(5, read, call, sent) if is_whole else None
+
+
+def _rank(order: int, read: _Tool, call: _Call, sent: Mapping[str, Any], *, made: bool = False) -> tuple[Any, Any]:
+    its = read.parts
+    # What was made is found in a log; what has changed, in a status.
+    is_log, makes = bool(its.words) and its.words[-1] in _LOGS, call.parts.verb in NOUNS
+    verb = _BEST_VERBS.index(its.verb) if its.verb in _BEST_VERBS else len(_BEST_VERBS)
+    shared = len(its.nouns & call.parts.nouns)
+    is_said = its.verb in _SAID
+    fits_badly = is_said and is_log != makes
+    return (
+        order,
+        not made,
+        its.many,
+        -shared,
+        len(its.nouns) - shared,
+        fits_badly,
+        -len(sent),
+        verb,
+        len(read.name),
+    ), sent
+
+
+def _leaves_out_an_id(read: _Tool, call: _Call, sent: Mapping[str, Any]) -> bool:
+    """Whether it looks at one of two things that the call puts together: the item is there without the cart, too."""
+    verbs = _PUTS.intersection(call.parts.words)
+    others = [words_of(name) for name in call.arguments if name not in sent] if verbs else []
+    return (bool(others) and not _GIVES.isdisjoint(verbs)) or any(
+        len(words) > 1 and words[-1] in _IDS and singular(words[-2]) != read.parts.head for words in others
+    )
+
+
+def _arguments(read: _Tool, call: _Call, *, own_id: bool) -> dict[str, Any] | None:
+    """The arguments for a tool, taken from the call; None where its schema would not take them."""
+    schema = read.schema
     properties, required = schema.get("properties", {}), schema.get("required", [])
     if not isinstance(properties, Mapping) or not isinstance(required, list) or len(required) > _MOST_ARGUMENTS:
         return None
-    sent: dict[str, str | int] = {}
-    sources: set[str] = set()
-    for name in {**dict.fromkeys(required), **dict.fromkeys(islice(properties, _MOST_ARGUMENTS))}:
-        source = _source(name, read, call) if type(name) is str and len(name) <= LONGEST else None
-        if source is not None and fits(
-            call.arguments[source], properties.get(name, True), schema, call.asked.get(source)
-        ):
+    asked, sent = properties_of(call.schema), dict[str, Any]()
+    for name in dict.fromkeys([*required, *islice(properties, _MOST_ARGUMENTS)]):
+        source = _source(name, read, call, own_id, name in required)
+        if source is not None and fits(call.arguments[source], properties.get(name, True), schema, asked.get(source)):
             sent[name] = call.arguments[source]
-            sources.add(source)
         elif name in required:
             return None
-    # To search for nothing, or to ask for one of many without saying which, tells nothing.
-    is_vague = not sent and (read.verb in SEARCHES or (bool(properties) and not read.is_of_many))
-    return None if is_vague or _is_one_sided(read, call, sources) else sent
+    # Each argument fits; this is about the rest of the schema.
+    return sent if fits(sent, {**schema, "properties": dict.fromkeys(properties, True)}, schema) else None
 
 
-def _is_one_sided(read: ToolName, call: _FailedCall, sources: set[str]) -> bool:
-    """Whether it looks at one of two things that the call puts together: the item is there without the cart, too."""
-    own = forms(read.head or "")
-    if read.is_of_many or call.name.verb not in _PUTS | _ASSIGNS:
-        return False
-    if call.name.verb in _ASSIGNS:
-        others = map(words_of, call.arguments.keys() - sources)
-        return not own.isdisjoint(_HAD_BY_MANY) and any(own.isdisjoint(words) for words in others)
-    return any(
-        words[-1] in _UNIQUE and words[-2] not in own
-        for words in map(words_of, call.arguments.keys() - sources)
-        if len(words) > 1
-    )
-
-
-def _source(name: str, read: ToolName, call: _FailedCall) -> str | None:
+def _source(name: str, read: _Tool, call: _Call, own_id: bool, is_required: bool) -> str | None:
     """Which argument of the call an argument of the other tool stands for."""
-    words = words_of(name)
-    if not words or not _names_something(words, read):
+    words, its = words_of(name), read.parts
+    if not words:
         return None
-    # Alone it is the identifier of the very thing; in a list it is that of whatever the things belong to.
-    if len(words) == 1 and words[0] in _IDENTIFIES_ALONE and read.is_of_many:
+    if its.verb in _SEARCHES and words[-1] in _QUERIES:
+        return _searched(call)
+    if words[-1] in _FREE:
         return None
-    if name in call.arguments:
-        return name
-    return next((given for given in call.arguments if _means(words_of(given), words, read, call.name)), None)
+    # Alone it identifies the thing itself; in a list it is that of whatever the things belong to.
+    is_own = len(words) == 1 and words[0] in _IDS
+    if is_own and (its.many or not own_id):
+        return None
+    nouns = its.nouns | call.parts.nouns
+    is_id = is_own or words[-1] in _SURE_IDS or (singular(words[-2 if words[-1] in _IDS else -1]) in nouns)
+    # What both tools cannot do without says where the thing is.
+    if not is_id and not (is_required and name in call.schema.get("required", ()) and words[-1] != "key"):
+        return None
+    for given, value in call.arguments.items():
+        if type(value) is str and _IDENTIFIER.fullmatch(value) is None:
+            continue
+        if given == name or words_of(given) == words or (own_id and _is_own_id(words_of(given), words, its)):
+            return given
+    return None
 
 
-def _means(given: tuple[str, ...], wanted: tuple[str, ...], read: ToolName, write: ToolName) -> bool:
-    """Whether one argument is another by a different name: `invoiceId`, and `id` where all is about invoices."""
-    if given == wanted:
-        return True
+def _is_own_id(given: tuple[str, ...], wanted: tuple[str, ...], read: _Name) -> bool:
+    """Whether one is the identifier of the thing, and the other the same with the thing's name: `id`, `invoice_id`."""
     short, long = sorted((given, wanted), key=len)
-    return (
-        len(short) == 1
-        and len(long) == 2
-        and short[0] in _UNIQUE
-        and long[1] == short[0]
-        and all(not forms(head or "").isdisjoint({long[0]}) for head in (read.head, write.head))
-    )
+    return len(short) == 1 and short[0] in _IDS and len(long) == 2 and long == (read.head, short[0]) and not read.many
 
 
-def _names_something(words: tuple[str, ...], read: ToolName) -> bool:
-    """Whether an argument of that name holds an identifier, or is the thing itself: `invoice` of `get_invoice`."""
-    *before, last = words
-    if last in _FREE or _SPOILT_BY.get(last, frozenset()).intersection(before):
-        return False
-    return last in _IDENTIFIES or (not before and last in forms(read.head or ""))
-
-
-def _is_identifier(value: object) -> bool:
-    if type(value) is int:
-        return value.bit_length() < _WIDEST_INTEGER
-    return type(value) is str and _IDENTIFIER.fullmatch(value) is not None
+def _searched(call: _Call) -> str | None:
+    """The argument that finds the thing in a search: what it is called."""
+    named = [name for name in call.arguments if (words := words_of(name)) and words[-1] in _TITLES]
+    own = [name for name in call.arguments if words_of(name) in (("id",), (call.parts.head, "id"))]
+    for name in [*own, *named]:
+        value = call.arguments[name]
+        if type(value) is int or _SEARCHED.fullmatch(value) is not None:
+            return name
+    return None

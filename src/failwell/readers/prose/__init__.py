@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from failwell.formats import effect_in
-from failwell.model import ADVICE, ToolError
+from failwell.model import ToolError
 
 
 def from_text(text: str, *, is_error: bool | None = None, number: int | None = None) -> ToolError | None:
@@ -25,11 +24,7 @@ def from_text(text: str, *, is_error: bool | None = None, number: int | None = N
     >>> from_text("3 files were written.") is None
     True
     """
-    found = _reader()(text, is_error, number)
-    # Our own words for a call that may have been done, which somebody has passed on.
-    if found is not None and (effect := effect_in(text)) is not None:
-        return found.replace(kind="internal", code="OUTCOME_UNKNOWN", effect=effect, **dict.fromkeys(ADVICE))
-    return found
+    return _reader()(text, is_error, number)
 
 
 @cache

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from re import IGNORECASE
 from typing import Any, Final
 
-from failwell.formats import own_words
 from failwell.model import Kind, Severity, Strategy, ToolError, find, normalised, pattern, positive
 from failwell.model import text as clean
 
 from . import announcements as announcing
-from . import crashes, hosts, next_calls, objects, pydantic, schemas, sql, statuses, traces, words, zod
+from . import crashes, hosts, objects, pydantic, schemas, sql, statuses, traces, words, zod
 from . import field_names as names
 from .clues import EXACT, GUESSED, STATED, UNKNOWN, Finding, Parser
 from .wraps import Unwrapped, ends, unwrap
@@ -58,6 +57,8 @@ _UNITS: Final = {"ms": 0.001, "mil": 0.001, "m": 60, "h": 3600, "s": 1}
 _STRATEGIES: Final = {"POLICY_DENIED": Strategy.USER_ACTION}
 _DEEPEST: Final = 3
 
+_NOTHING_SAID: Final = "The tool failed and gave no reason."
+
 
 def read(text: str, is_error: bool | None, number: int | None) -> ToolError | None:
     text = clean(ends(text))
@@ -75,9 +76,6 @@ def _find(wrapped: Unwrapped, is_error: bool | None, depth: int = 0) -> Finding 
     """What the text says; None where it is no error."""
     text = wrapped.text
     sure = is_error is True or (wrapped.announced and len(text) <= _LONGEST_PLAIN)
-    if sure and (own := next_calls.read(text)) is not None:
-        # Before the call in it is taken for an object that says something.
-        return own
     lead, data = objects.split(text)
     if data is None and sure:
         data, lead = objects.broken(text), ""
@@ -144,7 +142,7 @@ def _error(finding: Finding, wrapped: Unwrapped, number: int | None) -> ToolErro
         code = _NUMBERS.get(number) if number is not None else None
         confidence = GUESSED if code else UNKNOWN
     info = find(code)
-    given: dict[str, Any] = {"message": clean(finding.message or wrapped.text or own_words.NOTHING_SAID)}
+    given: dict[str, Any] = {"message": clean(finding.message or wrapped.text or _NOTHING_SAID)}
     if code:
         given["code"] = code
     for name, value in (

@@ -140,8 +140,12 @@ class Relay:
         # A session of the older era is known to one relay alone.
         elsewhere = keys.session(self.options.command, visit.owner) if keys is not None and visit.is_shared else None
         names = self._names()
+        known = self.options
+        if visit.is_shared and not visit.owner:
+            # Nothing tells one client from another: what one has in doubt would hold the call of another.
+            known = replace(known, hold=0.0, policy=known.policy and replace(known.policy, hold=0.0))
         options = replace(
-            self.options,
+            known,
             caller=visit.owner,
             breakers=self._breakers,
             elsewhere=elsewhere,

@@ -59,8 +59,6 @@ class HttpBackend:
             self._url: str | httpx2.URL = httpx2.URL(address.url)
         except httpx2.InvalidURL:
             self._url = address.url
-        self._is_settled = False
-        """Whether a server has answered there."""
         self._session: str | None = None
         self._version: str | None = None
         self._posts: dict[bytes, asyncio.Task[None]] = {}
@@ -71,8 +69,6 @@ class HttpBackend:
         self._is_closed = False
         self._cookies = httpx2.Cookies()
         """By which a balancer leads to the same server again."""
-        self._is_heard = False
-        """Whether the stream on which the server speaks of itself in this session is open."""
 
     def start(self) -> None:
         self._attendant.started()
@@ -165,15 +161,14 @@ class HttpBackend:
             self._session = self._version = None
             if self._listening is not None:
                 self._listening.cancel()
-        session, is_alive = self._session, self._is_heard
+        session = self._session
         try:
             trace = request.trace if request is not None else {}
-            # Who leads a call elsewhere may have made it before.
-            is_settled = self._is_settled and message.get("method") == "tools/call"
             headers = {**self._headers(message, session), **trace}
-            response = await self._send("POST", headers, frame, follow=not is_settled)
+            # Who leads a call elsewhere may have made it before.
+            response = await self._send("POST", headers, frame, follow=message["method"] != "tools/call")
             try:
-                await self._answered(response, message, key, request, session, is_alive=is_alive)
+                await self._answered(response, message, key, request, session)
             finally:
                 await response.aclose()
         except (httpx2.RequestError, httpx2.InvalidURL) as problem:
@@ -190,7 +185,7 @@ class HttpBackend:
         response = await sent(client, url, method, headers, content, self._cookies, follow=follow)
         if response.status_code < 300:
             # Where a redirect has led to, the server is.
-            self._url, self._is_settled = response.request.url, True
+            self._url = response.request.url
         return response
 
     def _headers(self, message: Message, session: str | None) -> dict[str, str]:
@@ -222,12 +217,10 @@ class HttpBackend:
         key: bytes,
         request: RelayedRequest | None,
         session: str | None,
-        *,
-        is_alive: bool,
     ) -> None:
         kind = response.headers.get("content-type", "").lower()
         if response.status_code >= 300:
-            await self._refused(response, key, request, session, is_alive=is_alive)
+            await self._refused(response, key, request, session)
             return
         if message["method"] == "initialize":
             self._session = response.headers.get(SESSION)
@@ -314,8 +307,6 @@ class HttpBackend:
         key: bytes,
         request: RelayedRequest | None,
         session: str | None,
-        *,
-        is_alive: bool,
     ) -> None:
         if response.status_code < 400:
             self._attendant.failed(key, redirected(response, self._address.name))
@@ -325,12 +316,7 @@ class HttpBackend:
         if session is not None and (lost := lost_session(http)) is not None:
             is_current = session == self._session
             self._session = None if is_current else self._session
-            if is_alive and _is_call(request):
-                # The session was there when the call was sent, so that this may be somebody else's word about it.
-                self._attendant.failed(key, _unanswered("The session is gone."))
-                self._attendant.forgotten(b"", lost, is_current=is_current)
-            else:
-                self._attendant.forgotten(key, lost, is_current=is_current)
+            self._attendant.forgotten(key, lost, is_current=is_current)
             return
         if http.status not in _LOGINS and (frame := _error_in(body, key, is_call=_is_call(request))) is not None:
             self._attendant.server(frame, request if request is not None else OWN)
@@ -369,7 +355,6 @@ class HttpBackend:
                         return
                     if response.is_success:
                         events = EventReader(self._attendant.desk.options.longest)
-                        self._is_heard = session == self._session
                         async for part in response.aiter_bytes():
                             tries = 0
                             for event in events.feed(part):
@@ -378,7 +363,6 @@ class HttpBackend:
                                 if event.data:
                                     self._attendant.server(frame_of(event), OWN)
                 finally:
-                    self._is_heard = False
                     await response.aclose()
             tries += 1
             await asyncio.sleep(min(pause * 2.0 ** min(tries - 1, 6), _LONGEST_PAUSE))

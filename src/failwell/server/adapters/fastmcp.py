@@ -26,7 +26,7 @@ from starlette.routing import Route
 
 from failwell.formats import MODERN_ERA, in_words
 from failwell.guards import cited
-from failwell.model import Kind, Nature, NeedsInput, ToolError, frames, is_same_tool, marks, unwrapped
+from failwell.model import Kind, Nature, NeedsInput, Source, ToolError, frames, is_same_tool, marks, unwrapped
 from failwell.observe import mark_span
 from failwell.readers import SHIPPED, code_of, text_of
 from failwell.schema import Checkers, has_names, unknown_names
@@ -60,6 +60,7 @@ from .streams import check_streams
 
 def install(server: FastMCP[Any], boundary: Boundary) -> None:
     boundary.masks = server._mask_error_details
+    boundary.shows_text = True
     behind(server, boundary)
 
     async def listed() -> list[Facts]:
@@ -238,7 +239,7 @@ def _guarded_tool(kind: type) -> type:
                     raise
                 torn = is_torn_down(exc)
                 rejected = _is_refused(self, exc)
-            if torn and boundary.aftermath.nature(_facts(self, arguments)) is not Nature.READ:
+            if torn and boundary.effects.nature(_facts(self, arguments)) is not Nature.READ:
                 left_open(self.name)
             if isinstance(failed, GroupRefusal) and failed.__cause__ is not None:
                 failed = failed.__cause__
@@ -368,7 +369,7 @@ def _passed_on(boundary: Boundary, failure: CarriedFailure, tool: Facts, argumen
     if outcome.kind is Kind.VALIDATION:
         # What was wrong with a call that this tool made is nothing that its own caller could correct.
         outcome = ToolError(cited(outcome.message), code="UPSTREAM_ERROR")
-    changes = boundary.aftermath.of(outcome, tool, is_authors=False, exc=failure, nested=True)
+    changes = boundary.effects.of(outcome, tool, source=Source.ESCAPED, exc=failure, nested=True)
     outcome = outcome.replace(**changes, tool=tool.name, action=tool.action)
     return type(failure)(boundary.failed(outcome, tool, failure.failed.raised, arguments))
 

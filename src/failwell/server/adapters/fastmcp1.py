@@ -76,7 +76,7 @@ class _Tools(FrameworkTools):
         if has_names(arguments, tool.parameters) or has_names(arguments, schema := taken_by(tool)):
             return await send(arguments)
         facts = Facts.of_tool(call.tool, tool)
-        nature = self.boundary.aftermath.nature(facts)
+        nature = self.boundary.effects.nature(facts)
         extra = fate(self.boundary.options.extra, arguments, schema, nature)
         if extra == "reject":
             raise all_problems(tool, arguments)

@@ -142,7 +142,7 @@ def judged(
     problem = None
     if unknown:
         schema = tool.facts.schema or {}
-        extra = fate(extra, arguments, schema, boundary.aftermath.nature(tool.facts))
+        extra = fate(extra, arguments, schema, boundary.effects.nature(tool.facts))
         if extra == "reject" and tool.arguments:
             problem = from_schema(strictly(schema, extra), arguments, tool=name)
     is_checked = False

@@ -113,7 +113,7 @@ class _FunctionCall(FrameworkCall):
         if has_names(arguments, schema):
             return await self._tools.original(self._call.tool, arguments, self._context)
         facts = _facts(self._tools.server, self._call.tool)
-        extra = fate(boundary.options.extra, arguments, schema, boundary.aftermath.nature(facts))
+        extra = fate(boundary.options.extra, arguments, schema, boundary.effects.nature(facts))
         if extra == "reject":
             raise all_problems(tool, arguments)
         result = await self._tools.original(self._call.tool, arguments, self._context)

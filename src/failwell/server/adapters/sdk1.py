@@ -378,7 +378,7 @@ class _OlderCall(FrameworkCall):
         cause = cause_of(raised)
         for earlier in (each for each in runs if each is not cause):
             run_failed(name, earlier if getattr(earlier, "origin", None) is None else None)
-        if is_torn_down(cause) and boundary.aftermath.nature(tool or Facts(name)) is not Nature.READ:
+        if is_torn_down(cause) and boundary.effects.nature(tool or Facts(name)) is not Nature.READ:
             left_open(name)
         nested = is_nested(raised, code_of(tool.function) if tool is not None else None)
         failed = boundary.failure(
@@ -516,8 +516,9 @@ def install_on(
     resources: Named = _RESOURCES,
     prompts: Named = _PROMPTS,
 ) -> None:
-    """Put the boundary on a low-level server of 1.x."""
+    """Put the boundary on a low-level server of 1.x, which tells the text of any exception."""
     boundary.listed = tools.all
+    boundary.shows_text = True
     wrappers: dict[type, Wrapper] = {
         types.CallToolRequest: tools.call,
         types.ReadResourceRequest: resources.wrap(boundary),

@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from mcp.server.auth.middleware.auth_context import get_access_token
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from pydantic import BaseModel
 
 from failwell.formats import META_KEY, keys, load
@@ -26,6 +24,7 @@ from failwell.model import Conflict, Effect, Internal, Invalid, Json, NeedsInput
 from failwell.recovery import IDEMPOTENCY_KEY as KEY
 from failwell.recovery import IDEMPOTENCY_STORE as STORE
 from failwell.sdk import CallToolResult, MCPError, protocol_error
+from failwell.server.callers import caller_of
 from failwell.server.options import PROTOCOL_NUMBERS
 from failwell.server.served_call import ServedCall, marks_of
 
@@ -65,29 +64,13 @@ class Claim:
 
     @classmethod
     def of(cls, call: ServedCall, key: str) -> Claim:
-        caller = _caller(call.request)
+        caller = caller_of(call.request)
         # The key itself is not kept, so the hash of what little there may be to the arguments cannot be guessed.
         return cls(_hash(caller, key), _hash(caller, key, fingerprint(call.tool, call.arguments)))
 
 
 def _hash(*parts: Any) -> str:
     return sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-
-def _caller(request: Any) -> list[str | None]:
-    """Who calls, if the server knows: keys of others are other keys.
-
-    Not the session: an agent that lost an answer comes back with a new one.
-    """
-    scope = getattr(request.request, "scope", None)
-    user = scope.get("user") if isinstance(scope, Mapping) else None
-    # The request's own first: in a long session the other one may be of an older token.
-    token = user.access_token if isinstance(user, AuthenticatedUser) else get_access_token()
-    if token is None:
-        return []
-    # What a verifier does not say, and an older SDK has no place for, is None: then the rest must be enough.
-    issuer = (getattr(token, "claims", None) or {}).get("iss")
-    return [token.client_id, None if issuer is None else str(issuer), getattr(token, "subject", None)]
 
 
 def _problem(key: object) -> ToolError | None:
@@ -134,14 +117,17 @@ def _not_here() -> ToolError:
     )
 
 
-def _unavailable(*, is_first: bool) -> ToolError:
-    """Of a key that may have been used before, nobody can say that nothing was done."""
+def _store_away(*, is_first: bool) -> ToolError:
+    """The call was not made. An earlier one with its key may have been, unless the agent says that this is the first:
+    then `none` would have it made again under a new key."""
     return Transient(
-        "The idempotency key could not be looked up, so the call was not made."
-        + ("" if is_first else " Whether it was made before is not known."),
+        "The call was not made, because the store of its idempotency key cannot be reached."
+        if is_first
+        else "whether an earlier call with this idempotency key was made cannot be looked up at present",
         code="UNAVAILABLE",
         effect=Effect.NONE if is_first else Effect.UNKNOWN,
-        suggestion="Make the same call again with the same key.",
+        # A model that makes the call again may do so under another key.
+        suggestion="Make the same call again with the same key." if is_first else None,
     )
 
 
@@ -151,7 +137,6 @@ def _under_way() -> ToolError:
         "wait for each other: each needs a store of keys of its own.",
         code="UNAVAILABLE",
         effect=Effect.UNKNOWN,
-        suggestion="Make the same call again with the same key.",
     )
 
 
@@ -206,7 +191,7 @@ class Once:
             kept = await self._claimed(claim)
         except Exception as exc:
             log.error("The key of a call of %s could not be looked up: %s.", call.tool[:200], type(exc).__name__)
-            return refused(_unavailable(is_first=_is_first(call) or tool.traits.repeatable))
+            return refused(_store_away(is_first=_is_first(call) or tool.traits.repeatable))
         if kept is None:
             return await self._done(call, claim, tool, work, framework)
         if kept.call != claim.call:

@@ -11,26 +11,46 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
-from failwell.formats import reason_of
 from failwell.guards import cited
-from failwell.model import ADVICE, ESCAPED, IN_DOUBT, Effect, Nature, ToolError, frames, marked_effect, marks
+from failwell.model import (
+    ADVICE,
+    IN_DOUBT,
+    Effect,
+    Nature,
+    Source,
+    ToolError,
+    Traits,
+    Unmarked,
+    effect_of_escape,
+    effect_of_raise,
+    frames,
+    is_refusal_status,
+    marked_effect,
+    marks,
+)
 
 from .facts import BrokenResult, Facts
 from .options import is_untouched
 
 _WORST_FIRST: Final = (Effect.DONE, Effect.PARTIAL, Effect.UNKNOWN)
-_CERTAIN: Final = frozenset({Effect.PARTIAL, Effect.DONE})
 
 
-class Aftermath:
+class Effects:
     """The effects of one server's failures."""
 
-    def __init__(self, reads: Collection[str] = ()) -> None:
-        self._reads = tuple(reads)
+    def __init__(self, reads: Collection[str] = (), writes: Collection[str] = (), unmarked: Unmarked = "as is") -> None:
+        self._reads, self._writes, self._unmarked = tuple(reads), tuple(writes), unmarked
+
+    def traits(self, tool: Facts) -> Traits:
+        traits = tool.traits if tool.traits.name is not None else replace(tool.traits, name=tool.name)
+        return traits.known(reads=self._reads, writes=self._writes, unmarked=self._unmarked)
 
     def nature(self, tool: Facts) -> Nature:
-        traits = tool.traits if tool.traits.name is not None else replace(tool.traits, name=tool.name)
-        return traits.known(reads=self._reads).nature
+        return self.traits(tool).nature
+
+    def is_unmarked(self, tool: Facts) -> bool:
+        """Whether nothing tells what the tool is, whatever is made of such tools."""
+        return replace(self.traits(tool), unmarked="as is").nature is Nature.UNMARKED
 
     def passed(self) -> Effect | None:
         """What the call has done by now, as far as its author's marks tell; None before the first of them."""
@@ -38,27 +58,27 @@ class Aftermath:
         return None if made is None else made.effect
 
     def of(
-        self, error: ToolError, tool: Facts, *, is_authors: bool, exc: BaseException, nested: bool = False
+        self, error: ToolError, tool: Facts, *, source: Source, exc: BaseException, nested: bool = False
     ) -> dict[str, Any]:
-        """What to change on an error so that it says what is known. `is_authors` says that its words are the author's:
-        a ToolError they raised, a row of their table, or a refusal in their own code. `exc` is what escaped, out of
-        another tool that this one has called where it is `nested`."""
-        nature = self.nature(tool)
-        is_after = _is_after_the_tool(nature)
-        place = _after_the_tool(exc) if is_after else _place(None if nested else exc)
-        if is_authors and error.origin is None:
-            effect = _stated(error, place, nature, is_after)
-        else:
-            effect = _escaped(error, place, nature)
-        if effect is error.effect and (effect is not None or error.standing == "quoted" or is_authors):
+        """What to change on an error so that it says what is known. `exc` is what was raised, by another tool that this
+        one has called where it is `nested`."""
+        nature, has_run = self.nature(tool), _has_run()
+        is_after = has_run and nature is Nature.WRITE
+        marked = _after_the_tool(exc) if is_after else _place(None if nested else exc)
+        if error.origin is not None or (has_run and not error.given("effect")):
+            # A code that says that nothing was done speaks for what came before the tool.
+            source = Source.ESCAPED
+        effect = effect_of_raise(error, nature, source, marked)
+        if is_after and effect is Effect.NONE:
+            # Who stands around a tool that came to its end cannot know that it did nothing.
+            effect = marked
+        if effect is error.effect and (effect is not None or error.standing == "quoted" or source is Source.STATED):
             return {}
         # What the server knows it states; where it knows nothing, what follows from the kind must not speak.
         changes: dict[str, Any] = {"effect": effect, "standing": "quoted" if effect is None else None}
-        if effect in IN_DOUBT and not is_authors:
+        if effect in IN_DOUBT and source is not Source.STATED:
             # What a service behind the tool proposes is about another call.
             changes |= dict.fromkeys(ADVICE)
-            if (reason := reason_of(error.message)) != error.message:
-                changes["message"] = reason or f"{error.title}."
         return changes
 
     def of_result(self, broken: BrokenResult, tool: Facts) -> Effect | None:
@@ -68,13 +88,13 @@ class Aftermath:
             return Effect.NONE
         if made is not None and made.effect is not None:
             return made.effect
-        if not broken.is_tools:
-            return ESCAPED[nature]
+        if not broken.is_tools or nature is not Nature.WRITE:
+            return effect_of_escape(nature)
         if made is not None and made.is_complete and tool.marks_effects:
             # It never came to where it says that its effects are, or took them back.
             return Effect.NONE
         # Whoever returns nothing, or an error, may have left before the work.
-        return ESCAPED[nature] if broken.words or broken.returned in (None, "") else Effect.DONE
+        return effect_of_escape(nature) if broken.words or broken.returned in (None, "") else Effect.DONE
 
     def in_all(self, error: ToolError, tool: Facts) -> dict[str, Any]:
         """What to change on an error so that it says what all runs of the tool in this call may have done."""
@@ -91,14 +111,21 @@ class Aftermath:
 
     def passed_on(self, error: ToolError, tool: Facts) -> dict[str, Any]:
         """The same for what another server said of another tool, and a tool gives as its own answer."""
-        effect = _escaped(error, self.passed(), self.nature(tool))
+        effect = effect_of_raise(error, self.nature(tool), Source.ESCAPED, self.passed())
         return {"effect": effect, "standing": "quoted" if effect is None else None}
 
 
-def _is_after_the_tool(nature: Nature) -> bool:
+def source_of(error: ToolError, *, is_authors: bool, is_refusal: bool = False) -> Source:
+    """Where a failure comes from: its author, a refusal of theirs or of an upstream service, or anywhere else."""
+    if is_authors:
+        return Source.STATED
+    return Source.REFUSED if is_refusal or is_refusal_status(error.http_status) else Source.ESCAPED
+
+
+def _has_run() -> bool:
     """Whether the tool has done its work, and somebody around it failed."""
     passed = marks.get()
-    return passed is not None and passed.has_run and passed.effect is None and nature is not Nature.READ
+    return passed is not None and passed.has_run and passed.effect is None
 
 
 def _after_the_tool(exc: BaseException) -> Effect:
@@ -122,29 +149,6 @@ def _place(exc: BaseException | None) -> Effect | None:
     return marked_effect(exc)
 
 
-def _stated(error: ToolError, place: Effect | None, nature: Nature, is_after: bool) -> Effect | None:
-    if error.given("effect"):
-        # What has passed its marks was done, whatever is said later: what was taken back is said by `undone`. And who
-        # stands around a tool speaks for itself.
-        return place if error.effect is Effect.NONE and (is_after or place in _CERTAIN) else error.effect
-    if place in IN_DOUBT:
-        # Inside its marks or after them, a kind alone is no word that nothing was done. Of what may be done twice, it
-        # does not matter whether it was.
-        return ESCAPED[nature] if nature is Nature.IDEMPOTENT else place
-    known = error.effect or place
-    return Effect.NONE if known is None and nature is Nature.READ else known
-
-
-def _escaped(error: ToolError, place: Effect | None, nature: Nature) -> Effect | None:
-    if nature is Nature.READ and place not in IN_DOUBT:
-        return Effect.NONE
-    known = error.effect if error.effect in _CERTAIN else place
-    # Of what may be done twice, it does not matter whether it was.
-    if known is None or (known is not Effect.NONE and nature is Nature.IDEMPOTENT):
-        return ESCAPED[nature]
-    return known
-
-
 def _added(last: Effect | None, runs: Collection[Effect | None], nature: Nature) -> Effect | None:
     if last in IN_DOUBT or nature is Nature.READ:
         return last
@@ -152,15 +156,15 @@ def _added(last: Effect | None, runs: Collection[Effect | None], nature: Nature)
         return worst
     # That nothing was done has to be so of each of them.
     is_unsaid = last is Effect.NONE and any(each is not Effect.NONE for each in runs)
-    return ESCAPED[nature] if is_unsaid else last
+    return effect_of_escape(nature) if is_unsaid else last
 
 
-def tell_unmarked(log: Any, tools: Collection[Facts], aftermath: Aftermath) -> None:
+def tell_unmarked(log: Any, tools: Collection[Facts], effects: Effects) -> None:
     """Tell the author once which tools say nothing about themselves, and what to add."""
     names = [
         tool.name
         for tool in tools
-        if aftermath.nature(tool) is Nature.UNMARKED and not tool.marks_effects and not is_untouched(tool.function)
+        if effects.is_unmarked(tool) and not tool.marks_effects and not is_untouched(tool.function)
     ]
     if not names:
         return
@@ -168,9 +172,8 @@ def tell_unmarked(log: Any, tools: Collection[Facts], aftermath: Aftermath) -> N
     # A handler that breaks is no reason for the first call to fail.
     with suppress(Exception):
         log.warning(
-            "Nobody says whether these tools change anything, so their failures say that they may have been done: "
-            "%s. Say it by annotations (readOnlyHint, idempotentHint), by install(reads=[…]), or by `with "
-            "failwell.effects():` around what they change.",
+            "Neither annotations nor names tell whether these tools change anything: %s. Say it by annotations "
+            "(readOnlyHint, idempotentHint) or by install(reads=[…], writes=[…]).",
             shown,
         )
 

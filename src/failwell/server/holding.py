@@ -1,0 +1,120 @@
+"""The hold on a server: which session a call belongs to, and the question to the user where no call would tell."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from failwell.formats import MODERN_ERA
+from failwell.recovery import Held, Hold
+from failwell.sdk import ElicitResult, InputRequiredResult
+
+from .callers import caller_of
+from .questions import can_ask
+from .served_call import ServedCall
+
+log = logging.getLogger("failwell.server")
+
+KEY: Final = "failwell-hold"
+"""Names our question among those a result may hold."""
+_YES: Final = "run_again"
+_FORM: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {_YES: {"type": "boolean", "title": "Run it again"}},
+    "required": [_YES],
+}
+_SESSION: Final = "mcp-session-id"
+_MOST_SESSIONS: Final = 10_000
+_MOST_STREAMS: Final = 100
+_NO_WAY_OUT: Final = "_NoChannelOutbound"
+
+
+class Holds:
+    """What each session of one server has in doubt. One caller's doubt never touches another's call."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._streams: OrderedDict[int, tuple[object, Hold]] = OrderedDict()
+        self._callers: OrderedDict[str, Hold] = OrderedDict()
+
+    def __bool__(self) -> bool:
+        return bool(self._streams or self._callers)
+
+    def find(self, call: ServedCall) -> Held | None:
+        """The call that this one would repeat while it is in doubt."""
+        hold = self.of(call, make=False)
+        return None if hold is None else hold.find(call.tool, call.arguments, time.monotonic())
+
+    def of(self, call: ServedCall, *, make: bool = True) -> Hold | None:
+        """The hold of the caller's session: the stream's, the HTTP session's, or the login's where the protocol has no
+        sessions; None where nothing tells one caller from another."""
+        if not self._seconds:
+            return None
+        peer = getattr(call.request, "request", None)
+        if peer is None:
+            return self._of_stream(call, make)
+        session = (getattr(peer, "headers", None) or {}).get(_SESSION)
+        login = None if session is not None else caller_of(call.request)
+        if session is None and not login:
+            return None
+        key = json.dumps([session, login])
+        if key in self._callers or not make:
+            return self._callers.get(key)
+        while len(self._callers) >= _MOST_SESSIONS:
+            self._callers.popitem(last=False)
+        return self._callers.setdefault(key, Hold(self._seconds))
+
+    def _of_stream(self, call: ServedCall, make: bool) -> Hold | None:
+        lasting = connection = call.connection
+        if call.era >= MODERN_ERA:
+            # In the newer era each request has a connection of its own; what lasts is the way out, and where a server
+            # is called in its own process, what was made for the client when it came.
+            lasting = getattr(connection, "outbound", None)
+            if lasting is None or type(lasting).__name__ == _NO_WAY_OUT:
+                lasting = getattr(call.request, "lifespan_context", None)
+        if lasting is None:
+            # A worker that runs the tool in the background knows no client.
+            return None
+        known = self._streams.get(id(lasting))
+        if known is None and make:
+            # With what it is of: else another one could come to lie in its place.
+            known = self._streams[id(lasting)] = lasting, Hold(self._seconds)
+            while len(self._streams) > _MOST_STREAMS:
+                self._streams.popitem(last=False)
+        return None if known is None else known[1]
+
+
+async def confirm(call: ServedCall, held: Held) -> bool | InputRequiredResult:
+    """Whether the user says that the call is to be run again; the question, where the protocol has it answered by
+    another call."""
+    if call.goes_on and isinstance(responses := call.params["inputResponses"], Mapping) and KEY in responses:
+        try:
+            return _is_yes(ElicitResult.model_validate(responses[KEY]))
+        except ValidationError:
+            return False
+    if held.verify is not None or not can_ask(call):
+        return False
+    if call.era >= MODERN_ERA:
+        from mcp_types import ElicitRequest, ElicitRequestFormParams
+
+        params = ElicitRequestFormParams(message=held.question(), requested_schema=_FORM)
+        return InputRequiredResult(
+            input_requests={KEY: ElicitRequest(params=params)}, request_state=json.dumps({KEY: 1})
+        )
+    try:
+        answer = await call.request.session.elicit_form(held.question(), _FORM, related_request_id=call.request_id)
+    except Exception as exc:
+        # It said that it could ask, and could not. The model is told to.
+        log.info("%s could not ask the user: %s", call.tool[:200], type(exc).__name__)
+        return False
+    return _is_yes(answer)
+
+
+def _is_yes(answer: ElicitResult) -> bool:
+    return answer.action == "accept" and (answer.content or {}).get(_YES) is True
