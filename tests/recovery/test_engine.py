@@ -49,7 +49,7 @@ def engine(**policy: Any) -> tuple[Engine, FakeClock]:
 def driven(it: Engine, clock: FakeClock, *failures: fw.ToolError, tool: str = "find", **arguments: Any) -> Run:
     """What becomes of a call that fails so, one after the other, and then works."""
     run, left = it.begin(tool, arguments), list(failures)
-    while (refusal := run.refusal()) is None:
+    while (refusal := run.refusal(ORDERS)) is None:
         run.sending()
         if not left:
             run.worked(ORDERS)
@@ -107,10 +107,10 @@ def test_a_tool_that_fails_again_and_again_is_left_alone_and_then_tried_by_one()
     )
     clock.advance(30)
     first, second = it.begin("find", {}), it.begin("find", {})
-    assert first.refusal() is None
-    assert second.refusal() is not None, "only one tries"
+    assert first.refusal(ORDERS) is None
+    assert second.refusal(ORDERS) is not None, "only one tries"
     first.let_go()
-    assert second.refusal() is None, "given up: the next one may"
+    assert second.refusal(ORDERS) is None, "given up: the next one may"
     second.worked(ORDERS)
     assert driven(it, clock, n=5).report.calls == 1
 
@@ -193,7 +193,7 @@ def test_what_an_earlier_attempt_may_have_done_is_not_denied_by_the_last() -> No
     run = it.begin("put", {})
     tools = Tools({"put": {"name": "put", "annotations": {"idempotentHint": True}}})
     for error in (LOST, GONE.replace(effect="none")):
-        assert run.refusal() is None
+        assert run.refusal(tools) is None
         run.sending()
         run.failed(error)
         verdict = run.after(error, tools)
@@ -223,7 +223,7 @@ def test_the_user_is_asked_once_for_leave_and_a_few_times_for_answers() -> None:
 
 def attempt(run: Run, store: str | None, outcome: fw.ToolError) -> dict[str, Any]:
     """What goes with the call to a server with this store of keys, before it fails."""
-    assert run.refusal() is None
+    assert run.refusal(ORDERS) is None
     run.use_key(store, ORDERS)
     sent = dict(run.key.meta)
     run.sending()
@@ -240,7 +240,7 @@ def test_a_key_makes_a_lost_write_repeatable_as_long_as_its_store_is_there() -> 
     # The first one is known to be the first.
     assert first == {**second, IDEMPOTENCY_FIRST: True}
     assert second.keys() == {IDEMPOTENCY_KEY, IDEMPOTENCY_STORE, "mine"}
-    assert run.refusal() is None
+    assert run.refusal(ORDERS) is None
     with pytest.raises(KeyForgotten):
         run.use_key("another", ORDERS)
 
@@ -257,7 +257,7 @@ def without_a_store(run: Run) -> None:
 
 
 def without_a_word(run: Run) -> None:
-    assert run.refusal() is None
+    assert run.refusal(ORDERS) is None
     run.sending()
     run.failed(LOST)
 

@@ -181,7 +181,7 @@ def engine(**policy: Any) -> tuple[Engine, FakeClock]:
 def made(it: Engine, tool: str = "cancel_order", *failures: fw.ToolError, **arguments: Any) -> Run:
     """A call that fails so, or works; one that is refused is left at that."""
     run = it.begin(tool, arguments or {"id": 7})
-    if (refusal := run.refusal()) is not None:
+    if (refusal := run.refusal(TOOLS)) is not None:
         run.refused(refusal)
         return run
     run.sending()
@@ -230,13 +230,13 @@ def test_an_unmarked_tool_is_held_where_its_owner_says_that_it_writes() -> None:
     run.sending()
     run.failed(LOST)
     run.ending(run.after(LOST, tools).outcome, tools)
-    assert it.begin("frobnicate", {}).held()
+    assert it.begin("frobnicate", {}).held(tools)
 
 
 def test_a_look_that_began_before_the_call_failed_does_not_end_the_hold() -> None:
     it, clock = engine()
     look = it.begin("get_order", {"id": 7})
-    assert look.refusal() is None
+    assert look.refusal(TOOLS) is None
     look.sending()
     clock.advance(1)
     made(it, "cancel_order", LOST)

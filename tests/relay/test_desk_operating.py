@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 from desk_table import TOOLS, Table, frame, result
 
-from failwell import Policy, ToolError
+from failwell import ToolError
 from failwell.cli import main
 from failwell.formats import META_KEY, keys
-from failwell.recovery import Breakers
 from failwell.relay import Desk, RelayOptions, memory, record, rules, state
 
 KEY = {keys.IDEMPOTENCY_KEY: "k1"}
@@ -761,20 +760,6 @@ def test_a_lazy_server_is_started_by_the_first_call(tmp_path: Path) -> None:
     (greeting,) = table.heard()
     table.server({"jsonrpc": "2.0", "id": greeting["id"], "result": {"protocolVersion": "2025-11-25"}})
     assert [each["method"] for each in table.heard()] == ["notifications/initialized", "tools/list", "tools/call"]
-
-
-def test_relays_that_share_their_breakers_leave_the_same_tools_alone() -> None:
-    breakers = Breakers(Policy(break_after=1, break_for=30.0))
-    one, other = Table(breakers=breakers), Table(breakers=breakers)
-    one.call(1, "get_invoice", {"invoice_id": "i"})
-    one.server(result(1, "Error: 500 Internal Server Error", is_error=True))
-    other.call(1, "get_invoice", {"invoice_id": "i"})
-    (told,) = other.told()
-    assert told["result"]["content"][0]["text"].startswith("Not called: get_invoice failed once in a row.")
-    # Another server of one of them is no reason to try the tool of all.
-    other.died()
-    other.desk.started()
-    assert breakers
 
 
 def test_a_kept_answer_says_what_it_is_to_a_client_of_the_newer_era() -> None:

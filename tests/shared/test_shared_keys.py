@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
@@ -20,7 +19,7 @@ from mcp import Client
 from mcp.server import MCPServer
 
 import failwell.server
-from databases import Redis, running_postgres, running_redis
+from databases import Redis, running_redis
 from failwell.client import Recovering
 from failwell.formats import keys as names
 from failwell.server import Kept, KeysInMemory, KeysInPostgres, KeysInRedis, KeyStore
@@ -31,30 +30,6 @@ from wrapped import Wrapped
 
 PATIENCE = 60.0
 _names = count()
-
-
-@pytest.fixture(scope="module")
-def redis_here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
-    with running_redis(tmp_path_factory.mktemp("redis")) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def postgres_url() -> Iterator[str]:
-    # The path of its socket must be a short one, in a folder that its own user can reach.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import tempfile
-
-        with tempfile.TemporaryDirectory(prefix="pg") as folder, running_postgres(Path(folder)) as url:
-            yield url
-
-
-@pytest.fixture(params=["redis", "postgresql"])
-def url(request: pytest.FixtureRequest) -> str:
-    if request.param == "redis":
-        return str(request.getfixturevalue("redis_here").url)
-    return str(request.getfixturevalue("postgres_url"))
 
 
 @pytest.fixture

@@ -204,7 +204,7 @@ class Course:
 
     def begins(self) -> Told | None:
         """What to tell instead of making the call; None if it is made."""
-        refusal = self.run.refusal()
+        refusal = self.run.refusal(self.tools)
         if refusal is None:
             self.is_answered = False
             self.run.sending()

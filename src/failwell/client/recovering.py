@@ -237,9 +237,9 @@ class Recovering:
         result: Any = None
         outcome: Outcome | None = None
         while True:
-            refusal = self._unsendable(call) or run.refusal()
+            refusal = self._unsendable(call) or run.refusal(self._listing.tools)
             if refusal is not None and await self._confirms(call, refusal):
-                refusal = run.refusal()
+                refusal = run.refusal(self._listing.tools)
             if refusal is not None:
                 # If it was called before, there is something better to tell than why it is not called once more.
                 return (None, run.refused(refusal)) if outcome is None else (result, outcome)
@@ -270,7 +270,7 @@ class Recovering:
 
     async def _confirms(self, call: ClientCall, refusal: ToolError) -> bool:
         """Whether the user says that a call that may have been done is to be run again; asked where no call tells."""
-        held, user = call.run.held(), self._callbacks
+        held, user = call.run.held(self._listing.tools), self._callbacks
         if held is None or held.verify is not None or user.ask is None:
             return False
         arguments = call.report.arguments

@@ -7,22 +7,18 @@ event loop and no clock of its own.
 from __future__ import annotations
 
 from .attempts import NEVER_SENT, has_escaped, is_in_words
-from .breaker import Breakers
 from .call_key import IDEMPOTENCY_FIRST, IDEMPOTENCY_KEY, IDEMPOTENCY_STORE, KeyForgotten, store_of
 from .call_report import Attempt, Report, remembered
 from .clock import Watch
-from .elsewhere import Elsewhere
 from .engine import Ending, Engine, Run, Verdict
 from .explanation import explained, misspelt
-from .hold import SECONDS, Held, Hold, leaves_in_doubt
+from .hold import SECONDS, Held, Hold, HoldStore, SharedHold, leaves_in_doubt
 from .patience import LOST
 from .tools import Tools, schema_of
 
 __all__ = [
     # The engine, and what it is given and gives.
     "Engine",
-    "Breakers",
-    "Elsewhere",
     "Run",
     "Tools",
     "Verdict",
@@ -31,6 +27,8 @@ __all__ = [
     # Writes that are in doubt.
     "Hold",
     "Held",
+    "HoldStore",
+    "SharedHold",
     "SECONDS",
     "leaves_in_doubt",
     # What was tried for one call.

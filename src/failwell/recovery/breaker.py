@@ -6,9 +6,7 @@ that is tested with a fake clock, and that has a dozen calls waiting, needs neit
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from threading import RLock
 from typing import Final
 
 from failwell.model import Kind, Policy, ToolError
@@ -62,29 +60,18 @@ class Breaker:
         self._trying = False
 
 
-Heard = Callable[[str, int, float | None], None]
-"""Told of a tool, how often it failed in a row, and for how many seconds it is left alone; None when it works again."""
-
-
 class Breakers:
-    """The breakers of one server's tools. All who call the same server may share them, from any thread."""
+    """The breakers of one server's tools."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
         self._breakers: dict[str, Breaker] = {}
-        self._lock = RLock()
-        self.changed: Heard | None = None
-        """Who else is to know when a tool is left alone, and when it works again."""
-
-    def __bool__(self) -> bool:
-        return bool(self._breakers)
 
     def wait(self, tool: str, now: float) -> tuple[int, float] | None:
         """None if a call may be made, which it then must be; or how often the tool failed, and how long to wait."""
-        with self._lock:
-            breaker = self._breakers.get(tool)
-            wait = breaker.wait(now) if breaker is not None else None
-            return None if breaker is None or wait is None else (breaker.failures, wait)
+        breaker = self._breakers.get(tool)
+        wait = breaker.wait(now) if breaker is not None else None
+        return None if breaker is None or wait is None else (breaker.failures, wait)
 
     def shut(self, tool: str, now: float) -> int:
         """How often the tool failed in a row, if it is left alone at that time; else 0."""
@@ -93,42 +80,21 @@ class Breakers:
 
     def failed(self, tool: str, now: float) -> bool:
         """The tool failed, and its server is to blame; whether it is left alone from now on."""
-        with self._lock:
-            breaker = self._breakers.setdefault(tool, self._new())
-            breaker.failed(now)
-            failures, until = breaker.failures, breaker.closed_at
-        if until is not None and self.changed is not None:
-            self.changed(tool, failures, until - now)
-        return until is not None
+        if tool not in self._breakers:
+            policy = self._policy
+            longest = max(policy.break_for, policy.max_delay)
+            self._breakers[tool] = Breaker(policy.break_after, policy.break_for, longest)
+        breaker = self._breakers[tool]
+        breaker.failed(now)
+        return breaker.closed_at is not None
 
     def worked(self, tool: str) -> None:
-        with self._lock:
-            breaker = self._breakers.pop(tool, None)
-        if breaker is not None and breaker.closed_at is not None and self.changed is not None:
-            self.changed(tool, 0, None)
+        self._breakers.pop(tool, None)
 
     def let_go(self, tool: str) -> None:
         """A call was given up before it told anything."""
-        with self._lock:
-            if tool in self._breakers:
-                self._breakers[tool].let_go()
+        if (breaker := self._breakers.get(tool)) is not None:
+            breaker.let_go()
 
     def clear(self) -> None:
-        with self._lock:
-            self._breakers.clear()
-
-    def heard(self, tool: str, failures: int, seconds: float | None, now: float) -> None:
-        """Somebody else found that a tool does not work, and leaves it alone for so long; or that it works."""
-        with self._lock:
-            if seconds is None:
-                self._breakers.pop(tool, None)
-                return
-            breaker = self._breakers.setdefault(tool, self._new())
-            breaker.failures = max(breaker.failures, failures)
-            # Nobody who answers for others may have a tool left alone for longer than it would be by itself.
-            until = now + min(max(seconds, 0.0), breaker.longest)
-            breaker.closed_at = max(breaker.closed_at or until, until)
-
-    def _new(self) -> Breaker:
-        policy = self._policy
-        return Breaker(policy.break_after, policy.break_for, max(policy.break_for, policy.max_delay))
+        self._breakers.clear()

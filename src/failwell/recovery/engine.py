@@ -3,7 +3,7 @@
 Nothing here calls, waits or reads the time by itself. Whoever drives it does: a client, a bridge, a relay.
 
     run = engine.begin("pay", {"id": 7})
-    while (refusal := run.refusal()) is None:
+    while (refusal := run.refusal(tools)) is None:
         run.sending()
         …make the call; if it worked: run.worked(tools), and that was it
         run.failed(error)
@@ -36,12 +36,10 @@ from failwell.model import (
 )
 
 from .attempts import in_all, is_in_words, is_undone, of_this_call, spread
-from .breaker import Breakers
 from .call_key import Key, KeyForgotten
 from .call_report import Attempt, Report
 from .clock import Watch
-from .elsewhere import Elsewhere
-from .hold import Held, Hold
+from .hold import Held, Hold, leaves_in_doubt
 from .patience import Patience
 from .refusals import DONE_BEFORE, repeated, times_of, way_out
 from .tools import Tools
@@ -99,8 +97,8 @@ class Ending(NamedTuple):
 class Engine:
     """What the calls of one server have shown so far, and what follows from it for the next one.
 
-    jitter: gives a number from 0 to 1, by which waits are spread. breakers: those of all who call the same server,
-    where there are others. elsewhere: what others know of the same session, where it has others.
+    jitter: gives a number from 0 to 1, by which waits are spread. hold: the one of the session, where several processes
+    serve it.
     """
 
     def __init__(
@@ -108,15 +106,14 @@ class Engine:
         policy: Policy | None,
         clock: Watch,
         jitter: Callable[[], float],
-        breakers: Breakers | None = None,
-        elsewhere: Elsewhere | None = None,
+        hold: Hold | None = None,
     ) -> None:
         if policy is not None and not isinstance(policy, Policy):
             raise TypeError(f"policy is a failwell.Policy, such as Policy(max_attempts=2), not {policy!r}.")
         self.policy = policy or Policy()
         self.clock = clock
-        self.patience = Patience(self.policy, breakers, elsewhere)
-        self.hold = Hold(self.policy.hold)
+        self.patience = Patience(self.policy)
+        self.hold = Hold(self.policy.hold) if hold is None else hold
         self.is_reached = False
         """Whether the server has ever done what it was asked to, or said something about it."""
         self._jitter = jitter
@@ -185,24 +182,26 @@ class Run:
 
     # Before an attempt
 
-    def refusal(self) -> ToolError | None:
+    def refusal(self, tools: Tools) -> ToolError | None:
         """Why the call had better not be made now, or None.
 
         Then it must be, and what came of it be said: by `worked`, by `failed`, or by `let_go`.
         """
         report, patience = self.report, self.engine.patience
         self.began, self._made, self._is_keyed = self.engine.clock.monotonic(), False, False
-        if (held := self.held()) is not None:
+        if (held := self.held(tools)) is not None:
             return held.answer()
         if not patience.is_tried:
             return None
         return patience.refuses(report.tool, report.arguments, self.began, first=not report.attempts)
 
-    def held(self) -> Held | None:
+    def held(self, tools: Tools) -> Held | None:
         """The call that this one would repeat while it is in doubt."""
-        if self.report.attempts:
+        report = self.report
+        if report.attempts:
             return None
-        return self.engine.hold.find(self.report.tool, self.report.arguments, self.engine.clock.monotonic())
+        held = self.engine.hold.find(report.tool, report.arguments, self.engine.clock.monotonic())
+        return held and held.told_by(lambda: tools.check_of(report.tool, report.arguments))
 
     def confirmed(self) -> None:
         """The user says that the call may be run again."""
@@ -349,7 +348,8 @@ class Run:
     def _hold(self, error: ToolError, tools: Tools) -> None:
         """Hold a write that may have been done. A key answers by itself."""
         report, engine = self.report, self.engine
-        if not report.tries or self.key.is_known or not tools.traits(report.tool).writes:
+        is_write = tools.traits(report.tool).writes and not self.key.is_known
+        if not report.tries or not is_write or not leaves_in_doubt(error):
             return
         check = error.verify or tools.check_of(report.tool, report.arguments)
         engine.hold.failed(report.tool, report.arguments, error, check, engine.clock.monotonic())

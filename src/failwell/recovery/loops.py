@@ -106,11 +106,6 @@ class LoopGuard:
             return None
         return known.error, known.times
 
-    def seen(self, tool: str, arguments: Mapping[str, Any], now: float) -> tuple[ToolError, int] | None:
-        """How this call failed lately, and how often in a row."""
-        known = self._known(self.print_of(tool, arguments), now) if self._calls else None
-        return None if known is None else (known.error, known.times)
-
     def is_alike(self, tool: str, arguments: Mapping[str, Any]) -> bool:
         """Whether this call failed with the same words each time, as far as it was seen here."""
         known = self._calls.get(self.print_of(tool, arguments))

@@ -11,7 +11,6 @@ from failwell.model import Policy, ToolError
 
 from .breaker import Breakers, is_to_blame
 from .budget import Budget, cost_of
-from .elsewhere import Elsewhere, failure_of, way_of
 from .loops import LoopGuard
 from .refusals import refuse_broken, refuse_repeat, times_of
 
@@ -22,12 +21,10 @@ LOST: Final = frozenset({"NETWORK_ERROR", "UNAVAILABLE"})
 class Patience:
     """What the calls of a server so far say about the next one. Frameworks make blocking calls in several threads."""
 
-    def __init__(self, policy: Policy, breakers: Breakers | None = None, elsewhere: Elsewhere | None = None) -> None:
+    def __init__(self, policy: Policy) -> None:
         self._policy = policy
-        self._elsewhere = elsewhere
         self._budget = Budget(policy.retry_budget)
-        self._breakers = Breakers(policy) if breakers is None else breakers
-        self._is_alone = breakers is None
+        self._breakers = Breakers(policy)
         self._loops = LoopGuard(policy)
         self._blamed: object = None
         self._lock = RLock()
@@ -36,37 +33,20 @@ class Patience:
     @property
     def is_tried(self) -> bool:
         """Whether anything has failed so far. Until then there is nothing to refuse, and nothing to earn."""
-        return self._has_failed or self._elsewhere is not None or bool(self._breakers)
+        return self._has_failed
 
     def refuses(self, tool: str, arguments: Mapping[str, Any], now: float, *, first: bool) -> ToolError | None:
         """Why a call had better not be made, or None; then it must be."""
         with self._lock:
-            known = self._repeated(tool, arguments, now) if first else None
+            known = self._loops.refuses(tool, arguments, now) if first else None
             if known is not None:
                 return refuse_repeat(*known, self._policy, is_alike=self._loops.is_alike(tool, arguments))
             shut = self._breakers.wait(tool, now)
             return None if shut is None else refuse_broken(tool, *shut)
 
-    def _repeated(self, tool: str, arguments: Mapping[str, Any], now: float) -> tuple[ToolError, int] | None:
-        """The failure that a call would only repeat, and how often it was seen, here and elsewhere."""
-        known = self._loops.refuses(tool, arguments, now)
-        if known is not None or self._elsewhere is None:
-            return known
-        there = self._elsewhere.failed(self._loops.print_of(tool, arguments))
-        if there is None:
-            return None
-        way, times = there
-        error, here = self._loops.seen(tool, arguments, now) or (failure_of(way), 0)
-        if here and way_of(error) != way:
-            return None
-        return (error, here + times) if here + times >= self._policy.loop_after else None
-
-    def _left(self) -> float:
-        return self._budget.left - (0.0 if self._elsewhere is None else self._elsewhere.spent())
-
     def objects(self, tool: str, outcome: Outcome, now: float, wait: float) -> str | None:
         """Why a call is not to be repeated after this wait, or None."""
-        if self._left() < cost_of(outcome):
+        if self._budget.left < cost_of(outcome):
             return "This server was given all the repetitions it is worth at present."
         if failures := self._breakers.shut(tool, now + wait):
             return f"{tool} failed {times_of(failures)} in a row, and is left alone for now."
@@ -76,28 +56,17 @@ class Patience:
         """Take a repetition because of this failure from the budget, if there is enough left."""
         self._has_failed = True
         with self._lock:
-            is_taken = self._left() >= cost_of(outcome) and self._budget.take(cost_of(outcome))
-            if is_taken and self._elsewhere is not None:
-                self._elsewhere.tell_spent(self._budget.most - self._budget.left)
-            return is_taken
+            return self._budget.take(cost_of(outcome))
 
     def worked(self, tool: str, arguments: Mapping[str, Any], *, changed: bool) -> None:
         """A call worked. If it may have changed how things stand, what failed before may work now."""
         with self._lock:
-            if self._elsewhere is not None:
-                self._tell_worked(None if changed else self._loops.print_of(tool, arguments))
             self._budget.earn()
             self._breakers.worked(tool)
             if self._loops:
                 self._loops.worked(tool, arguments)
             if changed:
                 self._loops.changed()
-
-    def _tell_worked(self, call: str | None) -> None:
-        assert self._elsewhere is not None
-        self._elsewhere.tell_worked(call)
-        if self._budget.left < self._budget.most:
-            self._elsewhere.tell_spent(self._budget.most - self._budget.left - 0.1)
 
     def failed(self, tool: str, outcome: Outcome, connection: object, now: float) -> bool:
         """A call failed, over this connection if one is known. Whether it is better left for a new one.
@@ -129,9 +98,7 @@ class Patience:
         """Another server stands in the place of the one that did not work. What it is asked for too often is another
         matter."""
         with self._lock:
-            if self._is_alone:
-                # What others found out about the server stays true of theirs.
-                self._breakers.clear()
+            self._breakers.clear()
             self._blamed = None
 
     def let_go(self, tool: str) -> None:
@@ -147,10 +114,4 @@ class Patience:
         """How often a call has now failed in the end, in this way."""
         self._has_failed = True
         with self._lock:
-            times = self._loops.failed(tool, arguments, error, now)
-            if self._elsewhere is None:
-                return times
-            call, way = self._loops.print_of(tool, arguments), way_of(error)
-            there = self._elsewhere.failed(call)
-            self._elsewhere.tell_failed(call, way, times, self._loops.window(error))
-            return times + (there[1] if there is not None and there[0] == way else 0)
+            return self._loops.failed(tool, arguments, error, now)

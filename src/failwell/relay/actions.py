@@ -11,7 +11,7 @@ from .frames import LONGEST
 if TYPE_CHECKING:
     from failwell.model import Policy, Unmarked
     from failwell.observe import EventKeeper, Hook, Names
-    from failwell.recovery import Breakers, Elsewhere
+    from failwell.recovery import Hold
 
     from .rules import Rules
     from .state import Keys
@@ -109,8 +109,7 @@ class RelayOptions:
     remote: whether the server is behind an address, so that it is not ours to start. caller: who calls, where that is
         known beside the name of the client's program: keys belong to whoever made them.
     hooks: told of each call that has ended, by a `failwell.observe.CallEvent`.
-    breakers: those of all relays in front of the same server, where there are others. elsewhere: what these know of the
-        same session.
+    shared_hold: what a login has in doubt behind all relays in front of the same server, where there are others.
     events: the store that keeps them, if one does. names: by what calls are known to it.
     env: the variables that the server is given. What is secret in them is masked wherever it turns up in a failure.
         headers, url: what a server behind an address is sent, and where; the same holds for these. words: the command
@@ -135,8 +134,7 @@ class RelayOptions:
     rules: Rules | None = None
     keys: Keys | None = None
     hooks: tuple[Hook, ...] = ()
-    breakers: Breakers | None = None
-    elsewhere: Elsewhere | None = None
+    shared_hold: Hold | None = None
     remote: bool = False
     caller: str = ""
     events: EventKeeper | None = None

@@ -10,10 +10,10 @@ from failwell.formats import META_KEY, keys
 from failwell.model import NOTHING_RAN, Effect, Kind, NeedsInput, Policy, ToolError, is_refusal_status
 from failwell.model import text as plain_text
 from failwell.readers import read, text_of
-from failwell.recovery import Breakers, Engine, Run, explained
+from failwell.recovery import Engine, Run, explained
 
-from . import answers, failures, state
-from .actions import Note, RelayOptions, ToClient
+from . import answers, failures
+from .actions import Note, ToClient
 from .call_events import CallEvents
 from .deadlines import Deadlines
 from .gate import Gate
@@ -49,9 +49,7 @@ class Calls:
     def __init__(self, traffic: Traffic, lists: Lists, jitter: Callable[[], float]) -> None:
         self._traffic, self._lists = traffic, lists
         self._policy = traffic.options.policy or replace(PATIENT, hold=traffic.options.hold)
-        self._engine = Engine(
-            self._policy, traffic.clock, jitter, self._breakers(traffic.options), traffic.options.elsewhere
-        )
+        self._engine = Engine(self._policy, traffic.clock, jitter, traffic.options.shared_hold)
         self._gate = Gate(traffic.options.validate)
         self.keyed, self.deadlines = KeyedCalls(traffic, self), Deadlines(traffic, self)
         self.ended = CallEvents(traffic).ended
@@ -111,15 +109,6 @@ class Calls:
         self._traffic.session.discovered(message)
         self._lists.listed()
 
-    def _breakers(self, options: RelayOptions) -> Breakers | None:
-        if options.breakers is not None or options.keys is None:
-            return options.breakers
-        try:
-            return options.keys.breakers(options.command, self._policy)
-        except state.BadState as problem:
-            self._traffic.once("state", str(problem), loud=True)
-            return None
-
     def begin(self, request: RelayedRequest) -> Run:
         """The attempts at a call, none so far."""
         return self._engine.begin(request.tool, request.arguments)
@@ -154,7 +143,7 @@ class Calls:
                 return
             if secrets := request.run.secrets_in(self._traffic.listing.tools):
                 self._traffic.learn_secrets(secrets)
-        refusal = request.run.refusal()
+        refusal = request.run.refusal(self._traffic.listing.tools)
         if refusal is None:
             self._traffic.forward(request)
         elif request.last is not None:

@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, TypeVar
 if TYPE_CHECKING:
     import sqlite3
 
-    from failwell.model import Policy
-    from failwell.recovery import Breakers, Elsewhere
-    from failwell.shared import Claimed, SharedBreakers, SharedSessions
+    from failwell.recovery import Hold
+    from failwell.shared import Claimed
 
 Given = ParamSpec("Given")
 T = TypeVar("T")
@@ -77,11 +76,8 @@ class Keys(Protocol):
     def forget(self, key: str) -> None:
         """The call did nothing: the next one is the first."""
 
-    def breakers(self, server: str, policy: Policy) -> Breakers | None:
-        """What all who share these keys know about a server's tools; None where nobody does."""
-
-    def session(self, server: str, caller: str) -> Elsewhere | None:
-        """What all who share these keys know of a caller's session; None where nobody does."""
+    def hold(self, server: str, caller: str, seconds: float) -> Hold | None:
+        """What a caller has in doubt, behind whichever relay; None where keys are shared with nobody."""
 
     def problem(self) -> str | None:
         """Why keys cannot be kept at present; None if they can. It waits for whoever keeps them."""
@@ -137,10 +133,7 @@ class AnswersInMemory:
     def forget(self, key: str) -> None:
         self._drop(key)
 
-    def breakers(self, server: str, policy: Policy) -> Breakers | None:
-        return None
-
-    def session(self, server: str, caller: str) -> Elsewhere | None:
+    def hold(self, server: str, caller: str, seconds: float) -> Hold | None:
         return None
 
     def problem(self) -> str | None:
@@ -246,10 +239,7 @@ class KeysInFile:
         with self._db:
             self._db.execute("DELETE FROM calls WHERE key = ?", (key,))
 
-    def breakers(self, server: str, policy: Policy) -> Breakers | None:
-        return None
-
-    def session(self, server: str, caller: str) -> Elsewhere | None:
+    def hold(self, server: str, caller: str, seconds: float) -> Hold | None:
         return None
 
     def problem(self) -> str | None:
@@ -298,8 +288,6 @@ class SharedAnswers:
         """What this very relay has made."""
         self._doubted_until = 0.0
         self._claims = _usable(lambda: claims_at(url, ttl=DAY, namespace="relay"))
-        self._shared: dict[str, tuple[Breakers, SharedBreakers]] = {}
-        self._sessions: dict[str, SharedSessions] = {}
 
     def begin(self, key: str, call: str, *, is_first: bool = False) -> KeptAnswer | None:
         mine = self._mine.known(key)
@@ -338,31 +326,15 @@ class SharedAnswers:
         self._mine.forget(key)
         _usable(lambda: self._claims.forget(key))
 
-    def breakers(self, server: str, policy: Policy) -> Breakers | None:
-        from failwell.recovery import Breakers
-        from failwell.shared import breakers_at
+    def hold(self, server: str, caller: str, seconds: float) -> Hold | None:
+        from failwell.recovery import SharedHold
 
-        if server not in self._shared:
-            # Its hash: a command line may hold what is nobody's business.
-            breakers, name = Breakers(policy), _hash(server)
-            self._shared[server] = breakers, _usable(lambda: breakers_at(self._url, name, breakers, namespace="relay"))
-        return self._shared[server][0]
-
-    def session(self, server: str, caller: str) -> Elsewhere | None:
-        from failwell.shared import sessions_at
-
-        if server not in self._sessions:
-            self._sessions[server] = _usable(lambda: sessions_at(self._url, _hash(server), namespace="relay"))
-        return self._sessions[server].session(_hash(caller))
+        return SharedHold(seconds, self._claims, _hash([server, caller]))
 
     def problem(self) -> str | None:
         return self._claims.problem()
 
     def close(self) -> None:
-        for sessions in self._sessions.values():
-            sessions.close()
-        for _, shared in self._shared.values():
-            shared.close()
         self._claims.close()
 
 

@@ -95,7 +95,7 @@ class Boundary(Answering):
         self._listing: tuple[list[Facts], list[dict[str, Any]]] = ([], [])
         self._checks = Checks(reads=tuple(options.reads))
         self.watchers = Watchers(options)
-        self.holds = Holds(options.hold)
+        self.holds = Holds(options.hold, getattr(options.idempotency, "holds", None))
         self._has_told = False
         self._dresses = self._envelope is not None or options.max_output is not None
 
@@ -155,9 +155,9 @@ class Boundary(Answering):
                     if getattr(result, framework.flag, False) is True:
                         return await self._returned(call, result, framework)
                     made.has_run = True
-                    if self.holds and (hold := self.holds.of(call, make=False)):
+                    if self.holds and self.holds.knows(call):
                         reads = self.effects.traits(await _now(framework.facts())).reads
-                        hold.succeeded(began, reads=reads)
+                        await self.holds.succeeded(call, began, reads=reads)
                     self.stats.add(call.counted, call.seconds)
                     if self.watchers.are_there:
                         self._emit(call, None, ok=True)
@@ -319,17 +319,17 @@ class Boundary(Answering):
 
     async def _held(self, call: ServedCall, framework: FrameworkCall) -> Any:
         """The answer to a call that is not run, since the same call before may have been done; None if it is run."""
-        held = self.holds.find(call)
+        held = await self.holds.find(call)
         if held is None:
             return None
+        if held.verify is None:
+            held = held._replace(verify=await self._check_of(call))
         confirmed = await confirm(call, held)
         if isinstance(confirmed, InputRequiredResult):
             self._told(call, Facts(call.tool), None, asked=True)
             return framework.closed(confirmed)
         if confirmed:
-            hold = self.holds.of(call)
-            if hold is not None:
-                hold.release(call.tool, call.arguments)
+            await self.holds.release(call)
             return None
         error = held.answer()
         return framework.closed(
@@ -340,11 +340,8 @@ class Boundary(Answering):
         """Hold a write that may have been done. A key answers by itself."""
         if not self.effects.traits(tool).writes or (self.once is not None and key_of(call) is not None):
             return
-        if (hold := self.holds.of(call)) is not None:
-            check = None
-            if leaves_in_doubt(error):
-                check = error.verify or await self._check_of(call)
-            hold.failed(call.tool, call.arguments, error, check, time.monotonic())
+        if leaves_in_doubt(error):
+            await self.holds.failed(call, error, error.verify or await self._check_of(call))
 
     async def _asked(
         self, call: ServedCall, failed: Failed, before: Answers | None

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from failwell.formats import MODERN_ERA
-from failwell.recovery import Held, Hold
+from failwell.model import Action, ToolError
+from failwell.recovery import Held, Hold, HoldStore, SharedHold
 from failwell.sdk import ElicitResult, InputRequiredResult
 
 from .callers import caller_of
@@ -36,22 +39,52 @@ _NO_WAY_OUT: Final = "_NoChannelOutbound"
 
 
 class Holds:
-    """What each session of one server has in doubt. One caller's doubt never touches another's call."""
+    """What each session of one server has in doubt. One caller's doubt never touches another's call.
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+    store: where replicas of the server share it.
+    """
+
+    def __init__(self, seconds: float, store: HoldStore | None = None) -> None:
+        self._seconds, self._store = seconds, store
         self._streams: OrderedDict[int, tuple[object, Hold]] = OrderedDict()
         self._callers: OrderedDict[str, Hold] = OrderedDict()
 
     def __bool__(self) -> bool:
-        return bool(self._streams or self._callers)
+        return bool(self._streams or self._callers or (self._store is not None and self._seconds))
 
-    def find(self, call: ServedCall) -> Held | None:
+    async def find(self, call: ServedCall) -> Held | None:
         """The call that this one would repeat while it is in doubt."""
-        hold = self.of(call, make=False)
-        return None if hold is None else hold.find(call.tool, call.arguments, time.monotonic())
+        hold, now = self._of(call, make=self._store is not None), time.monotonic()
+        if hold is None:
+            return None
+        if self._store is None:
+            return hold.find(call.tool, call.arguments, now)
+        # In a thread, so that nobody else waits for the store.
+        return await asyncio.to_thread(hold.find, call.tool, call.arguments, now)
 
-    def of(self, call: ServedCall, *, make: bool = True) -> Hold | None:
+    async def failed(self, call: ServedCall, error: ToolError, check: Action | None) -> None:
+        """A write failed."""
+        hold, given = self._of(call), (call.tool, call.arguments, error, check, time.monotonic())
+        if hold is not None and self._store is None:
+            hold.failed(*given)
+        elif hold is not None:
+            await asyncio.to_thread(hold.failed, *given)
+
+    async def succeeded(self, call: ServedCall, began: float, *, reads: bool) -> None:
+        """A call worked that began at that time."""
+        if hold := self._of(call, make=False):
+            await asyncio.to_thread(hold.succeeded, began, reads=reads)
+
+    async def release(self, call: ServedCall) -> None:
+        """The user says that the call may be run again."""
+        if (hold := self._of(call)) is not None:
+            await asyncio.to_thread(hold.release, call.tool, call.arguments)
+
+    def knows(self, call: ServedCall) -> bool:
+        """Whether anything is in doubt for the caller."""
+        return bool(self._of(call, make=False))
+
+    def _of(self, call: ServedCall, *, make: bool = True) -> Hold | None:
         """The hold of the caller's session: the stream's, the HTTP session's, or the login's where the protocol has no
         sessions; None where nothing tells one caller from another."""
         if not self._seconds:
@@ -68,7 +101,12 @@ class Holds:
             return self._callers.get(key)
         while len(self._callers) >= _MOST_SESSIONS:
             self._callers.popitem(last=False)
-        return self._callers.setdefault(key, Hold(self._seconds))
+        return self._callers.setdefault(key, self._made(key))
+
+    def _made(self, key: str) -> Hold:
+        if self._store is None:
+            return Hold(self._seconds)
+        return SharedHold(self._seconds, self._store, sha256(key.encode()).hexdigest())
 
     def _of_stream(self, call: ServedCall, make: bool) -> Hold | None:
         lasting = connection = call.connection

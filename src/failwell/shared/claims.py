@@ -10,6 +10,7 @@ holder, because a frozen process cannot be told from a dead one.
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -19,6 +20,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeVar
+
+log = logging.getLogger("failwell.shared")
 
 T = TypeVar("T")
 DAY: Final = 86_400.0
@@ -77,6 +80,8 @@ class SharedClaims(ABC):
         self._closed = threading.Event()
         self._stuck = ""
         """Why nobody waits for the store, while that is so."""
+        self._is_away = False
+        """Whether the log says that writes in doubt are not shared at present."""
 
     def begin(self, key: str, call: str) -> Claimed | None:
         """Claim a key for a call, in one step for everybody; or give what is known of it."""
@@ -137,6 +142,29 @@ class SharedClaims(ABC):
         """The call did nothing: the next one is the first."""
         self._over(key, None, None)
 
+    # Which calls are in doubt, for `failwell.recovery.SharedHold`.
+
+    def held(self, scope: str) -> dict[str, tuple[float, float, str]]:
+        return self._noted(lambda: self._held(scope))
+
+    def hold(self, scope: str, call: str, note: str, seconds: float) -> None:
+        self._noted(lambda: self._hold(scope, call, note, seconds))
+
+    def release(self, scope: str, call: str, note: str) -> None:
+        self._noted(lambda: self._release(scope, call, note))
+
+    def _noted(self, do: Callable[[], T]) -> T:
+        self._own()
+        try:
+            found = self._hurried(do)
+        except Exception as problem:
+            if not self._is_away:
+                log.warning("%s; until it is back, each process holds only the writes in doubt that it saw.", problem)
+            self._is_away = True
+            raise
+        self._is_away = False
+        return found
+
     def close(self) -> None:
         """There will be no more calls. What this process has begun counts as lost from here on."""
         self._closed.set()
@@ -159,6 +187,15 @@ class SharedClaims(ABC):
     def _renew(self, running: dict[str, str]) -> None:
         """Say that this process lives, and that these claims (keys with their tokens) are running, also where another
         process took them for lost."""
+
+    @abstractmethod
+    def _held(self, scope: str) -> dict[str, tuple[float, float, str]]: ...
+
+    @abstractmethod
+    def _hold(self, scope: str, call: str, note: str, seconds: float) -> None: ...
+
+    @abstractmethod
+    def _release(self, scope: str, call: str, note: str) -> None: ...
 
     @abstractmethod
     def _ping(self) -> None:

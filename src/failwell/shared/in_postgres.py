@@ -12,7 +12,6 @@ from typing import Any, Final
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from .breakers import BreakerStore, Shut
 from .claims import DAY, LEASE, PATIENCE, Claimed, SharedClaims, StoreUnusable
 
 _TABLES: Final = """
@@ -23,10 +22,11 @@ CREATE TABLE IF NOT EXISTS failwell_claims (
     answer text, expires timestamptz NOT NULL, PRIMARY KEY (namespace, key)
 );
 CREATE INDEX IF NOT EXISTS failwell_claims_expire ON failwell_claims (expires);
-CREATE TABLE IF NOT EXISTS failwell_breakers (
-    namespace text, server text, tool text, failures integer NOT NULL, until timestamptz NOT NULL,
-    PRIMARY KEY (namespace, server, tool)
+CREATE TABLE IF NOT EXISTS failwell_holds (
+    namespace text, scope text, call text, note text NOT NULL, since timestamptz NOT NULL, until timestamptz NOT NULL,
+    PRIMARY KEY (namespace, scope, call)
 );
+CREATE INDEX IF NOT EXISTS failwell_holds_until ON failwell_holds (until);
 """
 # Tables that two make at the same time are made by one of them.
 _MAKING: Final = 0x6661696C
@@ -67,7 +67,18 @@ WHERE namespace = %s AND key = ANY(%s) AND token = ANY(%s)
 _SWEEP: Final = (
     "DELETE FROM failwell_claims WHERE expires <= clock_timestamp()",
     "DELETE FROM failwell_owners WHERE until <= clock_timestamp() - interval '1 day'",
+    "DELETE FROM failwell_holds WHERE until <= clock_timestamp()",
 )
+_HELD: Final = """
+SELECT call, extract(epoch FROM clock_timestamp() - since), extract(epoch FROM until - clock_timestamp()), note
+FROM failwell_holds WHERE namespace = %s AND scope = %s AND until > clock_timestamp()
+"""
+_HOLD: Final = """
+INSERT INTO failwell_holds
+VALUES (%s, %s, %s, %s, clock_timestamp(), clock_timestamp() + make_interval(secs => %s))
+ON CONFLICT (namespace, scope, call) DO UPDATE SET note = EXCLUDED.note, since = EXCLUDED.since, until = EXCLUDED.until
+"""
+_RELEASE: Final = "DELETE FROM failwell_holds WHERE namespace = %s AND scope = %s AND call = %s AND note = %s"
 
 
 class _Hurried(psycopg.Connection[Any]):
@@ -194,6 +205,19 @@ class ClaimsInPostgres(SharedClaims):
             for sweep in _SWEEP:
                 db.execute(sweep)
 
+    def _held(self, scope: str) -> dict[str, tuple[float, float, str]]:
+        with self._connection.asking() as db:
+            rows = db.execute(_HELD, (self._namespace, scope)).fetchall()
+        return {call: (float(age), float(left), note) for call, age, left, note in rows}
+
+    def _hold(self, scope: str, call: str, note: str, seconds: float) -> None:
+        with self._connection.asking() as db:
+            db.execute(_HOLD, (self._namespace, scope, call, note, seconds))
+
+    def _release(self, scope: str, call: str, note: str) -> None:
+        with self._connection.asking() as db:
+            db.execute(_RELEASE, (self._namespace, scope, call, note))
+
     def _ping(self) -> None:
         with self._connection.asking() as db:
             db.execute("SELECT 1")
@@ -209,45 +233,8 @@ class ClaimsInPostgres(SharedClaims):
         self._connection.forked()
 
 
-_SHUT: Final = """
-INSERT INTO failwell_breakers VALUES (%s, %s, %s, %s, clock_timestamp() + make_interval(secs => %s))
-ON CONFLICT (namespace, server, tool) DO UPDATE SET failures = EXCLUDED.failures, until = EXCLUDED.until
-"""
-_OPEN: Final = "DELETE FROM failwell_breakers WHERE namespace = %s AND server = %s AND tool = %s"
-_OVER: Final = "DELETE FROM failwell_breakers WHERE namespace = %s AND server = %s AND until <= clock_timestamp()"
-_LOOK: Final = """
-SELECT tool, failures, extract(epoch FROM until - clock_timestamp()) FROM failwell_breakers
-WHERE namespace = %s AND server = %s AND until > clock_timestamp()
-"""
-
-
-class BreakersInPostgres(BreakerStore):
-    """A row for each tool that is left alone."""
-
-    def __init__(self, url: str, server: str, *, namespace: str = "keys") -> None:
-        self._server = namespace, server
-        self._connection = _Connection(url)
-
-    def shut(self, tool: str, failures: int, seconds: float) -> None:
-        with self._connection.asking() as db:
-            db.execute(_SHUT, (*self._server, tool, failures, seconds))
-            db.execute(_OVER, self._server)
-
-    def open(self, tool: str) -> None:
-        with self._connection.asking() as db:
-            db.execute(_OPEN, (*self._server, tool))
-
-    def look(self) -> dict[str, Shut]:
-        with self._connection.asking() as db:
-            rows = db.execute(_LOOK, self._server).fetchall()
-        return {tool: Shut(failures, float(seconds)) for tool, failures, seconds in rows}
-
-    def close(self) -> None:
-        self._connection.close()
-
-
 _inherited: Final[list[Any]] = []
-claims, breakers = ClaimsInPostgres, BreakersInPostgres
+claims = ClaimsInPostgres
 
 
 def _words(problem: Exception) -> str:

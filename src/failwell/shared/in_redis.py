@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 import redis
 
-from .breakers import BreakerStore, Shut
 from .claims import DAY, LEASE, PATIENCE, Claimed, SharedClaims, StoreUnusable
 
 # The braces keep all that belongs together on one node of a cluster.
@@ -46,6 +45,31 @@ for number, key in ipairs(KEYS) do
     redis.call('PEXPIRE', key, ARGV[1])
   end
 end
+"""
+# Each note with when it came and when it goes, by the clock of the store.
+_NOW: Final = """
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+"""
+_HELD: Final = f"""{_NOW}
+local found, all = {{}}, redis.call('HGETALL', KEYS[1])
+for at = 1, #all, 2 do
+  local since, till, note = string.match(all[at + 1], '^(%d+) (%d+) (.*)$')
+  if tonumber(till) > now then
+    table.insert(found, {{all[at], now - since, till - now, note}})
+  else
+    redis.call('HDEL', KEYS[1], all[at])
+  end
+end
+return found
+"""
+_HOLD: Final = f"""{_NOW}
+redis.call('HSET', KEYS[1], ARGV[1], string.format('%d %d %s', now, now + ARGV[3], ARGV[2]))
+redis.call('PEXPIRE', KEYS[1], math.max(redis.call('PTTL', KEYS[1]), ARGV[3]))
+"""
+_RELEASE: Final = """
+local kept = redis.call('HGET', KEYS[1], ARGV[1])
+if kept and string.match(kept, '^%d+ %d+ (.*)$') == ARGV[2] then redis.call('HDEL', KEYS[1], ARGV[1]) end
 """
 _OF_VALKEY: Final = {"valkey": "redis", "valkeys": "rediss"}
 
@@ -108,6 +132,16 @@ class ClaimsInRedis(SharedClaims):
         if running:
             self._ask("renew", [self._prefix + key for key in running], [_ms(self.unended), *running.values()])
 
+    def _held(self, scope: str) -> dict[str, tuple[float, float, str]]:
+        found = self._ask("held", [f"{self._prefix}hold:{scope}"], [])
+        return {call: (int(age) / 1000, int(left) / 1000, note) for call, age, left, note in found}
+
+    def _hold(self, scope: str, call: str, note: str, seconds: float) -> None:
+        self._ask("hold", [f"{self._prefix}hold:{scope}"], [call, note, _ms(seconds)])
+
+    def _release(self, scope: str, call: str, note: str) -> None:
+        self._ask("release", [f"{self._prefix}hold:{scope}"], [call, note])
+
     def _ping(self) -> None:
         self._told(self._db.ping)
 
@@ -133,44 +167,6 @@ class ClaimsInRedis(SharedClaims):
             raise StoreUnusable(f"{_place(self._url)} does not answer: {_words(problem)}") from None
 
 
-class BreakersInRedis(BreakerStore):
-    """A key for each tool that is left alone, which is gone when its time is over, and a set of their names."""
-
-    def __init__(self, url: str, server: str, *, namespace: str = "keys") -> None:
-        self._db = _connected(url)
-        self._prefix = f"{_PREFIX.format(namespace)}breakers:{server}"
-
-    def shut(self, tool: str, failures: int, seconds: float) -> None:
-        pipe = self._db.pipeline()
-        pipe.set(f"{self._prefix}:{tool}", failures, px=_ms(seconds))
-        pipe.sadd(self._prefix, tool)
-        pipe.expire(self._prefix, round(DAY))
-        pipe.execute()
-
-    def open(self, tool: str) -> None:
-        self._db.delete(f"{self._prefix}:{tool}")
-        self._db.srem(self._prefix, tool)
-
-    def look(self) -> dict[str, Shut]:
-        tools = sorted(self._db.smembers(self._prefix))
-        pipe = self._db.pipeline(transaction=False)
-        for tool in tools:
-            pipe.get(f"{self._prefix}:{tool}")
-            pipe.pttl(f"{self._prefix}:{tool}")
-        told = pipe.execute() if tools else []
-        found = {}
-        for tool, failures, left in zip(tools, told[::2], told[1::2], strict=True):
-            if failures is not None and left > 0:
-                found[tool] = Shut(int(failures), left / 1000)
-        gone = [tool for tool in tools if tool not in found]
-        if gone:
-            self._db.srem(self._prefix, *gone)
-        return found
-
-    def close(self) -> None:
-        self._db.close()
-
-
 def _connected(url: str) -> Any:
     scheme, separator, rest = url.partition("://")
     known = _OF_VALKEY.get(scheme.lower(), scheme) + separator + rest
@@ -182,8 +178,10 @@ def _connected(url: str) -> Any:
         raise StoreUnusable(f"cannot use {_place(url)}: {problem}") from None
 
 
-_SCRIPTS: Final = {"begin": _BEGIN, "end": _END, "renew": _RENEW}
-claims, breakers = ClaimsInRedis, BreakersInRedis
+_SCRIPTS: Final = {
+    "begin": _BEGIN, "end": _END, "renew": _RENEW, "held": _HELD, "hold": _HOLD, "release": _RELEASE
+}  # fmt: skip
+claims = ClaimsInRedis
 
 
 def _ms(seconds: float) -> int:

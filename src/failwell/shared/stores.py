@@ -6,11 +6,8 @@ from types import ModuleType
 from typing import Any, Final
 
 from failwell.packages import bring
-from failwell.recovery import Breakers
 
-from .breakers import LOOK, SharedBreakers
 from .claims import SharedClaims, StoreUnusable
-from .sessions import SharedSessions
 
 _STORES: Final = {
     "redis": ".in_redis",
@@ -24,21 +21,9 @@ _STORES: Final = {
 
 
 def claims_at(url: str, **options: Any) -> SharedClaims:
-    """The claims kept under a URL; what cannot be used is told in one line, without what is secret in it."""
+    """What is kept under a URL; what cannot be used is told in one line, without what is secret in it."""
     opened: SharedClaims = _module(url).claims(url, **options)
     return opened
-
-
-def breakers_at(
-    url: str, server: str, breakers: Breakers, *, namespace: str = "keys", pause: float = LOOK
-) -> SharedBreakers:
-    """Share the breakers of a server with all who have the same URL and the same name for it."""
-    return SharedBreakers(_module(url).breakers(url, server, namespace=namespace), breakers, pause)
-
-
-def sessions_at(url: str, server: str, *, namespace: str = "keys", pause: float = LOOK) -> SharedSessions:
-    """Share what is known of a server's sessions in the same way."""
-    return SharedSessions(_module(url).breakers(url, f"{server}:sessions", namespace=namespace), pause)
 
 
 def _module(url: str) -> ModuleType:

@@ -43,9 +43,8 @@ class RelayCollector(_Collector):
         tally: RelayTally,
         refused: Mapping[str, int],
         sessions: Callable[[], int],
-        shut: Callable[[], Mapping[str, int]],
     ) -> None:
-        self._tally, self._refused, self._sessions, self._shut = tally, refused, sessions, shut
+        self._tally, self._refused, self._sessions = tally, refused, sessions
 
     def describe(self) -> Iterator[Metric]:
         return iter(())
@@ -63,10 +62,6 @@ class RelayCollector(_Collector):
             for value, count in counted.items():
                 family.add_metric([value], count)
             yield family
-        breakers = GaugeMetricFamily("failwell_relay_breaker_open", "Tools that are left alone.", labels=["tool"])
-        for tool, count in self._shut().items():
-            breakers.add_metric([tool], count)
-        yield breakers
 
 
 def page(collector: RelayCollector, stats: Stats) -> bytes:

@@ -14,7 +14,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from failwell.observe import SESSION_HEADER, Names
@@ -38,8 +37,6 @@ from .visit import Visit
 
 if TYPE_CHECKING:
     import httpx2
-
-    from failwell.recovery import Breakers
 
 _PATH: Final = "/mcp"
 
@@ -99,18 +96,6 @@ class Relay:
         self._look_upstream, self._look_store = Look(self._upstream), Look(self._store)
         self._front: Front | None = None
 
-    @cached_property
-    def _breakers(self) -> Breakers | None:
-        """One server has one set of them; of servers that each client has for itself, each has its own."""
-        from failwell.recovery import Breakers
-        from failwell.relay.calls import PATIENT
-
-        policy, keys = self.options.policy or PATIENT, self.options.keys
-        shared = self.options.breakers
-        if shared is None and keys is not None:
-            shared = keys.breakers(self.options.command, policy)
-        return Breakers(policy) if shared is None and self.address is not None else shared
-
     def app(self) -> Front:
         """The relay as an ASGI application, which may be mounted anywhere."""
         if self._front is None:
@@ -137,18 +122,19 @@ class Relay:
 
     def _visit(self, visit: Visit, headers: Mapping[str, str]) -> Attendant:
         keys = self.options.keys
-        # A session of the older era is known to one relay alone.
-        elsewhere = keys.session(self.options.command, visit.owner) if keys is not None and visit.is_shared else None
         names = self._names()
-        known = self.options
+        known, shared_hold = self.options, None
         if visit.is_shared and not visit.owner:
             # Nothing tells one client from another: what one has in doubt would hold the call of another.
             known = replace(known, hold=0.0, policy=known.policy and replace(known.policy, hold=0.0))
+        elif visit.is_shared and keys is not None:
+            # A session of the older era is known to one relay alone.
+            seconds = known.hold if known.policy is None else known.policy.hold
+            shared_hold = keys.hold(known.command, visit.owner, seconds)
         options = replace(
             known,
             caller=visit.owner,
-            breakers=self._breakers,
-            elsewhere=elsewhere,
+            shared_hold=shared_hold,
             names=names,
             headers={**self.options.headers, **headers},
         )
@@ -198,13 +184,7 @@ class Relay:
 
     async def _metrics(self) -> tuple[int, str, bytes]:
         front = self.app()
-        now = SystemClock().monotonic()
-        known = self.tally.stats.read()
-
-        def shut() -> dict[str, int]:
-            return {} if self._breakers is None else {tool: int(self._breakers.shut(tool, now) > 0) for tool in known}
-
-        collector = RelayCollector(self.tally, front.gatekeeper.refused, lambda: len(front.visits), shut)
+        collector = RelayCollector(self.tally, front.gatekeeper.refused, lambda: len(front.visits))
         return 200, "text/plain; version=0.0.4; charset=utf-8", page(collector, self.tally.stats)
 
     async def _upstream(self) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from failwell.recovery import HoldStore
 from failwell.shared import SharedClaims, claims_at
 
 from .key_stores import DAY, Kept, check_ttl
@@ -31,6 +32,11 @@ class _SharedKeys:
     def former(self) -> tuple[str, ...]:
         """What was kept here before the store was emptied, while this process ran."""
         return self._claims.former
+
+    @property
+    def holds(self) -> HoldStore:
+        """Where the replicas keep which writes are in doubt."""
+        return self._claims
 
     async def begin(self, key: str, call: str) -> Kept | None:
         known = await asyncio.to_thread(self._claims.begin, key, call)
@@ -64,7 +70,7 @@ class KeysInRedis(_SharedKeys):
 class KeysInPostgres(_SharedKeys):
     """Keeps keys in PostgreSQL, for any number of servers on any number of machines; the same as `KeysInRedis`.
 
-    It makes three tables of its own, whose names begin with `failwell_`.
+    It makes four tables of its own, whose names begin with `failwell_`.
     """
 
     _schemes = ("postgresql", "postgres")
