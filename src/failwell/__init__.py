@@ -60,35 +60,10 @@ _ROOMS: Final = {
 _SEATS: Final = {"install": "failwell.server", "tool_errors": "failwell.server", "Recovering": "failwell.client"}
 
 
-# What was public once: where it is, and what to write instead.
-_OLD: Final = {
-    "Kind": ("model", 'its texts, such as kind="conflict"'),
-    "Effect": ("model", 'its texts, such as effect="unknown"'),
-    "Severity": ("model", 'its texts, such as severity="warning"'),
-    "Strategy": ("model", 'its texts, such as strategy="user_action_required"'),
-    "Next": ("model", 'its texts, such as decision.next == "retry"'),
-    "FieldError": ("model", "a dict with path, message, sent, expected, options and rule"),
-    "Patch": ("model", "a dict with op, path, value and to"),
-    "Conflicting": ("model", "a dict with agent_id, pattern and held_by"),
-    "Option": ("model", "a dict with label, value, description and field"),
-    "Traits": ("model", "a tool as the server lists it: a dict with name and annotations, or the SDK's object"),
-    "Template": ("model", "a failwell.Code in a failwell.Catalog"),
-    "FORMATS": ("formats", 'the names of the formats, such as "xml"'),
-    "from_error": ("readers", "failwell.wrap, which finds the one that it was raised from"),
-    "apply_patch": ("model", "failwell.client.patched"),
-    "UNSET": ("model", None),
-}
-
-
 # Not for type checkers: to them a name that is misspelt would be anything.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        if name in _OLD:
-            from .old_names import old_name
-
-            room, new = _OLD[name]
-            return old_name("failwell", name, f"failwell.{room}.{name}", new)
         if name == "classify":
             return import_module("failwell.classify")
         if name not in _ROOMS:

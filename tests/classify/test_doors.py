@@ -21,7 +21,6 @@ from mcp.server import MCPServer
 from mcp_types import CallToolResult
 
 import failwell as fw
-from failwell import client
 from failwell.cli import build_parser
 from failwell.cli.io import Stop
 from failwell.client import Recovering
@@ -105,11 +104,6 @@ def check(value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         assert said(fw.read(value)) == said(outcome), wire
     # What is printed has passed the guard.
     assert explained(wire, monkeypatch) == (outcome and said(fw.guard(outcome))), wire
-
-
-def test_the_old_names_are_the_same_function() -> None:
-    with pytest.warns(DeprecationWarning, match=r"use failwell\.read"):
-        assert fw.read is client.read
 
 
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.thorough)])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from failwell.old_names import old_name
 from failwell.packages import bring
 
 from .system_clock import Clock as Clock
@@ -27,22 +26,8 @@ _LATER = {
 }
 
 
-# What was public once: where it is, and what to write instead.
-_OLD = {
-    "read": ("failwell.readers.read", "failwell.read"),
-    "Report": ("failwell.recovery.Report", "what Recovering.call returns"),
-    "Attempt": ("failwell.recovery.Attempt", "what the report of Recovering.call has in attempts"),
-    "IDEMPOTENCY_KEY": (
-        "failwell.recovery.IDEMPOTENCY_KEY",
-        "its text, io.github.failwell/idempotency-key",
-    ),
-}
-
-
 def __getattr__(name: str) -> Any:
     # The bridges need neither of these.
     if name in _LATER:
         return getattr(bring(_LATER[name], __name__, "client"), name)
-    if name in _OLD:
-        return old_name(__name__, name, *_OLD[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from failwell.old_names import house_name
 from failwell.packages import bring
 
 from .audit import differences as differences
+from .audit import markdown as markdown
+from .audit import problems as problems
 from .entries import Manifest as Manifest
 from .entries import NoManifest as NoManifest
 from .entries import ToolEntry as ToolEntry
+from .entries import load as load
 
 if TYPE_CHECKING:
-    from .audit import markdown as markdown
-    from .audit import problems as problems
     from .builder import Recorder
     from .builder import build as build
     from .builder import read_seen as read_seen
-    from .entries import load as load
     from .origins import ServerTools as ServerTools
     from .origins import of_command as of_command
     from .origins import of_server as of_server
@@ -29,18 +28,9 @@ _LATER: Final = {
     **dict.fromkeys(("Recorder", "build", "read_seen"), ".builder"),
     **dict.fromkeys(("ServerTools", "of_command", "of_server", "of_url"), ".origins"),
 }
-_COMMAND: Final = "the command failwell manifest"
-# What was public once and is still used here: where it is, and what others use instead.
-_OLD: Final = {
-    "load": ("failwell.manifest.entries.load", _COMMAND),
-    "markdown": ("failwell.manifest.audit.markdown", _COMMAND),
-    "problems": ("failwell.manifest.audit.problems", _COMMAND),
-}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _OLD:
-        return house_name(__name__, name, *_OLD[name])
     if name not in _LATER:
         raise AttributeError(f"module 'failwell.manifest' has no attribute {name!r}")
     value = globals()[name] = getattr(bring(_LATER[name], __name__, "mcp"), name)

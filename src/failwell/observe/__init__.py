@@ -9,15 +9,16 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from failwell.old_names import house_name
-
 from .account import event_of as event_of
 from .counters import UNKNOWN as UNKNOWN
+from .counters import Stats as Stats
+from .counters import ToolStats as ToolStats
 from .events import CallEvent
 from .events import EventKeeper as EventKeeper
 from .events import Events as Events
 from .events import Hook as Hook
 from .events import Try as Try
+from .events import emit as emit
 from .events import new_id as new_id
 from .identity import CALL_KEY as CALL_KEY
 from .identity import SESSION_HEADER as SESSION_HEADER
@@ -28,6 +29,7 @@ from .identity import keyed_fingerprint as keyed_fingerprint
 from .identity import sent_id as sent_id
 from .identity import session_in as session_in
 from .identity import trace_of as trace_of
+from .log import log_failure as log_failure
 from .log import logged
 from .otel import TRACE_NAMES as TRACE_NAMES
 from .otel import count_failure as count_failure
@@ -39,10 +41,6 @@ from .otel import mark_span as mark_span
 from .otel import trace_call as trace_call
 
 if TYPE_CHECKING:
-    from .counters import Stats as Stats
-    from .counters import ToolStats as ToolStats
-    from .events import emit as emit
-    from .log import log_failure as log_failure
     from .prometheus import Collector
     from .stores import BadStore as BadStore
     from .stores import Doubts as Doubts
@@ -58,21 +56,12 @@ if TYPE_CHECKING:
     from .stores import store
 
 # Only whoever keeps events needs a database.
-_LATER: Final = frozenset("store Store BadStore Numbers Doubts Failure Flow OpenDoubt SessionLine address_of".split())
-# What was public once and is still used here: where it is, and what others write instead.
-_OLD: Final = {
-    "Stats": ("failwell.observe.counters.Stats", "failwell.server.stats, or a hook"),
-    "ToolStats": ("failwell.observe.counters.ToolStats", "what failwell.server.stats returns"),
-    "emit": ("failwell.observe.events.emit", "the hook itself, which is a function"),
-    "Reading": ("failwell.observe.stores.Reading", "the command failwell report --json"),
-    "Period": ("failwell.observe.stores.Period", "the command failwell report --json"),
-    "log_failure": ("failwell.observe.log.log_failure", "failwell.observe.logged"),
-}
+_LATER: Final = frozenset(
+    "store Store BadStore Numbers Doubts Failure Flow OpenDoubt Period Reading SessionLine address_of".split()
+)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _OLD:
-        return house_name(__name__, name, *_OLD[name])
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(".stores", __name__), name)

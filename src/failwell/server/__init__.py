@@ -12,7 +12,6 @@ from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, Unpack
 
-from failwell.old_names import old_name
 from failwell.packages import bring, generation
 from failwell.schema import nearest
 
@@ -84,16 +83,9 @@ _HOUSE: Final = {
     "gate_of": ".served_call",
     "installed_on": ".",
 }
-# What was public once: where it is, and what to write instead.
-_OLD: Final = {
-    "Target": ("failwell.server.rules.tiers.Target", "a dict with name, flags, environment and noun"),
-    "untouched": ("failwell.server.options.untouched", 'install(server, skip=["name"])'),
-}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _OLD:
-        return old_name(__name__, name, *_OLD[name])
     home = _LATER.get(name) or _HOUSE.get(name)
     if not home:
         raise AttributeError(f"module 'failwell.server' has no attribute {name!r}")

@@ -32,10 +32,6 @@ _HOUSE = {"conformance": ".conformance"}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Effect":
-        from failwell.old_names import old_name
-
-        return old_name(__name__, name, "failwell.testing.ledger.RecordedEffect", "failwell.testing.RecordedEffect")
     if name not in _LATER:
         raise AttributeError(f"module 'failwell.testing' has no attribute {name!r}")
     from importlib import import_module
