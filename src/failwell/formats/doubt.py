@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from failwell.guards import in_one_line
 from failwell.model import HELD, IN_DOUBT, Action, Effect, ToolError, compact
 
 ASK: Final = "Next: ask the user."
@@ -37,7 +36,7 @@ def doubt(error: ToolError, *, with_reason: bool = True) -> str:
     if error.effect is Effect.UNKNOWN and error.delivery == "unanswered":
         return _LOST.format(tool=tool)
     # A crash names its tool in front, as the log does.
-    reason = " ".join(in_one_line(error.message).split()) if with_reason else ""
+    reason = " ".join(error.message.split()) if with_reason else ""
     reason = reason.rstrip(".").removeprefix(f"[{tool}] ")
     if len(reason) > _LONGEST_REASON:
         reason = reason[: _LONGEST_REASON - 1] + "…"

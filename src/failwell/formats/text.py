@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from failwell.guards import cited, ends_in_lines, is_cited, uncited
+from failwell.guards import cited, is_cited, uncited
 from failwell.model import (
     FIX_FIELDS,
     IN_DOUBT,
@@ -73,7 +73,7 @@ def dump(error: ToolError) -> str:
 
 
 def _joined(sentences: Iterable[str]) -> str:
-    """The sentences one after the other; after lines that are cited, on a line of its own. Two citations are one."""
+    """The sentences one after the other. Two citations are one."""
     told = ""
     for sentence in filter(None, sentences):
         before, mark, last = told.removesuffix(".").rpartition(_SAID)
@@ -81,7 +81,7 @@ def _joined(sentences: Iterable[str]) -> str:
         if mark and is_cited(mark + last) and said.startswith(_SAID) and is_cited(said):
             told = before + _sentence(cited(f"{_sentence(uncited(mark + last))} {uncited(said)}"))
             continue
-        told += (("\n\n" if ends_in_lines(told) else " ") if told else "") + sentence
+        told += (" " if told else "") + sentence
     return told
 
 
@@ -252,8 +252,6 @@ def _written(value: Json) -> str:
 
 def _sentence(text: str) -> str:
     text = text.strip()
-    if ends_in_lines(text):
-        return text
     # A sentence may end inside quotes or brackets.
     last = text[-2:-1] if text[-1:] in _CLOSING else text[-1:]
     return text if not text or last in _ENDS else text + "."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .arguments import Secrets, secret_paths
-from .fence import CITATION, cited, ends_in_lines, in_one_line, is_cited, poses, uncited
+from .fence import CITATION, cited, is_cited, poses, uncited
 from .length import shorten
 from .outlet import DEFAULT, UNCHANGED, Guard, guard, masked, shown_arguments
 from .outlet import gathered as gathered
@@ -32,9 +32,7 @@ __all__ = [
     "Secrets",
     "UNCHANGED",
     "cited",
-    "ends_in_lines",
     "guard",
-    "in_one_line",
     "is_cited",
     "masked",
     "poses",

@@ -46,30 +46,21 @@ WORDS: Final = (
 
 
 _SAID: Final = "It said: "
-_SAID_IN_LINES: Final = "It said:\n> "
 # On one line, and without the quote that would end it.
 CITATION: Final = pattern(r"It said: (?:\"(?P<said>[^\"\r\n]*+)\"|“(?P<quoting>[^“”\r\n]*+)”)")
-# In lines that all begin with the same sign.
-_LINES: Final = pattern(r"It said:(?:\n>[^\r\n]*+)++")
 
 
-def cited(text: str, *, lines: bool = False) -> str:
+def cited(text: str) -> str:
     """What somebody else says, as data: on one line, in quotes that it cannot step out of; nothing if it says nothing.
-
-    With `lines`, what has several of them keeps them: what a build printed is of no use on one.
 
     >>> cited('slow down')
     'It said: "slow down"'
     >>> cited('no such "key"')
     'It said: “no such "key"”'
-    >>> cited('1 failed', lines=True) == cited('1 failed')
-    True
     """
     inner = " ".join(text.split())
     if not inner or (inner.startswith("It said:") and (is_cited(text) or is_cited(inner))):
         return text if is_cited(text) else inner
-    if lines and len(kept := text.strip().splitlines()) > 1:
-        return _SAID_IN_LINES + "\n> ".join(kept)
     if '"' not in inner:
         return f'{_SAID}"{inner}"'
     # A call in it is copied by whoever reads it, so its quotes stay.
@@ -79,31 +70,13 @@ def cited(text: str, *, lines: bool = False) -> str:
 
 def is_cited(text: str) -> bool:
     """Whether `text` is one citation and nothing else."""
-    if not text.startswith("It said:"):
-        return False
-    return CITATION.fullmatch(text) is not None or _LINES.fullmatch(text) is not None
-
-
-def in_one_line(text: str) -> str:
-    """`text`, with what is cited in lines cited on one."""
-    if _SAID_IN_LINES not in text:
-        return text
-    return _LINES.sub(lambda found: cited(found[0].removeprefix("It said:").replace("\n>", "\n")), text)
+    return text.startswith(_SAID) and CITATION.fullmatch(text) is not None
 
 
 def uncited(text: str) -> str:
     """What is said in a text that is one citation; any other as it is."""
-    if not is_cited(text):
-        return text
-    found = CITATION.fullmatch(text)
-    if found is None:
-        return text.removeprefix(_SAID_IN_LINES).replace("\n> ", "\n")
-    return found["said"] or found["quoting"] or ""
-
-
-def ends_in_lines(text: str) -> bool:
-    """Whether it ends in lines that are cited, after which nothing else may stand on the same line."""
-    return _SAID_IN_LINES in text and text.rpartition("\n")[2].startswith(">")
+    found = CITATION.fullmatch(text) if text.startswith(_SAID) else None
+    return text if found is None else found["said"] or found["quoting"] or ""
 
 
 def poses(text: str, lower: str | None = None) -> bool:
@@ -118,7 +91,6 @@ def poses(text: str, lower: str | None = None) -> bool:
         return True
     # What is cited says what it says; only the marks, which some models read as no text at all, are none of it.
     told = CITATION.sub("It said it.", text) if _SAID in text else text
-    told = _LINES.sub("It said it.", told) if _SAID_IN_LINES in told else told
     return _POSES.search(told) is not None
 
 
