@@ -18,6 +18,7 @@ from .effect import (
     effect_of_raise,
     effect_seen,
     is_refusal_status,
+    unsaid,
 )
 from .fields import NOTHING_RAN, Delivery, Fields, Standing, severity_of, status
 from .forms import SILENT, Form, form_of, tell
@@ -167,6 +168,7 @@ __all__ = [
     "is_frameworks_module",
     "instant",
     "is_refusal_status",
+    "unsaid",
     "is_same_tool",
     "label",
     "lines",

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 from .fields import NOTHING_RAN
-from .kinds import IN_DOUBT, Effect
+from .kinds import IN_DOUBT, Effect, Strategy
 from .tool import Nature, Traits
 from .tool_error import ToolError
 
@@ -75,6 +75,15 @@ def effect_seen(error: ToolError, tool: Traits) -> Effect | None:
     if effect in IN_DOUBT and effect not in CERTAIN and tool.repeatable:
         return Effect.NONE if tool.nature is Nature.READ else None
     return effect
+
+
+def unsaid(error: ToolError, *, as_written: bool = True) -> ToolError:
+    """The failure of a write of which nobody says what it did: the words stand as they are, and no program is invited
+    to make the call again."""
+    changes: dict[str, Any] = {"authored": True} if as_written else {}
+    if error.strategy in (Strategy.RETRY, Strategy.FIX):
+        changes |= {"strategy": Strategy.USER_ACTION, "recoverable": False}
+    return error.replace(**changes, retry_after=None, reset_at=None)
 
 
 def effect_of_attempts(error: ToolError, tool: Traits, earlier: Iterable[ToolError]) -> Effect | None:

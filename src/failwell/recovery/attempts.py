@@ -15,6 +15,7 @@ from failwell.model import (
     effect_of_attempts,
     form_of,
     is_same_tool,
+    unsaid,
 )
 
 NEVER_SENT: Final[dict[str, Any]] = {"origin": "local", "delivery": "never_sent", "effect": Effect.NONE}
@@ -67,8 +68,6 @@ def in_all(error: ToolError, tool: Traits, earlier: Sequence[ToolError] = ()) ->
         verify = {"verify": None} if effect not in IN_DOUBT else {}
         standing = error.standing if effect else "quoted"
         error = error.replace(effect=effect, standing=standing, **advice, **verify)
-    is_unsaid = tool.writes and error.effect is None and error.standing == "quoted"
-    if (is_in_words(error) or is_unsaid) and not error.authored:
-        # They are passed on as they are; of a write of which nobody says what it did, nothing invites another call.
-        error = error.replace(authored=True)
-    return error
+    if tool.writes and error.effect is None and error.standing == "quoted":
+        return unsaid(error)
+    return error.replace(authored=True) if is_in_words(error) and not error.authored else error

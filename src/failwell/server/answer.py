@@ -22,7 +22,7 @@ from failwell.formats import (
     v1,
 )
 from failwell.guards import Guard, cited, secret_paths
-from failwell.model import ADVICE, Effect, Json, Kind, NeedsInput, Source, Strategy, ToolError, text
+from failwell.model import ADVICE, Effect, Json, Kind, NeedsInput, Source, Strategy, ToolError, text, unsaid
 from failwell.observe import log_failure, new_id
 from failwell.readers import (
     classify,
@@ -240,9 +240,9 @@ class Answering:
             error, is_authors=(is_authors or error.authored) and not nested, is_refusal=is_refusal and not nested
         )
         error = error.replace(**(self.effects.of(error, tool, source=source, exc=exc, nested=nested) | changes))
-        if source is Source.REFUSED and is_told and error.effect is None and self.effects.traits(tool).writes:
-            # Whether the raise stood before or after the work nobody knows: the words stand as they are.
-            error = error.replace(authored=True)
+        if source is Source.REFUSED and error.effect is None and self.effects.traits(tool).writes:
+            # Whether the raise stood before or after the work nobody knows.
+            error = unsaid(error, as_written=is_told)
         return error
 
     def result(
