@@ -22,8 +22,8 @@ from rich.table import Table
 
 import failwell as fw
 from failwell.formats import FORMATS, to_wire
-from failwell.guards import DEFAULT
 from failwell.model import Action, FieldError, Patch
+from failwell.redact import DEFAULT
 
 ROUNDS = 15
 JSON_FORMATS = ("typed", "v1", "envelope", "jsonrpc", "problem", "canonical")

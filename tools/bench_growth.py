@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
-sys.path[:0] = [str(TESTS), *(str(TESTS / name) for name in ("guard", "classify", "laws"))]
+sys.path[:0] = [str(TESTS), *(str(TESTS / name) for name in ("redact", "classify", "laws"))]
 
 import hostile  # noqa: E402
 import test_fresh  # noqa: E402
@@ -21,8 +21,8 @@ import test_law_parse  # noqa: E402
 import test_prose  # noqa: E402
 
 import failwell as fw  # noqa: E402
-from failwell.guards import DEFAULT  # noqa: E402
 from failwell.readers import from_text  # noqa: E402
+from failwell.redact import DEFAULT  # noqa: E402
 from growth import repeated  # noqa: E402
 
 Work = Callable[[str], object]

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import failwell as fw
-from failwell.guards import DEFAULT
+from failwell.redact import DEFAULT
 
-HERE = Path(__file__).parent.parent / "tests" / "guard"
+HERE = Path(__file__).parent.parent / "tests" / "redact"
 UNSEEN = "incidents"
 _COLOURS = re.compile("\x1b\\[[0-9;]*[A-Za-z]")
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from . import classify
     from .formats import losses, parse, render, to_jsonrpc, to_result
-    from .guards import Guard, guard
     from .model import (
         Action,
         Catalog,
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
         required,
     )
     from .readers import partial_failure, read, wrap
+    from .redact import Guard, guard
 
 # What is loaded when it is first asked for: to declare and raise an error takes the model alone, and a relay starts its
 # server before it loads anything.
@@ -52,7 +52,7 @@ _ROOMS: Final = {
         "model",
     ),
     **dict.fromkeys(("losses", "parse", "render", "to_jsonrpc", "to_result"), "formats"),
-    **dict.fromkeys(("Guard", "guard"), "guards"),
+    **dict.fromkeys(("Guard", "guard"), "redact"),
     **dict.fromkeys(("partial_failure", "read", "wrap"), "readers"),
 }
 

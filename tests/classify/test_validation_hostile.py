@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, c
 
 import failwell as fw
 from failwell.formats import FORMATS
-from failwell.guards import MASK
 from failwell.readers.validation import check_names, from_jsonschema, from_pydantic, unknown_arguments, unknown_tool
+from failwell.redact import MASK
 from failwell.schema import anchored, invalid
 
 

@@ -32,9 +32,9 @@ from pydantic import (
 from pydantic import Json as JsonText
 
 import failwell as fw
-from failwell.guards import shown_arguments
 from failwell.model import UNSET
 from failwell.readers.validation import from_jsonschema, from_pydantic, from_schema
+from failwell.redact import shown_arguments
 from recorded import cases
 
 FORMATS = FormatChecker()

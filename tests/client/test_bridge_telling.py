@@ -13,7 +13,7 @@ import failwell as fw
 from failwell import read
 from failwell.client.bridge import Told, attempted, attempted_sync, settle, told
 from failwell.client.content import beside
-from failwell.guards import MASK
+from failwell.redact import MASK
 
 READS = {"name": "find", "annotations": {"readOnlyHint": True}}
 KEEPS = {"name": "put", "annotations": {"idempotentHint": True}}

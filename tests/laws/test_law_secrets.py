@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from strategies import FORMATS, SENSIBLE, errors, questions, texts
 
 import failwell as fw
-from failwell.guards import Guard
+from failwell.redact import Guard
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "guard"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "redact"))
 from canaries import CANARIES, NAMED, Canary
 from hostile import beginnings
 

@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.logging import RichHandler
 
 import failwell as fw
-from failwell.guards import DEFAULT
 from failwell.observe import logged
 from failwell.observe.log import log_failure, way
+from failwell.redact import DEFAULT
 
 NAMES = sorted({*vars(logging.makeLogRecord({})), "message", "asctime", "taskName", "exc_info", "stack_info"})
 FIELDS = [

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from failwell.cli import main
-from failwell.guards import MASK
+from failwell.redact import MASK
 from failwell.relay import adoption, config
 
 RELAY = ["/opt/failwell"]

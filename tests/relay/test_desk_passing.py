@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from failwell.formats import META_KEY
-from failwell.guards import MASK
+from failwell.redact import MASK
 from failwell.relay import Lines, TooLong
 from failwell.relay.glued_lines import last_line
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from desk_table import TOOLS, Table, frame, result
 
-from failwell.guards import MASK
 from failwell.model import ToolError
+from failwell.redact import MASK
 from failwell.relay import state
 
 GIVEN = {"API_KEY": "Zq8mPx3vLw92TtRk"}

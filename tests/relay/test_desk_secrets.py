@@ -15,8 +15,8 @@ import pytest
 from desk_table import TOOLS, Table, frame, result
 
 from failwell.formats import META_KEY, keys
-from failwell.guards import MASK
 from failwell.model import ToolError
+from failwell.redact import MASK
 from failwell.relay import answers, failures
 from failwell.relay.web.address import RemoteServer
 

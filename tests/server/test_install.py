@@ -152,7 +152,7 @@ def test_what_only_looks_like_a_server_is_refused_as_it_was(name: str, parts: di
         ({"client": 5}, "client is 'auto', a name such as 'claude-code/2.1', or None, not 5."),
         ({"validate": "no"}, "validate is True or False, not 'no'."),
         ({"telemetry": 1}, "telemetry is True or False, not 1."),
-        ({"guard": print}, "guard is a failwell.guards.Guard, not builtin_function_or_method."),
+        ({"guard": print}, "guard is a failwell.redact.Guard, not builtin_function_or_method."),
         ({"wire": "carry"}, "wire are options by name, such as {'carry': True}, not 'carry'."),
         ({"reads": None}, "reads is a collection of names, such as ['search'], not NoneType."),
         (

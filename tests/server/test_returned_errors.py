@@ -12,7 +12,7 @@ from mcp.server import MCPServer
 from mcp_types import CallToolResult, EmbeddedResource, TextContent, TextResourceContents
 
 import failwell as fw
-from failwell.guards import Guard
+from failwell.redact import Guard
 from failwell.server import install
 from failwell.server.outputs import discreet
 

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from failwell.guards import DEFAULT
+from failwell.redact import DEFAULT
 from failwell.server.logs import mask
 from failwell.server.served_call import ServedCall, current
 

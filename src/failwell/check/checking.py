@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, Unpack
 
-from failwell.guards import escaped
+from failwell.redact import escaped
 from failwell.relay import processes
 
 from .check_options import CheckChoices, CheckOptions

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from failwell.guards import DEFAULT, escaped, masked, shorten, visible
+from failwell.redact import DEFAULT, escaped, masked, shorten, visible
 from failwell.relay import own_secrets
 
 _LONGEST: Final = 2_000

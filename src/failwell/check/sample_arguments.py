@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final, NamedTuple, TypeGuard
 
-from failwell.guards import Secrets
 from failwell.model import UNSET, pattern, words_of
+from failwell.redact import Secrets
 from failwell.schema import Checker, Schema, branches_of, properties_of, resolve
 
 from .pattern_text import NotWritten, matching

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from failwell.guards import DEFAULT
+from failwell.redact import DEFAULT
 from failwell.relay import own_secrets
 
 from .http_wire import HttpTransport

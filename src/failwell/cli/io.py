@@ -29,7 +29,7 @@ class Stop(Exception):
 
 def in_line(text: str) -> str:
     """`text` on one line, with nothing in it that a terminal would act on."""
-    from failwell.guards import visible
+    from failwell.redact import visible
 
     return " ".join(visible(text).split())
 
@@ -119,7 +119,7 @@ def console() -> Console:
 
 def json_text(value: Any, *, ensure_ascii: bool = False) -> str:
     """JSON for programs, with nothing in it that a terminal would act on."""
-    from failwell.guards import escaped
+    from failwell.redact import escaped
 
     return escaped(json.dumps(value, ensure_ascii=ensure_ascii, indent=2))
 

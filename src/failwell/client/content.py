@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from failwell.formats import keys
-from failwell.guards import MASK, all_forms, masked, without_values
+from failwell.redact import MASK, all_forms, masked, without_values
 
 from .bridge import failure
 

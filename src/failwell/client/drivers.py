@@ -16,9 +16,9 @@ from typing import Any, Final, Protocol, cast
 import anyio
 
 from failwell.formats import META_KEY, MODERN_ERA, Outcome, to_result
-from failwell.guards import DEFAULT
 from failwell.model import ToolError
 from failwell.packages import unfit
+from failwell.redact import DEFAULT
 from failwell.sdk import GENERATION, CallToolResult, TextContent, field
 from failwell.sdk import changed as changed_result
 

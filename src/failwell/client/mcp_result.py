@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from failwell.formats import META_KEY, to_result
-from failwell.guards import masked
+from failwell.redact import masked
 from failwell.sdk import CallToolResult
 
 from .bridge import Course, Told, attempted, failure

@@ -17,7 +17,6 @@ from types import TracebackType
 from typing import Any, Final
 
 from failwell.formats import Outcome, next_action
-from failwell.guards import DEFAULT
 from failwell.model import Effect, NeedsInput, Next, Policy, Strategy, ToolError
 from failwell.observe import Events
 from failwell.readers import is_envelope, is_failing, read
@@ -33,6 +32,7 @@ from failwell.recovery import (
     misspelt,
     remembered,
 )
+from failwell.redact import DEFAULT
 
 from .callbacks import Ask, Callbacks, Fix, Negotiate
 from .connection import Connection, Live, NotConnected, OutOfTime

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from failwell.guards import visible
+from failwell.redact import visible
 
 from .figures import duration, stamp
 

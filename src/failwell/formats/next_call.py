@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from failwell.guards import MASK
 from failwell.model import UNSET, FieldError, Json, Patch, Path, ToolError, apply_patch, compact, place_of
+from failwell.redact import MASK
 from failwell.schema import restraint
 
 from .wrong_argument import holder_of, is_missing, placeholder, strange_names

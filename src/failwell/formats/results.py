@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from failwell.guards import DEFAULT, Guard
 from failwell.model import Json, NeedsInput, ToolError
+from failwell.redact import DEFAULT, Guard
 
 from . import jsonrpc, text
 from .clients import CLIENTS, Client, find_client

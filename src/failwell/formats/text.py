@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from failwell.guards import cited, is_cited, uncited
 from failwell.model import (
     FIX_FIELDS,
     IN_DOUBT,
@@ -27,6 +26,7 @@ from failwell.model import (
     compact,
     rfc3339,
 )
+from failwell.redact import cited, is_cited, uncited
 
 from .doubt import doubt, next_step
 from .next_call import changed, mends_all, next_call

@@ -10,8 +10,8 @@ from math import ceil, inf
 from threading import Lock
 from typing import Final
 
-from failwell.guards import DEFAULT
 from failwell.model import ToolError
+from failwell.redact import DEFAULT
 
 UNKNOWN: Final = "(unknown)"
 """Stands for every tool that does not exist, for failures without a code, and for whatever is too much to be counted by

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Protocol
 
-from failwell.guards import DEFAULT
 from failwell.model import ToolError
 from failwell.readers import attribute, named
+from failwell.redact import DEFAULT
 
 log = logging.getLogger("failwell.observe")
 _MOST_REPORTED: Final = 100

@@ -11,8 +11,8 @@ from types import CodeType, TracebackType
 from typing import Any, Final, NamedTuple
 
 from failwell.formats import default_code, number_of
-from failwell.guards import DEFAULT, Guard
 from failwell.model import Json, Kind, Severity, ToolError, pattern, plain_map, text
+from failwell.redact import DEFAULT, Guard
 
 from .events import new_id
 

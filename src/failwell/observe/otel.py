@@ -12,8 +12,8 @@ from functools import cache
 from threading import Lock
 from typing import Any, Final
 
-from failwell.guards import DEFAULT
 from failwell.model import Kind, ToolError
+from failwell.redact import DEFAULT
 
 from .counters import MOST_CODES, MOST_TOOLS, UNKNOWN, pair_of
 from .events import CallEvent

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from failwell.formats import parse
-from failwell.guards import cited
 from failwell.model import Effect, Kind, ToolError, positive, text
+from failwell.redact import cited
 
 from .exceptions.chain import attribute
 

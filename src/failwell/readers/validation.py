@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any
 
-from failwell.guards import Secrets
 from failwell.model import Action, NotFound, Path, ToolError, shown, text
+from failwell.redact import Secrets
 from failwell.schema import (
     LONGEST_NAME,
     MOST_NAMES,

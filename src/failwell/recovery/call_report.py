@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from failwell.formats import Outcome
-from failwell.guards import DEFAULT
 from failwell.model import Decision, ToolError, room_after
+from failwell.redact import DEFAULT
 
 # Of what was sent with one call, as it is remembered: in all, in one argument that is too long, and how many of those.
 _ROOM: Final = 4_000

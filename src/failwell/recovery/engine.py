@@ -20,7 +20,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from failwell.formats import Outcome, render, usual_action, wait_step
-from failwell.guards import DEFAULT
 from failwell.model import (
     IN_DOUBT,
     Decision,
@@ -34,6 +33,7 @@ from failwell.model import (
     decide,
     effect_seen,
 )
+from failwell.redact import DEFAULT
 
 from .attempts import in_all, is_in_words, is_undone, of_this_call, spread
 from .call_key import Key, KeyForgotten

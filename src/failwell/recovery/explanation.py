@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from failwell.guards import shown_arguments
 from failwell.model import IN_DOUBT, ToolError, Traits
 from failwell.readers import call_of, check_names, unknown_tool
+from failwell.redact import shown_arguments
 from failwell.schema import NO_PROBLEMS, Problems, broken_rules, invalid, may_take
 
 from .attempts import NEVER_SENT, is_in_words

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from failwell.guards import Secrets, shown_arguments
 from failwell.model import Action, Sent, Traits, Unmarked
 from failwell.readers import Checks
+from failwell.redact import Secrets, shown_arguments
 
 _MOST_KNOWN: Final = 1_000
 

@@ -162,7 +162,7 @@ def shown(text: str) -> str:
     """The text as it may be printed: the values of variables and headers stay in the file, and so do secrets in
     arguments and addresses."""
     # Here, since a server is also taken from such a file, and nothing is shown of it then.
-    from failwell.guards import masked
+    from failwell.redact import masked
 
     from .own_secrets import told_arguments
 

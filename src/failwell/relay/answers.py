@@ -18,10 +18,10 @@ from failwell.formats import (
     parse,
     to_result,
 )
-from failwell.guards import DEFAULT, masked
 from failwell.model import ToolError, compact
 from failwell.readers import without_frames
 from failwell.recovery import Ending, is_in_words
+from failwell.redact import DEFAULT, masked
 
 from . import jsonc
 from .messages import member, raw_members, written

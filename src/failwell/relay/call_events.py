@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from failwell.guards import DEFAULT
 from failwell.model import ToolError
 from failwell.observe import Names, emit, event_of, is_tracing, sent_id, trace_call, trace_of
 from failwell.recovery import Report, remembered
+from failwell.redact import DEFAULT
 
 from .request import RelayedRequest
 from .traffic import Traffic

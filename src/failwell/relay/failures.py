@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Unpack
 
-from failwell.guards import DEFAULT, shorten, uncoloured
 from failwell.model import Effect, Fields, ToolError
 from failwell.recovery import NEVER_SENT
+from failwell.redact import DEFAULT, shorten, uncoloured
 
 from .actions import Death
 from .own_secrets import told_arguments

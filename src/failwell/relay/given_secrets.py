@@ -14,7 +14,8 @@ from itertools import pairwise
 from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from failwell.guards import (
+from failwell.model import UNSET
+from failwell.redact import (
     DEFAULT,
     MASK,
     Secrets,
@@ -27,7 +28,6 @@ from failwell.guards import (
     plausible,
     unencoded,
 )
-from failwell.model import UNSET
 from failwell.schema import decoded
 
 # A shorter value is found in other words by chance, and so are these.

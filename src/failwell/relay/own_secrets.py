@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
-from failwell.guards import DEFAULT, MASK, Secrets, forms_of, without_values
 from failwell.model import ToolError
+from failwell.redact import DEFAULT, MASK, Secrets, forms_of, without_values
 
 from .given_secrets import NO_SCHEMA, WORDS, in_address, in_command, in_header, in_variables, is_known, told_words
 

@@ -13,8 +13,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from failwell.guards import DEFAULT, masked
 from failwell.model import compact
+from failwell.redact import DEFAULT, masked
 
 from .actions import Note, RelayOptions, ToClient
 from .messages import finite, holds_more, key_of, read_frame, with_id, written

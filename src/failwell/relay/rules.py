@@ -21,8 +21,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
-from failwell.guards import timely
 from failwell.model import Effect, Kind, ToolError
+from failwell.redact import timely
 from failwell.schema import nearest
 
 _MATCHES: Final = ("tool", "text", "code")

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from failwell.guards import gathered
 from failwell.model import ToolError, compact
 from failwell.readers import trace_line, without_frames
+from failwell.redact import gathered
 
 _OPAQUE: Final = frozenset({"data", "blob"})
 _SHORT: Final = 500

@@ -85,7 +85,7 @@ def listed(tools: list[Any], mend: str) -> list[Any]:
 
 def left_out(tools: list[Any], made: list[Any]) -> str:
     """Which tools are not listed any more, as they can be told; empty if all are."""
-    from failwell.guards import DEFAULT
+    from failwell.redact import DEFAULT
 
     kept = {str(tool.get("name")) for tool in made}
     names = [str(tool.get("name")) if isinstance(tool, dict) else str(tool) for tool in tools]

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TextIO
 
-from failwell.guards import visible
 from failwell.observe import CallEvent
+from failwell.redact import visible
 
 _EVERY: Final = 0.25
 _MOST: Final = 30

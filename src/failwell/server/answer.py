@@ -21,7 +21,6 @@ from failwell.formats import (
     unplaced_details,
     v1,
 )
-from failwell.guards import Guard, cited, secret_paths
 from failwell.model import ADVICE, Effect, Json, Kind, NeedsInput, Source, Strategy, ToolError, text, unsaid
 from failwell.observe import log_failure, new_id
 from failwell.readers import (
@@ -38,6 +37,7 @@ from failwell.readers import (
     strictly,
     unexpected,
 )
+from failwell.redact import Guard, cited, secret_paths
 from failwell.schema import BySchema, Checkers, anchored, errors_of, known_names, loc_of
 from failwell.sdk import MCPError, protocol_error
 

@@ -12,10 +12,10 @@ from types import CoroutineType
 from typing import Any, Final, NamedTuple, ParamSpec, TypeVar, cast, overload
 
 from failwell.formats import Outcome
-from failwell.guards import DEFAULT as GUARD
 from failwell.model import NeedsInput, ToolError, Traits, marked_effect, marking, unwrapped
 from failwell.observe import log_failure
 from failwell.readers import DEFAULT, Table, classify, from_error, refusal
+from failwell.redact import DEFAULT as GUARD
 
 from .effects import Effects, source_of
 from .facts import NOTHING_KNOWN, Facts

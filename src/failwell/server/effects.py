@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
-from failwell.guards import cited
 from failwell.model import (
     ADVICE,
     IN_DOUBT,
@@ -28,6 +27,7 @@ from failwell.model import (
     marked_effect,
     marks,
 )
+from failwell.redact import cited
 
 from .facts import BrokenResult, Facts
 from .options import is_untouched

@@ -11,9 +11,9 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from failwell.formats import Outcome
-from failwell.guards import Guard
 from failwell.model import Traits, declared, frames, is_frameworks_module, marks_effects
 from failwell.readers import code_of, is_order, plain_function, read
+from failwell.redact import Guard
 
 if TYPE_CHECKING:
     from .groups.group import Group

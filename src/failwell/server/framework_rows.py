@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from failwell.formats import parse
-from failwell.guards import cited
 from failwell.model import ToolError, frames, is_frameworks_module, seconds
 from failwell.readers import SHIPPED, broken, classify, said, shorten_text, timed_out
+from failwell.redact import cited
 
 from .facts import URL_ELICITATION, Abandoned, BrokenResult
 

@@ -8,8 +8,8 @@ import traceback
 from collections.abc import Iterator
 from typing import Any, Final
 
-from failwell.guards import Guard, Secrets
 from failwell.readers import chain, named
+from failwell.redact import Guard, Secrets
 
 from .served_call import current
 

@@ -9,13 +9,13 @@ from math import inf
 from typing import Any, Final, Literal, NamedTuple, TypedDict, TypeVar, get_args
 
 from failwell.formats import FORMATS, to_result
-from failwell.guards import DEFAULT as GUARD
-from failwell.guards import Guard
 from failwell.model import ToolError, Unmarked
 from failwell.observe import Events
 from failwell.readers import DEFAULT as ROWS
 from failwell.readers import Table
 from failwell.recovery import SECONDS
+from failwell.redact import DEFAULT as GUARD
+from failwell.redact import Guard
 
 from .envelopes import Envelope
 from .once.key_stores import KeyStore
@@ -204,7 +204,7 @@ _WANTED: Final[dict[str, _Wanted]] = {
         "is a number of seconds, 0 or more",
     ),
     "show_text": _FLAG,
-    "guard": _Wanted(lambda value: isinstance(value, Guard), "is a failwell.guards.Guard"),
+    "guard": _Wanted(lambda value: isinstance(value, Guard), "is a failwell.redact.Guard"),
     "wire": _Wanted(
         lambda value: isinstance(value, Mapping) and _are(str, value), "are options by name, such as {'carry': True}"
     ),

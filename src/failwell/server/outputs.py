@@ -9,8 +9,8 @@ from operator import is_
 from typing import Any, Final
 
 from failwell.formats import pretty
-from failwell.guards import Guard, masked, shorten
 from failwell.model import ToolError, text
+from failwell.redact import Guard, masked, shorten
 from failwell.schema import Checker, properties_of
 from failwell.sdk import CallToolResult, ContentBlock, TextContent, changed, field
 

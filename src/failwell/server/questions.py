@@ -16,8 +16,8 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from failwell.formats import MODERN_ERA, Outcome
-from failwell.guards import Guard
 from failwell.model import Denied, NeedsInput, ToolError
+from failwell.redact import Guard
 from failwell.schema import branches_of, known_names, open_ended, resolve
 from failwell.sdk import ElicitResult, InputRequiredResult
 

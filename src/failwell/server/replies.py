@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from failwell.formats import FORMATS, GATES, META_KEY, pretty, render, success
-from failwell.guards import Guard
 from failwell.model import plain
+from failwell.redact import Guard
 from failwell.sdk import CallToolResult, ContentBlock, TextContent, changed, field
 from failwell.sdk import result as result_of
 

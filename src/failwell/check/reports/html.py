@@ -12,7 +12,7 @@ from typing import Any, Final
 from failwell.check.findings import CheckFinding
 from failwell.check.report_data import CheckReport
 from failwell.check.rules import RULES
-from failwell.guards import escaped, visible
+from failwell.redact import escaped, visible
 
 _COLOURS: Final = ((90, "good"), (70, "fair"), (0, "poor"))
 

@@ -9,8 +9,8 @@ from failwell.check import exposures, wording
 from failwell.check.observation import Observation
 from failwell.check.probes import INJECTED
 from failwell.check.sample_arguments import CANARY
-from failwell.guards import DEFAULT, MASK, poses
 from failwell.model import pattern
+from failwell.redact import DEFAULT, MASK, poses
 
 from .rule import CheckRule, Judged
 

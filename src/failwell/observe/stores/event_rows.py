@@ -7,10 +7,10 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any, Final
 
-from failwell.guards import DEFAULT
 from failwell.model import HELD, IN_DOUBT, ToolError
 from failwell.observe.events import CallEvent, Try
 from failwell.observe.identity import keyed_fingerprint
+from failwell.redact import DEFAULT
 
 SEATS: Final = {"server": 1, "relay": 2, "client": 4}
 COLUMNS: Final = (

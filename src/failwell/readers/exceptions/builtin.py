@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from failwell.guards import cited
 from failwell.model import Effect, ToolError
+from failwell.redact import cited
 
 from .callers_text import position_of
 from .chain import args, attribute, class_name, is_a, said

@@ -6,8 +6,8 @@ import re
 from re import MULTILINE, Pattern
 from typing import Final, NamedTuple
 
-from failwell.guards import uncoloured
 from failwell.model import pattern
+from failwell.redact import uncoloured
 
 _PYTHON: Final = pattern(r"Traceback \(most recent call last\):|\n  File \"[^\"\n]{1,300}\", line \d{1,7}")
 # The first line at the left margin after the frames.

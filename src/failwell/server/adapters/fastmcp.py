@@ -25,10 +25,10 @@ from pydantic import ValidationError
 from starlette.routing import Route
 
 from failwell.formats import MODERN_ERA, in_words
-from failwell.guards import cited
 from failwell.model import Kind, Nature, NeedsInput, Source, ToolError, frames, is_same_tool, marks, unwrapped
 from failwell.observe import mark_span
 from failwell.readers import SHIPPED, code_of, text_of
+from failwell.redact import cited
 from failwell.schema import Checkers, has_names, unknown_names
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.absent import missing_arguments, no_such

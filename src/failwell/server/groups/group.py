@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
-from failwell.guards import shown_arguments
 from failwell.model import UNSET, Action, FieldError, Patch, ToolError, shown
 from failwell.packages import bring
 from failwell.readers import call_of, check_names
+from failwell.redact import shown_arguments
 from failwell.schema import (
     LONGEST_NAME,
     Schema,

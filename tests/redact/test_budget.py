@@ -10,8 +10,8 @@ import pytest
 
 import failwell as fw
 from failwell.formats import FORMATS
-from failwell.guards import Guard, guard
-from failwell.guards.length import MAX_CHARS, MAX_TOKENS, estimate_tokens, shorten, within
+from failwell.redact import Guard, guard
+from failwell.redact.length import MAX_CHARS, MAX_TOKENS, estimate_tokens, shorten, within
 
 
 def size(outcome: fw.ToolError | fw.NeedsInput) -> int:

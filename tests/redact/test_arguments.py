@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 import failwell as fw
 import failwell.server
-from failwell.guards import MASK, Secrets, secret_paths
+from failwell.redact import MASK, Secrets, secret_paths
 
 HIDDEN = {"type": "string", "writeOnly": True}
 LOGIN = {"type": "object", "properties": {"user": {"type": "string"}, "phrase": HIDDEN}}

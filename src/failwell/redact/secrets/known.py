@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import Final
 
-from failwell.guards.visibility import uncoloured
 from failwell.model import pattern
+from failwell.redact.visibility import uncoloured
 
 # The end of a line, with what stands before the next one where it is quoted; and the mark for a control character.
 _BREAK: Final = pattern(r"\\?\r?\n[ \t>|]{0,20}|\ufffd")

@@ -15,12 +15,12 @@ from test_redaction import PLACES, ROOMY, everywhere, leaks, spellings
 
 import failwell as fw
 from failwell.formats import FORMATS
-from failwell.guards import DEFAULT, MASK, Guard
-from failwell.guards.fence import MARKS, WORDS
-from failwell.guards.length import shorten
-from failwell.guards.secrets import rows, shapes
-from failwell.guards.secrets import secret_names as names
-from failwell.guards.secrets.sieve import searches, suspicious
+from failwell.redact import DEFAULT, MASK, Guard
+from failwell.redact.fence import MARKS, WORDS
+from failwell.redact.length import shorten
+from failwell.redact.secrets import rows, shapes
+from failwell.redact.secrets import secret_names as names
+from failwell.redact.secrets.sieve import searches, suspicious
 from growth import wrong_growth
 
 JSON_FORMATS = [name for name in FORMATS if name not in ("text", "xml")]

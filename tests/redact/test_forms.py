@@ -14,7 +14,7 @@ from told import SAID, TOLD, TOLD_KEYS
 from variants import NEAR, VARIANTS
 
 import failwell as fw
-from failwell.guards import DEFAULT, MASK, Guard
+from failwell.redact import DEFAULT, MASK, Guard
 
 PASSWORDS = ("Kx7pQ2mZ9v", "hunter2")
 KEYS = ("Gg5IsB1M" * 4, "90e34eb79d878bdb" * 2)

@@ -8,7 +8,7 @@ import pytest
 from ordinary import ORDINARY
 
 import failwell as fw
-from failwell.guards import DEFAULT, Guard
+from failwell.redact import DEFAULT, Guard
 
 ROOMY = Guard.make(max_chars=10**7, max_tokens=10**7)
 

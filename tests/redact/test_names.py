@@ -9,8 +9,8 @@ import pytest
 from canaries import NAMED, NOT_SECRET_NAMES
 
 import failwell as fw
-from failwell.guards import MASK, Guard, guard
-from failwell.guards.secrets.secret_names import is_secret_name, masks_numbers
+from failwell.redact import MASK, Guard, guard
+from failwell.redact.secrets.secret_names import is_secret_name, masks_numbers
 
 
 def said(error: fw.ToolError | fw.NeedsInput, by: Guard | None = None) -> str:

@@ -8,8 +8,8 @@ import pytest
 
 import failwell as fw
 from failwell.formats import FORMATS
-from failwell.guards import MASK, Guard
-from failwell.guards.secrets.patterns import checked, timely
+from failwell.redact import MASK, Guard
+from failwell.redact.secrets.patterns import checked, timely
 from growth import ending
 
 ENDLESS = [

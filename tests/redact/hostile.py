@@ -13,9 +13,9 @@ from re import _constants as op  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
-import failwell.guards.fence as fence
-import failwell.guards.visibility as visible
-from failwell.guards.secrets import assignments, looks, neighbours, places, redactor, rows, sentences, shapes, values
+import failwell.redact.fence as fence
+import failwell.redact.visibility as visible
+from failwell.redact.secrets import assignments, looks, neighbours, places, redactor, rows, sentences, shapes, values
 
 _MODULES = (shapes, assignments, looks, values, neighbours, sentences, places, redactor, fence, visible)
 _CANDIDATES = "a1=A:_-/. \"'x0+~\n,;<>[](){}@|\\$%&`"

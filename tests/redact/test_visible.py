@@ -9,8 +9,8 @@ import pytest
 
 import failwell as fw
 from failwell.formats import FORMATS
-from failwell.guards import DEFAULT, guard
-from failwell.guards.visibility import escaped, needs_cleaning, one_line, visible
+from failwell.redact import DEFAULT, guard
+from failwell.redact.visibility import escaped, needs_cleaning, one_line, visible
 
 JOINERS = "\u200c\u200d"
 # Format characters that are drawn: signs that stand under or around digits.

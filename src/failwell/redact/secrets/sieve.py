@@ -9,7 +9,7 @@ from functools import cache
 from itertools import chain
 from typing import Final
 
-from failwell.guards.fence import MARKS, WORDS
+from failwell.redact.fence import MARKS, WORDS
 
 from .rows import ROWS
 from .secret_names import SHORT, STEMS, without_class

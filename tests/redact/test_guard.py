@@ -13,10 +13,10 @@ from ordinary import ORDINARY
 
 import failwell as fw
 from failwell.formats import FORMATS
-from failwell.guards import DEFAULT, MASK, Guard, guard, masked, secret_paths, without_values
-from failwell.guards.fence import fence
-from failwell.guards.secrets.redactor import Redactor
-from failwell.guards.visibility import visible
+from failwell.redact import DEFAULT, MASK, Guard, guard, masked, secret_paths, without_values
+from failwell.redact.fence import fence
+from failwell.redact.secrets.redactor import Redactor
+from failwell.redact.visibility import visible
 from growth import wrong_growth
 
 

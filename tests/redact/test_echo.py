@@ -17,8 +17,8 @@ from mcp.server import MCPServer
 
 import failwell as fw
 import failwell.server
-from failwell.guards import DEFAULT, MASK, Guard
-from failwell.guards.length import shorten
+from failwell.redact import DEFAULT, MASK, Guard
+from failwell.redact.length import shorten
 
 _DRAWN = random.Random(7)
 PROSE = " ".join("".join(_DRAWN.choices(string.ascii_lowercase, k=_DRAWN.randint(2, 9))) for _ in range(3_500))
