@@ -212,15 +212,15 @@ def test_a_manifest_is_made_of_what_the_tools_say(server: Any) -> None:
 
 
 def test_where_the_sources_disagree_it_says_so(server: Any) -> None:
-    notes = made(server, {"get": ["TEAPOT", "INTERNAL_ERROR"], "pay": ["X"], "gone": ["Y"], "(unknown)": ["Z"]}).notes
-    assert notes == (
+    found = made(server, {"get": ["TEAPOT", "INTERNAL_ERROR"], "pay": ["X"], "gone": ["Y"], "(unknown)": ["Z"]})
+    assert found.undeclared == (
         "get: BANK_DOWN is in the source, but not declared",
         "get: TEAPOT is seen, but not declared",
-        "get: GONE is declared, but neither in the source nor seen",
-        "gone: seen, but not listed",
     )
+    assert found.notes == ("get: GONE is declared, but neither in the source nor seen", "gone: seen, but not listed")
     # Reading alone does not find everything: that a declared code never comes, only a record of calls can say.
-    assert made(server).notes == ("get: BANK_DOWN is in the source, but not declared",)
+    assert made(server).undeclared == ("get: BANK_DOWN is in the source, but not declared",)
+    assert made(server).notes == ()
 
 
 @pytest.mark.checklist(207)
@@ -243,6 +243,49 @@ def test_contract_003s_three_flags_stand_in_every_entry() -> None:
     ]
     unneeded = {"requires_llm": False, "requires_x_client": False}
     assert flags == [{"requires_db": True, **unneeded}, {"requires_db": False, **unneeded}]
+
+
+@pytest.mark.checklist(349)
+def test_the_codes_say_what_a_tool_needs() -> None:
+    server = MCPServer[Any]("social", log_level="ERROR")
+
+    @server.tool()
+    @fw.raises("not_found")
+    def declared() -> None:
+        raise fw.NotFound("x", code="not_found")
+
+    @server.tool()
+    def read() -> None:
+        raise fw.ToolError("x", code="llm_error")
+
+    tools = made(server, {"declared": ["db_error", "x_api_error"]}).to_dict()["tools"]
+    flags = [[key for key, value in tool.items() if key.startswith("requires_") and value] for tool in tools]
+    assert flags == [["requires_db", "requires_x_client"], ["requires_llm"]]
+
+
+@pytest.mark.checklist(350)
+def test_a_tool_is_in_the_profile_of_its_servers_envelope() -> None:
+    def get(key: str) -> str:
+        """Get."""
+        raise fw.NotFound("none", code="not_found")
+
+    @fw.raises("not_found", profiles=["api"])
+    def own(key: str) -> str:
+        """Get."""
+        raise fw.NotFound("none", code="not_found")
+
+    def server(profile: Any, **mode: Any) -> Any:
+        made = MCPServer[Any]("social", log_level="ERROR")
+        made.add_tool(get)
+        made.add_tool(own)
+        return failwell.server.install(made, format=Envelope(profile=profile, **mode))
+
+    workflow = server("workflow", mode="composer", approval_mode=True)
+    assert [tool.profiles for tool in made(workflow).tools] == [("workflow",), ("api",)]
+    sources = [anyio.run(failwell.manifest.of_server, each) for each in (workflow, server("api"))]
+    both = failwell.manifest.build(sources)
+    assert [tool.profiles for tool in both.tools] == [("api", "workflow"), ("api",)]
+    assert both.notes == ()
 
 
 def test_servers_of_several_profiles_have_one_manifest() -> None:
@@ -525,6 +568,21 @@ def test_check_fails_when_the_tools_change(
     assert capsys.readouterr().out == "+ add: a new tool\n~ get: possible_error_codes +GONE\n"
     Path(file).write_text("{}")
     assert main(["manifest", f"{first}:server", "--check", file]) == 2
+
+
+@pytest.mark.checklist(351)
+def test_check_fails_on_a_code_that_is_not_declared(
+    module: Callable[..., str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = str(tmp_path / "tools.json")
+    raises = "    raise fw.ToolError('x', code='LOCKED')\n"
+    more = f"@server.tool()\n@fw.raises('GONE')\ndef drop() -> None:\n    'Drop.'\n{raises}"
+    name = module("shop_undeclared", rest=more)
+    assert main(["manifest", f"{name}:server", "--write", file]) == 0
+    said = "failwell: drop: LOCKED is in the source, but not declared\n"
+    assert capsys.readouterr().err == f"{said}2 tools written to {file}\n"
+    assert main(["manifest", f"{name}:server", "--check", file]) == 1
+    assert capsys.readouterr() == ("", said)
 
 
 def test_a_command_and_an_example_are_targets(module: Callable[..., str], capsys: pytest.CaptureFixture[str]) -> None:

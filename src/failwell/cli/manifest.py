@@ -61,10 +61,11 @@ def run(options: Namespace) -> int:
         manifest = manifest.profile(options.profile)
         if not manifest.tools:
             raise Stop(f"no tool is in the profile {options.profile!r}")
-    for note in (*manifest.notes, *problems(manifest)):
+    wrong = (*manifest.undeclared, *problems(manifest))
+    for note in (*manifest.notes, *wrong):
         print(f"failwell: {note}", file=sys.stderr)
     if options.check is not None:
-        return _checked(options.check, manifest, load, differences) or (1 if problems(manifest) else 0)
+        return _checked(options.check, manifest, load, differences) or (1 if wrong else 0)
     text = markdown(manifest) if options.markdown else manifest.to_json()
     if options.write is None:
         sys.stdout.write(text)

@@ -15,6 +15,8 @@ NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "llm": ("llm_error", "llm_not_configured"),
     "x_client": ("x_not_configured",),
 }
+# The dependency that a code of contract 003 speaks of, by how it begins.
+_SPEAKS_OF: Final[Mapping[str, str]] = {"db_": "db", "llm_": "llm", "x_": "x_client"}
 # Codes that only one profile can send.
 BOUND: Final[Mapping[str, str]] = {"policy_": "workflow"}
 
@@ -61,6 +63,12 @@ def is_social(tools: Iterable[ToolEntry]) -> bool:
     """Whether the codes are those of contract 003: a closed set, whose flags say what must be in it."""
     known = (find(code, exact=True) for tool in tools for code in tool.possible_error_codes)
     return any(code is not None and code.catalog == "social" for code in known)
+
+
+def needs(codes: Iterable[str]) -> frozenset[str]:
+    """The dependencies without which a tool could not fail with these codes of contract 003."""
+    known = [info.name for code in codes if (info := find(snake(code), exact=True)) and info.catalog == "social"]
+    return frozenset(flag for prefix, flag in _SPEAKS_OF.items() if any(name.startswith(prefix) for name in known))
 
 
 def _places(tool: ToolEntry) -> Iterable[str]:

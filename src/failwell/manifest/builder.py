@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from failwell.model import upper_snake
 from failwell.observe import CallEvent
 from failwell.server import COMMON, gate_of
 
-from .audit import NEEDED, is_social
+from .audit import NEEDED, is_social, needs
 from .entries import HINTS, Manifest, ToolEntry, digest
 from .origins import ListedTool, ServerTools
 from .source import codes_in
@@ -26,13 +27,18 @@ def build(sources: ServerTools | list[ServerTools], seen: Seen | None = None) ->
     sources = [sources] if isinstance(sources, ServerTools) else sources
     seen = seen or {}
     entries: dict[str, ToolEntry] = {}
+    undeclared: list[str] = []
     notes: list[str] = []
     for source in sources:
         rows = {code for row in source.table.own_rows() for code in codes_in(row, source.table)}
         for listed in source.tools:
-            entry, remarks = _entry(listed, source, seen.get(listed.tool.name), rows)
-            notes += remarks
-            if entries.setdefault(entry.name, entry) != entry:
+            entry, missing, idle = _entry(listed, source, seen.get(listed.tool.name), rows)
+            undeclared += missing
+            notes += idle
+            before = entries.get(entry.name, entry)
+            entry = replace(entry, profiles=tuple(sorted({*before.profiles, *entry.profiles})))
+            entries[entry.name] = entry
+            if entry != replace(before, profiles=entry.profiles):
                 notes.append(f"{entry.name}: is not the same in each profile")
     flags = {flag for entry in entries.values() for flag in entry.requires}
     if is_social(entries.values()):
@@ -43,13 +49,14 @@ def build(sources: ServerTools | list[ServerTools], seen: Seen | None = None) ->
         tools=tuple(entries[name] for name in sorted(entries)),
         flags=tuple(sorted(flags)),
         common_error_codes=tuple(sorted({code for source in sources for code in source.common})),
+        undeclared=tuple(dict.fromkeys(undeclared)),
         notes=tuple(dict.fromkeys(notes)),
     )
 
 
 def _entry(
     listed: ListedTool, source: ServerTools, seen: Iterable[str] | None, rows: set[str]
-) -> tuple[ToolEntry, list[str]]:
+) -> tuple[ToolEntry, list[str], list[str]]:
     tool, said = listed.tool, listed.said
     found = {code for function in listed.functions for code in codes_in(function, source.table)} | set(listed.ruled)
     declared = set(said.codes)
@@ -62,8 +69,8 @@ def _entry(
         name=tool.name,
         category=said.category or ("write" if mutation else "read"),
         mutation=mutation,
-        requires=frozenset(said.requires),
-        profiles=tuple(sorted(said.profiles)),
+        requires=frozenset(said.requires) | needs(codes),
+        profiles=tuple(sorted(said.profiles)) or ((source.profile,) if source.profile is not None else ()),
         possible_error_codes=tuple(sorted(codes)),
         input_schema=digest(tool.input_schema),
         annotations=hints,
@@ -72,25 +79,27 @@ def _entry(
     sources["in a row of the table"] = rows
     # Reading does not find everything, so that only a tool that was watched can be said never to fail so.
     watched = seen is not None and bool(listed.functions)
-    return entry, _disagreements(tool.name, sources, set(listed.ruled), watched)
+    return entry, *_disagreements(tool.name, sources, set(listed.ruled), watched)
 
 
-def _disagreements(name: str, sources: Mapping[str, set[str]], ruled: set[str], watched: bool) -> list[str]:
+def _disagreements(
+    name: str, sources: Mapping[str, set[str]], ruled: set[str], watched: bool
+) -> tuple[list[str], list[str]]:
     """What one source knows and the declaration does not, and what is declared and found nowhere."""
     declared = {upper_snake(code) for code in sources["declared"]}
     if not declared:
-        return []
-    notes = []
+        return [], []
+    undeclared, notes = [], []
     for where in ("in the source", "seen"):
         missing = sorted(code for code in sources[where] - ruled if upper_snake(code) not in declared | _COMMON)
-        notes += [f"{name}: {code} is {where}, but not declared" for code in missing]
+        undeclared += [f"{name}: {code} is {where}, but not declared" for code in missing]
     if watched:
         # Which exceptions reach a row of the author's own table is not to be seen in the source.
         found = (code for where in ("in the source", "seen", "in a row of the table") for code in sources[where])
         known = {upper_snake(code) for code in found}
         idle = sorted(code for code in sources["declared"] if upper_snake(code) not in known | _COMMON)
-        notes += [f"{name}: {code} is declared, but neither in the source nor seen" for code in idle]
-    return notes
+        notes = [f"{name}: {code} is declared, but neither in the source nor seen" for code in idle]
+    return undeclared, notes
 
 
 def _hints(annotations: Any) -> dict[str, bool]:

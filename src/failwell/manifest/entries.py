@@ -56,8 +56,10 @@ class Manifest:
     common_error_codes: tuple[str, ...] = ()
     named: str | None = None
     """The profile it is of, if it is of one only."""
+    undeclared: tuple[str, ...] = ()
+    """Codes that a tool which declares its codes may send beside them. Not part of the file."""
     notes: tuple[str, ...] = ()
-    """Where what was declared, what the source says and what was seen do not agree. Not part of the file."""
+    """Other disagreements of what is declared, what the source says and what was seen. Not part of the file."""
 
     def profile(self, name: str) -> Manifest:
         """Only the tools of one profile."""

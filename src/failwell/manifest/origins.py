@@ -31,6 +31,8 @@ class ServerTools(NamedTuple):
     tools: tuple[ListedTool, ...]
     table: Table = DEFAULT
     format: str | None = None
+    profile: str | None = None
+    """The profile of contract 003 that its envelope has."""
     common: tuple[str, ...] = ()
     """The codes that any of them may answer."""
 
@@ -54,7 +56,8 @@ async def of_server(server: Any) -> ServerTools:
         found.append(ListedTool(tool, said, functions, tuple(sorted(refusals))))
     if boundary is None or options is None:
         return ServerTools(tuple(found))
-    return ServerTools(tuple(found), options.table, options.form, boundary.common_codes())
+    profile = getattr(options.format, "profile", None)
+    return ServerTools(tuple(found), options.table, options.form, profile, boundary.common_codes())
 
 
 async def of_command(command: Sequence[str]) -> ServerTools:
