@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
-sys.path[:0] = [str(TESTS), *(str(TESTS / name) for name in ("redact", "classify", "laws"))]
+sys.path[:0] = [str(TESTS), *(str(TESTS / name) for name in ("redact", "readers", "laws"))]
 
 import hostile  # noqa: E402
 import test_fresh  # noqa: E402

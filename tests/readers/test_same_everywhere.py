@@ -33,7 +33,7 @@ from recorded import DATA
 TESTS = Path(__file__).parents[1]
 VECTORS = Path(fw.__file__).parent / "conformance" / "vectors"
 RUNS = ("typed-as-run", "v1-as-run", "xml-as-run", "envelope-as-run", "jsonrpc-as-run", "contracts-verbatim")
-TEXTS = ("classify/hosts", "classify/successes", "client/texts_unseen", "data/answers")
+TEXTS = ("readers/hosts", "readers/successes", "readers/texts_unseen", "data/answers")
 
 
 def rows(name: str) -> list[dict[str, Any]]:
@@ -127,9 +127,9 @@ def test_the_vectors_of_the_conformance_suite(name: str, monkeypatch: pytest.Mon
 
 SAMPLE = [
     *(result(row["text"], True) for row in rows("data/answers")[::120]),
-    *(result(row["text"], True) for row in rows("client/texts_unseen")[::120]),
+    *(result(row["text"], True) for row in rows("readers/texts_unseen")[::120]),
     # The SDK's own words about its side, and those about sessions, say more to a client that has the connection.
-    *(response(-32050, row["text"]) for row in rows("classify/hosts")[::50] if "session" not in row["text"]),
+    *(response(-32050, row["text"]) for row in rows("readers/hosts")[::50] if "session" not in row["text"]),
     *(result(fw.render(fw.NotFound("No user 7."), format), True) for format in FORMATS),
     response(-32603, "User 7 not found"),
     response(-32602, "Unknown tool: foo"),
@@ -159,7 +159,7 @@ def test_what_a_client_that_recovers_reports_is_what_is_read() -> None:
 def answers() -> Iterator[Any]:
     """All of the corpus and all vectors, each as a server says it: what tells of work that was done, as a success."""
     for name in TEXTS:
-        yield from (result(row["text"], name != "classify/successes") for row in rows(name))
+        yield from (result(row["text"], name != "readers/successes") for row in rows(name))
     for found in (*map(of_run, RUNS), *(of_vectors(file.stem) for file in sorted(VECTORS.glob("*.json")))):
         yield from (value for value in found if isinstance(value, dict) and "content" in value)
 
@@ -223,7 +223,7 @@ def test_what_tells_of_no_failure_is_none(text: str) -> None:
 
 
 def test_few_reports_of_work_that_was_done_are_taken_for_failures() -> None:
-    told = [row["text"] for row in rows("classify/successes") if not row["error"]]
+    told = [row["text"] for row in rows("readers/successes") if not row["error"]]
     taken = [text for text in told if fw.read(text) is not None]
     assert len(taken) < 0.3 * len(told), taken
     assert all((error := fw.read(text)) and error.confidence == 0.4 for text in taken)

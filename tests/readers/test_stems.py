@@ -14,7 +14,7 @@ from failwell.readers.prose.stems import WordRules, alternatives, stems
 HERE = Path(__file__).parent
 TEXTS = [
     json.loads(line)["text"].lower()[:3_000]
-    for file in (HERE / "hosts.jsonl", HERE.parent / "client" / "texts_unseen.jsonl")
+    for file in (HERE / "hosts.jsonl", HERE / "texts_unseen.jsonl")
     for line in file.read_text("utf-8").splitlines()
 ]
 
