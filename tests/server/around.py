@@ -1098,18 +1098,17 @@ async def touched() -> list[str]:
     server = Server("shop")
 
     @server.tool()
-    @failwell.server.untouched
     def pay(invoice: str) -> str:
         DONE.append(invoice)
         raise RuntimeError("The till is shut.")
 
-    async with client_of(failwell.server.install(server)) as client:
+    async with client_of(failwell.server.install(server, skip=["pay"])) as client:
         answer = await called(client, Scene("", lambda: None, PAID))
     # What 2.x says of a crash is no more than that.
     words = "Error executing tool pay" if GENERATION == 2 and fastmcp is None else "The till is shut."
     text = answer["content"][0]["text"]
     is_own = answer["isError"] and words in text and META_KEY not in (answer.get("_meta") or {})
-    return [] if is_own and DONE == ["inv_1"] else [f"untouched: {answer}, {len(DONE)} done"]
+    return [] if is_own and DONE == ["inv_1"] else [f"skipped: {answer}, {len(DONE)} done"]
 
 
 async def main() -> list[str]:

@@ -26,7 +26,7 @@ from failwell.model import (
 )
 
 from .crosswalk import default_code, number_of
-from .doubt import recovery
+from .doubt import recovery, stands_alone
 from .keys import TOOL_ERROR
 from .wire import (
     OBJECT,
@@ -123,7 +123,8 @@ def dump(
         # The contract's sentences end with trying again, and would have a payment made twice.
         suggestion: str | None = recovery(error)
     else:
-        suggestion = error.suggestion or (_default_suggestion(error) if insisted else None)
+        is_default = insisted and not stands_alone(error)
+        suggestion = error.suggestion or (_default_suggestion(error) if is_default else None)
     if suggestion is not None:
         said["suggestion"] = suggestion
     data = {

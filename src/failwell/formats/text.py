@@ -28,7 +28,7 @@ from failwell.model import (
 )
 from failwell.redact import cited, is_cited, uncited
 
-from .doubt import doubt, next_step
+from .doubt import doubt, next_step, stands_alone
 from .next_call import changed, mends_all, next_call
 from .wire import Format, build, whole
 from .wrong_argument import ordered, reason, strange_names
@@ -61,7 +61,7 @@ _USUAL: Final = Policy()
 
 
 def dump(error: ToolError) -> str:
-    if error.authored and error.standing == "quoted" and error.effect not in IN_DOUBT:
+    if stands_alone(error):
         # Somebody's words, which stand as they are.
         steps = _usual_steps(error, None)
         words = error.message or f"{error.tool or 'The tool'} failed and gave no reason."
@@ -133,7 +133,7 @@ def next_action(
 def _usual_steps(error: ToolError, problems: Sequence[FieldError] | None, *, whole_call: bool = True) -> list[str]:
     """The same of a call that was not done."""
     said = _advice(error)
-    if error.authored and error.standing == "quoted" and not error.patch and not error.actions and error.sent is None:
+    if stands_alone(error) and not error.patch and not error.actions and error.sent is None:
         # Of a write that may have been done nobody knows what to do next but whoever wrote the words.
         return said
     told = " ".join(said)
