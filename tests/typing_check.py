@@ -21,7 +21,7 @@ assert_type(paid.code, str | None)
 assert_type(paid.retryable, bool)
 assert_type(paid.effect, Effect | None)
 assert_type(paid.actions, tuple[Action, ...])
-assert_type(fw.NotFound("x").suggest("y").wait(3), fw.NotFound)
+assert_type(fw.NotFound("x", suggestion="y", retry_after=3), fw.NotFound)
 assert_type(fw.parse("x"), fw.ToolError | fw.NeedsInput | None)
 
 found = find("u")

@@ -221,8 +221,8 @@ def test_everything_else_is_no_failure(vector: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("id", "error"),
     [
-        ("builder.warning_retry", fw.ToolError("m", code="X").warning().wait(10)),
-        ("builder.suggest_last_wins", fw.ToolError("m", code="X").suggest("one").suggest("two")),
+        ("builder.warning_retry", fw.ToolError("m", code="X", severity="warning", retry_after=10)),
+        ("builder.suggest_last_wins", fw.ToolError("m", code="X", suggestion="two")),
         ("builder.default", fw.ToolError("m", code="X")),
     ],
 )
@@ -233,9 +233,7 @@ def test_builder_outputs(id: str, error: fw.ToolError) -> None:
 
 @pytest.mark.checklist(165)
 def test_builder_adds_up() -> None:
-    error = (
-        fw.ToolError("m", code="X").try_("a.list").try_("b.get").with_details(n=5).with_details({"k": "v"}).critical()
-    )
+    error = fw.ToolError("m", code="X", actions=["a.list", "b.get"], details={"n": 5, "k": "v"}, severity="critical")
     assert fw.render(error, "xml", layout="flush") == (
         '<tool_error code="X" severity="critical">\n<message>m</message>\n'
         "<available_actions>\n  <action>a.list</action>\n  <action>b.get</action>\n</available_actions>\n"

@@ -392,31 +392,13 @@ def test_replace_changes_a_copy() -> None:
     assert error.replace(cause=cause).cause is cause
 
 
-@pytest.mark.checklist(28, 165)
-def test_the_fluent_form_adds_up() -> None:
-    error = (
-        fw.NotFound("Gone.", details={"a": 1})
-        .suggest("first")
-        .suggest("Call list.")
-        .step("Look.", "Ask.")
-        .try_("list")
-        .try_("get", "By id", id=3)
-        .wait(timedelta(seconds=30))
-        .with_details({"b": 2}, c=3)
-        .note("odd")
-        .critical()
-    )
-    assert error == fw.NotFound(
-        "Gone.",
-        suggestion="Call list.",
-        next_steps=["Look.", "Ask."],
-        actions=["list", Action("get", "By id", {"id": 3})],
-        retry_after=30,
-        details={"a": 1, "b": 2, "c": 3},
-        severity="critical",
-    )
-    assert (error.notes, error.warning().severity) == (("odd",), Severity.WARNING)
-    assert error.only_details(d=4).details == {"d": 4}
+@pytest.mark.checklist(28)
+def test_details_are_merged_or_replaced() -> None:
+    error = fw.NotFound("Gone.", details={"a": 1}).with_details({"b": 2}, c=3).note("odd")
+    assert error == fw.NotFound("Gone.", details={"a": 1, "b": 2, "c": 3})
+    assert error.notes == ("odd",)
+    error.details = {"d": 4}
+    assert error.details == {"d": 4}
     assert '<detail key="d">4</detail>' in fw.render(error, "xml")
 
 

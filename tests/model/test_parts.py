@@ -13,7 +13,7 @@ from test_plain import ODD
 
 import failwell as fw
 from failwell.model import UNSET, Action, Conflicting, FieldError, Option, Patch, apply_patch
-from failwell.model.parts import CLEAN_PARTS, all_of, path_of
+from failwell.model.parts import all_of, path_of
 
 PARTS: tuple[Any, ...] = (Action, FieldError, Patch, Conflicting, Option)
 WHOLE: list[Any] = [
@@ -253,17 +253,3 @@ def test_no_patch_breaks_the_arguments(sent: dict[str, Any], changes: list[Patch
     before = json.dumps(sent)
     json.dumps(apply_patch(sent, changes))
     assert json.dumps(sent) == before
-
-
-@pytest.mark.parametrize("part", [part for part in WHOLE if type(part) in (Action, FieldError, Patch)], ids=repr)
-def test_a_part_of_clean_json_is_like_any_other(part: Any) -> None:
-    names = {Action: "actions", FieldError: "fields", Patch: "patch"}
-    found = CLEAN_PARTS[names[type(part)]](json.loads(json.dumps(part.to_dict())))
-    assert type(found) is type(part)
-    assert (found, repr(found)) == (part, repr(part))
-    assert pickle.loads(pickle.dumps(found)) == part
-    for name in part.__slots__:
-        with pytest.raises(AttributeError):
-            setattr(found, name, None)
-    with pytest.raises((AttributeError, TypeError)):
-        found.other = None

@@ -123,7 +123,9 @@ def test_the_record_has_every_field_and_a_readable_line(logger: logging.Logger) 
     ("error", "raised", "line"),
     [
         pytest.param(fw.NotFound("Gone."), None, "tool_error t: NOT_FOUND: Gone.", id="expected"),
-        pytest.param(fw.Conflict("Two.").critical(), None, "tool_error t: CONFLICT: Two. (1f0c)", id="critical"),
+        pytest.param(
+            fw.Conflict("Two.", severity="critical"), None, "tool_error t: CONFLICT: Two. (1f0c)", id="critical"
+        ),
         pytest.param(fw.Internal("Oh."), KeyError(), "tool_error t: INTERNAL_ERROR: Oh. (1f0c)", id="crash"),
     ],
 )
@@ -235,8 +237,8 @@ def test_a_crash_is_an_error_with_the_way_there(logger: logging.Logger, structur
     ("error", "level"),
     [
         pytest.param(fw.Internal("It broke."), "WARNING", id="planned"),
-        pytest.param(fw.Transient("Later.").critical(), "ERROR", id="critical"),
-        pytest.param(fw.NotFound("Gone.").warning(), "WARNING", id="advisory"),
+        pytest.param(fw.Transient("Later.", severity="critical"), "ERROR", id="critical"),
+        pytest.param(fw.NotFound("Gone.", severity="warning"), "WARNING", id="advisory"),
     ],
 )
 def test_what_an_author_raised_is_no_crash(error: fw.ToolError, level: str, logger: logging.Logger) -> None:

@@ -124,7 +124,7 @@ def test_a_question_is_no_failure(spans: Spans, reader: InMemoryMetricReader) ->
 
 
 def test_an_advisory_leaves_the_status_alone(spans: Spans) -> None:
-    span = spans.marked(fw.Transient("Slow today.").warning())
+    span = spans.marked(fw.Transient("Slow today.", severity="warning"))
     assert span.status.status_code is StatusCode.UNSET
     assert "error.type" not in (span.attributes or {})
 

@@ -29,7 +29,7 @@ def sniff(data: Mapping[str, Any]) -> bool:
     return data.get("failwell") == CANONICAL_VERSION and ("message" in data or "kind" in data)
 
 
-def load(data: Mapping[str, Any], clean: bool = False) -> Outcome | None:
+def load(data: Mapping[str, Any]) -> Outcome | None:
     if not sniff(data):
         return None
     if data.get("outcome") == "needs_input":
@@ -63,7 +63,6 @@ def load(data: Mapping[str, Any], clean: bool = False) -> Outcome | None:
         kind=kind,
         retryable=data.get("retryable"),
         notes=notes,
-        clean=clean,
     )
 
 

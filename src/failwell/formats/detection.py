@@ -10,7 +10,7 @@ from failwell.model import IN_DOUBT, NeedsInput, Severity, Strategy, ToolError, 
 from . import canonical, text
 from .keys import TOOL_ERROR
 from .table import FORMATS
-from .wire import OBJECT, Format, Outcome, Sign, doubted, is_clean, read_json
+from .wire import OBJECT, Format, Outcome, Sign, doubted, read_json
 
 META_KEY: Final = TOOL_ERROR
 _SIGNS: Final[tuple[tuple[Sign, Format], ...]] = tuple(
@@ -95,7 +95,7 @@ def is_prose(format: str | None) -> bool:
     return format is not None and FORMATS[format].prose
 
 
-def _data(source: object, format: str | None, clean: bool = False) -> Outcome | None:
+def _data(source: object, format: str | None) -> Outcome | None:
     """The outcome in JSON data: a result, a response around one, a list of blocks, or an error object."""
     if isinstance(source, list):
         source = {"content": source}
@@ -104,7 +104,7 @@ def _data(source: object, format: str | None, clean: bool = False) -> Outcome | 
     data: Mapping[str, Any] = source
     if "jsonrpc" in data and _is_result(data.get("result")):
         data = data["result"]
-    return _result(data, format) if isinstance(data.get("content"), list) else _object(data, format, clean)
+    return _result(data, format) if isinstance(data.get("content"), list) else _object(data, format)
 
 
 def _text(source: str, format: str | None = None) -> Outcome | None:
@@ -113,7 +113,7 @@ def _text(source: str, format: str | None = None) -> Outcome | None:
     source = source.lstrip("\ufeff \t\r\n")
     start = source[:1]
     if start in ("{", "["):
-        return _twice_said(_data(read_json(source), format, is_clean(source)), source)
+        return _twice_said(_data(read_json(source), format), source)
     spec = _STARTS.get(start)
     if spec is not None and format in (None, spec.name):
         found = spec.load(source)
@@ -139,9 +139,9 @@ _DOUBT_SAID: Final = pattern(
 )
 
 
-def _object(data: Mapping[str, Any], format: str | None = None, clean: bool = False) -> Outcome | None:
+def _object(data: Mapping[str, Any], format: str | None = None) -> Outcome | None:
     for sign, spec in _SIGNS:
-        if sign.key in data and (outcome := sign.load(data, clean)) is not None:
+        if sign.key in data and (outcome := sign.load(data)) is not None:
             if spec.attaches and format in (None, _OURS):
                 outcome = _attached(outcome) or outcome
             if sign.is_said is not None and isinstance(outcome, ToolError) and outcome.standing != "quoted":

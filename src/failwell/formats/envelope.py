@@ -117,7 +117,7 @@ def sniff(data: Mapping[str, Any]) -> bool:
     return data.get("success") is False and ("error" in data or isinstance(data.get("message"), str))
 
 
-def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
+def load(data: Mapping[str, Any]) -> ToolError | None:
     if not sniff(data):
         return None
     notes: list[str] = []
@@ -154,7 +154,6 @@ def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
         },
         retryable=reason.get("retryable"),
         notes=notes,
-        clean=clean,
     )
     if carried is None:
         return error

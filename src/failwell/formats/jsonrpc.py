@@ -21,7 +21,6 @@ from failwell.model import (
     ToolError,
     compact,
     find,
-    read_problem,
     text,
 )
 
@@ -211,18 +210,18 @@ def sniff(data: Mapping[str, Any]) -> bool:
     return isinstance(code, int) and not isinstance(code, bool) and code < 0 and "message" in data
 
 
-def load_response(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
+def load_response(data: Mapping[str, Any]) -> ToolError | None:
     """From a whole response that holds an error object."""
     inner = data.get("error")
-    return _load(inner, clean) if "jsonrpc" in data and isinstance(inner, OBJECT) else None
+    return _load(inner) if "jsonrpc" in data and isinstance(inner, OBJECT) else None
 
 
-def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
+def load(data: Mapping[str, Any]) -> ToolError | None:
     """From an error object, or from a whole response."""
     inner = data.get("error")
     if inner is not None and isinstance(inner, OBJECT) and ("jsonrpc" in data or sniff(inner)):
-        return _load(inner, clean)
-    return _load(data, clean) if sniff(data) else None
+        return _load(inner)
+    return _load(data) if sniff(data) else None
 
 
 def is_structured(error: object) -> bool:
@@ -231,15 +230,15 @@ def is_structured(error: object) -> bool:
     return isinstance(data, Mapping) and (isinstance(data.get("mcp_error_code"), str) or TOOL_ERROR in data)
 
 
-def load_bare(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
+def load_bare(data: Mapping[str, Any]) -> ToolError | None:
     """From an error object that is nothing else, whatever its number; for where an error is expected."""
     code = data.get("code")
     if not isinstance(code, int) or isinstance(code, bool) or code > 0 or "message" not in data:
         return None
-    return _load(data, clean) if data.keys() <= {"code", "message", "data"} else None
+    return _load(data) if data.keys() <= {"code", "message", "data"} else None
 
 
-def _load(data: Mapping[str, Any], clean: bool) -> ToolError:
+def _load(data: Mapping[str, Any]) -> ToolError:
     notes: list[str] = []
     number = data.get("code")
     if not isinstance(number, int) or isinstance(number, bool):
@@ -265,7 +264,7 @@ def _load(data: Mapping[str, Any], clean: bool) -> ToolError:
     if details is not None and isinstance(message, str):
         fields["title"] = message
     if "field" in context or "errors" in context:
-        fields["fields"] = _load_problems(context, clean)
+        fields["fields"] = _load_problems(context)
     for name, (field, fits) in _READ.items():
         if name in context and fits(context[name]):
             fields.setdefault(field, context.pop(name))
@@ -276,7 +275,6 @@ def _load(data: Mapping[str, Any], clean: bool) -> ToolError:
         fields,
         kind=kind,
         notes=notes,
-        clean=clean,
     )
     said = error._given.get("suggestion")
     if said is not None and said.endswith(_SUGGESTION_ENDS) and said == _default_suggestion(error):
@@ -286,7 +284,7 @@ def _load(data: Mapping[str, Any], clean: bool) -> ToolError:
     return restore(
         error,
         carried,
-        lambda whole, **way: _load(dump(whole, **way), False),
+        lambda whole, **way: _load(dump(whole, **way)),
         [{"number": each, "actionable": told} for told in (False, True) for each in dict.fromkeys((None, number))],
     )
 
@@ -304,13 +302,13 @@ def _kind_of_group(code: str | None, number: int | None) -> Kind | None:
     return own.kind if own else None
 
 
-def _load_problems(context: dict[str, Json], clean: bool) -> tuple[FieldError, ...]:
+def _load_problems(context: dict[str, Json]) -> tuple[FieldError, ...]:
     if is_objects(errors := context.get("errors")):
         problems = []
         for item in errors:
             if "field" not in item or "message" not in item:
                 break
-            found = _clean_problem(item) if clean else _load_problem(item)
+            found = _load_problem(item)
             if found is not None:
                 problems.append(found)
         else:
@@ -322,19 +320,6 @@ def _load_problems(context: dict[str, Json], clean: bool) -> tuple[FieldError, .
         options = context.pop("options") if isinstance(context.get("options"), list) else ()
         return (_unspelt(FieldError(path_from(name), "", context.pop("value", UNSET), expected, options)),)
     return ()
-
-
-def _clean_problem(item: dict[str, Json]) -> FieldError | None:
-    """The same as `_load_problem` of clean JSON, where what the contract writes is taken as it is."""
-    name, expected, options = item["field"], item.get("expected"), item.get("options")
-    if type(name) is not str or not (options is None or type(options) is list) or not item.keys() <= _PROBLEM:
-        return _load_problem(item)
-    if options and expected == _spelt(options):
-        expected = None
-    return read_problem(True, path_from(name), item["message"], UNSET, expected, options)
-
-
-_PROBLEM: Final = frozenset({"field", "message", "expected", "options"})
 
 
 def _load_problem(item: dict[str, Json]) -> FieldError | None:

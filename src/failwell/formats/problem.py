@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from failwell.model import MAX_ITEMS, UNSET, FieldError, Form, Json, Kind, Path, ToolError, compact, read_problem
+from failwell.model import MAX_ITEMS, FieldError, Form, Json, Kind, Path, ToolError, compact
 
 from .canonical import FIELDS, LISTS, list_fields
-from .wire import OBJECT, Format, Sign, build, kept_map, read_parts
+from .wire import OBJECT, Format, Sign, build, kept_map
 
 MEDIA_TYPE: Final = "application/problem+json"
 TYPE_PREFIX: Final = "urn:failwell:code:"
@@ -75,7 +75,7 @@ def sniff(data: Mapping[str, Any]) -> bool:
     return said and (named or kind is None) and (failed or (named and status is None and "detail" in data))
 
 
-def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
+def load(data: Mapping[str, Any]) -> ToolError | None:
     if not sniff(data):
         return None
     notes: list[str] = []
@@ -90,8 +90,7 @@ def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
         "http_status": status,
     }
     if isinstance(errors, list):
-        problems = read_parts(_load_error if clean else _load_rough_error, errors)
-        fields["fields"] = problems and problems[:MAX_ITEMS]
+        fields["fields"] = [problem for item in errors[:MAX_ITEMS] if (problem := _load_error(item)) is not None]
     extra: dict[str, Json] = {}
     for name, value in data.items():
         if name in _READ:
@@ -117,7 +116,6 @@ def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
         kind=kind,
         retryable=retryable,
         notes=notes,
-        clean=clean,
     )
 
 
@@ -147,11 +145,7 @@ def _code(kind: object) -> str | None:
     return kind.rstrip("/").rpartition("/")[2].rpartition("#")[2].rpartition(":")[2] or None
 
 
-def _load_rough_error(item: object) -> FieldError | None:
-    return _load_error(item, clean=False)
-
-
-def _load_error(item: object, clean: bool = True) -> FieldError | None:
+def _load_error(item: object) -> FieldError | None:
     if not isinstance(item, OBJECT):
         return None
     get = item.get
@@ -159,7 +153,8 @@ def _load_error(item: object, clean: bool = True) -> FieldError | None:
     if not isinstance(path, list):
         path = _path(pointer) if isinstance(pointer, str) else ()
     message = get("detail", get("message", ""))
-    return read_problem(clean, path, message, get("sent", UNSET), get("expected"), get("options"), get("rule"))
+    about = {name: item[name] for name in ("sent", "expected", "options", "rule") if name in item}
+    return FieldError.of({"path": path, "message": message, **about})
 
 
 def _path(pointer: str) -> Path:

@@ -248,7 +248,7 @@ def _lost(outcome: Outcome, back: Outcome | None) -> list[str]:
     names = [name for name in mine if mine[name] != theirs.get(name)]
     names += [name for name in theirs if name not in mine and name not in _READERS]
     # A title nobody stated is the code's own, or the kind's, and goes with it.
-    follows = isinstance(outcome, ToolError) and outcome.title == ToolError.title.derive(outcome)
+    follows = isinstance(outcome, ToolError) and outcome.title == outcome.default("title")
     unsaid = _UNSAID | {"title"} if follows and not _TITLING.isdisjoint(names) else _UNSAID
     return [name for name in names if name not in unsaid]
 

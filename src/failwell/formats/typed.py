@@ -46,7 +46,7 @@ def sniff(data: Mapping[str, Any]) -> bool:
     return "recoverable" in data or (kind in TYPES and "message" in data)
 
 
-def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
+def load(data: Mapping[str, Any]) -> ToolError | None:
     if not sniff(data):
         inner = data.get("error")
         if inner is None or not isinstance(inner, OBJECT) or not sniff(inner):
@@ -76,7 +76,6 @@ def load(data: Mapping[str, Any], clean: bool = False) -> ToolError | None:
         },
         kind=TYPES.get(name),
         notes=notes,
-        clean=clean,
     )
     return restore(error, carried, lambda whole: load(dump(whole)))
 

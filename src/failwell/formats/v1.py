@@ -80,7 +80,7 @@ def ask(question: NeedsInput) -> dict[str, Json]:
     return wire
 
 
-def load(data: Mapping[str, Any], clean: bool = False) -> Outcome | None:
+def load(data: Mapping[str, Any]) -> Outcome | None:
     kind = data.get("kind")
     if kind == QUESTION:
         return _load_question(data)
@@ -105,7 +105,6 @@ def load(data: Mapping[str, Any], clean: bool = False) -> Outcome | None:
         },
         retryable=data.get("retryable"),
         notes=notes,
-        clean=clean,
     )
     return restore(error, carried, _again, ({}, {"strict": True}, {"own": True}))
 

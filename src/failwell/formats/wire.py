@@ -4,37 +4,28 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeGuard
 
 from failwell.model import (
-    CLEAN_PARTS,
     IN_DOUBT,
-    KIND_CLASSES,
-    MAX_DEPTH,
     PROVENANCE,
     SILENT,
     UNWRITTEN,
-    Code,
     Effect,
     Fields,
     Form,
     Json,
     Kind,
     NeedsInput,
-    Severity,
     Strategy,
     ToolError,
     compact,
     find,
-    normalised,
     plain,
-    severity_of,
-    status,
     tell,
-    text,
 )
 
 RESERVED: Final = "failwell"
@@ -46,12 +37,7 @@ OBJECT: Final = (dict, Mapping)
 pretty: Final = json.JSONEncoder(ensure_ascii=False, indent=2, check_circular=False).encode
 
 Outcome = ToolError | NeedsInput
-_DEFAULTS: Final[dict[str, Callable[[ToolError], Any]]] = {
-    "recoverable": ToolError.recoverable.derive,
-    "strategy": ToolError.strategy.derive,
-    "effect": ToolError.effect.derive,
-    "title": ToolError.title.derive,
-}
+_DERIVED: Final = ("recoverable", "strategy", "effect", "title")
 
 
 Blocks = dict[str, Json]
@@ -65,7 +51,7 @@ class Sign(NamedTuple):
 
     rank: int
     key: str
-    load: Callable[[Mapping[str, Any], bool], Outcome | None]
+    load: Callable[[Mapping[str, Any]], Outcome | None]
     is_said: Callable[[Mapping[str, Any]], bool] | None = None
     """For an object that is a whole answer: whether it states the failure. Otherwise it is quoted."""
     is_whole: Callable[[Mapping[str, Any]], bool] | None = None
@@ -136,18 +122,6 @@ class Format:
         tell(self.name, self.again)
 
 
-# What clean JSON holds already in the form in which the field keeps it.
-_AS_IS: Final[dict[str, type]] = {
-    **dict.fromkeys(("code", "suggestion", "policy_decision", "tool", "action", "tier", "correlation_id"), str),
-    **dict.fromkeys(("details", "meta"), dict),
-    "fields": tuple,  # only a reader makes one, out of what it has read
-}
-# What is read in one step from any value in JSON.
-_SCALARS: Final[dict[str, Callable[[Any], Any]]] = {"severity": severity_of, "http_status": status}
-_NOTHING: Final[dict[str, Any]] = {}
-_ERROR: Final = Severity.ERROR
-
-
 def build(
     format: str,
     message: object,
@@ -156,12 +130,8 @@ def build(
     kind: Kind | None = None,
     retryable: object = None,
     notes: list[str] | None = None,
-    clean: bool = False,
 ) -> ToolError:
-    """The error a peer sent. `retryable` is the flag on the wire; it counts only for codes nobody knows.
-
-    `clean` says that the values come out of JSON that `is_clean` looked at, so that they need no second look.
-    """
+    """The error a peer sent. `retryable` is the flag on the wire; it counts only for codes nobody knows."""
     notes = [] if notes is None else notes
     code = fields.get("code")
     if code is not None and not isinstance(code, str):
@@ -179,94 +149,24 @@ def build(
         message = as_text(message)
     if retryable is not None and flag is None:
         notes.append("The retryable flag was not true or false.")
-    if not clean:
-        message = text(message)
     if fields.get("standing") != "quoted":
         # How an error was said is for its reader to tell. Only that it was less than stated, its writer knows.
         fields.pop("standing", None)
-    given: dict[str, Any] = {"message": message, "origin": "peer", "format": format}
-    cls = KIND_CLASSES[kind]
-    error: ToolError = cls._new(cls, message)
-    error.__dict__.update(_given=given, _info=info)
-    _fill(error, fields, clean)
-    if "severity" not in fields:
-        given["severity"] = _ERROR
-    if flag is not None:
-        given["wire_retryable"] = flag
-    error._settle(info)
+    given = {**fields, "code": code, "kind": kind, "origin": "peer", "format": format, "wire_retryable": flag}
+    error = ToolError(message, **given)
+    # What follows from the code and the kind anyway was not stated: it would read as if the author insisted.
+    for name in _DERIVED:
+        if error.given(name) and error._given[name] == error.default(name):
+            error._given.pop(name)
     if flag is not None and flag is not error.retryable:
-        notes.append(_contradiction(error, flag))
+        said = f"The peer said retryable: {str(flag).lower()}"
+        if error.effect in IN_DOUBT:
+            notes.append(f"{said} of a call that may have been done already; it is not to be made again.")
+        else:
+            notes.append(f"{said}, which the code {error.code} rules out.")
     if notes:
         error.notes = tuple(notes)
     return error
-
-
-def _contradiction(error: ToolError, flag: bool) -> str:
-    said = f"The peer said retryable: {str(flag).lower()}"
-    if error.effect in IN_DOUBT:
-        return f"{said} of a call that may have been done already; it is not to be made again."
-    return f"{said}, which the code {error.code} rules out."
-
-
-def _fill(error: ToolError, fields: dict[str, Any], clean: bool) -> None:
-    """Gives the error its fields. In clean JSON, what has the right type already is taken as it is."""
-    given = error._given
-    as_is = (_AS_IS if clean else _NOTHING).get
-    # What is only quoted has no defaults that could be left out.
-    follows = None if clean and "standing" not in fields else _NOTHING
-    stated = []
-    for name, value in fields.items():
-        if value is None:
-            continue
-        if type(value) is as_is(name):
-            kept = value or None
-        elif name in _DEFAULTS:
-            if follows is None:
-                follows = _follows(error)
-            if name in follows and value == follows[name]:
-                continue
-            stated.append(name)
-            kept = normalised(name, value)
-        elif clean and type(value) is list and name in CLEAN_PARTS and len(value) <= 100:
-            kept = read_parts(CLEAN_PARTS[name], value)
-        elif clean and name in _SCALARS:
-            kept = _SCALARS[name](value)
-        else:
-            kept = normalised(name, value)
-        if kept is not None:
-            given[name] = kept
-    if stated:
-        error._settle(error._info)
-    for name in stated:
-        # What follows from the code and the kind anyway was not stated: it would read as if the author insisted.
-        if name in given and given[name] == _DEFAULTS[name](error):
-            del given[name]
-
-
-_followed: Final[dict[str, tuple[Code, dict[str, Any]]]] = {}
-
-
-def _follows(error: ToolError) -> dict[str, Any]:
-    """What the code says by itself, where the error is of the code's kind; kept, as there are few codes."""
-    code = error._info
-    if code is None or code.kind is not error._kind:
-        return _NOTHING
-    known = _followed.get(code.name)
-    if known is None or known[0] is not code:
-        # New, or declared again since.
-        blank = KIND_CLASSES[code.kind]._blank({}, code)
-        known = code, {name: default(blank) for name, default in _DEFAULTS.items()}
-        _followed[code.name] = known
-    return known[1]
-
-
-def read_parts(read: Callable[[Any], Any], items: list[Any]) -> tuple[Any, ...] | None:
-    """What `read` makes of the items, without those it can make nothing of."""
-    parts = []
-    for item in items:
-        if (part := read(item)) is not None:
-            parts.append(part)  # noqa: PERF401 - there are one or two: a comprehension takes longer to set up
-    return tuple(parts) or None
 
 
 def restore(
@@ -274,7 +174,7 @@ def restore(
     carried: object,
     again: Callable[..., Outcome | None],
     ways: Iterable[Mapping[str, Any]] = ({},),
-    apart: dict[str, Json] = _NOTHING,
+    apart: Mapping[str, Json] = MappingProxyType({}),
 ) -> ToolError:
     """`error` with the fields that travelled under the reserved key put back.
 
@@ -363,13 +263,10 @@ def _filled(error: ToolError, carried: Mapping[str, Any]) -> ToolError | None:
     if not isinstance(whole, ToolError):
         return None
     flag = error._given.get("wire_retryable")
-    if flag is not None:
-        # The form's own flag, not the one that follows from it.
-        whole._give("wire_retryable", flag)
-    elif whole._info is not None:
-        # A form that has none says what the code says.
-        whole._give("wire_retryable", None)
-    return whole.replace(format=error.format)
+    if flag is None and whole.info is None:
+        return whole.replace(format=error.format)
+    # The form's own flag, not the one that follows from it. A form that has none says what the code says.
+    return whole.replace(format=error.format, wire_retryable=flag)
 
 
 def _noted(whole: ToolError, error: ToolError) -> ToolError:
@@ -404,9 +301,6 @@ def read_json(source: str) -> Json:
         return None
 
 
-_HALF: Final = re.compile(r"\\u[dD]")
-
-
 # What may stand around an error under the key `error` without being the answer itself.
 _AROUND: Final = frozenset({"error", "isError", "ok", "success", "data", "meta", "_meta", "failwell", "jsonrpc", "id"})
 
@@ -414,18 +308,6 @@ _AROUND: Final = frozenset({"error", "isError", "ok", "success", "data", "meta",
 def is_only_error(data: Mapping[str, Any]) -> bool:
     """Whether an object with the key `error` holds nothing else: what was done may stand beside it."""
     return data.keys() <= _AROUND and not data.get("data")
-
-
-def is_clean(source: str) -> bool:
-    """Whether what `read_json` makes of `source` is plain data: no halves of characters, no nesting out of proportion.
-
-    It is asked of the text because that is faster than looking at every value.
-    """
-    return (
-        ("\\" not in source or not _HALF.search(source))
-        and source.count("{") + source.count("[") < MAX_DEPTH
-        and (source.isascii() or text(source) == source)
-    )
 
 
 def as_text(value: object) -> str:

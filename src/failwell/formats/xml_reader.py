@@ -134,7 +134,6 @@ def _load_tool_error(attributes: dict[str, str], body: str, notes: list[str]) ->
             "retry_after": delay,
         },
         notes=notes,
-        clean=True,
     )
     return error if carried is None else restore(error, read_json(carried), _again)
 

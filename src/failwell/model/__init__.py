@@ -44,7 +44,6 @@ from .kinds import IN_DOUBT, Effect, Kind, Severity, Strategy
 from .marks import Marks, effects, frames, is_frameworks_module, marked_effect, marking, marks, marks_effects
 from .needs import NeedsInput
 from .parts import (
-    CLEAN_PARTS,
     Action,
     Conflicting,
     FieldError,
@@ -54,7 +53,6 @@ from .parts import (
     apply_patch,
     path_of,
     place_of,
-    read_problem,
 )
 from .regex import pattern
 from .result import Err, Ok, Result, unwrapped
@@ -74,7 +72,6 @@ from .tool_error import (
     ToolError,
     Transient,
     error,
-    normalised,
     required,
 )
 from .toolname import HANDS_OUT, LONGEST, NOUNS, READS, WRITES, nature_of_name, singular, words_of
@@ -85,7 +82,6 @@ __all__ = [
     "CANONICAL_VERSION",
     "CATALOGS",
     "CERTAIN",
-    "CLEAN_PARTS",
     "Catalog",
     "CatalogType",
     "Code",
@@ -176,7 +172,6 @@ __all__ = [
     "marking",
     "marks",
     "marks_effects",
-    "normalised",
     "path_of",
     "place_of",
     "pattern",
@@ -184,7 +179,6 @@ __all__ = [
     "plain_map",
     "positive",
     "raises",
-    "read_problem",
     "required",
     "rfc3339",
     "room_after",

@@ -15,7 +15,7 @@ from math import inf
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeGuard
 
-from .fields import DELIVERIES, NOTHING_RAN, Delivery, Derived
+from .fields import DELIVERIES, NOTHING_RAN, Delivery
 from .forms import FIRST_DELAYS, form_of
 from .json_values import instant
 from .kinds import IN_DOUBT, STRATEGY_OF_KIND, Effect, Kind, Strategy
@@ -274,7 +274,7 @@ def _wanted(error: ToolError) -> Next:
         wanted = _plain_conflict(error)
     else:
         wanted = _BY_KIND[kind]
-    if wanted is _GIVE_UP and not _insists(error, ToolError.strategy):
+    if wanted is _GIVE_UP and error.strategy is error.default("strategy"):
         if error.retryable:
             wanted = _RETRY
         elif error.actions and error.info is None:
@@ -296,14 +296,6 @@ def _again(error: ToolError) -> Next:
     if error.is_declined:
         return Next.ASK if asks else _GIVE_UP
     return Next.ASK if asks and not error.retryable else _RETRY
-
-
-def _insists(error: ToolError, field: Derived[Any]) -> bool:
-    """Whether a field says something else than what follows from the code and the kind.
-
-    To repeat what follows is no statement: over a wire nobody could tell it from saying nothing.
-    """
-    return getattr(error, field.name) is not field.derive(error)
 
 
 def _plain_conflict(error: ToolError) -> Next:

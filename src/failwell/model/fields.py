@@ -1,10 +1,10 @@
-"""How an error keeps its fields: only what was given, normalised when it is set, the rest derived when it is read."""
+"""The fields of an error: what each accepts, and the form in which it is kept."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Never, Self, TypedDict, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypedDict, TypeVar, get_args, overload
 
 from .call import Sent
 from .json_values import positive
@@ -64,30 +64,25 @@ class Fields(TypedDict, total=False):
     cause: BaseException | None
 
 
-DELIVERIES: Final = ("never_sent", "refused", "unanswered", "answered")
+DELIVERIES: Final = get_args(Delivery)
+"""What became of a call, as the caller knows it. A call that was `refused` was answered before its tool ran."""
 NOTHING_RAN: Final = frozenset({"never_sent", "refused"})
 """What the transport saw, or what was proven from the tool's own schema: the call did nothing."""
-"""What became of a call, as the caller knows it. A call that was `refused` was answered before its tool ran."""
-STANDINGS: Final = ("stated", "quoted")
-"""How a failure that was read was said: as the answer itself, or as something that only looks like one."""
 
 
 class Field(Generic[T]):
-    """One stored field: kept only when it was given, normalised when it is set.
+    """A field that is kept only when it was given, and normalised when it is set.
 
     Fields are read a hundred times for one failure. So what was given is an attribute of the error like any other, and
-    the default one of its class: no function is called to read either.
+    the default is one of its class: no function is called to read either.
     """
-
-    name: str
 
     def __init__(self, normal: Callable[[Any], T | None], default: T) -> None:
         self.normal = normal
         self.default = default
 
     def __set_name__(self, owner: type[ToolError], name: str) -> None:
-        self.name = name
-        owner._table[name] = self
+        owner._normal[name] = self.normal
         setattr(owner, name, self.default)
 
     if TYPE_CHECKING:
@@ -100,61 +95,9 @@ class Field(Generic[T]):
         def __set__(self, obj: ToolError, value: Any) -> None: ...
 
 
-class Derived(Field[T]):
-    """A field that follows from the others unless it was given; kept until one of them changes."""
-
-    def __init__(self, normal: Callable[[Any], T | None], derive: Callable[[ToolError], T]) -> None:
-        self.normal = normal
-        self.derive = derive
-
-    def __set_name__(self, owner: type[ToolError], name: str) -> None:
-        self.name = name
-        owner._table[name] = self
-
-    def _said(self, error: ToolError) -> T:
-        value: T | None = error._given.get(self.name)
-        return value if value is not None else self.derive(error)
-
-    if not TYPE_CHECKING:
-
-        def __get__(self, error: ToolError | None, owner: type) -> Any:
-            if error is None:
-                return self
-            value = error.__dict__[self.name] = self._said(error)
-            return value
-
-
-class Delay(Field[T]):
-    """A wait before the same call is made again: none where the call may have been done already."""
-
-
-class Follows(Generic[T]):
-    """What can only be read: it follows from the fields, and is kept until one of them changes."""
-
-    name: str
-
-    def __init__(self, derive: Callable[[Any], T]) -> None:
-        self.derive = derive
-        self.__doc__ = derive.__doc__
-
-    def __set_name__(self, owner: type[ToolError], name: str) -> None:
-        self.name = name
-        owner._following.append(name)
-
-    @overload
-    def __get__(self, error: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, error: ToolError, owner: type) -> T: ...
-    def __get__(self, error: ToolError | None, owner: type) -> Self | T:
-        if error is None:
-            return self
-        value: T = self.derive(error)
-        error.__dict__[self.name] = value
-        return value
-
-    if TYPE_CHECKING:
-
-        def __set__(self, error: ToolError, value: Never) -> None: ...
+def one_of(*choices: str) -> Callable[[object], Any]:
+    """Keeps one of a few words."""
+    return lambda value: value if isinstance(value, str) and value in choices else None
 
 
 def flag(value: object) -> bool | None:
@@ -170,29 +113,11 @@ def share(value: object) -> float | None:
     return None if number is None or number > 1 else float(number)
 
 
-def delivery_of(value: object) -> Delivery | None:
-    return value if isinstance(value, str) and value in DELIVERIES else None  # type: ignore[return-value]
-
-
-def standing_of(value: object) -> Standing | None:
-    return value if isinstance(value, str) and value in STANDINGS else None  # type: ignore[return-value]
-
-
-def origin_of(value: object) -> Literal["peer", "local"] | None:
-    return value if isinstance(value, str) and value in ("peer", "local") else None  # type: ignore[return-value]
-
-
-_effect = Effect.of
-
-
 def effect_of(value: object) -> Effect | None:
     # Whoever says something about it that nobody understands, a misspelt word, does not say that nothing was done.
-    return _effect(value) or (Effect.UNKNOWN if value != "" else None)
-
-
-_severity = Severity.of
+    return Effect.of(value) or (Effect.UNKNOWN if value != "" else None)
 
 
 def severity_of(value: object) -> Severity:
     # An unknown word is no reason to call a failure a success.
-    return _severity(value) or Severity.ERROR
+    return Severity.of(value) or Severity.ERROR

@@ -14,42 +14,21 @@ same, whatever their class.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
-from datetime import datetime, timedelta
+from datetime import datetime
+from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Literal, Self, TypeVar, Unpack, cast
+from typing import Any, ClassVar, Final, Literal, Self, Unpack, cast
 
 from .call import Sent
 from .codes import Code, find, humanize
-from .fields import (
-    Delay,
-    Delivery,
-    Derived,
-    Field,
-    Fields,
-    Follows,
-    Standing,
-    delivery_of,
-    effect_of,
-    flag,
-    origin_of,
-    severity_of,
-    share,
-    standing_of,
-    status,
-)
+from .fields import DELIVERIES, Delivery, Field, Fields, Standing, effect_of, flag, one_of, severity_of, share, status
 from .json_values import Json, instant, label, lines, plain, plain_map, rfc3339, seconds, text
 from .kinds import EFFECT_OF_KIND, IN_DOUBT, STRATEGY_OF_KIND, Effect, Kind, Severity, Strategy
 from .parts import Action, Conflicting, FieldError, Patch, all_of, apply_patch
 
-T = TypeVar("T")
-# Looking a member up in its class takes as long as a call.
-_TRANSIENT: Final = Kind.TRANSIENT
-_NO_EFFECT: Final = Effect.NONE
-_WARNING: Final = Severity.WARNING
 _EMPTY: Final[Mapping[str, Json]] = MappingProxyType({})
-
 _AGAIN: Final = frozenset({Strategy.RETRY, Strategy.FIX})
 
 CANONICAL_VERSION: Final = 1
@@ -61,49 +40,6 @@ def _problems(value: object) -> tuple[FieldError, ...]:
     if isinstance(value, Mapping) and "message" not in value and "path" not in value:
         value = list(value.items())
     return all_of(FieldError, value)
-
-
-def _default_title(error: ToolError) -> str:
-    info = error._info
-    return info.title if info else humanize(error.code or "") or humanize(error.kind.value)
-
-
-def _default_strategy(error: ToolError) -> Strategy:
-    info, kind = error._info, error.kind
-    # An error filed under another kind than its code's was turned into something else by its author.
-    strategy = info.strategy if info and info.kind is kind else STRATEGY_OF_KIND[kind]
-    return strategy if strategy not in _AGAIN or error.may_repeat else Strategy.USER_ACTION
-
-
-def _default_recoverable(error: ToolError) -> bool:
-    return error.kind is _TRANSIENT and error.may_repeat
-
-
-def _default_effect(error: ToolError) -> Effect | None:
-    # Of one failure this is asked thirty times.
-    info, kind, given = error._info, error._kind or error.kind, error._given
-    known = info.effect if info is not None and info.kind is kind else EFFECT_OF_KIND.get(kind)
-    if known is _NO_EFFECT and given.get("standing") == "quoted":
-        # That a kind is a refusal counts where somebody refused. What is only quoted proves nothing.
-        known = None
-    # Whoever names a call that tells whether something happened does not know it.
-    return Effect.UNKNOWN if known is None and "verify" in given else known
-
-
-class _RecoverableField(Derived[bool]):
-    """Whether it may succeed if it is tried again: never where the call may have been done already."""
-
-    def _said(self, error: ToolError) -> bool:
-        value = super()._said(error)
-        return value and error.may_repeat if value is True else value
-
-
-class _StrategyField(Derived[Strategy]):
-    """How to overcome it: not by the same call where that may have been done already."""
-
-    def _said(self, error: ToolError) -> Strategy:
-        value = super()._said(error)
-        return Strategy.USER_ACTION if value in _AGAIN and not error.may_repeat else value
 
 
 class ToolError(Exception):
@@ -118,27 +54,31 @@ class ToolError(Exception):
     _defaults: ClassVar[dict[str, Any]] = {}
     # The constructor of the built-in base, found once: a subclass may have another one than Exception's.
     _new: ClassVar[Callable[..., Any]] = Exception.__new__
-    _table: ClassVar[dict[str, Field[Any]]] = {}
-    _following: ClassVar[list[str]] = []
+    # How each field is kept. The first ones are read below, from what was given and from each other; the kind is the
+    # class wherever the class has one; and only a reader says what the wire said about retrying.
+    _normal: ClassVar[dict[str, Callable[[Any], Any]]] = {
+        "kind": Kind.of,
+        "title": label,
+        "recoverable": flag,
+        "strategy": Strategy.of,
+        "retry_after": seconds,
+        "reset_at": instant,
+        "effect": effect_of,
+        "wire_retryable": flag,
+    }
     _given: dict[str, Any]
-    """What was given, by the names of the fields. Each is an attribute as well (`_settle`)."""
+    """What was given, by the names of the fields. Each is an attribute as well (`_refresh`)."""
     _info: Code | None
 
     message = Field(text, "")
     code = Field(label, cast("str | None", None))
-    title = Derived(label, _default_title)
     severity = Field(severity_of, Severity.ERROR)
-    recoverable = _RecoverableField(flag, _default_recoverable)
-    strategy = _StrategyField(Strategy.of, _default_strategy)
-    retry_after = Delay(seconds, cast("float | int | None", None))
-    reset_at = Delay(instant, cast("datetime | None", None))
     suggestion = Field(label, cast("str | None", None))
     next_steps = Field(lines, cast("tuple[str, ...]", ()))
     actions = Field(lambda value: all_of(Action, value), cast("tuple[Action, ...]", ()))
     fields = Field(_problems, cast("tuple[FieldError, ...]", ()))
     patch = Field(lambda value: all_of(Patch, value), cast("tuple[Patch, ...]", ()))
     conflicts = Field(lambda value: all_of(Conflicting, value), cast("tuple[Conflicting, ...]", ()))
-    effect = Derived(effect_of, _default_effect)
     verify = Field(Action.of, cast("Action | None", None))
     details = Field(plain_map, _EMPTY)
     http_status = Field(status, cast("int | None", None))
@@ -149,21 +89,21 @@ class ToolError(Exception):
     correlation_id = Field(label, cast("str | None", None))
     meta = Field(plain_map, _EMPTY)
 
-    origin = Field(origin_of, cast("Literal['peer', 'local'] | None", None))
-    standing = Field(standing_of, cast("Standing | None", None))
-    delivery = Field(delivery_of, cast("Delivery | None", None))
+    origin = Field(one_of("peer", "local"), cast("Literal['peer', 'local'] | None", None))
+    standing = Field(one_of("stated", "quoted"), cast("Standing | None", None))
+    delivery = Field(one_of(*DELIVERIES), cast("Delivery | None", None))
     format = Field(label, cast("str | None", None))
     confidence = Field(share, cast("float | None", None))
     legacy = Field(flag, False)
     notes = Field(lines, cast("tuple[str, ...]", ()))
     debug = Field(plain, cast("Json", None))
-    # With what the call was made: for the words about the next one, and for no wire.
+    # The rest is for the process that the error is in, and no format writes it. With what the call was made:
     sent = Field(Sent.of, cast("Sent | None", None))
     # Whether its words were chosen for the caller, by a row of somebody's own table or by whoever raised a framework's
-    # own error: then they stand as they are. For no wire either.
+    # own error: then they stand as they are.
     authored = Field(flag, False)
     # Whether it was made of an exception that nobody meant for the caller, which is its cause; and whether it stands in
-    # the log already. Both are for whoever writes the log, and for no wire.
+    # the log already.
     crashed = Field(flag, False)
     logged = Field(flag, False)
 
@@ -176,15 +116,13 @@ class ToolError(Exception):
         """
         super().__init_subclass__()
         cls._new = super().__new__
-        for name in _NORMAL.keys() & vars(cls).keys():
+        for name in cls._normal.keys() & vars(cls).keys():
             value = vars(cls)[name]
             if not hasattr(type(value), "__get__"):
                 defaults.setdefault(name, value)  # type: ignore[misc]
                 delattr(cls, name)
-        cls._kind = Kind.of(defaults.get("kind")) or cls._kind
-        if cls._kind is None and (info := find(label(defaults.get("code")))):
-            cls._kind = info.kind
-        defaults.pop("kind", None)
+        info = find(label(defaults.get("code")))
+        cls._kind = Kind.of(defaults.pop("kind", None)) or cls._kind or (info.kind if info else None)
         cls._defaults = {**cls._defaults, **cls._normalise({**defaults})}
         if cls._kind is not None:
             cls.kind = cls._kind  # type: ignore[assignment]
@@ -192,12 +130,11 @@ class ToolError(Exception):
     def __new__(cls, message: object = "", *rest: object, **fields: Unpack[Fields]) -> Self:
         # The rest belongs to the constructors of subclasses.
         if cls is not ToolError:
-            return cls._blank(_own(cls._defaults))
+            return cls._blank(_copy(cls._defaults))
         info = find(label(fields.get("code")))
         kind = Kind.of(fields.get("kind")) or (info.kind if info else None)
         # Made by its kind or code, not by the class, so the class's own default code does not apply.
-        chosen = KIND_CLASSES[kind] if kind else cls
-        return cast(Self, chosen._blank({}))
+        return cast(Self, (KIND_CLASSES[kind] if kind else cls)._blank({}))
 
     def __init__(self, message: object = "", **fields: Unpack[Fields]) -> None:
         super().__init__(message)
@@ -207,86 +144,64 @@ class ToolError(Exception):
             fields.setdefault("severity", Severity.ERROR)
         if self._kind is not None:
             fields.pop("kind", None)
-        given = self._given
-        given.update(self._normalise({"message": message, **fields}))
-        self._settle(find(given.get("code")))
-        self.args = (given.get("message", ""),)
+        self._given.update(self._normalise({"message": message, **fields}))
+        self._refresh(find(self._given.get("code")))
+        self.args = (self.message,)
         if isinstance(cause, BaseException):
             self.__cause__ = cause
 
     @classmethod
     def _blank(cls, given: dict[str, Any], info: Code | None = None) -> Self:
-        self: Self = cls._new(cls)
+        self: Self = cls._new(cls, given.get("message", ""))
         self.__dict__["_given"] = given
-        self._settle(info)
+        self._refresh(info)
         return self
-
-    @classmethod
-    def _of(cls, kind: Kind, given: dict[str, Any], info: Code | None) -> ToolError:
-        """An error of a kind, of values that are as its fields keep them: nobody looks at them again."""
-        chosen = KIND_CLASSES[kind]
-        self: ToolError = chosen._new(chosen, given["message"])
-        self.__dict__["_given"] = given
-        self._settle(info)
-        return self
-
-    def _gain(self, **given: Any) -> Self:
-        """More of such values, for an error that nobody else has seen yet."""
-        self._given.update(given)
-        if _BASES.isdisjoint(given):
-            self.__dict__.update(given)
-        else:
-            self._settle(self._info)
-        return self
-
-    def _settle(self, info: Code | None) -> None:
-        """Make attributes of what was given, and forget what followed from what was given before."""
-        held, given = self.__dict__, self._given
-        held["_info"] = info
-        if len(held) > _BARE:
-            for name in held.keys() & _READ:
-                del held[name]
-        held.update(given)
-        if not _BENT.isdisjoint(given):
-            # Nobody waits for a call that may have been done already, or is told to make it again.
-            for name in _BENT:
-                if name not in _DELAYS or not self.may_repeat:
-                    held.pop(name, None)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in _READ_ONLY:
-            raise AttributeError(f"{name} of {type(self).__name__} follows from the rest, and cannot be set")
-        if name in _NORMAL:
-            self._give(name, value)
-        else:
-            super().__setattr__(name, value)
 
     @classmethod
     def _coded(cls, info: Code, message: object, fields: Fields) -> ToolError:
-        kind = Kind.of(fields.get("kind")) or info.kind
-        self = KIND_CLASSES[kind]._blank({})
+        self = KIND_CLASSES[Kind.of(fields.get("kind")) or info.kind]._blank({})
         self.__init__(message, **{**fields, "code": info.name})  # type: ignore[misc]
-        self._settle(info)
+        self._refresh(info)
         return self
 
     @classmethod
     def _normalise(cls, fields: dict[str, Any]) -> dict[str, Any]:
         clean = {}
         for name, value in fields.items():
-            if name not in _NORMAL:
+            if name not in cls._normal:
                 known = ", ".join(["message", *Fields.__annotations__])
                 raise TypeError(f"{cls.__name__} has no field {name!r}; it has: {known}")
-            if value is not None and (normal := normalised(name, value)) is not None:
-                clean[name] = normal
+            if value is None:
+                continue
+            try:
+                kept = cls._normal[name](value)
+            except Exception:
+                continue
+            if kept is not None and kept != () and kept != {}:
+                clean[name] = kept
         return clean
 
-    def _give(self, name: str, value: object) -> None:
-        given = self._given
-        given.pop(name, None)
-        given.update(self._normalise({name: value}))
-        self._settle(find(given.get("code")) if name == "code" else self._info)
+    def _refresh(self, info: Code | None) -> None:
+        """Make attributes of what was given, and forget what followed from what was given before."""
+        held = self.__dict__
+        held["_info"] = info
+        for name in _READ.intersection(held):
+            del held[name]
+        held.update(self._given)
+        for name in _DERIVED.intersection(held):
+            del held[name]
 
-    @Follows
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _FOLLOWING:
+            raise AttributeError(f"{name} of {type(self).__name__} follows from the rest, and cannot be set")
+        if name not in self._normal:
+            super().__setattr__(name, value)
+            return
+        self._given.pop(name, None)
+        self._given.update(self._normalise({name: value}))
+        self._refresh(find(self._given.get("code")) if name == "code" else self._info)
+
+    @cached_property
     def kind(self) -> Kind:
         """One of six; decides what an agent does."""
         # Of an error of no class of its own: the others have theirs by their classes.
@@ -303,21 +218,83 @@ class ToolError(Exception):
         """What the catalogues know about the code."""
         return self._info
 
-    @Follows
+    @property
+    def cause(self) -> BaseException | None:
+        """The exception this error was made from; for logs only."""
+        return self.__cause__
+
+    def default(self, field: str) -> Any:
+        """What follows from the code and the kind for `title`, `strategy`, `recoverable` and `effect`.
+
+        An error filed under another kind than its code's was turned into something else by its author.
+        """
+        info, kind = self._info, self.kind
+        own = info if info is not None and info.kind is kind else None
+        if field == "title":
+            return info.title if info else humanize(self.code or "") or humanize(kind.value)
+        if field == "strategy":
+            strategy = own.strategy if own else STRATEGY_OF_KIND[kind]
+            return strategy if strategy not in _AGAIN or self.may_repeat else Strategy.USER_ACTION
+        if field == "recoverable":
+            return kind is Kind.TRANSIENT and self.may_repeat
+        known = own.effect if own else EFFECT_OF_KIND.get(kind)
+        if known is Effect.NONE and self.standing == "quoted":
+            # That a kind is a refusal counts where somebody refused. What is only quoted proves nothing.
+            known = None
+        # Whoever names a call that tells whether something happened does not know it.
+        return Effect.UNKNOWN if known is None and self.verify else known
+
+    @cached_property
+    def title(self) -> str:
+        """A short label of the code."""
+        given: str | None = self._given.get("title")
+        return given or cast(str, self.default("title"))
+
+    @cached_property
+    def effect(self) -> Effect | None:
+        """What the failed call may have changed; None where nobody says."""
+        given: Effect | None = self._given.get("effect")
+        return given or cast("Effect | None", self.default("effect"))
+
+    @cached_property
+    def strategy(self) -> Strategy:
+        """How to overcome it: not by the same call where that may have been done already."""
+        given: Strategy | None = self._given.get("strategy")
+        if given in _AGAIN and not self.may_repeat:
+            return Strategy.USER_ACTION
+        return given or cast(Strategy, self.default("strategy"))
+
+    @cached_property
+    def recoverable(self) -> bool:
+        """Whether it may succeed if it is tried again: never where the call may have been done already."""
+        given: bool | None = self._given.get("recoverable")
+        return cast(bool, self.default("recoverable")) if given is None else given and self.may_repeat
+
+    @cached_property
+    def retry_after(self) -> float | int | None:
+        """Seconds until the same call may be made again: none where it may have been done already."""
+        return self._given.get("retry_after") if self.may_repeat else None
+
+    @cached_property
+    def reset_at(self) -> datetime | None:
+        """The moment from which the same call may be made again: none where it may have been done already."""
+        return self._given.get("reset_at") if self.may_repeat else None
+
+    @cached_property
     def retryable(self) -> bool:
         """Whether the same call may succeed later: the catalogue's word, never the caller's, and false for a call that
         may have been done already."""
         return self.passes and self.may_repeat
 
-    @Follows
+    @cached_property
     def passes(self) -> bool:
         """Whether the code says that it passes, whatever the call may have done."""
         if self._info is not None:
             return self._info.retryable
-        flag = self._given.get("wire_retryable")
-        return self.kind is _TRANSIENT if flag is None else cast(bool, flag)
+        stated: bool | None = self._given.get("wire_retryable")
+        return self.kind is Kind.TRANSIENT if stated is None else stated
 
-    @Follows
+    @cached_property
     def may_repeat(self) -> bool:
         """Whether the same call can be thought of at all: not where it may have been done already.
 
@@ -328,65 +305,25 @@ class ToolError(Exception):
             return True
         return effect is Effect.PARTIAL and info is not None and info.effect is Effect.PARTIAL and info.retryable
 
-    @Follows
+    @cached_property
     def is_declined(self) -> bool:
         """Whether a peer says that the same call is in vain, although its code says that it passes: the catalogue says
         what a code means, but a peer that says no, and names no time, knows more about this call."""
         is_refused = self._info is not None and self._info.retryable and self._given.get("wire_retryable") is False
         return is_refused and self.retry_after is None and self.reset_at is None
 
-    @Follows
+    @cached_property
     def is_error(self) -> bool:
         """What `isError` says in an MCP result."""
-        return self.severity is not _WARNING
-
-    @property
-    def cause(self) -> BaseException | None:
-        """The exception this error was made from; for logs only."""
-        return self.__cause__
+        return self.severity is not Severity.WARNING
 
     def given(self, field: str) -> bool:
         """Whether `field` was stated, rather than following from the code or the kind."""
         return field in self._given
 
-    def suggest(self, suggestion: str) -> Self:
-        """Say what to do next; the last suggestion stands."""
-        self.suggestion = suggestion
-        return self
-
-    def step(self, *steps: str) -> Self:
-        """Add next steps."""
-        self.next_steps = (*self.next_steps, *steps)
-        return self
-
-    def try_(self, tool: str, description: str | None = None, **arguments: Any) -> Self:
-        """Add a call that helps."""
-        self.actions = (*self.actions, Action(tool, description, arguments or None))
-        return self
-
-    def wait(self, delay: float | timedelta) -> Self:
-        """Say when the same call may be made again."""
-        self.retry_after = delay
-        return self
-
     def with_details(self, details: Mapping[str, Any] | None = None, /, **more: Any) -> Self:
         """Add to the details."""
         self.details = {**self.details, **plain_map(details), **more}
-        return self
-
-    def only_details(self, details: Mapping[str, Any] | None = None, /, **more: Any) -> Self:
-        """Replace the details."""
-        self.details = {**plain_map(details), **more}
-        return self
-
-    def warning(self) -> Self:
-        """Make it an advisory: the call worked, and there is something to know."""
-        self.severity = Severity.WARNING
-        return self
-
-    def critical(self) -> Self:
-        """Make it a failure that somebody has to look at."""
-        self.severity = Severity.CRITICAL
         return self
 
     def note(self, note: str) -> Self:
@@ -400,42 +337,14 @@ class ToolError(Exception):
 
     def replace(self, **changes: Any) -> ToolError:
         """A copy with some fields changed; None takes one away."""
-        kind = (Kind.of(changes.pop("kind")) if "kind" in changes else None) or self._kind
+        kind = Kind.of(changes.pop("kind", None)) or self._kind
         cause = changes.pop("cause", self.__cause__)
-        given, changed = _own(self._given), self._normalise(changes)
-        for name in changes:
-            given.pop(name, None)
-        given.update(changed)
-        if kind is self._kind and _BASES.isdisjoint(changes):
-            return self._beside(given, changes.keys() - changed.keys(), changed, cause)
-        info = find(given.get("code")) if "code" in changes else self._info
+        given = {name: value for name, value in _copy(self._given).items() if name not in changes}
+        given.update(self._normalise(changes))
         cls = type(self) if kind is self._kind else KIND_CLASSES[cast(Kind, kind)]
-        new: ToolError = cls._new(cls, given.get("message", ""))
-        held = new.__dict__
-        if not _HELD.issuperset(self.__dict__):
-            # What whoever raised it has put on it stays there.
-            held.update((name, value) for name, value in self.__dict__.items() if name not in _HELD)
-        held["_given"] = given
-        new._settle(info)
-        if isinstance(cause, BaseException):
-            new.__cause__ = cause
-        return new
-
-    def _beside(
-        self, given: dict[str, Any], gone: Iterable[str], changed: dict[str, Any], cause: BaseException | None
-    ) -> ToolError:
-        """A copy that differs in nothing from which anything else follows: what is known of this one holds of it."""
-        cls = type(self)
-        new: ToolError = cls._new(cls, given.get("message", ""))
-        held = new.__dict__
-        held.update(self.__dict__)
-        held["_given"] = given
-        for name in _MAPS:
-            if name in given:
-                held[name] = given[name]
-        for name in gone:
-            held.pop(name, None)
-        held.update(changed)
+        new: ToolError = cls._blank(given, find(given.get("code")) if "code" in changes else self._info)
+        # What whoever raised it has put on it stays there.
+        new.__dict__.update((name, value) for name, value in self.__dict__.items() if name not in _HELD)
         if isinstance(cause, BaseException):
             new.__cause__ = cause
         return new
@@ -443,30 +352,26 @@ class ToolError(Exception):
     def to_dict(self, *, provenance: bool = True) -> dict[str, Json]:
         """The canonical JSON object: everything the error says, without what is for logs only."""
         given = self._given
-        info = self._info
         data: dict[str, Json] = {"failwell": CANONICAL_VERSION}
         if "code" in given:
             data["code"] = given["code"]
-        # Not `value`, which takes as long as all the rest.
-        data["kind"] = self.kind._value_
+        data["kind"] = self.kind.value
         data["message"] = self.message
-        if info is not None or "title" in given:
+        if self._info is not None or "title" in given:
             data["title"] = self.title
         if "severity" in given:
-            data["severity"] = given["severity"]._value_
+            data["severity"] = given["severity"].value
         data["retryable"] = self.retryable
         data["recoverable"] = self.recoverable
-        data["strategy"] = self.strategy._value_
-        if (delay := self.retry_after) is not None:
-            data["retry_after"] = delay
-        for name in _PLAIN_FIELDS:
-            if name in given:
-                data[name] = given[name]
-        if (moment := self.reset_at) is not None:
-            data["reset_at"] = rfc3339(moment)
-        if (effect := self.effect) is not None:
-            data["effect"] = effect.value
-        for name in _PART_FIELDS:
+        data["strategy"] = self.strategy.value
+        if self.retry_after is not None:
+            data["retry_after"] = self.retry_after
+        data.update((name, given[name]) for name in _PLAIN_FIELDS if name in given)
+        if self.reset_at is not None:
+            data["reset_at"] = rfc3339(self.reset_at)
+        if self.effect is not None:
+            data["effect"] = self.effect.value
+        for name in ("actions", "fields", "patch", "conflicts"):
             if name in given:
                 data[name] = [part.to_dict() for part in given[name]]
         if "verify" in given:
@@ -491,10 +396,8 @@ class ToolError(Exception):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ToolError):
             return NotImplemented
-        if self is other:
-            return True
         # How it was said is not what it says.
-        return self._says() | _UNCOMPARED == other._says() | _UNCOMPARED
+        return self is other or self._says() | {"standing": None} == other._says() | {"standing": None}
 
     def __hash__(self) -> int:
         return hash(self.message)
@@ -505,7 +408,7 @@ class ToolError(Exception):
     def __deepcopy__(self, memo: object) -> ToolError:
         new = self.replace()
         new.__dict__["_given"] = deepcopy(self._given)
-        new._settle(self._info)
+        new._refresh(self._info)
         return new
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -529,21 +432,18 @@ def _restore(cls: type[ToolError], state: dict[str, Any]) -> ToolError:
     return self
 
 
-_NORMAL: Final[dict[str, Callable[[Any], Any]]] = {name: field.normal for name, field in ToolError._table.items()}
-_READ_ONLY: Final = frozenset(ToolError._following)
-_DELAYS: Final = frozenset(name for name, field in ToolError._table.items() if isinstance(field, Delay))
-_BENT: Final = _DELAYS | {"recoverable", "strategy"}
-# Not fields of the table: the kind is the class wherever the class has one, and only a reader may say what the wire
-# said about retrying.
-_NORMAL.update({"kind": Kind.of, "wire_retryable": flag})
-# From these others follow.
-_BASES: Final = frozenset(
-    {"kind", "code", "effect", "standing", "verify", "wire_retryable", "title", "severity", *_BENT}
-)
+def _copy(given: dict[str, Any]) -> dict[str, Any]:
+    """A copy whose maps belong to nobody else."""
+    return {name: value.copy() if type(value) is dict else value for name, value in given.items()}
+
+
+# Read from the other fields: those that may be given as well, and those that only follow.
+_CACHED: Final = frozenset(name for name, value in vars(ToolError).items() if isinstance(value, cached_property))
+_DERIVED: Final = _CACHED & ToolError._normal.keys()
+_FOLLOWING: Final = (_CACHED - ToolError._normal.keys()) | {"kind"}
 # What an error holds as attributes: what can be read, and what that is made of.
-_READ: Final = _READ_ONLY.union(_NORMAL)
+_READ: Final = _CACHED.union(ToolError._normal)
 _HELD: Final = _READ | {"_given", "_info"}
-_BARE: Final = len(("_given", "_info"))
 
 UNWRITTEN: Final = ("debug", "cause", "sent", "authored", "crashed", "logged")
 """What an error knows for the process that it is in: no format writes it."""
@@ -559,30 +459,6 @@ _PLAIN_FIELDS: Final = (
     "correlation_id",
     "meta",
 )
-_COLLECTIONS: Final = (tuple, dict)
-_MAPS: Final = frozenset({"details", "meta", "debug"})
-_UNCOMPARED: Final[dict[str, Json]] = {"standing": None}
-_PART_FIELDS: Final = ("actions", "fields", "patch", "conflicts")
-
-
-def _own(given: dict[str, Any]) -> dict[str, Any]:
-    """A copy whose maps belong to nobody else."""
-    own = given.copy()
-    if not _MAPS.isdisjoint(own):
-        for name in _MAPS:
-            if type(held := own.get(name)) is dict:
-                own[name] = held.copy()
-    return own
-
-
-def normalised(name: str, value: object) -> Any:
-    """`value` as the field keeps it; None when there is nothing in it."""
-    try:
-        normal = _NORMAL[name](value)
-    except Exception:
-        # Something that breaks when it is looked at is as good as nothing.
-        return None
-    return None if type(normal) in _COLLECTIONS and not normal else normal
 
 
 class NotFound(ToolError, LookupError, kind=Kind.NOT_FOUND, code="NOT_FOUND"):

@@ -110,7 +110,7 @@ def read(
     if format is None and (words := words_in(told)) is not None:
         # Most failures: nothing but words could be found in it.
         prose = from_text(words, is_error=True)
-        return None if prose is None else _patient(_heard(prose), told)
+        return None if prose is None else _patient(_quoted(prose), told)
     found = parse(told, format)
     if not observe and _worked(told) and not _counts(found, told, envelopes):
         return None
@@ -267,11 +267,6 @@ def _quoted(error: ToolError) -> ToolError:
     return error.replace(origin="peer", delivery="answered", standing="quoted")
 
 
-def _heard(error: ToolError) -> ToolError:
-    """The same of an error that was made here and now, so that it needs no copy."""
-    return error._gain(origin="peer", delivery="answered", standing="quoted")
-
-
 def _prose(told: object, found: ToolError | None) -> ToolError | None:
     """A result in no format: an error if the result says so, or if its text leaves no doubt. Its structured content is
     read where the text says nothing."""
@@ -285,7 +280,7 @@ def _prose(told: object, found: ToolError | None) -> ToolError | None:
         inner = from_text(written(held.structured), is_error=failed)
         read = inner if read is None or (inner is not None and inner.code is not None) else read
     if read is not None:
-        return _heard(read)
+        return _quoted(read)
     return None if held.text or found is None else _quoted(found)
 
 

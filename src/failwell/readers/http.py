@@ -91,7 +91,7 @@ def from_http(
     error = ToolError(words, code=code, http_status=status, standing="quoted", **more)
     # A conflict that names a time is one that passes.
     if error.kind in (Kind.TRANSIENT, Kind.CONFLICT) and (delay := retry_after(fields)) is not None:
-        error = error.wait(delay)
+        error.retry_after = delay
     if status >= 500 and status not in _TURNED_DOWN and method is not None and method.upper() not in SAFE_METHODS:
         # It broke, or was cut off, somewhere in the middle of a write.
         error = error.replace(effect=Effect.UNKNOWN)

@@ -202,7 +202,7 @@ class Calls:
             # Its words are as they came; told on one line, nobody would know a trace among them.
             outcome = traceless(outcome)
         if outcome.tool is None:
-            outcome._gain(tool=plain_text(request.tool))
+            outcome.tool = plain_text(request.tool)
         is_heeded = self._traffic.options.rules is not None
         self.settle(request, outcome, frame, text_of(result) if is_heeded and result is not None else "")
 

@@ -51,9 +51,9 @@ def refused(exc: httpx2.HTTPStatusError) -> fw.ToolError:
         return DEVICE["DEVICE_AUTH_FAILED"].error(device_id=device.id, credential_kind="routeros_rest")
     # Masked before it is cut to what the contract allows: half a password would not be known for one.
     said = fw.Guard().knowing([device.password]).text(_said(exc.response))
-    error = DEVICE["DEVICE_ERROR"].error(device_id=device.id, error_summary=said[:100]).replace(debug=said)
+    error = DEVICE["DEVICE_ERROR"].error(device_id=device.id, error_summary=said[:100])
     details = {"device_id": device.id, "routeros_error": said[:100], "operation": exc.request.extensions["operation"]}
-    return _with_effect(exc, error.only_details(details))
+    return _with_effect(exc, error.replace(debug=said, details=details))
 
 
 def _said(response: httpx2.Response) -> str:

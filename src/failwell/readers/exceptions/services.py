@@ -26,7 +26,11 @@ def _said(name: str, answer: Answer, status: int | None = None, delay: float | N
     error = ToolError(
         f"The upstream service answered {name}.", code=answer.code, effect=answer.effect, http_status=status
     )
-    return error.wait(delay) if delay is not None and error.kind is Kind.TRANSIENT else error
+    return _waiting(error, delay)
+
+
+def _waiting(error: ToolError, delay: float | None) -> ToolError:
+    return error.replace(retry_after=delay) if delay is not None and error.kind is Kind.TRANSIENT else error
 
 
 def _names(table: Mapping[Answer, str]) -> dict[str, Answer]:
@@ -76,7 +80,7 @@ def _google(exc: Any) -> ToolError | None:
     if status is None or not 400 <= status < 600:
         return None
     error = from_response(status, response)
-    return error.wait(delay) if delay is not None and error.kind is Kind.TRANSIENT else error
+    return _waiting(error, delay)
 
 
 def _retry_info(exc: Any) -> float | int | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from re import IGNORECASE
-from typing import Any, Final
+from typing import Final
 
-from failwell.model import Kind, Severity, Strategy, ToolError, find, normalised, pattern, positive
+from failwell.model import Kind, Strategy, ToolError, find, pattern, positive
 from failwell.model import text as clean
 
 from . import announcements as announcing
@@ -142,21 +142,21 @@ def _error(finding: Finding, wrapped: Unwrapped, number: int | None) -> ToolErro
         code = _NUMBERS.get(number) if number is not None else None
         confidence = GUESSED if code else UNKNOWN
     info = find(code)
-    given: dict[str, Any] = {"message": clean(finding.message or wrapped.text or _NOTHING_SAID)}
-    if code:
-        given["code"] = code
-    for name, value in (
-        ("fields", finding.fields),
-        ("http_status", finding.http_status),
-        ("suggestion", finding.suggestion),
-        ("strategy", _STRATEGIES.get(code or "")),
-        ("tool", wrapped.tool or _tool(wrapped.text)),
-    ):
-        if value and (normal := normalised(name, value)) is not None:
-            given[name] = normal
-    given |= {"legacy": True, "origin": "peer", "format": "text", "confidence": confidence, "severity": Severity.ERROR}
     # Of a text that says nothing, not even a code is certain.
-    error = ToolError._of(info.kind if info else Kind.INTERNAL, given, info)
+    error = ToolError(
+        clean(finding.message or wrapped.text or _NOTHING_SAID),
+        code=code,
+        kind=info.kind if info else Kind.INTERNAL,
+        fields=finding.fields,
+        http_status=finding.http_status,
+        suggestion=finding.suggestion,
+        strategy=_STRATEGIES.get(code or ""),
+        tool=wrapped.tool or _tool(wrapped.text),
+        legacy=True,
+        origin="peer",
+        format="text",
+        confidence=confidence,
+    )
     if info is not None and info.retryable and error.retryable:
         if finding.reset_at is not None:
             error.reset_at = finding.reset_at
