@@ -26,7 +26,6 @@ from pydantic import BaseModel
 import failwell as fw
 import failwell.server
 from failwell.server import Envelope, Group, KeysOnDisk, rate
-from failwell.server.options import untouched
 
 AUTH = AuthSettings(
     issuer_url="https://auth.example.com", resource_server_url="http://127.0.0.1/mcp", validate_token_resource=False
@@ -58,7 +57,6 @@ def look(book: str):
     return write(book)
 
 
-@untouched
 def bare(book: str):
     return write(book)
 
@@ -161,7 +159,7 @@ def serve(arguments: list[str]) -> None:
             given["idempotency"] = KeysOnDisk(given["idempotency"])
         if given.pop("envelope", False):
             given["format"] = Envelope(profile="api")
-        return install(server, **given)
+        return install(server, **given, skip=["bare"])
 
     failwell.server.install = installed
     app_serve([*arguments[:place], json.dumps(options), *arguments[place + 1 :]])

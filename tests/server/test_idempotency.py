@@ -36,9 +36,8 @@ from failwell.recovery import IDEMPOTENCY_KEY as KEY
 from failwell.relay.state import KeysInFile
 from failwell.server import Kept, KeysInMemory, KeysOnDisk, KeyStore, Options
 from failwell.server.boundary import Boundary, FrameworkCall
-from failwell.server.facts import Facts, Failed
 from failwell.server.once.repeats import REPLAYED
-from failwell.server.served_call import ServedCall
+from failwell.server.served_call import Facts, Failed, ServedCall
 
 
 class Clock:
@@ -304,12 +303,12 @@ class Shop:
                     return shop.returns[0]
                 return keyed_app.CallToolResult(content=[{"type": "text", "text": f"Paid, {shop.runs}."}])
 
-            def read(self, raised: BaseException) -> Failed:
+            async def read(self, raised: BaseException) -> Failed:
                 if shop.knows is not None:
                     return shop.boundary.no_such_tool(call, shop.knows, raised)
-                return shop.boundary.failure(raised, facts, call.arguments, era=LEGACY)
+                return shop.boundary.reader.read(raised, facts, call.arguments, era=LEGACY)
 
-            def facts(self) -> Facts:
+            async def facts(self) -> Facts:
                 return facts
 
         result = await self.boundary.handle(call, Payment())

@@ -7,7 +7,7 @@ from typing import Any
 
 from mcp_types import ToolAnnotations
 
-from failwell.server.facts import Facts
+from failwell.server.served_call import Facts
 
 
 def tool(**changes: Any) -> Any:

@@ -21,8 +21,8 @@ TABLE = ("readers/exceptions/exception_table.py", "classify")
 """Asked first where somebody has rows of their own, as other tests in the process may have."""
 
 
-# What is walked today. These numbers only fall; the goal is 30 modules and 350 calls.
-LIMITS = {"mcpserver": (37, 286), "lowlevel": (37, 270), "fastmcp": (41, 338)}
+# What is walked today. These numbers only fall; the goal is 16 modules and 200 calls.
+LIMITS = {"mcpserver": (35, 273), "lowlevel": (35, 259), "fastmcp": (36, 296)}
 """For each framework: how many modules a failure passes, and how many calls of ours that takes."""
 
 

@@ -11,7 +11,7 @@ import pytest
 from wire import ERAS, LEGACY, MODERN, PATIENCE, SERVERS, Client, Http, Nursery, Stdio, Wanted, connected
 
 from failwell.server import Options
-from failwell.server.adapters.posts import CheckedPosts
+from failwell.server.adapters.wrong_messages import CheckedPosts
 from failwell.server.boundary import Boundary
 
 Json = dict[str, Any]

@@ -57,7 +57,7 @@ async def of_server(server: Any) -> ServerTools:
     if boundary is None or options is None:
         return ServerTools(tuple(found))
     profile = getattr(options.format, "profile", None)
-    return ServerTools(tuple(found), options.table, options.form, profile, boundary.common_codes())
+    return ServerTools(tuple(found), options.table, options.form, profile, boundary.renderer.common_codes())
 
 
 async def of_command(command: Sequence[str]) -> ServerTools:

@@ -1,4 +1,7 @@
-"""Where a call is run and an exception becomes its answer, whichever framework runs the tool."""
+"""Where a call is run and an exception becomes its answer, whichever framework runs the tool.
+
+A failure passes these steps, each once: read (with its effect), advise, hold, ask, redact and log, observe, render.
+"""
 
 from __future__ import annotations
 
@@ -9,44 +12,61 @@ from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from functools import partial
 from operator import is_
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Final
 
 # Needed when arguments are checked: who lacks it should hear so at once, and not in the middle of a call.
 import jsonschema_rs  # noqa: F401
 
-from failwell.formats import META_KEY, Outcome, load
-from failwell.model import IN_DOUBT, Action, Effect, Kind, Marks, Nature, NeedsInput, ToolError, is_same_tool, marks
-from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, mark_failure
+from failwell.formats import META_KEY, MODERN_ERA, Outcome
+from failwell.model import (
+    IN_DOUBT,
+    Action,
+    Effect,
+    Json,
+    Kind,
+    Marks,
+    Nature,
+    NeedsInput,
+    ToolError,
+    is_same_tool,
+    marks,
+)
+from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, log_failure, mark_failure
 from failwell.readers import Checks, from_schema, unknown_tool
 from failwell.recovery import leaves_in_doubt
-from failwell.sdk import IS_ERROR, CallToolResult, InputRequiredResult, TextContent, changed
+from failwell.sdk import IS_ERROR, CallToolResult, InputRequiredResult, MCPError, TextContent, changed
 
-from .answer import Answering, identified
 from .declared_failures import said_of
-from .effects import tell_unmarked
+from .exception_reader import Reader, identified
 from .extras import IGNORED
-from .facts import Facts, Failed, as_listed, taken
 from .holding import Holds, confirm
-from .once.repeats import key_of
-from .options import Options, is_untouched
+from .once.repeats import Once, key_of
+from .options import Options
 from .outputs import discreet, fitted, is_writable, written
 from .questions import Answers, ask, can_ask, missing, resumed
+from .renderer import Renderer
 from .replies import enveloped, remarked
-from .served_call import ServedCall, current, error_returned, left_as, marks_of, run_failed
+from .served_call import (
+    Facts,
+    Failed,
+    ServedCall,
+    as_listed,
+    current,
+    error_returned,
+    left_as,
+    marks_of,
+    run_failed,
+    stated_in,
+    taken,
+)
 from .watchers import Watchers
 from .wrong_requests import WrongRequests
 
 log = logging.getLogger("failwell.server")
 
-T = TypeVar("T")
-
-
-async def _now(value: T | Awaitable[T]) -> T:
-    return await value if isinstance(value, Awaitable) else value
-
-
-def _is_undone(error: object) -> bool:
-    return isinstance(error, ToolError) and error.effect is Effect.NONE
+# Not JSON, no request, no such method.
+_OF_REQUESTS: Final = frozenset({-32700, -32600, -32601})
+_INTERNAL_ERROR: Final = -32603
 
 
 class FrameworkCall:
@@ -61,11 +81,11 @@ class FrameworkCall:
         """Run the tool with these arguments."""
         raise NotImplementedError
 
-    def read(self, raised: BaseException) -> Failed | Awaitable[Failed]:
+    async def read(self, raised: BaseException) -> Failed:
         """Read what the run raised; what is no failure of the tool is raised."""
         raise NotImplementedError
 
-    def facts(self) -> Facts | Awaitable[Facts]:
+    async def facts(self) -> Facts:
         """What the tool is. Asked only where somebody needs to know: most calls work."""
         raise NotImplementedError
 
@@ -77,46 +97,47 @@ class FrameworkCall:
         """The SDK's result as the framework's."""
         return result
 
-    def stands_for_another(self) -> bool | Awaitable[bool]:
+    async def stands_for_another(self) -> bool:
         """Whether the tool is only another name of one on another server, so that what that one said is its own
         answer."""
         return False
 
 
-class Boundary(Answering):
+class Boundary:
     """What stands between a framework and its tools, with one server's options."""
 
     def __init__(self, options: Options) -> None:
-        super().__init__(options)
+        self.options = options
+        self.reader = Reader(options)
+        self.renderer = Renderer(options)
+        self.once = Once.of(options.idempotency)
         self.stats = Stats()
         self.wrong = WrongRequests(options)
-        self.listed: Callable[[], list[Facts] | Awaitable[list[Facts]]] | None = None
+        self.listed: Callable[[], Awaitable[list[Facts]]] | None = None
         """How to list the tools of the server; set by its adapter."""
-        self._listing: tuple[list[Facts], list[dict[str, Any]]] = ([], [])
-        self._checks = Checks(reads=tuple(options.reads))
         self.watchers = Watchers(options)
         self.holds = Holds(options.hold, getattr(options.idempotency, "holds", None))
-        self._has_told = False
-        self._dresses = self._envelope is not None or options.max_output is not None
+        self._listing: tuple[list[Facts], list[dict[str, Any]]] = ([], [])
+        self._checks = Checks(reads=tuple(options.reads))
+        self._has_begun = False
+        self._dresses = self.renderer.envelope is not None or options.max_output is not None
+        self._logger = options.logger or log
+        self._level = options.level
 
     def handle(self, call: ServedCall, framework: FrameworkCall) -> Coroutine[Any, Any, Any]:
         """Answer a call: run it, ask the user where it needs an answer, and make what is left of a failure a result."""
-        if self._has_told and self.once is None:
+        if self._has_begun and self.once is None:
             # Mostly there is nothing else to see to, and nothing to pass through whenever the tool waits.
             return self._handle(call, framework)
         return self._handle_once(call, framework)
 
     async def _handle_once(self, call: ServedCall, framework: FrameworkCall) -> Any:
-        if not self._has_told:
-            self._has_told = True
-            tell_unmarked(self.options.logger or log, await self._tools(), self.effects)
-        if self.once is not None and (key := key_of(call)) is not None:
-            tool = await _now(framework.facts())
-            if not (
-                self.effects.nature(tool) is Nature.READ
-                or call.tool in self.options.skip
-                or is_untouched(tool.function)
-            ):
+        if not self._has_begun:
+            self._has_begun = True
+            self.reader.effects.tell_unmarked(self._logger, await self._tools())
+        if self.once is not None and (key := key_of(call)) is not None and call.tool not in self.options.skip:
+            tool = await framework.facts()
+            if self.reader.effects.nature(tool) is not Nature.READ:
                 return await self.once.answer(self, call, key, tool, partial(self._handle, call, framework), framework)
         return await self._handle(call, framework)
 
@@ -130,7 +151,7 @@ class Boundary(Answering):
                 before = resumed(call)
                 if isinstance(before, ToolError):
                     # The question was declined, and that is final.
-                    declined = self.failed(before, await _now(framework.facts()), before, sent)
+                    declined = self.reader.failed(before, await framework.facts(), before, sent)
                     return framework.closed(self._answer(call, declined))
                 answers = before
             if self.holds and (stopped := await self._held(call, framework)) is not None:
@@ -154,26 +175,18 @@ class Boundary(Answering):
                     # Out here, where nothing that goes wrong could be taken for a failure of the tool.
                     if getattr(result, framework.flag, False) is True:
                         return await self._returned(call, result, framework)
-                    made.has_run = True
-                    if self.holds and self.holds.knows(call):
-                        reads = self.effects.traits(await _now(framework.facts())).reads
-                        await self.holds.succeeded(call, began, reads=reads)
-                    self.stats.add(call.counted, call.seconds)
-                    if self.watchers.are_there:
-                        self._emit(call, None, ok=True)
-                    if self._dresses or call.remarks or call.ignored or not is_writable(result):
-                        return await self._dressed(call, result, framework)
-                    return result
+                    return await self._succeeded(call, result, framework, made, began)
                 try:
-                    failed = self._in_all(await _now(framework.read(raised)))
+                    failed = self._in_all(await framework.read(raised))
                     run_failed(call.tool, failed.outcome)
                 except BaseException:
                     run_failed(call.tool)
-                    self._told(call, Facts(call.tool), None)
+                    self._observe(call, Facts(call.tool), None)
                     raise
-                outcome = await self._asked(call, await self._checked(call, failed), answers)
+                failed = await self._advise(call, failed)
+                outcome = await self._asked(call, failed, answers)
                 if isinstance(outcome, InputRequiredResult):
-                    self._told(call, failed.tool, None, asked=True)
+                    self._observe(call, failed.tool, None, asked=True)
                     return framework.closed(outcome)
                 if not isinstance(outcome, Answers):
                     return framework.closed(self._answer(call, failed._replace(outcome=outcome)))
@@ -186,122 +199,6 @@ class Boundary(Answering):
             marks.reset(marked)
             current.reset(token)
 
-    async def _returned(self, call: ServedCall, result: Any, framework: FrameworkCall) -> Any:
-        """An error that a tool returned: as it is, but for secrets, or with what is known of the call and it does not
-        say."""
-        whole = framework.opened(result)
-        failed = await self._restated(call, whole, framework) if isinstance(whole, CallToolResult) else None
-        if failed is not None:
-            run_failed(call.tool, failed.outcome)
-        elif isinstance(whole, CallToolResult):
-            error_returned(call.tool, whole)
-        if failed is None:
-            await self._hold_returned(call, whole, framework)
-            self._told(call, Facts(call.tool), None)
-            told = whole if is_writable(result) else written(whole)
-            if isinstance(told, CallToolResult):
-                told = await self.without_secrets(call, told, framework)
-            return result if told is whole else framework.closed(told)
-        answer = self._answer(call, await self._checked(call, failed))
-        rest = [block for block in discreet(whole, failed.guard).content if not isinstance(block, TextContent)]
-        return framework.closed(changed(answer, content=[*answer.content, *rest]))
-
-    async def _hold_returned(self, call: ServedCall, whole: Any, framework: FrameworkCall) -> None:
-        """The same for an error that a tool returned in its own words."""
-        if not isinstance(whole, CallToolResult):
-            return
-        try:
-            tool = await _now(framework.facts())
-        except Exception:
-            return
-        stated = (whole.meta or {}).get(META_KEY)
-        about = load(stated) if isinstance(stated, Mapping) else None
-        error = about if isinstance(about, ToolError) else ToolError(kind=Kind.INTERNAL, standing="quoted")
-        if not is_untouched(tool.function):
-            await self._hold(call, error, tool)
-
-    async def without_secrets(
-        self, call: ServedCall, result: CallToolResult, framework: FrameworkCall
-    ) -> CallToolResult:
-        """An error in somebody else's words, as it may leave; itself if there is nothing to hide in it."""
-        try:
-            tool = await _now(framework.facts())
-        except Exception:
-            # What this call was sent is known anyway.
-            tool = Facts(call.tool)
-        if is_untouched(tool.function):
-            return result
-        return discreet(result, self._guard(tool.schema).hearing(call.arguments))
-
-    async def _restated(self, call: ServedCall, whole: CallToolResult, framework: FrameworkCall) -> Failed | None:
-        """What is to be said in place of an error that a tool returned: its marks say that something was done, and it
-        does not; or it is another server's word about another tool. None if it stands."""
-        stated = (whole.meta or {}).get(META_KEY)
-        about = load(stated) if isinstance(stated, Mapping) else None
-        place = self.effects.passed()
-        if isinstance(about, ToolError) and await self._is_anothers(call, about, framework):
-            tool = await _now(framework.facts())
-            changes = self.effects.passed_on(about, tool)
-            if changes["effect"] not in IN_DOUBT:
-                return None
-            error = ToolError(about.message, code="UPSTREAM_ERROR", **changes)
-        elif place is not None and (stated is None or _is_undone(about)):
-            tool = await _now(framework.facts())
-            text = "\n".join(block.text for block in whole.content if isinstance(block, TextContent))
-            error = ToolError(text or f"{call.tool} failed.", effect=place)
-        else:
-            return None
-        error = error.replace(tool=tool.name, action=tool.action)
-        return self.failed(error, tool, error, call.arguments)
-
-    def _in_all(self, failed: Failed) -> Failed:
-        """A failure, with what earlier runs of the tool in the same call may have done."""
-        outcome = failed.outcome
-        if not isinstance(outcome, ToolError) or not (changes := self.effects.in_all(outcome, failed.tool)):
-            return failed
-        return failed._replace(outcome=outcome.replace(**changes))
-
-    async def _is_anothers(self, call: ServedCall, error: ToolError, framework: FrameworkCall) -> bool:
-        """Whether an error that a tool returned is what another server said of a call that the tool made. By the same
-        name, too: only what has no code of its own has nothing of its own to tell."""
-        if error.tool is None:
-            return False
-        return not (is_same_tool(call.tool, error.tool) and await _now(framework.stands_for_another()))
-
-    async def _checked(self, call: ServedCall, failed: Failed) -> Failed:
-        """Adds the read call that tells to the failure of a call that may have been done."""
-        outcome = failed.outcome
-        if isinstance(outcome, ToolError) and outcome.tool == failed.tool.name != call.tool:
-            # Mounted, it has another name for whoever calls it.
-            outcome = outcome.replace(tool=call.tool)
-            failed = failed._replace(outcome=outcome)
-        if not isinstance(outcome, ToolError):
-            return failed
-        if outcome.effect in IN_DOUBT and outcome.verify is None and (check := await self._check_of(call)) is not None:
-            outcome = outcome.replace(verify=check)
-            failed = failed._replace(outcome=outcome)
-        await self._hold(call, outcome, failed.tool)
-        return failed
-
-    async def _check_of(self, call: ServedCall) -> Action | None:
-        return self._checks.find(call.tool, call.arguments, await self._as_listed())
-
-    async def _tools(self) -> list[Facts]:
-        """The tools of the server; none where they cannot be listed."""
-        try:
-            return [] if self.listed is None else await _now(self.listed())
-        except Exception:
-            return []
-
-    async def _as_listed(self) -> list[dict[str, Any]]:
-        """The tools of the server as MCP lists them; the same list as long as they stay the same."""
-        tools = await self._tools()
-        known, listed = self._listing
-        if len(known) != len(tools) or not all(map(is_, known, tools)):
-            listed = [as_listed(each) for each in tools]
-            self._listing = (tools, listed)
-        return listed
-
     async def _ruled(self, call: ServedCall, framework: FrameworkCall) -> Any:
         rules = self.options.rules
         async with AsyncExitStack() as held:
@@ -310,12 +207,163 @@ class Boundary(Answering):
                     await held.enter_async_context(rule.held(call.arguments))
                 except Exception as exc:
                     # The rule may have stumbled over arguments that the tool does not take either.
-                    schema = None if isinstance(exc, ToolError) else (await _now(framework.facts())).schema
+                    schema = None if isinstance(exc, ToolError) else (await framework.facts()).schema
                     problem = None if schema is None else from_schema(schema, call.arguments, tool=call.tool)
                     if problem is None:
                         raise
                     raise problem from None
             return await framework.run(call.arguments)
+
+    async def _succeeded(
+        self, call: ServedCall, result: Any, framework: FrameworkCall, made: Marks, began: float
+    ) -> Any:
+        made.has_run = True
+        if self.holds and self.holds.knows(call):
+            reads = self.reader.effects.traits(await framework.facts()).reads
+            await self.holds.succeeded(call, began, reads=reads)
+        self.stats.add(call.counted, call.seconds)
+        if self.watchers.are_there:
+            self._emit(call, None, ok=True)
+        if self._dresses or call.remarks or call.ignored or not is_writable(result):
+            return await self._dressed(call, result, framework)
+        return result
+
+    async def _dressed(self, call: ServedCall, result: Any, framework: FrameworkCall) -> Any:
+        """A success in the server's envelope, not too long, and with what there is to say beside it."""
+        options, envelope = self.options, self.renderer.envelope
+        try:
+            whole = framework.opened(result)
+            if not isinstance(whole, CallToolResult):
+                return result
+            if not is_writable(whole):
+                log.warning("A result of %s held half a character, which was replaced.", call.tool[:200])
+                whole = written(whole)
+            tool = await framework.facts()
+            if options.max_output is not None:
+                whole = fitted(call, whole, options.max_output, tool.schema, tool.structured)
+            if envelope is not None and call.wanted() in (None, self.renderer.form):
+                whole = enveloped(call, whole, envelope, tool.structured)
+            if call.ignored:
+                # Whoever sends a secret by mistake sends it under any name.
+                held = options.guard(ToolError("", details={"names": list(call.ignored)})).details.get("names", ())
+                names = [name for name in held if isinstance(name, str)]
+                whole = changed(whole, meta={**(whole.meta or {}), IGNORED: names})
+            if call.remarks:
+                whole = remarked(call, whole, options.guard, call.wanted() or self.renderer.form)
+            return framework.closed(whole)
+        except Exception as exc:
+            # The tool did its work, and whoever called it must know; how it looks comes second.
+            log.error("A result of %s was sent as it was: %s.", call.tool[:200], type(exc).__name__)
+            return result
+
+    async def _returned(self, call: ServedCall, result: Any, framework: FrameworkCall) -> Any:
+        """An error that a tool returned: as it is, but for secrets, or with what is known of the call and it does not
+        say."""
+        whole = framework.opened(result)
+        if not isinstance(whole, CallToolResult):
+            self._observe(call, Facts(call.tool), None)
+            return result if is_writable(result) else framework.closed(written(whole))
+        failed = await self._restated(call, whole, framework)
+        if failed is not None:
+            run_failed(call.tool, failed.outcome)
+            answer = self._answer(call, await self._advise(call, failed))
+            rest = [block for block in discreet(whole, failed.guard).content if not isinstance(block, TextContent)]
+            return framework.closed(changed(answer, content=[*answer.content, *rest]))
+        error_returned(call.tool, whole)
+        if (tool := await self._known(framework)) is not None:
+            about = stated_in(whole)
+            # In its own words it says nothing about its effect.
+            error = about if isinstance(about, ToolError) else ToolError(kind=Kind.INTERNAL, standing="quoted")
+            await self._hold(call, error, tool)
+        self._observe(call, Facts(call.tool), None)
+        told = await self.without_secrets(call, whole if is_writable(result) else written(whole), framework)
+        return result if told is whole else framework.closed(told)
+
+    async def _restated(self, call: ServedCall, whole: CallToolResult, framework: FrameworkCall) -> Failed | None:
+        """What is to be said in place of an error that a tool returned: its marks say that something was done, and it
+        does not; or it is another server's word about another tool. None if it stands."""
+        effects, about = self.reader.effects, stated_in(whole)
+        made = marks.get()
+        place = None if made is None else made.effect
+        is_stated = META_KEY in (whole.meta or {})
+        is_undone = isinstance(about, ToolError) and about.effect is Effect.NONE
+        if (
+            isinstance(about, ToolError)
+            and about.tool is not None
+            # By the same name, too: only what has no code of its own has nothing of its own to tell.
+            and not (is_same_tool(call.tool, about.tool) and await framework.stands_for_another())
+        ):
+            tool = await framework.facts()
+            changes = effects.of_passed_on(about, tool)
+            if changes["effect"] not in IN_DOUBT:
+                return None
+            error = ToolError(about.message, code="UPSTREAM_ERROR", **changes)
+        elif place is not None and (is_undone or not is_stated):
+            tool = await framework.facts()
+            text = "\n".join(block.text for block in whole.content if isinstance(block, TextContent))
+            error = ToolError(text or f"{call.tool} failed.", effect=place)
+        else:
+            return None
+        error = error.replace(tool=tool.name, action=tool.action)
+        return self.reader.failed(error, tool, error, call.arguments)
+
+    async def without_secrets(
+        self, call: ServedCall, result: CallToolResult, framework: FrameworkCall
+    ) -> CallToolResult:
+        """An error in somebody else's words, as it may leave; itself if there is nothing to hide in it."""
+        # What this call was sent is known anyway.
+        tool = await self._known(framework) or Facts(call.tool)
+        return discreet(result, self.reader.guard(tool.schema).hearing(call.arguments))
+
+    async def _known(self, framework: FrameworkCall) -> Facts | None:
+        """What the tool is; None where it cannot be found any more."""
+        try:
+            return await framework.facts()
+        except Exception:
+            return None
+
+    def _in_all(self, failed: Failed) -> Failed:
+        """A failure, with what earlier runs of the tool in the same call may have done."""
+        outcome = failed.outcome
+        if not isinstance(outcome, ToolError) or not (changes := self.reader.effects.in_all(outcome, failed.tool)):
+            return failed
+        return failed._replace(outcome=outcome.replace(**changes))
+
+    async def _advise(self, call: ServedCall, failed: Failed) -> Failed:
+        """The failure with the read call that tells, where the call may have been done; and it is held."""
+        outcome = failed.outcome
+        if not isinstance(outcome, ToolError):
+            return failed
+        if outcome.tool == failed.tool.name != call.tool:
+            # Mounted, it has another name for whoever calls it.
+            outcome = outcome.replace(tool=call.tool)
+        if outcome.effect in IN_DOUBT and outcome.verify is None and (check := await self._check_of(call)) is not None:
+            outcome = outcome.replace(verify=check)
+        await self._hold(call, outcome, failed.tool)
+        return failed if outcome is failed.outcome else failed._replace(outcome=outcome)
+
+    async def _check_of(self, call: ServedCall) -> Action | None:
+        tools = await self._tools()
+        known, listed = self._listing
+        if len(known) != len(tools) or not all(map(is_, known, tools)):
+            # Kept as long as the tools stay the same.
+            listed = [as_listed(each) for each in tools]
+            self._listing = (tools, listed)
+        return self._checks.find(call.tool, call.arguments, listed)
+
+    async def _tools(self) -> list[Facts]:
+        """The tools of the server; none where they cannot be listed."""
+        try:
+            return [] if self.listed is None else await self.listed()
+        except Exception:
+            return []
+
+    async def _hold(self, call: ServedCall, error: ToolError, tool: Facts) -> None:
+        """Hold a write that may have been done. A key answers by itself."""
+        if not self.reader.effects.traits(tool).writes or (self.once is not None and key_of(call) is not None):
+            return
+        if leaves_in_doubt(error):
+            await self.holds.failed(call, error, error.verify or await self._check_of(call))
 
     async def _held(self, call: ServedCall, framework: FrameworkCall) -> Any:
         """The answer to a call that is not run, since the same call before may have been done; None if it is run."""
@@ -326,22 +374,14 @@ class Boundary(Answering):
             held = held._replace(verify=await self._check_of(call))
         confirmed = await confirm(call, held)
         if isinstance(confirmed, InputRequiredResult):
-            self._told(call, Facts(call.tool), None, asked=True)
+            self._observe(call, Facts(call.tool), None, asked=True)
             return framework.closed(confirmed)
         if confirmed:
             await self.holds.release(call)
             return None
         error = held.answer()
-        return framework.closed(
-            self._answer(call, self.failed(error, await _now(framework.facts()), error, call.arguments), prevented=True)
-        )
-
-    async def _hold(self, call: ServedCall, error: ToolError, tool: Facts) -> None:
-        """Hold a write that may have been done. A key answers by itself."""
-        if not self.effects.traits(tool).writes or (self.once is not None and key_of(call) is not None):
-            return
-        if leaves_in_doubt(error):
-            await self.holds.failed(call, error, error.verify or await self._check_of(call))
+        failed = self.reader.failed(error, await framework.facts(), error, call.arguments)
+        return framework.closed(self._answer(call, failed, prevented=True))
 
     async def _asked(
         self, call: ServedCall, failed: Failed, before: Answers | None
@@ -357,35 +397,6 @@ class Boundary(Answering):
         # A question that could not be asked is answered as what it was.
         return outcome if found is question else found
 
-    async def _dressed(self, call: ServedCall, result: Any, framework: FrameworkCall) -> Any:
-        """A success in the server's envelope, not too long, and with what there is to say beside it."""
-        try:
-            whole = framework.opened(result)
-            if not isinstance(whole, CallToolResult):
-                return result
-            if not is_writable(whole):
-                log.warning("A result of %s held half a character, which was replaced.", call.tool[:200])
-                whole = written(whole)
-            tool = await _now(framework.facts())
-            if self.options.max_output is not None:
-                whole = fitted(call, whole, self.options.max_output, tool.schema, tool.structured)
-            if self._envelope is not None and call.wanted() in (None, self.form):
-                whole = enveloped(call, whole, self._envelope, tool.structured)
-            if call.ignored:
-                whole = changed(whole, meta={**(whole.meta or {}), IGNORED: self._named(call)})
-            if call.remarks:
-                whole = remarked(call, whole, self.options.guard, self._format(call))
-            return framework.closed(whole)
-        except Exception as exc:
-            # The tool did its work, and whoever called it must know; how it looks comes second.
-            log.error("A result of %s was sent as it was: %s.", call.tool[:200], type(exc).__name__)
-            return result
-
-    def _named(self, call: ServedCall) -> list[str]:
-        """The arguments that were ignored. Whoever sends a secret by mistake sends it under any name."""
-        held = self.options.guard(ToolError("", details={"names": list(call.ignored)}))
-        return [name for name in held.details.get("names", ()) if isinstance(name, str)]
-
     def refused(self, call: ServedCall, raised: BaseException, tool: Facts, passed: Marks) -> CallToolResult:
         """The answer to a call that is not run."""
         return self._answer(call, self._around(call, raised, tool, passed))
@@ -394,31 +405,53 @@ class Boundary(Answering):
         self, call: ServedCall, raised: BaseException, tool: Facts, passed: Marks
     ) -> CallToolResult:
         """The answer to a call where somebody around the tool has failed: before it ran, or after."""
-        return self._answer(call, await self._checked(call, self._around(call, raised, tool, passed)))
+        return self._answer(call, await self._advise(call, self._around(call, raised, tool, passed)))
 
     def _around(self, call: ServedCall, raised: BaseException, tool: Facts, passed: Marks) -> Failed:
         token = marks.set(passed)
         try:
-            return self._in_all(self.failure(raised, tool, call.arguments, era=call.era))
+            return self._in_all(self.reader.read(raised, tool, call.arguments, era=call.era))
         finally:
             marks.reset(token)
 
-    def replayed(self, call: ServedCall, tool: Facts, error: ToolError | None, *, failed: bool) -> None:
-        """Tell everybody who watches that a call was answered as it had been before."""
-        if failed:
-            self._told(call, tool, error, prevented=True)
-            return
-        self.stats.add(call.counted, call.seconds)
-        if self.watchers.are_there:
-            self._emit(call, None, ok=True, prevented=True)
+    def no_such_tool(self, call: ServedCall, names: Iterable[str], raised: BaseException | None = None) -> Failed:
+        """A call of a tool that does not exist, with the nearest that do; raised where it is to be a protocol error."""
+        name, call.counted = call.tool, UNKNOWN
+        error = identified(unknown_tool(name, list(names)))
+        if self.options.unknown_tool == "protocol":
+            self.write_down(self.reader.failed(error, Facts(name), error, call.arguments), call.request_id)
+            raise self.renderer.attached(error, {"name": name[:100]}, era=call.era, number=-32602)
+        return self.reader.failed(error, Facts(name), raised or error, call.arguments)
+
+    def request_error(self, exc: BaseException, what: str, about: Mapping[str, Json], request: Any = None) -> MCPError:
+        """A failed read, prompt or completion: the specification's number, and the whole error in the data.
+
+        `request` is the SDK's, which knows its id and its era; None where nobody is spoken to.
+        """
+        if isinstance(exc, MCPError):
+            number, data = exc.error.code, exc.error.data
+            is_ours = isinstance(data, dict) and META_KEY in data
+            if number in self.options.protocol_numbers or number in _OF_REQUESTS or is_ours:
+                return self.reader.safe(exc)
+            if number == _INTERNAL_ERROR and exc.__cause__ is not None:
+                # A framework's word for a crash.
+                exc = exc.__cause__
+        error = self.reader.of_request(exc, what)
+        if not error.logged:
+            id = None if request is None else request.request_id
+            log_failure(
+                self._logger, error, tool=what, exc=exc, guard=self.options.guard, request_id=id, level=self._level
+            )
+        era = MODERN_ERA if request is None else request.protocol_version or MODERN_ERA
+        return self.renderer.attached(error, about, era=era)
 
     def _answer(self, call: ServedCall, failed: Failed, *, prevented: bool = False) -> CallToolResult:
         """A failure as the result of the call, counted and written down."""
         outcome = call.outcome = self.write_down(failed, call.request_id)
         error = outcome if isinstance(outcome, ToolError) else None
-        self._told(call, failed.tool, error, asked=error is None, prevented=prevented)
+        self._observe(call, failed.tool, error, asked=error is None, prevented=prevented)
         as_written = isinstance(failed.raised, ToolError) or (error is not None and error.authored)
-        result = self.result(outcome, failed.tool, call, failed.guard, as_written=as_written)
+        result = self.renderer.result(outcome, failed.tool, call, failed.guard, as_written=as_written)
         return CallToolResult.model_validate(result)
 
     def write_down(self, failed: Failed, request_id: str | int | None = None) -> Outcome:
@@ -427,12 +460,35 @@ class Boundary(Answering):
         outcome, tool, raised, guard = failed
         if not isinstance(outcome, ToolError):
             return failed.guarded()
-        outcome = identified(outcome if outcome.tool else outcome.replace(tool=tool.name, action=tool.action))
+        if outcome.tool is None:
+            outcome = outcome.replace(tool=tool.name, action=tool.action)
+        if outcome.correlation_id is None:
+            outcome = identified(outcome)
         told = guard(outcome)
-        self.log(outcome, tool.name, raised, request_id, guard=guard, action=tool.action, told=told)
+        if not outcome.logged:
+            log_failure(
+                self._logger,
+                outcome,
+                tool=tool.name,
+                exc=raised,
+                guard=guard,
+                action=tool.action,
+                request_id=request_id,
+                level=self._level,
+                told=told,
+            )
         return told
 
-    def _told(
+    def replayed(self, call: ServedCall, tool: Facts, error: ToolError | None, *, failed: bool) -> None:
+        """Tell everybody who watches that a call was answered as it had been before."""
+        if failed:
+            self._observe(call, tool, error, prevented=True)
+            return
+        self.stats.add(call.counted, call.seconds)
+        if self.watchers.are_there:
+            self._emit(call, None, ok=True, prevented=True)
+
+    def _observe(
         self, call: ServedCall, tool: Facts, error: ToolError | None, *, asked: bool = False, prevented: bool = False
     ) -> None:
         """Tell everybody who watches how a call ended that was no success. The error has been guarded."""
@@ -445,26 +501,13 @@ class Boundary(Answering):
         if self.watchers.are_there:
             more: dict[str, Any] = {"asked": asked, "action": tool.action, "prevented": prevented}
             if error is not None and self.watchers.is_kept and (codes := said_of(tool.function).codes):
-                more |= {"declared": not self.undeclared(error, tool), "declares": codes}
+                more |= {"declared": not self.renderer.undeclared(error, tool), "declares": codes}
             self._emit(call, error, ok=asked, **more)
 
-    def _emit(
-        self,
-        call: ServedCall,
-        error: ToolError | None,
-        *,
-        ok: bool,
-        asked: bool = False,
-        action: str | None = None,
-        prevented: bool = False,
-        declared: bool | None = None,
-        declares: tuple[str, ...] = (),
-    ) -> None:
+    def _emit(self, call: ServedCall, error: ToolError | None, *, ok: bool, **more: Any) -> None:
         event = CallEvent(
             tool=call.counted,
-            action=action,
             ok=ok,
-            asked=asked,
             seconds=call.seconds,
             at=datetime.now(UTC),
             error=error,
@@ -472,20 +515,9 @@ class Boundary(Answering):
             correlation_id=None if error is None else error.correlation_id,
             client=call.client_name,
             era=call.era,
-            format=self._format(call),
-            prevented=prevented,
-            declared=declared,
-            declares=declares,
+            format=call.wanted() or self.renderer.form,
             seat="server",
+            **more,
             **self.watchers.identity(call),
         )
         self.watchers.tell(event)
-
-    def no_such_tool(self, call: ServedCall, names: Iterable[str], raised: BaseException | None = None) -> Failed:
-        """A call of a tool that does not exist, with the nearest that do; raised where it is to be a protocol error."""
-        name, call.counted = call.tool, UNKNOWN
-        error = identified(unknown_tool(name, list(names)))
-        if self.options.unknown_tool == "protocol":
-            self.write_down(self.failed(error, Facts(name), error, call.arguments), call.request_id)
-            raise self.attached(error, {"name": name[:100]}, era=call.era, number=-32602)
-        return self.failed(error, Facts(name), raised or error, call.arguments)

@@ -17,12 +17,11 @@ from failwell.observe import log_failure
 from failwell.readers import DEFAULT, Table, classify, from_error, refusal
 from failwell.redact import DEFAULT as GUARD
 
-from .effects import Effects, source_of
-from .facts import NOTHING_KNOWN, Facts
+from .exception_reader import Effects, source_of
 from .functions import Naming, alike, is_of_kind, name_of, own_names, passing
 from .generator_steps import Failed, watched, watched_async
 from .options import demand, level_of
-from .served_call import current
+from .served_call import NOTHING_KNOWN, Facts, current
 
 log = logging.getLogger("failwell.server")
 

@@ -11,7 +11,7 @@ from failwell.schema import known_names
 from .served_call import ServedCall
 
 if TYPE_CHECKING:
-    from .facts import Facts
+    from .served_call import Facts
 
 IGNORED: Final = keys.IGNORED_ARGUMENTS
 """The key in the `_meta` of a result under which stand the arguments that the tool does not have."""

@@ -9,7 +9,7 @@ from failwell.model import ToolError, frames, is_frameworks_module, seconds
 from failwell.readers import SHIPPED, broken, classify, said, shorten_text, timed_out
 from failwell.redact import cited
 
-from .facts import URL_ELICITATION, Abandoned, BrokenResult
+from .served_call import URL_ELICITATION, Abandoned, BrokenResult
 
 # How the frameworks begin the text of what they wrapped; the cause says more.
 _WRAPPED: Final = ("Error executing tool ", "Error calling tool ", "Error reading resource ", "Error rendering prompt ")

@@ -57,7 +57,7 @@ _PREFIXES: Final = ("FastMCP.", "fastmcp.")
 _HARMLESS: Final = frozenset({"Processing request of type %s"})
 
 
-# What FastMCP writes about a tool that raised. How it came to that, Failwell's own line says of a call that it answers.
+# What FastMCP writes about a tool that raised.
 _TOLD_TWICE: Final = "Error calling tool "
 _IN_SDK: Final = "/mcp/"
 
@@ -76,11 +76,16 @@ class Masking(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if record.msg in _HARMLESS:
             return True
+        call = current.get()
+        if call is not None and record.msg == f"{_TOLD_TWICE}{call.tool!r}":
+            # How it came to that, Failwell's own line says, and the name of a tool is no secret.
+            record.exc_info = None
+            return True
         try:
             if isinstance(record.args, tuple):
                 record.args = tuple(map(self._spared, record.args))
             record.msg, record.args = self._guard.plain(record.getMessage()), ()
-            if current.get() is not None and record.msg.startswith(_TOLD_TWICE):
+            if call is not None and record.msg.startswith(_TOLD_TWICE):
                 record.exc_info = None
             if record.exc_info and record.exc_info[1] is not None:
                 record.exc_text, record.exc_info = self._guard.plain(_printed(record.exc_info[1])), None

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, Final, Literal, NamedTuple, TypedDict, TypeVar, get_args
+from typing import Any, Final, Literal, NamedTuple, TypedDict, get_args
 
 from failwell.formats import FORMATS, to_result
 from failwell.model import ToolError, Unmarked
@@ -21,7 +21,6 @@ from .envelopes import Envelope
 from .once.key_stores import KeyStore
 from .rules.tool_rule import Rule
 
-F = TypeVar("F", bound=Callable[..., Any])
 Extra = Literal["auto", "reject", "warn", "allow"]
 UnknownTool = Literal["result", "protocol"]
 OnMissing = Literal["error", "ask"]
@@ -277,13 +276,3 @@ def _try_wire(format: str | Envelope, wire: Mapping[str, Any]) -> None:
         to_result(ToolError(code="NOT_FOUND"), form, **{**wire, **settings})
     except (TypeError, AttributeError) as exc:
         raise ValueError(f"wire has a value that the format {form!r} cannot use: {exc}.") from exc
-
-
-def untouched(function: F) -> F:
-    """Leave this tool's failures as the framework makes them. Stands below the framework's own decorator."""
-    function.__failwell_untouched__ = True  # type: ignore[attr-defined]
-    return function
-
-
-def is_untouched(function: object) -> bool:
-    return getattr(function, "__failwell_untouched__", False) is True

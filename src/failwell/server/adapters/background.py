@@ -18,9 +18,7 @@ from failwell.readers import from_schema, strictly
 from failwell.schema import properties_of
 from failwell.sdk import CallToolResult
 from failwell.server.boundary import Boundary
-from failwell.server.facts import Facts, taken
-from failwell.server.options import is_untouched
-from failwell.server.served_call import ServedCall
+from failwell.server.served_call import Facts, ServedCall, taken
 
 Function = Callable[..., Awaitable[Any]]
 Answer = Callable[[CallToolResult], Any]
@@ -39,7 +37,7 @@ def in_background(
     """The function of a tool, prompt or resource as a worker is to call it; None where it is to be left alone. It is
     known by this name, if it is given one."""
     function, name = component.fn, name or str(component.name)
-    if name in boundary.options.skip or is_untouched(function) or hasattr(function, _READS):
+    if name in boundary.options.skip or hasattr(function, _READS):
         return None
     made = (_tool if hasattr(component, "output_schema") else _read)(boundary, component, name, answer, era)
     # Whoever injects dependencies looks for the parameters here.

@@ -35,32 +35,37 @@ from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
 from failwell.server.extras import LET_PASS, note
-from failwell.server.facts import BrokenResult, Facts, Failed, group_of, innermost, is_torn_down, runs_another, taken
 from failwell.server.groups.fastmcp import GroupRefusal
-from failwell.server.options import is_untouched
 from failwell.server.served_call import (
     EXTENSION,
+    BrokenResult,
+    Facts,
+    Failed,
     ServedCall,
     current,
     error_returned,
+    group_of,
+    innermost,
+    is_torn_down,
     is_within,
     known_as,
     left_open,
     run_failed,
+    runs_another,
+    taken,
     tool_ended,
 )
 
 from .background import guard_tasks
 from .listed import settings
-from .lowlevel import requests, worded, wrap_handlers
-from .posts import CheckedPosts
+from .lowlevel import requests, wrap_handlers
 from .raised import cause_of, is_check_of_arguments, is_refused_by_forwarding
-from .streams import check_streams
+from .wrong_messages import CheckedPosts, check_streams, worded
 
 
 def install(server: FastMCP[Any], boundary: Boundary) -> None:
-    boundary.masks = server._mask_error_details
-    boundary.shows_text = True
+    boundary.reader.masks = server._mask_error_details
+    boundary.reader.shows_text = True
     behind(server, boundary)
 
     async def listed() -> list[Facts]:
@@ -160,7 +165,7 @@ class _Behind(Transform):
         known = self._made.get(id(tool))
         if known is not None and known[0] is tool:
             return known[1]
-        if tool is None or is_untouched(getattr(tool, "fn", None)) or name in self.boundary.options.skip:
+        if tool is None or name in self.boundary.options.skip:
             return tool
         return self._guarded(tool, _guarded_tool)
 
@@ -239,7 +244,7 @@ def _guarded_tool(kind: type) -> type:
                     raise
                 torn = is_torn_down(exc)
                 rejected = _is_refused(self, exc)
-            if torn and boundary.effects.nature(_facts(self, arguments)) is not Nature.READ:
+            if torn and boundary.reader.effects.nature(_facts(self, arguments)) is not Nature.READ:
                 left_open(self.name)
             if isinstance(failed, GroupRefusal) and failed.__cause__ is not None:
                 failed = failed.__cause__
@@ -347,7 +352,7 @@ def _carrier(
     nested = not rejected and runs_another(failed, code_of(tool.function))
     about = {"rejected": rejected, "nested": nested, "masked": mine.masks}
     try:
-        read = boundary.failure(failed, tool, arguments, era=_era(), **about)
+        read = boundary.reader.read(failed, tool, arguments, era=_era(), **about)
     except MCPError as protocol:
         return CarriedProtocolError(protocol)
     if current.get() is None:
@@ -369,9 +374,9 @@ def _passed_on(boundary: Boundary, failure: CarriedFailure, tool: Facts, argumen
     if outcome.kind is Kind.VALIDATION:
         # What was wrong with a call that this tool made is nothing that its own caller could correct.
         outcome = ToolError(cited(outcome.message), code="UPSTREAM_ERROR")
-    changes = boundary.effects.of(outcome, tool, source=Source.ESCAPED, exc=failure, nested=True)
+    changes = boundary.reader.effects.of(outcome, tool, source=Source.ESCAPED, exc=failure, nested=True)
     outcome = outcome.replace(**changes, tool=tool.name, action=tool.action)
-    return type(failure)(boundary.failed(outcome, tool, failure.failed.raised, arguments))
+    return type(failure)(boundary.reader.failed(outcome, tool, failure.failed.raised, arguments))
 
 
 def _era() -> str:
@@ -496,8 +501,6 @@ class _ComponentCall(FrameworkCall):
             if not has_run and (_stands_for(tool) or "_failwell" not in getattr(tool, "__dict__", {})):
                 return raised.failed
             return _passed_on(boundary, raised, await self.facts(), call.arguments).failed
-        if name in boundary.options.skip or is_untouched(getattr(await self._answers.tool(name), "fn", None)):
-            raise left
         if isinstance(raised, (NotFoundError, DisabledError)) and not has_run:
             names = [each.name for each in await self._answers.server.list_tools(run_middleware=False)]
             # Where the tool is there, somebody's middleware did not find something else.
@@ -505,7 +508,7 @@ class _ComponentCall(FrameworkCall):
                 return boundary.no_such_tool(call, names, raised)
         # Of other middleware, before the tool ran or after it; or what is to run in the background was refused.
         rejected = not has_run and is_check_of_arguments(left)
-        return boundary.failure(raised, await self.facts(), call.arguments, era=call.era, rejected=rejected)
+        return boundary.reader.read(raised, await self.facts(), call.arguments, era=call.era, rejected=rejected)
 
     async def facts(self) -> Facts:
         name = self._call.tool
@@ -567,7 +570,7 @@ class _AnswersMiddleware(Middleware):
             return call_next(context)
         message = context.message
         call = ServedCall(message.name, message.arguments or {}, asked)
-        if not call.is_clients:
+        if call.tool in self.boundary.options.skip or not call.is_clients:
             return call_next(context)
         # FastMCP has ended its span by the time that the call is answered here.
         call.in_span = False

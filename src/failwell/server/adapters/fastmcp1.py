@@ -13,13 +13,12 @@ from failwell.schema import has_names, unknown_names
 from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary
 from failwell.server.extras import note
-from failwell.server.facts import BrokenResult, Facts
-from failwell.server.served_call import ServedCall, current, has_ended, tool_ended
+from failwell.server.served_call import BrokenResult, Facts, ServedCall, current, has_ended, tool_ended
 
 from .func_results import all_problems, look_at_results, taken_by
-from .posts import CheckedPosts
 from .raised import is_check_of_arguments
 from .sdk1 import FrameworkTools, Named, install_on
+from .wrong_messages import CheckedPosts
 
 
 def install(server: Any, boundary: Boundary) -> None:
@@ -76,7 +75,7 @@ class _Tools(FrameworkTools):
         if has_names(arguments, tool.parameters) or has_names(arguments, schema := taken_by(tool)):
             return await send(arguments)
         facts = Facts.of_tool(call.tool, tool)
-        nature = self.boundary.effects.nature(facts)
+        nature = self.boundary.reader.effects.nature(facts)
         extra = fate(self.boundary.options.extra, arguments, schema, nature)
         if extra == "reject":
             raise all_problems(tool, arguments)

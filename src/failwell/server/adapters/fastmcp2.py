@@ -16,13 +16,21 @@ from failwell.schema import has_names, unknown_names
 from failwell.server.absent import missing_arguments
 from failwell.server.boundary import Boundary
 from failwell.server.extras import LET_PASS, note
-from failwell.server.facts import BrokenResult, Facts, is_torn_down
-from failwell.server.served_call import ServedCall, current, has_ended, known_as, tool_ended
+from failwell.server.served_call import (
+    BrokenResult,
+    Facts,
+    ServedCall,
+    current,
+    has_ended,
+    is_torn_down,
+    known_as,
+    tool_ended,
+)
 
 from .background import as_failure, in_background
-from .posts import CheckedPosts
 from .raised import cause_of, is_check_of_arguments
 from .sdk1 import LATEST, FrameworkTools, Named, install_on, run_raised
+from .wrong_messages import CheckedPosts
 
 
 def install(server: Any, boundary: Boundary) -> None:
@@ -37,7 +45,7 @@ def install(server: Any, boundary: Boundary) -> None:
         prompt = server._prompt_manager._prompts.get(params.name)
         return None if prompt is None else missing_arguments(prompt, params.arguments)
 
-    boundary.masks = server._tool_manager.mask_error_details
+    boundary.reader.masks = server._tool_manager.mask_error_details
     tools = FastMCPTools(server, boundary)
     prompts = Named("prompt", names, check)
     install_on(server._mcp_server, boundary, tools, resources=Named("resource", uris), prompts=prompts)

@@ -14,8 +14,7 @@ from failwell.model import ToolError, unwrapped
 from failwell.schema import Checkers
 from failwell.server.absent import missing_arguments
 from failwell.server.boundary import Boundary
-from failwell.server.facts import BrokenResult, innermost
-from failwell.server.served_call import current, error_returned, known_as, tool_ended
+from failwell.server.served_call import BrokenResult, current, error_returned, innermost, known_as, tool_ended
 
 from .background import as_failure, guard_tasks
 from .fastmcp2 import FastMCPTools, check_posts
@@ -35,7 +34,7 @@ def install(server: Any, boundary: Boundary) -> None:
         prompt = await server.get_prompt(params.name)
         return None if prompt is None else missing_arguments(prompt, params.arguments)
 
-    boundary.masks = server._mask_error_details
+    boundary.reader.masks = server._mask_error_details
     tools = _Tools(server, boundary)
     prompts = Named("prompt", names, check)
     install_on(server._mcp_server, boundary, tools, resources=Named("resource", uris), prompts=prompts)

@@ -11,8 +11,7 @@ from pydantic import AliasChoices, AliasPath, ValidationError
 from failwell.model import ToolError, unwrapped
 from failwell.readers import call_of, check_names
 from failwell.schema import Problems, invalid, properties_of, pydantic_problems
-from failwell.server.facts import BrokenResult
-from failwell.server.served_call import current
+from failwell.server.served_call import BrokenResult, current
 
 
 def look_at_results(tool: Any, kind: Any) -> None:

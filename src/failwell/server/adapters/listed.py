@@ -17,7 +17,7 @@ from failwell.schema import Checker, known_names, open_ended
 from failwell.sdk import CallToolResult, MCPError, field
 from failwell.server.boundary import Boundary
 from failwell.server.declared_failures import ListedFunction, published
-from failwell.server.facts import BrokenResult, Facts, taken
+from failwell.server.served_call import BrokenResult, Facts, taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def judged(
     problem = None
     if unknown:
         schema = tool.facts.schema or {}
-        extra = fate(extra, arguments, schema, boundary.effects.nature(tool.facts))
+        extra = fate(extra, arguments, schema, boundary.reader.effects.nature(tool.facts))
         if extra == "reject" and tool.arguments:
             problem = from_schema(strictly(schema, extra), arguments, tool=name)
     is_checked = False

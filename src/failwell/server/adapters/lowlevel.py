@@ -18,13 +18,22 @@ from failwell.observe import UNKNOWN
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.extras import note
-from failwell.server.facts import Facts, Failed, taken
 from failwell.server.groups.group import Group, groups_of
-from failwell.server.served_call import EXTENSION, Passage, ServedCall, connection_of, current, is_within, passage
+from failwell.server.served_call import (
+    EXTENSION,
+    Facts,
+    Failed,
+    Passage,
+    ServedCall,
+    connection_of,
+    current,
+    is_within,
+    passage,
+    taken,
+)
 
 from .listed import CheckedTool, Listings, check_output, could_mean_unknown, judged, settings
-from .posts import CheckedPosts
-from .streams import check_streams
+from .wrong_messages import CheckedPosts, check_streams
 
 Handler = Callable[[Any, Any], Awaitable[Any]]
 _MOST_PAGES: Final = 100
@@ -33,7 +42,11 @@ SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 
 def install(server: Server[Any], boundary: Boundary) -> None:
     tools = ServedTools(server, boundary)
-    boundary.listed = tools.all
+
+    async def listed() -> list[Facts]:
+        return tools.all()
+
+    boundary.listed = listed
     server.extensions.setdefault(EXTENSION, settings(boundary))
     wrap_handlers(server, {"tools/call": tools.call, "tools/list": tools.listing, **requests(boundary)})
     add_middleware(server, boundary, tools.facts)
@@ -223,17 +236,17 @@ class _LowlevelCall(FrameworkCall):
             note(self._call, list(verdict.unknown), tool.facts, verdict.extra)
         return result
 
-    def facts(self) -> Facts:
+    async def facts(self) -> Facts:
         if self._group is not None:
             return self._group.facts(self._call.arguments)
         return self._tool.facts if self._tool is not None else Facts(self._call.tool)
 
-    def read(self, raised: BaseException) -> Failed:
+    async def read(self, raised: BaseException) -> Failed:
         call, tools = self._call, self._tools
         if self._tool is None and self._group is None and (known := tools.all()) and could_mean_unknown(raised):
             return tools.boundary.no_such_tool(call, [each.name for each in known], raised)
         call.counted = call.tool
-        return tools.boundary.failure(raised, self.facts(), call.arguments, era=call.era)
+        return tools.boundary.reader.read(raised, await self.facts(), call.arguments, era=call.era)
 
 
 def add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str], Facts]) -> None:
@@ -253,11 +266,11 @@ def add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str
             # What the runner says about a request is the protocol's business; any other number is somebody's own.
             if way.is_of_tool(exc) and (
                 exc.code in (-32700, -32600, -32601, -32602, -32603)
-                or boundary.is_protocol(exc, ctx.protocol_version)
+                or boundary.reader.is_protocol(exc, ctx.protocol_version)
                 or _is_contract(exc)
                 or not calls
             ):
-                refused = boundary.safe(exc)
+                refused = boundary.reader.safe(exc)
                 completed = boundary.wrong.completed(refused.error, ctx.method, ctx.request_id)
                 if completed is not None:
                     raise MCPError.from_error_data(completed) from None
@@ -282,26 +295,6 @@ def add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str
     # Inside telemetry, so that the span sees the answer; outside everybody else.
     outer = bool(middleware) and type(middleware[0]).__name__ == "OpenTelemetryMiddleware"
     middleware.insert(1 if outer else 0, failwell_middleware)
-
-
-def worded(boundary: Boundary) -> Any:
-    """Middleware that puts what the protocol says of a request into the contract's words."""
-
-    async def failwell_words(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        token = passage.set(Passage(ctx))
-        try:
-            return await call_next(ctx)
-        except ValidationError as exc:
-            raise boundary.wrong.of_params(exc, ctx.method, ctx.params, ctx.request_id) from None
-        except MCPError as exc:
-            completed = boundary.wrong.completed(exc.error, ctx.method, ctx.request_id)
-            if completed is None:
-                raise
-            raise MCPError.from_error_data(completed) from None
-        finally:
-            passage.reset(token)
-
-    return failwell_words
 
 
 def stamped(server: Server[Any], result: dict[str, Any], era: str) -> dict[str, Any]:

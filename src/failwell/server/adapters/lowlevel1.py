@@ -8,8 +8,7 @@ from typing import Any
 from failwell.sdk import CallToolResult
 from failwell.server.boundary import Boundary
 from failwell.server.extras import note
-from failwell.server.facts import Facts
-from failwell.server.served_call import ServedCall
+from failwell.server.served_call import Facts, ServedCall
 
 from .listed import CheckedTool, Listings, check_output, could_mean_unknown, judged
 from .raised import cause_of

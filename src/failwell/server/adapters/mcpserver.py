@@ -19,9 +19,7 @@ from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
 from failwell.server.extras import note
-from failwell.server.facts import Facts, Failed, group_of, taken
-from failwell.server.options import is_untouched
-from failwell.server.served_call import EXTENSION, ServedCall, is_within
+from failwell.server.served_call import EXTENSION, Facts, Failed, ServedCall, group_of, is_within, taken
 
 from .func_results import all_problems, look_at_results, taken_by
 from .listed import settings
@@ -31,7 +29,11 @@ from .lowlevel import add_middleware, check_messages, requests, wrap_handlers
 def install(server: MCPServer[Any], boundary: Boundary) -> None:
     lowlevel = server._lowlevel_server
     lowlevel.extensions.setdefault(EXTENSION, settings(boundary))
-    boundary.listed = lambda: [_facts(server, tool.name) for tool in server._tool_manager.list_tools()]
+
+    async def listed() -> list[Facts]:
+        return [_facts(server, tool.name) for tool in server._tool_manager.list_tools()]
+
+    boundary.listed = listed
     # The server's own methods turn exceptions into what a client is to see; the handlers below are for the rest.
     wrap_handlers(lowlevel, {**requests(boundary), **_published(server, boundary)})
     add_middleware(lowlevel, boundary, lambda name: _facts(server, name))
@@ -72,8 +74,6 @@ class _Tools:
             return self.original(name, arguments, context)
         tool = self._find(name)
         if tool is not None:
-            if is_untouched(tool.fn):
-                return self.original(name, arguments, context)
             look_at_results(tool, FuncMetadata)
         call = ServedCall(name, arguments, request)
         if not call.is_clients:
@@ -113,23 +113,25 @@ class _FunctionCall(FrameworkCall):
         if has_names(arguments, schema):
             return await self._tools.original(self._call.tool, arguments, self._context)
         facts = _facts(self._tools.server, self._call.tool)
-        extra = fate(boundary.options.extra, arguments, schema, boundary.effects.nature(facts))
+        extra = fate(boundary.options.extra, arguments, schema, boundary.reader.effects.nature(facts))
         if extra == "reject":
             raise all_problems(tool, arguments)
         result = await self._tools.original(self._call.tool, arguments, self._context)
         note(self._call, unknown_names(arguments, schema), facts, extra)
         return result
 
-    def facts(self) -> Facts:
+    async def facts(self) -> Facts:
         return _facts(self._tools.server, self._call.tool, self._call.arguments)
 
-    def read(self, raised: BaseException) -> Failed:
+    async def read(self, raised: BaseException) -> Failed:
         call, boundary, tool = self._call, self._tools.boundary, self._tool
         if isinstance(raised, _NoSuchTool):
             names = [each.name for each in self._tools.server._tool_manager.list_tools()]
             return boundary.no_such_tool(call, names)
         cause, rejected, nested = _unwrap(raised, code_of(tool.fn) if tool is not None else None)
-        return boundary.failure(cause, self.facts(), call.arguments, era=call.era, rejected=rejected, nested=nested)
+        return boundary.reader.read(
+            cause, await self.facts(), call.arguments, era=call.era, rejected=rejected, nested=nested
+        )
 
 
 class _NoSuchTool(Exception):

@@ -9,7 +9,7 @@ from typing import Final
 
 from failwell.model import frames, is_frameworks_module
 from failwell.readers import said
-from failwell.server.facts import runs_another
+from failwell.server.served_call import runs_another
 
 # Whose exceptions stand for the one that they were raised over.
 _FRAMEWORKS: Final = ("mcp.", "fastmcp.", "fastmcp_tasks.")

@@ -26,14 +26,23 @@ from failwell.server import framework_rows  # noqa: F401  (the frameworks' own e
 from failwell.server.absent import no_such
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
-from failwell.server.facts import BrokenResult, Facts, Failed, is_torn_down, taken
-from failwell.server.options import is_untouched
-from failwell.server.served_call import EXTENSION, ServedCall, current, left_open, run_failed
+from failwell.server.served_call import (
+    EXTENSION,
+    BrokenResult,
+    Facts,
+    Failed,
+    ServedCall,
+    current,
+    is_torn_down,
+    left_open,
+    run_failed,
+    taken,
+)
 
 from .background import whole_results
 from .listed import settings
 from .raised import cause_of, is_check_of_arguments, is_frameworks, is_masked, is_nested, is_of_proxy
-from .streams import check_streams
+from .wrong_messages import check_streams
 
 types: Any = mcp.types
 Handler = Callable[[Any], Awaitable[Any]]
@@ -266,8 +275,6 @@ class FrameworkTools:
                 result = await boundary.handle(call, known)
             except _PassedOn:
                 return await known.without_secrets()
-            except _Untouched:
-                return await known.as_it_is()
             last = known.last
             # Made as it is: to hold it against all that a server may answer takes as long as to write it.
             return last if last is not None and result is last.root else types.ServerResult.model_construct(result)
@@ -365,8 +372,6 @@ class _OlderCall(FrameworkCall):
         call, tools = self._call, self._tools
         name, boundary = call.tool, tools.boundary
         tool = await tools.facts(name, call.arguments)
-        if tool is not None and is_untouched(tool.function):
-            raise _Untouched
         has_run = (passed := marks.get()) is not None and passed.has_run
         if not has_run and tools.unknown(raised, tool):
             return boundary.no_such_tool(call, [each.name for each in await tools.all()], raised)
@@ -378,10 +383,10 @@ class _OlderCall(FrameworkCall):
         cause = cause_of(raised)
         for earlier in (each for each in runs if each is not cause):
             run_failed(name, earlier if getattr(earlier, "origin", None) is None else None)
-        if is_torn_down(cause) and boundary.effects.nature(tool or Facts(name)) is not Nature.READ:
+        if is_torn_down(cause) and boundary.reader.effects.nature(tool or Facts(name)) is not Nature.READ:
             left_open(name)
         nested = is_nested(raised, code_of(tool.function) if tool is not None else None)
-        failed = boundary.failure(
+        failed = boundary.reader.read(
             cause,
             tool or Facts(name),
             call.arguments,
@@ -398,8 +403,8 @@ class _OlderCall(FrameworkCall):
         handlers, note = self._handlers, self._note
         return note is not None and not note.entered and handlers.checked is not handlers.bare
 
-    def stands_for_another(self) -> Awaitable[bool]:
-        return self._tools.stands_for_another(self._call.tool)
+    async def stands_for_another(self) -> bool:
+        return await self._tools.stands_for_another(self._call.tool)
 
 
 def untried(outcome: Outcome) -> Outcome:
@@ -407,10 +412,6 @@ def untried(outcome: Outcome) -> Outcome:
     if not isinstance(outcome, ToolError) or outcome.effect is Effect.NONE:
         return outcome
     return outcome.replace(effect=Effect.NONE, standing=None)
-
-
-class _Untouched(Exception):
-    """The tool answers for itself."""
 
 
 class _PassedOn(Exception):
@@ -518,7 +519,7 @@ def install_on(
 ) -> None:
     """Put the boundary on a low-level server of 1.x, which tells the text of any exception."""
     boundary.listed = tools.all
-    boundary.shows_text = True
+    boundary.reader.shows_text = True
     wrappers: dict[type, Wrapper] = {
         types.CallToolRequest: tools.call,
         types.ReadResourceRequest: resources.wrap(boundary),

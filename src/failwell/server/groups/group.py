@@ -33,7 +33,7 @@ from failwell.schema import (
     properties_of,
     pydantic_problems,
 )
-from failwell.server.facts import GROUP, Facts
+from failwell.server.served_call import GROUP, Facts
 
 from .group_schemas import SHAPES, alone
 

@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 
 from failwell.formats import render
 from failwell.model import ToolError, unwrapped
-from failwell.server.facts import BrokenResult
+from failwell.server.served_call import BrokenResult
 
 from .group import Group, entry, taken
 

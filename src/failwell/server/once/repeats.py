@@ -32,7 +32,7 @@ from .key_stores import Kept, KeysInMemory, KeyStore
 
 if TYPE_CHECKING:
     from failwell.server.boundary import Boundary, FrameworkCall
-    from failwell.server.facts import Facts
+    from failwell.server.served_call import Facts
 
 log = logging.getLogger("failwell.server")
 

@@ -1,0 +1,450 @@
+"""What an exception of a tool means: its cause from one table, its effect from mechanism, the words that may be told.
+
+An exception that escapes a tool says nothing about what the tool did before it. So the effect comes from what is known
+of the tool, from the places its author marked, and from the author's own word, never from the exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Final
+
+from failwell.formats import MODERN_ERA, Outcome
+from failwell.model import (
+    ADVICE,
+    IN_DOUBT,
+    Effect,
+    Kind,
+    Nature,
+    NeedsInput,
+    Source,
+    ToolError,
+    Traits,
+    Unmarked,
+    effect_of_escape,
+    effect_of_raise,
+    frames,
+    is_refusal_status,
+    marked_effect,
+    marks,
+    text,
+    unsaid,
+)
+from failwell.observe import new_id
+from failwell.readers import (
+    classify,
+    code_of,
+    from_error,
+    from_pydantic,
+    from_schema,
+    misread,
+    named,
+    refusal,
+    said,
+    shorten_text,
+    strictly,
+    unexpected,
+)
+from failwell.redact import Guard, cited, secret_paths
+from failwell.schema import anchored, errors_of, known_names, loc_of
+from failwell.sdk import MCPError, protocol_error
+
+from .options import Options
+from .rules.tool_rule import is_refused_inside
+from .served_call import URL_ELICITATION, BrokenResult, Facts, Failed
+
+_WORST_FIRST: Final = (Effect.DONE, Effect.PARTIAL, Effect.UNKNOWN)
+_MOST_KEPT: Final = 1_000
+
+
+class Effects:
+    """What failed calls of one server may have changed."""
+
+    def __init__(self, reads: Collection[str] = (), writes: Collection[str] = (), unmarked: Unmarked = "as is") -> None:
+        self._reads, self._writes, self._unmarked = tuple(reads), tuple(writes), unmarked
+        self._traits: dict[tuple[str, Traits], Traits] = {}
+
+    def traits(self, tool: Facts) -> Traits:
+        """What the tool is, by its annotations, the options and its name."""
+        key = tool.name, tool.traits
+        if (known := self._traits.get(key)) is None:
+            named = tool.traits if tool.traits.name is not None else replace(tool.traits, name=tool.name)
+            if len(self._traits) >= _MOST_KEPT:
+                self._traits.clear()
+            known = named.known(reads=self._reads, writes=self._writes, unmarked=self._unmarked)
+            self._traits[key] = known
+        return known
+
+    def nature(self, tool: Facts) -> Nature:
+        return self.traits(tool).nature
+
+    def of(
+        self, error: ToolError, tool: Facts, *, source: Source, exc: BaseException, nested: bool = False
+    ) -> dict[str, Any]:
+        """The changes by which an error says what is known of the effect. `exc` is what was raised: by another tool,
+        which this one has called, where it is `nested`."""
+        nature, passed = self.traits(tool).nature, marks.get()
+        # The tool came to its end, and somebody around it failed.
+        has_run = passed is not None and passed.has_run and passed.effect is None
+        is_after = has_run and nature is Nature.WRITE
+        if is_after:
+            marked: Effect | None = _after_the_tool(exc)
+        elif not nested:
+            marked = marked_effect(exc)
+        else:
+            # Without an exception of its own, only what it has passed.
+            marked = None if passed is None else passed.effect or (None if passed.is_complete else Effect.UNKNOWN)
+        if error.origin is not None or (has_run and not error.given("effect")):
+            # A code that says that nothing was done speaks for what came before the tool.
+            source = Source.ESCAPED
+        effect = effect_of_raise(error, nature, source, marked)
+        if is_after and effect is Effect.NONE:
+            # Who stands around a tool that came to its end cannot know that it did nothing.
+            effect = marked
+        if effect is error.effect and (effect is not None or error.standing == "quoted" or source is Source.STATED):
+            return {}
+        # What the server knows it states; where it knows nothing, what follows from the kind must not speak.
+        changes = _stating(effect)
+        if effect in IN_DOUBT and source is not Source.STATED:
+            # What a service behind the tool proposes is about another call.
+            changes |= dict.fromkeys(ADVICE)
+        return changes
+
+    def of_result(self, broken: BrokenResult, tool: Facts) -> dict[str, Any]:
+        """The same for a tool that came to its end, and returned what it does not promise."""
+        nature, made = self.nature(tool), marks.get()
+        if nature is Nature.READ:
+            return _stating(Effect.NONE)
+        if made is not None and made.effect is not None:
+            return _stating(made.effect)
+        if not broken.is_tools or nature is not Nature.WRITE:
+            return _stating(effect_of_escape(nature))
+        if made is not None and made.is_complete and tool.marks_effects:
+            # It never came to where it says that its effects are, or took them back.
+            return _stating(Effect.NONE)
+        # Whoever returns nothing, or an error, may have left before the work.
+        is_empty = broken.words or broken.returned in (None, "")
+        return _stating(effect_of_escape(nature) if is_empty else Effect.DONE)
+
+    def of_passed_on(self, error: ToolError, tool: Facts) -> dict[str, Any]:
+        """The same for what another server said of another tool, and a tool gives as its own answer."""
+        made = marks.get()
+        return _stating(
+            effect_of_raise(error, self.nature(tool), Source.ESCAPED, None if made is None else made.effect)
+        )
+
+    def in_all(self, error: ToolError, tool: Facts) -> dict[str, Any]:
+        """The changes by which an error says what all runs of the tool in this call may have done."""
+        made = marks.get()
+        if made is None or not made.runs:
+            return {}
+        effect, nature = error.effect, self.traits(tool).nature
+        if effect not in IN_DOUBT and nature is not Nature.READ:
+            worst = [each for each in _WORST_FIRST if each in made.runs]
+            if worst and nature is not Nature.IDEMPOTENT:
+                effect = worst[0]
+            elif effect is Effect.NONE and made.runs != (Effect.NONE,) * len(made.runs):
+                # That nothing was done has to be so of each of them.
+                effect = effect_of_escape(nature)
+        changes = {} if effect is error.effect else _stating(effect) | dict.fromkeys(ADVICE)
+        if made.said and effect in IN_DOUBT:
+            changes["message"] = f"{error.message} {cited(made.said)}"
+        return changes
+
+    def tell_unmarked(self, log: Any, tools: Collection[Facts]) -> None:
+        """Tell the author once which tools say nothing about themselves, and what to add."""
+        unmarked = (
+            tool.name
+            for tool in tools
+            if replace(self.traits(tool), unmarked="as is").nature is Nature.UNMARKED and not tool.marks_effects
+        )
+        if not (names := list(unmarked)):
+            return
+        shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+        # A handler that breaks is no reason for the first call to fail.
+        with suppress(Exception):
+            log.warning(
+                "Neither annotations nor names tell whether these tools change anything: %s. Say it by annotations "
+                "(readOnlyHint, idempotentHint) or by install(reads=[…], writes=[…]).",
+                shown,
+            )
+
+
+_SHOWN: Final = 10
+
+
+def source_of(error: ToolError, *, is_authors: bool, is_refusal: bool = False) -> Source:
+    """Where a failure comes from: its author, a refusal of theirs or of an upstream service, or anywhere else."""
+    if is_authors:
+        return Source.STATED
+    return Source.REFUSED if is_refusal or is_refusal_status(error.http_status) else Source.ESCAPED
+
+
+def _stating(effect: Effect | None) -> dict[str, Any]:
+    return {"effect": effect, "standing": "quoted" if effect is None else None}
+
+
+def _after_the_tool(exc: BaseException) -> Effect:
+    """What was done by then. An author's own code around a tool may have taken it back, as a transaction does whose
+    commit fails; a framework that cannot write what the tool returned takes nothing back."""
+    is_written = any(
+        (trace.tb_frame.f_globals.get("__name__"), trace.tb_frame.f_code.co_name) == _WRITING for trace in frames(exc)
+    )
+    return Effect.DONE if is_written else Effect.UNKNOWN
+
+
+_WRITING: Final = ("mcp.server.runner", "_serialize")
+_COMPARED: Final = 100
+
+
+class Reader:
+    """Reads the exceptions of one server."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self.effects = Effects(options.reads, options.writes, options.unmarked)
+        self._guards: dict[int, tuple[Mapping[str, Any], Guard]] = {}
+        self.masks = False
+        """Whether the author has the framework tell nothing of exceptions but of its own; set by its adapter."""
+        self.shows_text = options.show_text
+        """Whether the text of any exception is told; set by its adapter where the framework tells it."""
+
+    def is_protocol(self, exc: MCPError, era: str) -> bool:
+        """Whether the error stays one of the protocol's. A page to visit has no number of its own any more."""
+        if exc.error.code == URL_ELICITATION and era >= MODERN_ERA:
+            return False
+        return exc.error.code in self._options.protocol_numbers
+
+    def read(
+        self,
+        exc: BaseException,
+        tool: Facts,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        era: str,
+        rejected: bool = False,
+        nested: bool = False,
+        masked: bool = False,
+    ) -> Failed:
+        """What `exc` means to the caller of `tool`.
+
+        `rejected` says that the arguments did not pass the schema, `nested` that another tool failed, which this one
+        has called, `masked` that the tool's own server tells nothing of its exceptions.
+
+        Raises what is no failure: business between client and server. Orders to stop never come here: see `taken`.
+        """
+        sent = arguments or {}
+        if isinstance(exc, MCPError) and self.is_protocol(exc, era):
+            raise self.safe(exc)
+        outcome: Outcome
+        if isinstance(exc, NeedsInput):
+            made = marks.get()
+            done = None if made is None else made.effect
+            # An answer would have the tool run again, from its start: too late once it has done something.
+            outcome = exc if done is None else exc.to_error().replace(tool=tool.name, suggestion=None, effect=done)
+        elif (own := from_error(exc, context=False)) is not None:
+            outcome = self._structured(own, exc, tool, nested)
+        else:
+            outcome = self._plain(exc, tool, sent, rejected, nested, masked or self.masks)
+        if isinstance(outcome, ToolError):
+            if outcome.correlation_id is None:
+                outcome = identified(outcome)
+            if arguments is not None and (outcome.fields or outcome.patch):
+                # A model that reads what is wrong is shown the whole call that it is to make.
+                outcome = outcome.replace(sent=arguments)
+        return self.failed(outcome, tool, exc, arguments)
+
+    def failed(
+        self, outcome: Outcome, tool: Facts, raised: BaseException, arguments: Mapping[str, Any] | None
+    ) -> Failed:
+        """A failure with the guard that knows what was sent."""
+        return Failed(outcome, tool, raised, self.guard(tool.schema).hearing(arguments))
+
+    def guard(self, schema: Mapping[str, Any] | None) -> Guard:
+        """The guard that also knows which arguments of the tool are secret."""
+        guard = self._options.guard
+        if schema is None:
+            return guard
+        known = self._guards.get(id(schema))
+        if known is None or known[0] is not schema:
+            if paths := secret_paths(schema):
+                guard = replace(guard, secret_paths=guard.secret_paths | paths)
+            if len(self._guards) >= _MOST_KEPT:
+                self._guards.clear()
+            # With its schema, so that nothing else can have its id.
+            known = self._guards[id(schema)] = schema, guard
+        return known[1]
+
+    def safe(self, exc: MCPError) -> MCPError:
+        """A protocol error without secrets; itself if it has none."""
+        if exc.error.code == URL_ELICITATION:
+            # The page is for the user, and its address must work.
+            return exc
+        held = ToolError(exc.error.message, details=None if exc.error.data is None else {"data": exc.error.data})
+        masked = replace(self._options.guard, fences=False)(held)
+        if masked is held:
+            return exc
+        return protocol_error(exc.error.code, masked.message, masked.details.get("data"))
+
+    def of_request(self, exc: BaseException, what: str) -> ToolError:
+        """What an exception means to whoever reads a resource, gets a prompt, or asks for a completion."""
+        error = from_error(exc, context=False)
+        if error is None:
+            error = classify(exc, table=self._options.table)
+            if self.masks and not _may_be_told(exc, error):
+                error = _masked(error)
+            # Whatever went wrong, these requests only read.
+            error.effect = Effect.NONE
+            if error.code == "INTERNAL_ERROR":
+                error = error.replace(message=f"[{what}] The server failed unexpectedly.")
+        return identified(error)
+
+    def _structured(self, own: ToolError, exc: BaseException, tool: Facts, nested: bool) -> ToolError:
+        """One that is structured already: its author's, or read somewhere else."""
+        is_anothers = nested or (own.origin is not None and own.tool is not None)
+        changes: dict[str, Any] = {}
+        if not own.tool or is_anothers:
+            changes = {"tool": tool.name, "action": tool.action if is_anothers else own.action or tool.action}
+        if is_anothers and own.kind is Kind.VALIDATION:
+            own = anothers(own)
+        # Somebody's reading of an exception, or of a peer's answer, is no word about this tool; an effect given is.
+        is_said = own.standing is None or own.given("effect")
+        is_authors = own is exc and is_said and not is_anothers
+        # A rule speaks for the tool that stands under it, not for one that has called what does.
+        is_authors = is_authors and not is_refused_inside(exc, code_of(tool.function))
+        source = source_of(own, is_authors=is_authors)
+        changes |= self.effects.of(own, tool, source=source, exc=exc, nested=nested)
+        return own.replace(**changes) if changes else own
+
+    def _plain(
+        self, exc: BaseException, tool: Facts, sent: Mapping[str, Any], rejected: bool, nested: bool, masked: bool
+    ) -> ToolError:
+        """Any other exception: by what refused the arguments, by the author's own raise, or by the table."""
+        error = _of_arguments(exc, tool, sent, rejected, nested)
+        is_authors, is_refusal = rejected and error is not None, False
+        if error is None:
+            table = self._options.table
+            # Only a row of the author's own counts more than what they say to the caller.
+            read = None if table.is_shipped else classify(exc, table=table)
+            error = None if nested or (read is not None and read.authored) else refusal(exc, tool.function)
+            is_refusal = error is not None
+            if error is None:
+                error = read or classify(exc, table=table)
+                if not error.authored:
+                    error = misread(exc, sent) or unexpected(exc, sent, tool.schema, tool=tool.name) or error
+            if nested and error.kind is Kind.VALIDATION:
+                error = anothers(error)
+        if masked := masked and not rejected and not _may_be_told(exc, error):
+            error = _masked(error)
+        changes: dict[str, Any] = {
+            "tool": tool.name,
+            "action": tool.action,
+            "debug": _debug(exc, error),
+            "cause": exc,
+            "correlation_id": error.correlation_id or new_id(),
+        }
+        # No framework shows what was to stop the whole server.
+        is_shown = self.shows_text and isinstance(exc, Exception)
+        is_shown = is_shown and not (masked or rejected or error.authored or error.fields)
+        words, is_told = shorten_text(said(exc)) if is_shown else "", True
+        if error.code == "INTERNAL_ERROR" and not error.authored:
+            # What the author raised is told as it is; of a crash, the tool is named, as its framework names it.
+            changes["message"] = words if words and is_refusal else f"[{tool.label}] {words or error.message}"
+            # Where they are hidden, whoever reads it knows nothing but the cause.
+            is_told = bool(words)
+        elif words and words.strip("'\"")[:_COMPARED] not in error.message:
+            changes["message"] = f"{error.message} {cited(words)}"
+        if isinstance(exc, BrokenResult):
+            if words := exc.words:
+                changes["message"] = f"{changes['message']} {cited(words)}"
+            return error.replace(**changes, **self.effects.of_result(exc, tool))
+        # Whoever wrote the words of another tool wrote them about that one.
+        source = source_of(
+            error, is_authors=(is_authors or error.authored) and not nested, is_refusal=is_refusal and not nested
+        )
+        error = error.replace(**(self.effects.of(error, tool, source=source, exc=exc, nested=nested) | changes))
+        if source is Source.REFUSED and error.effect is None and self.effects.traits(tool).writes:
+            # Whether the raise stood before or after the work nobody knows.
+            error = unsaid(error, as_written=is_told)
+        return error
+
+
+def _of_arguments(
+    exc: BaseException, tool: Facts, sent: Mapping[str, Any], rejected: bool, nested: bool
+) -> ToolError | None:
+    """What a validator has against arguments of this call; None for any other exception."""
+    if rejected:
+        problem = exc if _is_pydantic(exc) else exc.__cause__
+        if problem is None or not _is_pydantic(problem):
+            # Its names alone were looked at.
+            return None if tool.schema is None else from_schema(strictly(tool.schema, "reject"), sent, tool=tool.name)
+        found = None
+        if tool.schema is not None and _is_of_others(problem, tool.schema, sent):
+            # A tool that was made of another has names of its own for them.
+            found = from_schema(tool.schema, sent, tool=tool.name)
+        return found or from_pydantic(problem, tool=tool.name, schema=tool.schema, arguments=sent)
+    if not _is_pydantic(exc):
+        return None
+    # Raised in the body. Its data are the caller's only if they came with the call.
+    place = None if nested else anchored(exc, sent)
+    if place is None:
+        return ToolError("The tool met data that it cannot use.", code="INTERNAL_ERROR")
+    return from_pydantic(exc, tool=tool.name, schema=tool.schema, arguments=sent, at=place)
+
+
+def anothers(error: ToolError) -> ToolError:
+    """What was wrong with a call that a tool made is nothing that its own caller could correct."""
+    return ToolError(cited(error.message), code="UPSTREAM_ERROR", origin=error.origin, cause=error)
+
+
+def identified(error: ToolError) -> ToolError:
+    """The error with an id of its own, by which the log is searched."""
+    return error if error.correlation_id is not None else error.replace(correlation_id=new_id())
+
+
+def _may_be_told(exc: BaseException, error: ToolError) -> bool:
+    """Whether the words of an exception leave a server that masks them: FastMCP's own do, and so do those of a row of
+    the author's; what a tool returned is no exception."""
+    if isinstance(exc, BrokenResult) or any(each.__module__ == _TOLD for each in type(exc).__mro__):
+        return True
+    return error.authored and not type(exc).__module__.startswith("mcp.")
+
+
+_TOLD: Final = "fastmcp.exceptions"
+
+
+def _masked(error: ToolError) -> ToolError:
+    """The same failure in words of our own: what it is, and what follows from that."""
+    message = _WORDS.get(str(error.code), f"{error.title}.")
+    return error.replace(message=message, **dict.fromkeys(_SAID))
+
+
+# What an exception's text may have got into, beside the message.
+_SAID: Final = (*ADVICE, "fields", "details", "conflicts", "legacy", "title")
+_WORDS: Final = {"INTERNAL_ERROR": "The tool failed unexpectedly.", "VALIDATION_ERROR": "An argument was rejected."}
+
+
+def _debug(exc: BaseException, error: ToolError) -> str | None:
+    """What the log is told. A validator's text quotes data, whole or in parts, so of that the places are enough."""
+    if error.fields:
+        return None
+    if error.debug is not None and error.debug != named(exc):
+        # What a row of the author's table has to say.
+        return text(error.debug)
+    problem = exc if _is_pydantic(exc) else exc.__cause__
+    if problem is not None and _is_pydantic(problem):
+        places = sorted({".".join(map(str, loc_of(each))) for each in errors_of(problem)})
+        return f"{type(problem).__name__} at {', '.join(places[:20])}"
+    return named(exc)
+
+
+def _is_pydantic(exc: BaseException) -> bool:
+    return type(exc).__name__ == "ValidationError" and type(exc).__module__.startswith("pydantic")
+
+
+def _is_of_others(problem: BaseException, schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> bool:
+    """Whether pydantic complains of something that is no argument of the tool by any name."""
+    known = known_names(schema).keys() | arguments.keys()
+    return any(not loc or loc[0] not in known for loc in map(loc_of, errors_of(problem)))

@@ -1,0 +1,214 @@
+"""The form in which a failure leaves: a result of the call, or an error of the protocol."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from failwell.formats import (
+    FORMATS,
+    META_KEY,
+    MODERN_ERA,
+    Outcome,
+    as_result,
+    find_client,
+    in_words,
+    jsonrpc,
+    to_wire,
+    unplaced_details,
+    v1,
+)
+from failwell.model import Effect, Json, Kind, NeedsInput, Strategy, ToolError
+from failwell.redact import Guard
+from failwell.schema import Checkers
+from failwell.sdk import MCPError, protocol_error
+
+from .declared_failures import COMMON, INPUT_DECLINED, UNDECLARED_KEY, is_undeclared, ruled, said_of
+from .envelopes import Envelope
+from .once.repeats import CODES
+from .options import Options
+from .outputs import worded
+from .served_call import FORMAT_KEY, Facts, ServedCall, gate_of
+
+log = logging.getLogger("failwell.server")
+
+# What a terse format leaves out, and a model needs.
+_NEEDED: Final = (
+    *("fields", "suggestion", "next_steps", "actions", "patch"),
+    *("conflicts", "verify", "retry_after", "reset_at"),
+)
+# Whose JSON a tool's `format` argument chooses where the server's own format has none: that of the contract which has
+# such an argument.
+_GATED: Final = v1.FORMAT.name
+# Options of `to_result` that are not one format's own.
+_GENERAL: Final = frozenset({"carry", "gate", "meta", "prefix"})
+_OF_RESULTS: Final = _GENERAL - {"carry"}
+_MOST_TOLD: Final = 1000
+
+
+class Renderer:
+    """Writes the failures of one server."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self.form = options.form
+        self.envelope = options.format if isinstance(options.format, Envelope) else None
+        self._checkers = Checkers()
+        self._unplaced: set[tuple[str, tuple[str, ...]]] = set()
+
+    def result(
+        self, outcome: Outcome, tool: Facts, call: ServedCall, guard: Guard, *, as_written: bool = False
+    ) -> dict[str, Any]:
+        """The answer as the result of the call, or the protocol error the options ask for, raised.
+
+        The outcome has passed its `guard`. `as_written` says that the author raised just this, or read it so by a row
+        of their own: nothing has to be said that they did not say.
+        """
+        options, era = self._options, call.era
+        error = outcome if isinstance(outcome, ToolError) else None
+        if error is not None and error.code in options.protocol:
+            raise self.protocol_error(error, era=era)
+        asked_for, extension = call.wanted(), call.extension
+        name = asked_for or self.form
+        wire = {key: value for key, value in options.wire.items() if name == self.form or key in _GENERAL}
+        if (gate := gate_of(tool.schema, call.arguments)) is not None:
+            wire["gate"] = gate
+            if asked_for is None and not FORMATS[name].gated:
+                name = _GATED
+        client = call.client if options.client == "auto" else find_client(options.client)
+        if gate in ("json", "both") and client is not None and client.structured == "instead":
+            # Who asks for the object may see it instead of the text.
+            client = replace(client, structured="shown")
+        if self.envelope is not None and name == self.form:
+            wire |= self.envelope.now() | {"strict": self.envelope.strict, "elapsed_ms": call.elapsed_ms}
+        with_meta = wire.pop("meta", True)
+        whole = _referred(outcome) if options.show_reference else outcome
+        words = in_words(whole)
+        if FORMATS[name].terse and self._says_too_little(whole, name, as_written):
+            # It may be too long now, and has nothing else to hide.
+            whole = guard.cut(_worded(whole, words))
+            words = whole.message
+        promises = tool.output is not None
+        answer = as_result(
+            whole,
+            name,
+            words=words,
+            era=era,
+            # Who negotiates our extension knows what a failure looks like.
+            output_schema=promises and extension is None,
+            client=client,
+            meta=False,
+            **wire,
+        )
+        if tool.output is not None and answer.get("isError") is False and error is not None:
+            # A result that is no error must have the promised form.
+            content = worded(answer["content"][0]["text"], self._checkers(tool.output))
+            if content is None:
+                return self.result(error.replace(severity="error"), tool, call, guard, as_written=as_written)
+            answer["structuredContent"] = content
+        elif promises:
+            # A question has no such form.
+            answer["isError"] = True
+        if error is not None and error.details and not wire.get("carry"):
+            self._tell_unplaced(error, tool, name)
+        if options.check_declared and error is not None and self.undeclared(error, tool):
+            log.warning("%s sends %s, which it does not declare; add it to raises(…).", tool.label, error.code)
+            answer["_meta"] = {**answer.get("_meta", {}), UNDECLARED_KEY: error.code}
+        if with_meta:
+            answer["_meta"] = {META_KEY: _timed(outcome, name).to_dict(), **answer.get("_meta", {})}
+            if asked_for is not None:
+                answer["_meta"][FORMAT_KEY] = name
+        # The runner says which kind of result it is, in the era's own words.
+        answer.pop("resultType", None)
+        return answer
+
+    def protocol_error(self, error: ToolError, *, era: str) -> MCPError:
+        """The failure as a JSON-RPC error in the form of contract 004."""
+        wire = self._contract(error, era=era)
+        return protocol_error(wire["code"], wire["message"], wire.get("data"))
+
+    def attached(
+        self, error: ToolError, about: Mapping[str, Json], *, era: str = MODERN_ERA, number: int | None = None
+    ) -> MCPError:
+        """The error as one of the protocol's; `number` is what the specification wants, whatever the contract says."""
+        guard = self._options.guard
+        guarded, text = guard(error), guard.plain
+        about = {name: text(value) if isinstance(value, str) else value for name, value in about.items()}
+        data: dict[str, Any] = {**about, META_KEY: guarded.to_dict()}
+        if self.form == jsonrpc.FORMAT.name:
+            # Who reads the contract looks for its numbers and keys here too; the whole error is there already.
+            wire = self._contract(guarded, carry=False, era=era)
+            data = {**wire["data"], **data}
+            if number is None:
+                return protocol_error(wire["code"], wire["message"], data)
+        if number is None:
+            number = -32602 if guarded.kind in (Kind.NOT_FOUND, Kind.VALIDATION) else -32603
+        return protocol_error(number, guarded.message, data)
+
+    def undeclared(self, error: ToolError, tool: Facts) -> bool:
+        """Whether a tool that declares its codes sends one that it does not declare."""
+        named = (*self._options.rules.get("*", ()), *self._options.rules.get(tool.name, ()))
+        codes = (*ruled((tool.function,)), *(code for rule in named for code in rule.codes), *CODES)
+        return is_undeclared(error, said_of(tool.function), codes)
+
+    def common_codes(self) -> tuple[str, ...]:
+        """What any tool of this server may answer, whatever it does itself, by the names that its format sends."""
+        options, spec = self._options, FORMATS[self.form]
+        codes = {*COMMON, *(CODES if options.idempotency else ())}
+        if options.on_missing == "ask":
+            codes.add(INPUT_DECLINED)
+        given = {**options.wire, **({} if self.envelope is None else {"strict": self.envelope.strict})}
+        chosen = {name: value for name, value in given.items() if name in spec.options}
+
+        def sent(code: str) -> str:
+            back = None if spec.prose else spec.load(to_wire(ToolError(code=code), spec.name, **chosen))
+            return back.code or code if isinstance(back, ToolError) else code
+
+        return tuple(sorted(map(sent, codes)))
+
+    def _contract(self, error: ToolError, **options: Any) -> Any:
+        """The error object of contract 004, written as the options want that format. The error has been guarded."""
+        own = self._options.wire if self.form == jsonrpc.FORMAT.name else {}
+        chosen = {key: value for key, value in own.items() if key not in _OF_RESULTS}
+        wanted = {"carry": True, "actionable": True, **chosen, **options}
+        return to_wire(error, jsonrpc.FORMAT.name, guard=None, **wanted)
+
+    def _says_too_little(self, outcome: Outcome, format: str, as_written: bool) -> bool:
+        """Whether the message has to say everything, in a format whose message is all that a model reads of it."""
+        if isinstance(outcome, NeedsInput):
+            return FORMATS[format].ask is None
+        is_enough = self._options.as_written or not any(getattr(outcome, name) for name in _NEEDED)
+        return not (as_written and is_enough and outcome.effect in (None, Effect.NONE))
+
+    def _tell_unplaced(self, error: ToolError, tool: Facts, format: str) -> None:
+        """Say, once for each tool, which details the form of a contract has no place for: they are in `_meta` alone."""
+        unplaced = tuple(unplaced_details(error, format))
+        if unplaced and (tool.name, unplaced) not in self._unplaced and len(self._unplaced) < _MOST_TOLD:
+            self._unplaced.add((tool.name, unplaced))
+            names, how = ", ".join(unplaced), "wire={'carry': True} sends them too"
+            log.warning("%s: %s has no place for the details %s; %s.", tool.label, format, names, how)
+
+
+def _worded(outcome: Outcome, words: str) -> Outcome:
+    """The outcome with these words as its message."""
+    if isinstance(outcome, ToolError):
+        return outcome.replace(message=words)
+    known = {name: getattr(outcome, name) for name in ("fields", "reason", "suggestions", "options")}
+    return NeedsInput(words, **known)
+
+
+def _timed(outcome: Outcome, format: str) -> Outcome:
+    """The outcome with the wait that the contract of the format means where none is named."""
+    wait = FORMATS[format].again.first_delay
+    if wait is None or isinstance(outcome, NeedsInput) or outcome.strategy is not Strategy.RETRY:
+        return outcome
+    return outcome if outcome.retry_after or outcome.reset_at else outcome.replace(retry_after=wait)
+
+
+def _referred(outcome: Outcome) -> Outcome:
+    """The outcome with a message that names the line in the log."""
+    if isinstance(outcome, NeedsInput) or outcome.correlation_id is None:
+        return outcome
+    return outcome.replace(message=f"{outcome.message} (Reference: {outcome.correlation_id}.)".lstrip())
