@@ -7,7 +7,8 @@ the second half then taught is in the rules as well.
 
 Only answers whose text shows the type count.
 
-`--mistakes` lists what was misread.
+The last table is of texts that no rule was written for (`tests/readers/texts_unseen.jsonl`): only its numbers are to be
+looked at. `--mistakes` lists what was misread of the answers.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from rich.table import Table
 from failwell import ToolError
 from failwell.readers import from_text
 
-ANSWERS = Path(__file__).parent.parent / "tests" / "data" / "answers.jsonl"
+TESTS = Path(__file__).parent.parent / "tests"
+ANSWERS = TESTS / "data" / "answers.jsonl"
+UNSEEN = TESTS / "readers" / "texts_unseen.jsonl"
 HALVES = ("first half", "second half")
 TYPES = ("VALIDATION", "NOT_FOUND", "PERMISSION", "CONFLICT", "TRANSIENT", "INTERNAL", "none")
 # Whoever recorded the answers put the structured content and the data behind the text.
@@ -105,6 +108,17 @@ def score(rows: Iterable[dict[str, Any]]) -> Score:
     return result
 
 
+def unseen() -> tuple[int, float, int, int]:
+    """Of the texts that no rule was written for: how many, the share of kinds read right, the harmful retries, and all
+    that are called retryable by mistake."""
+    rows = [row for row in map(json.loads, UNSEEN.read_text(encoding="utf-8").splitlines()) if row["is_error"]]
+    found = [(row, from_text(row["text"], is_error=True)) for row in rows]
+    right = sum(error is not None and error.kind == row["kind"] for row, error in found)
+    retried = [row for row, error in found if error is not None and error.retryable and not row["retryable"]]
+    harmful = sum(row["kind"] in ("validation", "permission", "not_found") for row in retried)
+    return len(rows), right / len(rows), harmful, len(retried)
+
+
 def main(arguments: list[str]) -> None:
     console = Console(width=110, soft_wrap=True)
     rows = answers()
@@ -125,6 +139,8 @@ def main(arguments: list[str]) -> None:
             f"{len(each.alarms)} of {successes}",
         )
     console.print(table)
+    count, kinds, harmful, retried = unseen()
+    console.print(f"Unseen: {count} errors, kind {kinds:.1%}, retried by mistake {harmful}, false retries {retried}\n")
     for name in HALVES:
         confusion = Table(title=f"The {name}: labelled (down), read (across)")
         confusion.add_column("")

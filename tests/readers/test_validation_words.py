@@ -481,19 +481,6 @@ def test_what_belongs_there_is_said_as_the_schema_has_it(schema: Any, sent: Any,
     assert fw.render(error, "text") == words
 
 
-def test_what_a_validator_found_is_not_what_it_wants() -> None:
-    dump = (
-        "1 validation error for fetchArguments\nurl\n  Input should be a valid URL, relative URL without a base "
-        "[type=url_parsing, input_value='x', input_type=str]"
-    )
-    error = fw.read({"isError": True, "content": [{"type": "text", "text": f"Error executing tool fetch: {dump}"}]})
-    assert isinstance(error, fw.ToolError)
-    assert fw.render(error, "text") == (
-        "url must be a valid URL (found: relative URL without a base). "
-        'Next: call fetch with url = "<valid URL>", and the rest unchanged.'
-    )
-
-
 @pytest.mark.parametrize("more", [{}, {"additionalProperties": False}], ids=["open", "closed"])
 def test_a_name_that_stands_for_a_missing_argument_is_renamed_by_the_next_call(more: dict[str, Any]) -> None:
     schema = {"properties": {"query": {"type": "string"}}, "required": ["query"], **more}

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         text_of,
     )
     from .hints.verify import Checks
-    from .prose.traces import trace_line, without_frames
+    from .traces import trace_line, without_frames
     from .validation import call_of, check_names, from_pydantic, from_schema, unknown_arguments, unknown_tool
 
 _LATER: Final = {
@@ -66,8 +66,8 @@ _LATER: Final = {
     "misread": ".exceptions.callers_text",
     **dict.fromkeys(("HARMLESS", "fate", "strictly", "unexpected"), ".extra_arguments"),
     "Checks": ".hints.verify",
-    "trace_line": ".prose.traces",
-    "without_frames": ".prose.traces",
+    "trace_line": ".traces",
+    "without_frames": ".traces",
     **dict.fromkeys(
         ("call_of", "check_names", "from_pydantic", "from_schema", "unknown_arguments", "unknown_tool"), ".validation"
     ),

@@ -1,13 +1,7 @@
-"""The error texts that servers send, read into ToolErrors: exact shapes first, then what the words say.
-
-A text is unwrapped (`wraps`), looked at by one small parser for each well-known shape (`shapes`), and if none knows it,
-by rules over its words (`words`). Whether it is an error at all, where nobody said so, is decided in `announcing`.
-"""
+"""The error texts that servers send, read into ToolErrors: `phrases` is the table, `statuses` finds an HTTP status,
+`json_errors` reads JSON in a text, `reader` puts them together."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from functools import cache
 
 from failwell.model import ToolError
 
@@ -24,15 +18,10 @@ def from_text(text: str, *, is_error: bool | None = None, number: int | None = N
     >>> from_text("3 files were written.") is None
     True
     """
-    return _reader()(text, is_error, number)
-
-
-@cache
-def _reader() -> Callable[[str, bool | None, int | None], ToolError | None]:
     # The tables are large, and most programs never read a foreign text.
     from .reader import read
 
-    return read
+    return read(text, is_error, number)
 
 
 def from_paste(text: str) -> ToolError | None:
@@ -43,13 +32,12 @@ def from_paste(text: str) -> ToolError | None:
     >>> from_paste("Transport closed").code, from_paste("All 12 checks passed.") is None
     ('NETWORK_ERROR', True)
     """
-    from .announcements import is_report
-    from .clues import GUESSED
+    from .reader import GUESSED, is_report, read
 
-    found = from_text(text)
+    found = read(text, None, None)
     if found is not None or is_report(text):
         return found
-    found = from_text(text, is_error=True)
+    found = read(text, True, None)
     if found is None or found.code is None:
         return None
     return found.replace(confidence=min(found.confidence or GUESSED, GUESSED))

@@ -8,10 +8,7 @@ from typing import Final
 from failwell.model import find, pattern
 from failwell.readers.http import code_for
 
-from . import words
-from .clues import STATED, WORDED, Finding
-
-_PHRASES: Final = (
+PHRASES: Final = (
     "Bad Request|Unauthorized|Payment Required|Forbidden|Not Found|Method Not Allowed|Not Acceptable|Request Timeout"
     "|Conflict|Gone|Precondition Failed|(?:Payload|Content|Request Entity) Too Large|Unsupported Media Type"
     "|Unprocessable (?:Entity|Content)|Locked|Too Early|Too Many Requests|Internal Server Error|Not Implemented"
@@ -27,23 +24,22 @@ _STATUS: Final = pattern(
     rf"['\"]?[\s:=(\[#'\"-]{{0,4}}(?:with |an? |of |the |http |error |status |code |was |is ){{0,4}}[('\"\[]?{_CODE}"
     r"(?![\w%]|[.,:]\d| ?(?:ms|seconds?|bytes?|rows?|items?|characters?|tokens?|results?|lines?|px)\b)"
     # A status that its own phrase follows.
-    rf"|\b{_CODE}[\s:-]{{1,3}}\(?(?:{_PHRASES})\b"
+    rf"|\b{_CODE}[\s:-]{{1,3}}\(?(?:{PHRASES})\b"
     # A status in brackets, where an API's error is spoken of.
     rf"|\b(?:api|request|http|server|client|fetch|query|call)\b[^\n()]{{0,60}}\((?:status )?{_CODE}\)"
     # "[GET /pages/{id}][404] getPageNotFound"
     rf"|\]\[{_CODE}\]"
     # "GET https://…: 404 no such page"
     rf"|\bURL: {_CODE}(?= )"
-    # "google.api_core.exceptions.Aborted: 409 The transaction …", and the same without the name
+    # "google.api_core.exceptions.Aborted: 409 The transaction …"
     rf"|^(?:[a-z_]\w{{0,60}}\.){{1,6}}[A-Z]\w{{1,60}}: {_CODE} (?=\w)"
-    rf"|^{_CODE} (?=(?-i:(?:The|A|An|This|Your|Requested|Aborted|Permission|Quota) [a-z]))"
     # "Failed to get the page: 404"
     rf"|\bfailed (?:to )?\w[^\n:]{{0,80}}: {_CODE}(?=[\s.,;({{]|$)",
     IGNORECASE,
 )
-_RANGE: Final = range(400, 600)
 _NUMBER: Final = pattern(r"[45]\d\d")
 _URL: Final = pattern(r"https?://[^\s'\"<>)]{1,500}", IGNORECASE)
+_LONGEST: Final = 4_000
 
 
 def status_in(text: str) -> int | None:
@@ -52,14 +48,14 @@ def status_in(text: str) -> int | None:
     >>> status_in("API request failed: 401"), status_in("Client error '404 Not Found' for url"), status_in("room 404")
     (401, 404, None)
     """
-    text = text[:4_000]
+    text = text[:_LONGEST]
     # Nearly all texts speak of none, and are told by that.
     found = _STATUS.search(_URL.sub("URL", text)) if _NUMBER.search(text) else None
     return int(next(filter(None, found.groups()))) if found else None
 
 
-# What services answer when they have not looked closer; a sentence beside it says more.
 WEAK: Final = frozenset({400, 422})
+"""What services answer when they have not looked closer; a sentence beside it says more."""
 # What a sentence may say instead of these: a limit is not always 429, and waiting does not lift every one that is.
 _INSTEAD: Final = {400: "RATE_LIMITED", 403: "RATE_LIMITED", 404: "UNKNOWN_TOOL", 405: "CONFLICT", 429: "FORBIDDEN"}
 
@@ -70,36 +66,11 @@ def code_with(status: int, worded: str | None, weak: frozenset[int] = WEAK) -> s
     >>> code_with(422, "CONFLICT"), code_with(404, "CONFLICT"), code_with(403, "RATE_LIMITED")
     ('CONFLICT', 'NOT_FOUND', 'RATE_LIMITED')
     """
-    if worded is not None and (_INSTEAD.get(status) == worded or (status in weak and _is_told(worded))):
+    if worded is not None and _INSTEAD.get(status) == worded:
         return worded
+    if worded is not None and status in weak and worded != "INTERNAL_ERROR":
+        # An upstream's refusal is not the tool's crash, and will not pass.
+        info = find(worded)
+        if info is None or not info.retryable:
+            return worded
     return code_for(status)
-
-
-def _is_told(code: str) -> bool:
-    """Whether it is worth more than a status: an upstream's refusal is not the tool's crash, and will not pass."""
-    info = find(code)
-    return code != "INTERNAL_ERROR" and not (info is not None and info.retryable)
-
-
-def of_number(number: int | None, said: Finding) -> Finding:
-    """What words say beside the number of a JSON-RPC error, which may be a status.
-
-    >>> of_number(429, Finding("VALIDATION_ERROR", WORDED)).code, of_number(429, Finding("TIMEOUT", STATED)).code
-    ('RATE_LIMITED', 'TIMEOUT')
-    """
-    if number is None or number not in _RANGE or said.http_status is not None or said.confidence > WORDED:
-        return said
-    return said._replace(code=code_with(number, said.code), confidence=STATED, http_status=number)
-
-
-def statuses_in(text: str) -> set[int]:
-    """All that a text speaks of: with several it explains them."""
-    return {int(next(filter(None, found.groups()))) for found in _STATUS.finditer(_URL.sub("URL", text[:4_000]))}
-
-
-def read(text: str) -> Finding | None:
-    status = status_in(text)
-    if status is None:
-        return None
-    said = words.read(text)
-    return Finding(code_with(status, said.code if said else None), STATED, http_status=status)
