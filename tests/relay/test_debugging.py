@@ -1,29 +1,25 @@
-"""For those who debug: records that are played again, faults on purpose, a table that lives, schemas that are mended."""
+"""For those who debug: records of what passes, and events."""
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import resource
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from desk_table import TOOLS, Table, frame, result
+from desk_table import Table, frame, result
 from wrapped import Wrapped
 
 from failwell.cli import main
-from failwell.formats import META_KEY
 from failwell.observe import CallEvent
-from failwell.relay import injection, record, watching
+from failwell.relay import record
 from failwell.relay.own_secrets import OwnSecrets
-from failwell.relay.tool_schemas import is_sound, listed
 
 
-def test_a_record_is_private_guarded_and_played_again(tmp_path: Path) -> None:
+def test_a_record_is_private_and_guarded(tmp_path: Path) -> None:
     file = tmp_path / "record.jsonl"
     with Wrapped(tmp_path / "ledger", "--record", str(file)) as server:
         listing = server.ask(1, "tools/list")
@@ -33,37 +29,23 @@ def test_a_record_is_private_guarded_and_played_again(tmp_path: Path) -> None:
     assert oct(file.stat().st_mode & 0o777) == "0o600"
     assert "hunter2secret@h" not in file.read_text("utf-8")
     assert {row.get("side") for row in rows[1:]} == {"client", "server", "to client", "to server"}
-    replay = record.Replay(file.read_text("utf-8").splitlines())
-    (again,) = replay.answer(frame({"jsonrpc": "2.0", "id": 77, "method": "tools/list"}))
-    assert json.loads(again) == {**listing, "id": 77}
-    (unknown,) = replay.answer(frame({"jsonrpc": "2.0", "id": 78, "method": "prompts/list"}))
-    assert json.loads(unknown)["error"]["message"] == "The record has no answer to this prompts/list."
-    with Wrapped(tmp_path / "ledger", "--replay", str(file), command=()) as server:
-        assert server.call(
-            5, "pay_invoice", id="a", password="hunter2secret", note="postgres://u:hunter2secret@h/d"
-        ) == {
-            **paid,
-            "id": 5,
-        }
+    assert [row["frame"] for row in rows if row.get("side") == "to client"][-2:] == [listing, paid]
 
 
 HALF = b'{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"cut \\ud83d"}]}}\n'
 
 
-def test_half_a_character_is_written_down_and_played_again(tmp_path: Path) -> None:
+def test_half_a_character_is_written_down(tmp_path: Path) -> None:
     kept = record.Record(str(tmp_path / "r.jsonl"), lambda: 0.0, OwnSecrets(["hunter2hunter2"]))
     asked = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"a":"\\udce9"}}}\n'
     kept("client", asked)
     kept("to client", b'{"jsonrpc":"2.0","id":7,"result":{"text":"caf\xe9"}}\n')
-    # What is masked is no longer played as the bytes that came.
     kept("to client", HALF % 1 + b" ")
     kept("server", HALF.replace(b"cut", b"hunter2hunter2") % 1)
     kept.close()
     lines = (tmp_path / "r.jsonl").read_text("utf-8").splitlines()
     assert json.loads(lines[1])["frame"] == json.loads(asked)
     assert json.loads(lines[4])["frame"]["result"]["content"][0]["text"].endswith(" \ud83d")
-    (again,) = record.Replay(lines).answer(asked.replace(b'"id":1', b'"id":2'))
-    assert json.loads(again) == json.loads(HALF % 2)
 
 
 def test_a_relay_that_writes_down_half_a_character_goes_on(tmp_path: Path) -> None:
@@ -109,14 +91,10 @@ def test_a_record_that_cannot_be_begun_is_named(tmp_path: Path, monkeypatch: pyt
         record.Record(str(tmp_path / "r.jsonl"), lambda: 0.0)
 
 
-@pytest.mark.parametrize("option", ["--record", "--replay"])
-def test_a_record_follows_no_link_and_a_broken_one_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
-) -> None:
+def test_a_record_follows_no_link_and_a_broken_one_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "elsewhere")
-    command = ["--", "true"] if option == "--record" else []
-    assert main(["wrap", option, str(link), *command]) == 2
+    assert main(["wrap", "--record", str(link), "--", "true"]) == 2
     assert not (tmp_path / "elsewhere").exists()
     assert len(capsys.readouterr().err.splitlines()) == 1
 
@@ -181,40 +159,9 @@ def test_a_record_masks_what_was_sent_for_a_secret_argument(tmp_path: Path) -> N
     assert answered == result(2, "refused: [redacted], [redacted]", is_error=True)
 
 
-def test_a_record_is_played_again_as_the_bytes_that_it_was(tmp_path: Path) -> None:
-    file = tmp_path / "log.jsonl"
-    kept = record.Record(str(file), lambda: 1.0)
-    for id, answer in ((1, b'"n": 1e400, "m": 1.00, "t": "\\u00e9"'), (2, b'"n":1e400,"token":"hunter2secret"')):
-        kept("client", frame({"jsonrpc": "2.0", "id": id, "method": f"x/{id}"}))
-        kept("to client", b'{"jsonrpc":"2.0","id":%d,"result":{%s}}\n' % (id, answer))
-    kept.close()
-    assert "Infinity" not in file.read_text("utf-8")
-    replay = record.Replay(file.read_text("utf-8").splitlines())
-    assert replay.answer(frame({"jsonrpc": "2.0", "id": "a", "method": "x/1"})) == [
-        b'{"jsonrpc":"2.0","id":"a","result":{"n": 1e400, "m": 1.00, "t": "\\u00e9"}}\n'
-    ]
-    odd = b'{"id":5 , "jsonrpc":"2.0", "result":{"n":1.00}}\n'
-    assert record.Replay(
-        [
-            json.dumps({"side": "client", "frame": {"id": 5, "method": "x"}}),
-            json.dumps({"side": "to client", "frame": json.loads(odd), "line": odd.decode().strip()}),
-        ]
-    ).answer(frame({"jsonrpc": "2.0", "id": 5, "method": "x"})) == [odd]
-    (masked,) = replay.answer(frame({"jsonrpc": "2.0", "id": 2, "method": "x/2"}))
-    assert json.loads(masked)["result"] == {"n": None, "token": "[redacted]"}
-    (pong,) = replay.answer(frame({"jsonrpc": "2.0", "id": 3, "method": "ping"}))
-    assert json.loads(pong) == {"jsonrpc": "2.0", "id": 3, "result": {}}
-
-
 @pytest.mark.parametrize(
     ("given", "line"),
     [
-        (["--inject", 'pay=raw:{"x":1}'], "There is no malformed answer"),
-        (["--inject", "pay=crash*0"], "is made no times"),
-        (["--inject", "pay=late:-5"], "a late answer says by how many seconds"),
-        (["--inject", "pay=late:0"], "a late answer says by how many seconds"),
-        (["--inject", "pay=late:inf"], "a late answer says by how many seconds"),
-        (["--inject", "p[=crash"], "'p[' names no tool: a [ without its ]"),
         (["--tool", "pay_invoice"], "--tool is for --explain FILE, which is not there"),
         (["--header", "A: b"], "--header is for a server behind an address"),
         (["--token", "s3cret-of-ann"], "--token is for --listen"),
@@ -242,57 +189,9 @@ def test_a_check_is_not_made_with_what_means_nothing(capsys: pytest.CaptureFixtu
     assert given[0] in capsys.readouterr().err
 
 
-def test_faults_on_purpose_are_met_as_real_ones_are(tmp_path: Path) -> None:
-    faults = ["pay_invoice=crash@after", "get_invoice=text:Error: 503 Service Unavailable", "say=twice"]
-    options = [part for fault in faults for part in ("--inject", fault)]
-    with Wrapped(tmp_path / "ledger", *options) as server:
-        told = server.call(1, "pay_invoice", id="x")["result"]
-        assert told["_meta"][META_KEY]["effect"] == "unknown"
-        assert server.text(2, "get_invoice", id="x") == "1"
-        assert server.call(3, "say")["id"] == 3
-        assert server.call(4, "say")["id"] == 4
-        assert server.done() == ["x"]
-
-
-def test_a_late_answer_comes_late_and_a_late_call_is_made_late() -> None:
-    now = 0.0
-    kept = injection.Injection(
-        [
-            injection.Injected("pay_invoice", {"fault": "late", "seconds": 2, "at": when})
-            for when in ("after", "before")
-        ],
-        lambda: now,
-    )
-    call = frame({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "pay_invoice"}})
-    answer = frame(result(1, "paid"))
-    assert kept.to_server(call) == (call, [], False)
-    assert kept.from_server(answer) == ([], False)
-    assert kept.to_server(call, "it") == (None, [], False)
-    assert (kept.due(), kept.wakes_at) == ([], 2.0)
-    now = 2.0
-    assert kept.due() == [injection.Late(answer, None, is_answer=True), injection.Late(call, "it", is_answer=False)]
-    assert (kept.due(), kept.wakes_at) == ([], None)
-    assert main(["wrap", "--inject", "pay=late:soon", "--", "true"]) == 2
-
-
-def test_a_late_answer_over_a_real_wire(tmp_path: Path) -> None:
-    with Wrapped(tmp_path / "ledger", "--inject", "say=late:0.2", "--inject", "pay_invoice=late:30") as server:
-        say, other = ({"jsonrpc": "2.0", "id": id, "method": method} for id, method in ((1, "tools/call"), (2, "ping")))
-        server.send({**say, "params": {"name": "say", "arguments": {}}})
-        server.send(other)
-        assert [server.read()["id"], server.read()["id"]] == [2, 1]
-
-
-def test_a_fault_that_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["wrap", "--inject", "pay=explode", "--", "true"]) == 2
-    assert "it looks like pay=crash@after" in capsys.readouterr().err
-
-
-def test_each_call_that_ends_is_an_event_and_a_row_of_the_table() -> None:
+def test_each_call_that_ends_is_an_event() -> None:
     events: list[CallEvent] = []
-    drawn = io.StringIO()
-    watch = watching.LiveTable(drawn, clock=lambda: 0.0)
-    table = Table(hooks=(events.append, watch))
+    table = Table(hooks=(events.append,))
     table.call(1, "get_invoice", {"invoice_id": "i"})
     table.server(result(1, "Error: 503 Service Unavailable", is_error=True))
     table.passes(30)
@@ -302,10 +201,6 @@ def test_each_call_that_ends_is_an_event_and_a_row_of_the_table() -> None:
     assert [(each.tool, each.ok, each.attempts, each.client) for each in events] == [
         ("get_invoice", True, 2, "claude-code/2"),
         ("pay_invoice", False, 1, "claude-code/2"),
-    ]
-    assert [line.split() for line in watch.table()[1:]] == [
-        ["get_invoice", "1", "0", "1", "0", "30000.0"],
-        ["pay_invoice", "1", "1", "0", "0", "0.0", "UNAVAILABLE"],
     ]
 
 
@@ -319,54 +214,6 @@ def test_a_call_that_is_held_is_an_event_that_says_so() -> None:
         (None, False, True),
         ("CALL_IN_DOUBT", True, False),
     ]
-
-
-def test_watch_needs_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["wrap", "--watch", "--", "true"]) == 2
-    assert capsys.readouterr().err == "failwell: --watch draws on a terminal, and stderr is none\n"
-
-
-BROKEN: list[dict[str, Any]] = [
-    {"name": "no_schema"},
-    {"name": "union", "inputSchema": {"anyOf": [{"properties": {"a": {"type": "array"}}}], "required": ["a", "zz"]}},
-    {"name": "old", "inputSchema": {"type": "object", "properties": {"n": {"minimum": 1, "exclusiveMinimum": True}}}},
-    {"name": "bad name!", "inputSchema": {"type": "object", "properties": {}}},
-]
-
-
-def test_schemas_that_apis_of_models_refuse_are_mended_or_left_out() -> None:
-    assert all(map(is_sound, TOOLS))
-    assert [tool["inputSchema"] for tool in listed(BROKEN, "fix")] == [
-        {"type": "object", "properties": {}},
-        {"type": "object", "properties": {"a": {"type": "array", "items": {}}}, "required": ["a"]},
-        {"type": "object", "properties": {"n": {"exclusiveMinimum": 1}}},
-    ]
-    assert all(map(is_sound, listed(BROKEN, "fix")))
-    assert listed([*TOOLS, *BROKEN], "drop") == TOOLS
-
-
-@pytest.mark.parametrize(("mend", "count"), [("keep", 6), ("fix", 5), ("drop", 2)])
-def test_the_list_is_changed_only_where_that_was_asked_for(mend: str, count: int) -> None:
-    table = Table(connected=False, mend=mend)
-    table.client(table.request(1, "tools/list"))
-    sent = frame({"jsonrpc": "2.0", "id": 1, "result": {"tools": [*TOOLS, *BROKEN], "ttlMs": 5}})
-    table.server(sent)
-    assert (table.frames == [sent]) is (mend == "keep")
-    (told,) = table.told()
-    assert (len(told["result"]["tools"]), told["result"]["ttlMs"]) == (count, 5)
-
-
-@pytest.mark.parametrize("mend", ["fix", "drop"])
-def test_tools_that_are_left_out_are_named(mend: str) -> None:
-    table = Table(connected=False, mend=mend)
-    table.client(table.request("list", "tools/list"))
-    odd = [
-        {"name": name, "inputSchema": {"type": "object", "properties": {}}}
-        for name in ("pay now", "pay_invoice", "x" * 65)
-    ]
-    table.server({"jsonrpc": "2.0", "id": "list", "result": {"tools": odd}})
-    assert [tool["name"] for tool in table.told()[0]["result"]["tools"]] == ["pay_invoice"]
-    assert table.notes[-1].line == f"left out, since models could not call them: pay now, {'x' * 65}"
 
 
 def test_the_relay_imports_no_sdk_and_nothing_that_draws() -> None:

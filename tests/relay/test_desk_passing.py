@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from failwell.formats import META_KEY
-from failwell.redact import MASK
 from failwell.relay import Lines, TooLong
-from failwell.relay.glued_lines import last_line
+from failwell.relay.messages import last_frame
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**12), 10**12) | st.text(max_size=12),
@@ -129,71 +128,25 @@ def test_what_only_a_client_can_act_on_stays_as_it_is(number: int) -> None:
     assert table.frames == [sent]
 
 
-def test_a_batch_goes_through_and_is_answered_when_the_server_dies() -> None:
+def test_a_batch_is_refused_message_by_message() -> None:
     table = Table()
-    batch = [table.request(1, "resources/read"), table.request(2, "vendor/x")]
-    table.client(frame(batch))
-    assert table.heard() == [batch]
-    table.server(frame([{"jsonrpc": "2.0", "id": 1, "result": {}}]))
-    assert table.told() == [[{"jsonrpc": "2.0", "id": 1, "result": {}}]]
-    table.died()
-    (lost,) = table.told()
-    assert lost["id"] == 2
-    assert lost["error"]["message"] == "The server stopped (exit code 3)."
-
-
-def test_an_array_of_successes_passes_as_it_came() -> None:
-    table = Table()
-    table.call(1, "pay_invoice", {"invoice_id": "i"})
-    answers = b'[ {"jsonrpc":"2.0","id":1,"result":{"content":[ ]}} , {"jsonrpc":"2.0","method":"x"}]\n'
-    table.server(answers)
-    assert table.frames == [answers]
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-@pytest.mark.parametrize(
-    "failure",
-    [
-        {"result": {"isError": True, "content": [{"type": "text", "text": "key hunter2hunter2 in /home/ann/x.py"}]}},
-        {"error": {"code": -32000, "message": "key hunter2hunter2 in /home/ann/x.py"}},
-    ],
-)
-def test_a_failure_in_an_array_is_one(failure: dict[str, object], encoding: str) -> None:
-    table = Table(env={"API_KEY": "hunter2hunter2"})
-    table.call(1, "pay_invoice", {"invoice_id": "i"})
-    table.call(2, "get_invoice", {"invoice_id": "i"})
-    news = {"jsonrpc": "2.0", "method": "notifications/message", "params": {}}
-    array = [news, {"jsonrpc": "2.0", "id": 1, **failure}, 7, result(2, "open"), {"jsonrpc": "2.0", "id": 3, **failure}]
-    table.server(json.dumps(array).encode(encoding))
-    assert b"hunter2" not in b"".join(table.frames)
+    pay = table.request(2, "tools/call", {"name": "pay_invoice", "arguments": {"invoice_id": "i"}})
+    table.client(frame([table.request(1, "resources/read"), pay, {"jsonrpc": "2.0", "method": "x"}]))
+    assert table.heard() == []
     told = table.told()
-    assert [told[0], told[2]] == [news, result(2, "open")]
-    assert len(told) == 3
-    assert told[1]["id"] == 1
-    assert told[1]["result"]["content"][0]["text"] == f"key {MASK} in /home/ann/x.py"
+    assert [(each["id"], each["error"]["code"]) for each in told] == [(1, -32600), (2, -32600)]
+    assert told[0]["error"]["message"] == "Batches are not supported; send one message at a time. It was not sent."
 
 
-def test_an_array_with_a_failure_that_answers_a_batch_leaves_as_one() -> None:
-    table = Table(env={"API_KEY": "hunter2hunter2"})
-    table.client(frame([table.request(1, "resources/read"), table.request(2, "vendor/x")]))
-    refused = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32002, "message": "key hunter2hunter2"}}
-    table.server(frame([refused, {"jsonrpc": "2.0", "id": 2, "result": {}}]))
-    (told,) = table.told()
-    assert [each["id"] for each in told] == [1, 2]
-    assert told[0]["error"]["message"] == f"key {MASK}"
-
-
-def test_an_array_with_a_failure_that_answers_a_batch_of_calls_leaves_as_one() -> None:
+def test_a_request_that_cannot_be_read_is_answered_and_not_sent() -> None:
     table = Table()
-    calls = [
-        table.request(id, "tools/call", {"name": "pay_invoice", "arguments": {"invoice_id": str(id)}}) for id in (1, 2)
-    ]
-    table.client(frame(calls))
-    table.server(frame([result(2, "no such account", is_error=True), result(1, "paid")]))
+    deep = b"[" * 100_000 + b"]" * 100_000
+    table.client(
+        b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"pay_invoice","arguments":%b}}\n' % deep
+    )
+    assert table.heard() == []
     (told,) = table.told()
-    assert [each["id"] for each in told] == [2, 1]
-    assert told[1] == result(1, "paid")
-    assert "no such account" in told[0]["result"]["content"][0]["text"]
+    assert (told["id"], told["error"]["code"]) == (5, -32700)
 
 
 def test_a_cancellation_reaches_the_server_and_its_answer_the_client() -> None:
@@ -346,174 +299,32 @@ def test_an_id_that_the_client_uses_is_none_of_the_relays() -> None:
 
 
 ANSWER = frame(result(1, "paid")).rstrip()
-NEWS = b'{ "method":"notifications/message","params":{"level":"info","data":"}{"},"jsonrpc":"2.0"}'
-OTHER = frame(result(888, "x")).rstrip()
-LARGE = b'{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"%b"}]}}' % (b"x" * 20_000)
-LARGE_LAST = b'{"result":{"content":[{"type":"text","text":"%b"}]},"jsonrpc":"2.0","id":1}' % (b"x" * 20_000)
-UNREAD = b'{"jsonrpc":"2.0","id":1,"result":{"content":[],"n":[%b,{"jsonrpc":"2.0","id":1,"result":{}}]}}' % (
-    b"9" * 5_000
-)
+MANY_DIGITS = b'{"jsonrpc":"2.0","id":1,"result":{"content":[],"n":%b}}' % (b"9" * 5_000)
 
 
-@pytest.mark.parametrize(
-    ("line", "frames", "noise"),
-    [
-        (ANSWER + NEWS, [ANSWER, NEWS], None),
-        (NEWS + ANSWER, [NEWS, ANSWER], None),
-        (NEWS + b" ," + NEWS + b"\x1e" + ANSWER + b"\0\r", [NEWS, NEWS, ANSWER], None),
-        (ANSWER + OTHER, [ANSWER], None),
-        (ANSWER + b" # done", [ANSWER], "# done"),
-        (ANSWER + b'{"level":"info"}' + b"DEBUG", [ANSWER], '{"level":"info"}DEBUG'),
-        # A line about an answer, by a server that is about to send it, and one about a request.
-        (ANSWER + b" sent: " + ANSWER, [ANSWER], "sent:"),
-        (ANSWER + b'got: {"jsonrpc":"2.0","id":7,"method":"ping"}', [ANSWER], "got:"),
-        (LARGE + NEWS, [LARGE, NEWS], None),
-        (LARGE_LAST + LARGE_LAST, [LARGE_LAST], None),
-        (UNREAD + NEWS, [UNREAD, NEWS], None),
-        (UNREAD, [UNREAD], None),
-        # The second one was cut off, and what is in it is no message by itself.
-        (ANSWER + b'{"jsonrpc":"2.0","id":3,"result":{"in":' + NEWS, [ANSWER], '"jsonrpc":"2.0"}'),
-    ],
-    ids=range(13),
-)
-def test_messages_that_share_a_line_are_told_apart(line: bytes, frames: list[bytes], noise: str | None) -> None:
+def test_a_number_of_many_digits_passes_byte_for_byte() -> None:
+    table = Table()
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
+    table.server(MANY_DIGITS + b"\n")
+    assert table.frames == [MANY_DIGITS + b"\n"]
+
+
+@pytest.mark.parametrize("line", [b"INFO " + ANSWER, ANSWER + ANSWER, ANSWER + b" # done", b"[" + ANSWER + b"]"])
+def test_a_line_that_is_not_one_message_is_no_answer(line: bytes) -> None:
     table = Table()
     table.call(1, "pay_invoice", {"invoice_id": "i"})
     table.server(line + b"\n")
-    assert table.frames == [each + b"\n" for each in frames]
-    named = [note.line for note in table.notes if note.loud]
-    assert len(named) == (noise is not None)
-    assert noise is None or noise in named[0]
-
-
-def test_what_a_server_wrote_before_it_ended_is_heard_without_a_line_end() -> None:
-    assert last_line(ANSWER) == ANSWER + b"\n"
-    assert last_line(ANSWER + NEWS) == ANSWER + NEWS + b"\n"
-    assert last_line(ANSWER + b'{"jsonrpc":"2.0","id":3,"resu') is not None
-    for nothing in (b"", b"DEBUG", ANSWER[:-1], ANSWER[:-2] + b',"in":' + NEWS):
-        assert last_line(nothing) is None
-
-
-def test_noise_behind_messages_is_named_once() -> None:
-    table = Table()
-    for id in (1, 2):
-        table.call(id, "pay_invoice", {"invoice_id": str(id)})
-        table.server(frame(result(id, "paid")).rstrip() + b" # done\n")
-    assert table.told() == [result(1, "paid"), result(2, "paid")]
-    assert [note.line for note in table.notes if note.loud] == [
-        "pay-server writes to stdout what is no message, in the line of one: # done"
-    ]
-
-
-def test_an_answer_between_noise_waits_for_a_better_one() -> None:
-    table = Table(timeout=2.0)
-    table.call(1, "pay_invoice", {"invoice_id": "i"})
-    table.server(b"computed " + ANSWER + b" in 5 ms\n")
-    assert table.frames == []
-    table.passes(1)
-    assert table.frames == [ANSWER + b"\n"]
-
-
-def test_an_answer_behind_a_line_that_was_written_over_is_an_answer() -> None:
-    table = Table()
-    table.call(1, "pay_invoice", {"invoice_id": "i"})
-    answer = frame(result(1, "paid"))
-    table.server(b"progress 10%\rprogress 20%\r" + answer)
-    assert table.frames == [answer]
-    assert [note.line for note in table.notes] == [
-        "pay-server writes to stdout what is no message, in the line of one: progress 20%"
-    ]
-
-
-def test_an_answer_behind_noise_is_taken_when_no_better_one_comes() -> None:
-    table = Table()
-    table.call(1, "pay_invoice", {"invoice_id": "i"})
-    answer = frame(result(1, "paid"))
-    table.server(b'{"a": 1} computing... ' + answer)
-    assert table.frames == []
-    table.passes(1)
-    assert table.frames == [answer]
-    assert len(table.notes) == 1
-
-
-@pytest.mark.parametrize(
-    "noise",
-    [
-        "DEBUG upstream <- ",
-        "\x1b[36mdebug\x1b[0m cache: ",
-        "[upstream] << ",
-        "level=info body=",
-        "2026-11-18T10:00:00Z client: ",
-        "[10:00:07.123] ",
-        "10:00:07 worker ",
-        "bank --> shop ",
-        "client => ",
-        "bank → ",
-        "Received message: ",
-        "got ",
-        "RX: ",
-        "response from bank ",
-        f"INFO {ANSWER.decode()}, ",
-    ],
-)
-@pytest.mark.parametrize("dies", [True, False])
-def test_what_stands_behind_the_words_of_a_log_is_never_an_answer(noise: str, dies: bool) -> None:
-    table = Table()
-    table.call(1, "pay_invoice", {"invoice_id": "i"})
-    table.server(noise.encode() + frame(result(1, "logged in")))
     table.passes(60)
     assert table.frames == []
     assert len([note for note in table.notes if note.loud]) == 1
-    if dies:
-        table.died()
-        assert "may have been done already" in table.told()[0]["result"]["content"][0]["text"]
-    else:
-        table.server(result(1, "declined"))
-        assert table.told() == [result(1, "declined")]
-
-
-@pytest.mark.parametrize(
-    "noise",
-    [
-        "> ",
-        ">>> ",
-        "sql=> ",
-        "Enter the password: ",
-        "\x1b[32mready\x1b[0m ",
-        "INFO loading\r 50%|=====     | 5/10 [00:00:05<00:00:05,  1.00it/s] ",
-        "Working ---- 50% 0:00:05 ",
-        "computing... ",
-    ],
-)
-def test_an_answer_behind_a_prompt_or_a_bar_is_taken_after_a_while(noise: str) -> None:
-    table = Table()
-    table.call(1, "pay_invoice", {"invoice_id": "i"})
-    table.server(noise.encode() + frame(result(1, "paid")))
-    assert table.frames == []
-    table.passes(1)
-    assert table.told() == [result(1, "paid")]
-
-
-def test_an_answer_behind_noise_is_taken_when_the_server_dies_of_it() -> None:
-    table = Table()
-    table.call(1, "pay_invoice", {"invoice_id": "i"})
-    answer = frame(result(1, "paid"))
-    table.server(b"computing... " + answer)
     table.died()
-    assert table.frames == [answer]
+    assert "may have been done already" in table.told()[0]["result"]["content"][0]["text"]
 
 
-def test_a_line_about_a_message_is_not_taken_for_it() -> None:
-    table = Table()
-    table.call(1, "pay_invoice", {"invoice_id": "i"})
-    # Of a server that calls others, under ids of its own, and writes down what it hears and says.
-    table.server(b"upstream said " + frame(result(1, "balance 3")))
-    table.server(b'received {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}\n')
-    table.server(b"answered nobody: " + frame(result(7, "x")))
-    answer = frame(result(1, "paid"))
-    table.server(answer)
-    table.passes(5)
-    assert table.frames == [answer]
+def test_what_a_server_wrote_before_it_ended_is_heard_without_a_line_end() -> None:
+    assert last_frame(ANSWER) == ANSWER + b"\n"
+    for nothing in (b"", b"DEBUG", ANSWER[:-1], ANSWER + ANSWER):
+        assert last_frame(nothing) is None
 
 
 @pytest.mark.parametrize("method", [7, None, ["tools/call"]])

@@ -110,12 +110,6 @@ def test_word_of_a_task_that_failed(method: str) -> None:
     assert check(table) == json.loads(json.dumps(sent).replace(WORDS, SAFE))
 
 
-def test_word_of_a_task_that_failed_in_an_array() -> None:
-    table = Table(env=GIVEN)
-    table.server([{"jsonrpc": "2.0", "method": "notifications/tasks/status", "params": TASK}])
-    assert check(table)["params"] == {**TASK, "statusMessage": SAFE}
-
-
 def test_a_task_is_known_by_its_id_whatever_that_looks_like() -> None:
     table = Table()
     table.client(table.request(1, "tasks/get", {"taskId": GITHUB}))

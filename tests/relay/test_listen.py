@@ -38,7 +38,7 @@ from wrapped import GIVEN, SERVER, WRAP, lives
 from failwell.cli import main
 from failwell.formats import keys
 from failwell.model import Policy
-from failwell.relay import Injected, Relay, RelayLimits, RelayOptions, app
+from failwell.relay import Relay, RelayLimits, RelayOptions, app
 from failwell.relay.messages import read_frame, written
 from failwell.relay.state import AnswersInMemory
 from failwell.relay.web.address import RemoteServer, http_client
@@ -613,17 +613,6 @@ def test_an_answer_that_nobody_here_can_read_comes_back_as_it_is() -> None:
     told = b'{"jsonrpc":"2.0","id":7,"result":{"n":' + b"9" * 5_000 + b"}}\n"
     visit.tell(told, ANY)
     assert exchange.answer == told
-
-
-def test_faults_that_were_asked_for_are_made_for_all_clients_together(ledger: Path) -> None:
-    fault = Injected("pay_invoice", {"fault": "crash", "at": "after"})
-    front = app(SERVER, env={"LEDGER": str(ledger)}, inject=[fault])
-    with serving(front) as url, closing(Caller(url)) as one, closing(Caller(url)) as other:
-        one.greet()
-        other.greet()
-        assert said(one.call(1, "pay_invoice", "hit"))[1] == "unknown"
-        assert said(other.call(1, "pay_invoice", "not-hit"))[1] is None
-    assert ledger.read_text("utf-8").split().count("hit") == 1
 
 
 def test_what_prometheus_is_told(faulty: FaultyServer) -> None:

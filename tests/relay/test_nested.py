@@ -95,14 +95,8 @@ def test_a_relay_in_a_relay_leaves_no_process(tmp_path: Path, end: Callable[[Wra
             hung_up(other, 0)
 
 
-@pytest.mark.parametrize("threads", ["0", "1"])
 @pytest.mark.parametrize("end", [killed, hung_up, lost])
-def test_a_relay_that_a_server_started_leaves_no_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: Callable[[Wrapped, int], None], threads: str
-) -> None:
-    if threads == "1" and end is lost:
-        pytest.skip("it has no warden there")
-    monkeypatch.setenv("FAILWELL_WRAP_THREADS", threads)
+def test_a_relay_that_a_server_started_leaves_no_process(tmp_path: Path, end: Callable[[Wrapped, int], None]) -> None:
     with Wrapped(tmp_path / "ledger") as relay:
         server = int(relay.text(1, "say"))
         inner = int(relay.text(2, "say", start=[*WRAP, "--", sys.executable, "-S", "-c", STUBBORN]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import pty
 import select
 import signal
 import subprocess
@@ -102,11 +101,7 @@ def test_a_client_that_goes_away_leaves_no_process(server: Wrapped) -> None:
     assert gone(*pids)
 
 
-@pytest.mark.parametrize("threads", ["0", "1"])
-def test_what_a_server_that_died_left_behind_ends_before_the_next_one_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: str
-) -> None:
-    monkeypatch.setenv("FAILWELL_WRAP_THREADS", threads)
+def test_what_a_server_that_died_left_behind_ends_before_the_next_one_is_there(tmp_path: Path) -> None:
     with Wrapped(tmp_path / "ledger") as server, Wrapped(tmp_path / "other") as other:
         left, elsewhere = int(server.text(1, "say", child=True)), int(other.text(1, "say", child=True))
         assert lives(left)
@@ -143,36 +138,6 @@ def test_what_a_server_hid_from_us_is_found_all_the_same(server: Wrapped) -> Non
     server.process.stdin = None
     assert server.close()[0] == 0
     assert gone(pid)
-
-
-def test_a_table_lives_on_the_terminal(tmp_path: Path) -> None:
-    terminal, theirs = pty.openpty()
-    lines = [
-        {
-            "jsonrpc": "2.0",
-            "id": id,
-            "method": "tools/call",
-            "params": {"name": "pay_invoice", "arguments": {"id": what}},
-        }
-        for id, what in enumerate(("a", "refuse_b"))
-    ]
-    (tmp_path / "ledger").touch()
-    with os.fdopen(terminal, "rb", buffering=0) as screen:
-        done = subprocess.run(
-            [*WRAP, "--watch", "--", *SERVER],
-            input="".join(json.dumps(line) + "\n" for line in lines).encode(),
-            stdout=subprocess.PIPE, stderr=theirs, timeout=60, env={**os.environ, "LEDGER": str(tmp_path / "ledger")}, check=True,
-        )  # fmt: skip
-        os.close(theirs)
-        shown = b""
-        while select.select([screen], [], [], 0)[0]:
-            try:
-                shown += screen.read(65536) or b""
-            except OSError:
-                break
-    assert len(done.stdout.splitlines()) == 2
-    *_, last = (line.split() for line in shown.decode().splitlines() if "pay_invoice" in line)
-    assert last[:5] == ["\x1b[2Kpay_invoice", "2", "1", "0", "0"]
 
 
 def test_a_relay_that_is_killed_leaves_no_process(server: Wrapped) -> None:
@@ -256,10 +221,9 @@ def test_what_a_server_says_when_it_starts_is_not_told_as_why_it_ended(tmp_path:
         assert "exit code 7: Error: the bank is closed; what" in server.text(2, "pay_invoice", id="after_1")
 
 
-@pytest.mark.parametrize("threads", ["0", "1"])
-def test_a_last_line_without_an_end_counts_on_both_sides(tmp_path: Path, threads: str) -> None:
+def test_a_last_line_without_an_end_counts_on_both_sides(tmp_path: Path) -> None:
     line = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{"last":1}}}'
-    env = {**os.environ, "LEDGER": str(tmp_path / "ledger"), "FAILWELL_WRAP_THREADS": threads}
+    env = {**os.environ, "LEDGER": str(tmp_path / "ledger")}
     run = subprocess.run([*WRAP, "--", *SERVER], input=line, capture_output=True, timeout=60, env=env, check=True)
     answer = json.loads(run.stdout)
     assert (answer["id"], answer["result"]["content"][0]["text"]) == (1, "the last word")

@@ -75,12 +75,8 @@ def register(commands: Commands) -> None:
     )
     parser.add_argument("--lazy", action="store_true", help="start the server with the first call that needs it")
     parser.add_argument("--idle", type=_seconds, metavar="TIME", help="stop it when nobody has called it for so long")
-    parser.add_argument("--tools", choices=("fix", "drop"), help="mend or leave out tools that APIs of models refuse")
     parser.add_argument("--record", metavar="FILE", help="write down what passes, with secrets masked")
-    parser.add_argument("--replay", metavar="FILE", help="answer from such a file, without a server")
-    parser.add_argument("--inject", action="append", default=[], metavar="FAULT", help="a fault: pay=crash@after*2")
     parser.add_argument("--events", metavar="STORE", help="write each call into a store, such as sqlite:///events.db")
-    parser.add_argument("--watch", action="store_true", help="show a live table of calls and failures on stderr")
     parser.add_argument("--log", choices=("text", "json"), default="text", help="how the log on stderr is written")
     parser.add_argument("--verbose", action="store_true", help="say on stderr what is done")
     parser.set_defaults(run=run)
@@ -91,8 +87,6 @@ def run(options: Namespace) -> int:
         raise Stop("--tool is for --explain FILE, which is not there")
     if options.explain is not None:
         return _explain(options.explain, _rules(options.rules), options.tool)
-    if options.replay is not None:
-        return _replay(options.replay)
     _check_use(options)
     if options.log == "json":
         log_as_json()
@@ -100,9 +94,6 @@ def run(options: Namespace) -> int:
     try:
         return wrap(wrapping) if options.listen is None else _listen(wrapping, options)
     finally:
-        for table in wrapping.options.hooks:
-            # What came since it was last drawn.
-            getattr(table, "draw", int)()
         if wrapping.options.events is not None:
             wrapping.options.events.close()
 
@@ -150,7 +141,7 @@ def _wrapping(options: Namespace) -> Wrapping:
         except config.NoServer as problem:
             raise Stop(str(problem)) from None
         wrapping = Wrapping(found.command, found.env, found.cwd, wrapped, options.verbose, own_env=found.own)
-        return _with_tools(wrapping, options)
+        return _with_record(wrapping, options)
     if options.name is not None and options.after:
         raise Stop("name either a command after -- or a URL, not both")
     if is_url:
@@ -161,7 +152,7 @@ def _wrapping(options: Namespace) -> Wrapping:
         raise Stop("name the command of a server after --, or its URL, as in: failwell wrap -- npx -y some-server")
     if not options.after[0].strip():
         raise Stop("the command after -- is empty; name one, as in: failwell wrap -- npx -y some-server")
-    return _with_tools(Wrapping(options.after, options=wrapped, loud=options.verbose), options)
+    return _with_record(Wrapping(options.after, options=wrapped, loud=options.verbose), options)
 
 
 def _remote(url: str, headers: dict[str, str], options: Namespace) -> Wrapping:
@@ -174,7 +165,7 @@ def _remote(url: str, headers: dict[str, str], options: Namespace) -> Wrapping:
             raise Stop(f"--{wrong} is for servers that are started here, and {host} is not")
     given = {**headers, **dict(map(_header, options.header))}
     wrapping = Wrapping(options=_options(options, remote=True), loud=options.verbose, url=url, headers=given)
-    return _with_tools(wrapping, options)
+    return _with_record(wrapping, options)
 
 
 def _listening(options: Namespace, rules: Any) -> Listening:
@@ -236,15 +227,10 @@ def _header(given: str) -> tuple[str, str]:
     return name, value
 
 
-def _with_tools(wrapping: Wrapping, options: Namespace) -> Wrapping:
-    """With what those have who debug."""
-    faults: tuple[Any, ...] = ()
-    if options.inject:
-        from .faults import read_fault
-
-        faults = tuple(map(read_fault, options.inject))
+def _with_record(wrapping: Wrapping, options: Namespace) -> Wrapping:
+    """With the file that the frames are written to."""
     if options.record is None:
-        return replace(wrapping, inject=faults)
+        return wrapping
     from failwell.relay import record
 
     try:
@@ -254,16 +240,7 @@ def _with_tools(wrapping: Wrapping, options: Namespace) -> Wrapping:
         raise Stop(str(problem)) from None
     if str(kept.path) != options.record:
         print(f"failwell: {options.record} is there already, so this is written to {kept.path}", file=sys.stderr)
-    return replace(wrapping, inject=faults, record=kept)
-
-
-def _replay(path: str) -> int:
-    from failwell.relay import record, replay
-
-    try:
-        return replay(path)
-    except record.BadRecord as problem:
-        raise Stop(f"{path} cannot be played: {problem}") from None
+    return replace(wrapping, record=kept)
 
 
 def _options(given: Namespace, *, remote: bool = False) -> RelayOptions:
@@ -282,24 +259,17 @@ def _options(given: Namespace, *, remote: bool = False) -> RelayOptions:
         lazy=given.lazy,
         idle=given.idle,
         keys=_keys(given.state),
-        mend=given.tools or "keep",
-        hooks=_hooks(given.watch, given.log),
+        hooks=_hooks(given.log),
         events=None if given.events is None else opened(given.events),
     )
 
 
-def _hooks(watch: bool, log: str) -> tuple[Any, ...]:
-    if log == "json":
-        from failwell.relay import log_call
-
-        return (log_call,)
-    if not watch:
+def _hooks(log: str) -> tuple[Any, ...]:
+    if log != "json":
         return ()
-    if not sys.stderr.isatty():
-        raise Stop("--watch draws on a terminal, and stderr is none")
-    from failwell.relay import watching
+    from failwell.relay import log_call
 
-    return (watching.LiveTable(),)
+    return (log_call,)
 
 
 def _keys(path: str | None) -> Any:

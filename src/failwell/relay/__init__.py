@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .actions import HOLD as HOLD
 from .actions import Action, Death, Note, Prepare, Quit, RelayOptions, Start, StopServer, ToClient, ToServer
 from .frames import Lines, TooLong
-from .wrapping import Listening, Wrapping, log_call, replay, wrap
+from .wrapping import Listening, Wrapping, log_call, wrap
 from .wrapping import log_as_json as log_as_json
 
 if TYPE_CHECKING:
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from . import record as record
     from . import rules as rules
     from . import state as state
-    from . import watching as watching
     from .desk import Desk
-    from .injection import KINDS as KINDS
-    from .injection import Injected as Injected
     from .rules import Rules as Rules
     from .web.bounds import RelayLimits
     from .web.relay import CannotListen, Relay, app
@@ -35,8 +32,7 @@ _LATER = {
     "Rules": ".rules",
     "RelayLimits": ".web.bounds",
     **dict.fromkeys(("CannotListen", "Relay", "app"), ".web.relay"),
-    **dict.fromkeys(("KINDS", "Injected"), ".injection"),
-    **dict.fromkeys(("adoption", "config", "own_secrets", "processes", "record", "rules", "state", "watching"), ""),
+    **dict.fromkeys(("adoption", "config", "own_secrets", "processes", "record", "rules", "state"), ""),
 }
 # What the command line uses, and nobody else may count on.
 _HOUSE = (
@@ -47,11 +43,8 @@ _HOUSE = (
     "record",
     "rules",
     "state",
-    "watching",
     "Rules",
     "HOLD",
-    "KINDS",
-    "Injected",
     "log_as_json",
 )
 
@@ -94,5 +87,4 @@ __all__ = [
     "app",
     "log_call",
     "wrap",
-    "replay",
 ]

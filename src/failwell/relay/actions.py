@@ -103,7 +103,6 @@ class RelayOptions:
     timeout: how many seconds a call may take without a word from the server; None for no limit.
     lazy: whether the server is started by the first call that needs it. idle: after how many seconds without a call it
         is stopped; None for never.
-    mend: what becomes of tools whose schema the APIs of models refuse: `keep`, `fix` or `drop`.
     policy: how patient the engine is; None for as long as clients wait.
     rules: what the operator says about this server's failures. keys: where idempotency keys are kept.
     remote: whether the server is behind an address, so that it is not ours to start. caller: who calls, where that is
@@ -128,7 +127,6 @@ class RelayOptions:
     timeout: float | None = None
     lazy: bool = False
     idle: float | None = None
-    mend: str = "keep"
     longest: int = LONGEST
     policy: Policy | None = None
     rules: Rules | None = None

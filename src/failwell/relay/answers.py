@@ -24,7 +24,7 @@ from failwell.recovery import Ending, is_in_words
 from failwell.redact import DEFAULT, masked
 
 from . import jsonc
-from .messages import member, raw_members, written
+from .messages import member, read_frame, written
 from .stack_traces import traceless, without_traces
 
 ORIGINAL: Final = keys.ORIGINAL
@@ -44,10 +44,10 @@ def answer(id: object, result: Mapping[str, Any]) -> bytes:
     return written({"jsonrpc": "2.0", "id": id, "result": result})
 
 
-def error_answer(id: object, message: str, error: ToolError | None = None) -> bytes:
+def error_answer(id: object, message: str, error: ToolError | None = None, *, number: int = -32603) -> bytes:
     """For requests that are no calls: there is no model to tell."""
     data = {"data": {META_KEY: DEFAULT(error).to_dict()}} if error is not None else {}
-    return written({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": message, **data}})
+    return written({"jsonrpc": "2.0", "id": id, "error": {"code": number, "message": message, **data}})
 
 
 def refused(id: object, error: ToolError) -> bytes:
@@ -218,10 +218,10 @@ def _member(value: Any, *names: str) -> Any:
 def in_era(frame: bytes, era: str) -> bytes:
     """An answer that was kept, for a client that may speak the newer protocol, where each result says what it is."""
     place = member(frame, "result") if era >= MODERN_ERA else None
-    names = raw_members(frame[slice(*place)]) if place is not None else {}
-    if place is None or not names or "resultType" in names:
+    result = read_frame(frame[slice(*place)]) if place is not None else None
+    if place is None or not isinstance(result, dict) or not result or "resultType" in result:
         return frame
-    inside = frame.index(b"{", place[0]) + 1
+    inside = place[0] + 1
     return frame[:inside] + b'"resultType":"complete",' + frame[inside:]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -20,10 +20,9 @@ from .gate import Gate
 from .keyed_calls import KeyedCalls, has_key
 from .lists import Lists
 from .messages import Message, with_id
-from .odd_answers import is_success, straightened
 from .passing import passed, without_secrets
 from .request import RelayedRequest
-from .said_failures import says_failed
+from .said_failures import YES, says_failed
 from .stack_traces import traceless
 from .traffic import Traffic
 
@@ -69,28 +68,6 @@ class Calls:
             self._traffic.unlisted.append(request)
             self._lists.list()
 
-    def unread(self, request: RelayedRequest, *, was_read: bool = False) -> None:
-        """A call that cannot be looked at: it is passed on as it came, unless it has a key by which it is to be known.
-
-        was_read: whether it was read all the same: then it may be a matter of chance whether it can be looked at.
-        """
-        request.began = self._traffic.called_at = self._traffic.clock.monotonic()
-        request.run, request.tool, request.arguments = None, "", {}
-        if self._traffic.is_ending:
-            self.end_unread(request, failures.ending(request.params["name"]))
-        elif self.keyed.needs_look(request):
-            is_new = not was_read or request.claim or keys.IDEMPOTENCY_FIRST in request.meta
-            why = failures.no_look_at_call if is_new else failures.too_deep_for_key
-            self.end_unread(request, why(request.params["name"]))
-        else:
-            self._traffic.forward(request)
-
-    def end_unread(self, request: RelayedRequest, error: ToolError) -> None:
-        """Tell what became of a call that cannot be looked at."""
-        request.tool = str(request.params["name"])
-        request.run = self.begin(request)
-        self.end(request, request.run.refused(error), None)
-
     def listed(self, request: RelayedRequest) -> None:
         """The tools are known, so that a call can be made; one with a key, once it is known who keeps keys."""
         traffic, session = self._traffic, self._traffic.session
@@ -125,7 +102,9 @@ class Calls:
         except RecursionError:
             # Read, but too deep to be looked at.
             if self._traffic.pending.get(request.key) is not request:
-                self.unread(request, was_read=True)
+                request.run, request.arguments = request.run or self._engine.begin(request.tool, {}), {}
+                is_new = not has_key(request) or keys.IDEMPOTENCY_FIRST in request.meta
+                self.refuse(request, (failures.too_deep if is_new else failures.too_deep_for_key)(request.tool))
 
     def _admit(self, request: RelayedRequest) -> None:
         if request.run is None:
@@ -164,7 +143,7 @@ class Calls:
     def tool_answered(self, request: RelayedRequest, frame: bytes, message: Message | None) -> None:
         assert request.run is not None
         result = message.get("result") if message is not None else None
-        if message is None or is_success(message):
+        if message is None or _is_success(message):
             is_asking = type(result) is dict and result.get("resultType") == "input_required"
             if is_asking or (type(result) is dict and ("task" in result or result.get("resultType") == "task")):
                 # A question to the user, or work that goes on: neither worked nor failed so far.
@@ -181,7 +160,7 @@ class Calls:
             message = answers.shortened(message)
         made, message = without_secrets(self._traffic, request, frame, message)
         request.is_redacted, frame = made is not frame, made
-        request.said, message = message, straightened(message)
+        request.said, message = message, _normalize(message)
         error, result = message.get("error"), message.get("result")
         outcome = None
         if not (type(error) is dict and self._is_of_protocol(request, error.get("code"))):
@@ -222,10 +201,10 @@ class Calls:
         )
 
     def passed(self, request: RelayedRequest, frame: bytes) -> None:
-        """A success that cannot be read: it leaves as it came."""
+        """A success that is nested too deeply to be looked at leaves as it came."""
         assert request.run is not None
         request.run.worked(self._traffic.listing.tools)
-        self._traffic.has_answered = self._traffic.has_worked = True
+        self._traffic.has_worked = True
         self._traffic.tell(request.for_client(frame, None))
         self.keyed.keep_answer(request, frame, is_undone=False)
         self.ended(request, None)
@@ -416,3 +395,34 @@ def _nobody(message: Message) -> None:
 def _is_ours(frame: bytes) -> bool:
     # A longer one is no answer of ours: they are short.
     return len(frame) <= answers.LARGE and _OURS in frame
+
+
+def _is_success(message: Message) -> bool:
+    """Whether an answer is the result of a call that does not say that it failed."""
+    result = message.get("result")
+    return type(result) is dict and result.get("isError") not in YES and not message.get("error")
+
+
+def _normalize(message: Message) -> Message:
+    """A failure in a form that the protocol does not know, as a failed result with the texts that are in it."""
+    error, result = message.get("error"), message.get("result")
+    if not says_failed(message):
+        return message
+    if type(error) is dict and "code" in error:
+        return {"jsonrpc": "2.0", "id": message.get("id"), "error": error}
+    if type(result) is dict and result.get("isError") is True and isinstance(result.get("content"), list) and not error:
+        return {**message, "jsonrpc": "2.0"}
+    text = "\n".join(_texts(error or result))
+    return {
+        "jsonrpc": "2.0",
+        "id": message.get("id"),
+        "result": {"content": [{"type": "text", "text": text}], "isError": True},
+    }
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)

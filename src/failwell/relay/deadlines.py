@@ -78,10 +78,7 @@ class Deadlines:
         cancelled = {"requestId": read_frame(request.key), "reason": "It took too long."}
         self._traffic.out.append(ToServer(notification("notifications/cancelled", cancelled)))
         seconds = self.timeout_of(request) or now
-        if request.run is None:
-            self._calls.end_unread(request, failures.timed_out(request.params["name"], seconds=seconds))
-        else:
-            self._calls.settle(request, failures.timed_out(request.tool, seconds=seconds), None)
+        self._calls.settle(request, failures.timed_out(request.tool, seconds=seconds), None)
         self._knock(request.began, seconds)
 
     def settled(self, question: Question) -> None:

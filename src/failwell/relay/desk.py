@@ -17,21 +17,20 @@ from .life import Life
 from .lists import Lists
 from .messages import (
     Message,
+    is_deep,
     is_message,
     key_of,
     large_success,
     params_of,
+    plain_success,
     read_frame,
-    unread_batch,
-    unread_request,
     with_id,
     written,
 )
-from .odd_lines import OddLines
 from .remembered_tools import LISTS
 from .request import RelayedRequest
 from .said_failures import says_failed
-from .traffic import Batch, Question, Traffic
+from .traffic import Question, Traffic
 
 if TYPE_CHECKING:
     from failwell.model import ToolError
@@ -40,6 +39,9 @@ if TYPE_CHECKING:
     from .calls import Calls
 
 _OF_TASKS: Final = "notifications/tasks"
+_ID: Final = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")')
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
 
 
 class Desk:
@@ -50,7 +52,6 @@ class Desk:
         self._lists = Lists(traffic)
         self._jitter = jitter
         self._life = Life(traffic, lambda: self._calls, self._lists)
-        self._odd = OddLines(traffic, lambda: self._calls, self.server, self._request_answered)
         self._is_prepared = False
         self.options, self.session, self.listing = options, traffic.session, traffic.listing
         self._lists.admit = lambda request: self._calls.listed(request)
@@ -73,7 +74,6 @@ class Desk:
 
     def died(self, death: Death) -> list[Action]:
         """The server has ended, or could not be started."""
-        self._odd.server_died()
         self._life.died(death)
         return self._traffic.taken()
 
@@ -137,16 +137,8 @@ class Desk:
         if isinstance(frame, TooLong):
             return self._too_long_for_server(frame)
         message = read_frame(frame)
-        if message is None and (found := unread_request(frame)) is not None:
-            # It cannot be read, but it can be answered.
-            request = RelayedRequest.of(frame, found)
-            if request.is_call:
-                self._calls.unread(request)
-            else:
-                self._traffic.forward(request)
-            return self._traffic.taken()
         if type(message) is not dict:
-            return self._batch_from_client(frame, message)
+            return self._no_message_from_client(frame, message)
         method = message.get("method")
         if "method" not in message:
             return self._answered_by_client(frame, message)
@@ -161,31 +153,49 @@ class Desk:
             self._requested(request)
         return self._traffic.taken()
 
-    def _batch_from_client(self, frame: bytes, message: Any) -> list[Action]:
-        """What is no single message goes on as it is; requests in a batch are known, so that they can be answered."""
-        if message is None and (parts := unread_batch(frame)):
-            return self._unread_batch(parts)
-        members = message if isinstance(message, list) else []
-        if any(isinstance(each, dict) and each.get("method") == "tools/call" for each in members):
-            # Calls are looked at one by one: a batch must not be a way around that.
-            asked = [key_of(each["id"]) for each in members if is_message(each) and "id" in each and "method" in each]
-            self._traffic.batches.update(dict.fromkeys(asked, Batch(len(set(asked)))))
-            return [action for each in members for action in self.client(written(each))]
-        if frame.strip():
-            for each in members:
+    def _no_message_from_client(self, frame: bytes, message: Any) -> list[Action]:
+        """What cannot be relayed is answered here, if it has an id: it is not JSON, nested too deeply, or a batch. The
+        protocol has had none since 2025-06-18."""
+        from . import answers
+
+        if isinstance(message, list):
+            for each in message:
                 if isinstance(each, dict) and "id" in each and "method" in each:
-                    request = RelayedRequest.of(written(each), each)
-                    request.is_batched = True
-                    self._traffic.pending[request.key] = request
-            self._traffic.pass_on(frame)
+                    words = "Batches are not supported; send one message at a time. It was not sent."
+                    self._traffic.tell(answers.error_answer(each["id"], words, number=INVALID_REQUEST))
+        elif (found := _ID.search(frame)) is not None and b'"method"' in frame:
+            words = "The message could not be read. It was not sent."
+            self._traffic.tell(answers.error_answer(read_frame(found[1]), words, number=PARSE_ERROR))
+        if frame.strip():
+            self._traffic.once("unread", "a line from the client is not a message, and was not passed on", loud=True)
         return self._traffic.taken()
 
-    def _unread_batch(self, parts: list[bytes]) -> list[Action]:
-        """A batch that cannot be read as a whole: its messages one by one, as they came."""
-        asked = [found for each in parts if (found := unread_request(each)) is not None]
-        keys = [key_of(each["id"]) for each in asked]
-        self._traffic.batches.update(dict.fromkeys(keys, Batch(len(set(keys)))))
-        return [action for each in parts for action in self.client(each)]
+    def _no_message_from_server(self, frame: bytes, message: Any) -> list[Action]:
+        """A line of the server that is not a message is kept out, and named once; an answer that says neither how it
+        went nor what failed is one all the same."""
+        if type(message) is dict:
+            key = key_of(message.get("id"))
+        elif message is None and is_deep(frame):
+            if (key := plain_success(frame) or b"") in self._traffic.pending:
+                return self._answered(key, frame, None)
+            found = _ID.search(frame)
+            key = found[1] if found is not None else b""
+        else:
+            key = b""
+        if (request := self._traffic.pending.pop(key, None)) is not None:
+            if request.run is not None and not request.cancelled:
+                self._calls.unreadable(request)
+            else:
+                from .passing import unread
+
+                self._request_answered(request, unread({"id": read_frame(key)}) if message is None else frame, message)
+        elif frame.strip() and not self._traffic.was_said("noise"):
+            from . import failures
+
+            words = failures.last_words(self._traffic.said_aside(frame.decode("utf-8", "replace"))[:500])
+            line = f"{self._traffic.command} writes to stdout what is no message: {words}"
+            self._traffic.once("noise", line, loud=True)
+        return self._traffic.taken()
 
     def _answered_by_client(self, frame: bytes, message: Message) -> list[Action]:
         key = key_of(message.get("id"))
@@ -262,7 +272,7 @@ class Desk:
     def _too_long_for_server(self, frame: TooLong) -> list[Action]:
         from . import answers
 
-        found = re.search(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")', frame.head)
+        found = _ID.search(frame.head)
         if found is not None and b'"method"' in frame.head:
             limit = self.options.longest / 1e6
             message = f"The message has {frame.size / 1e6:.0f} MB; {limit:.0f} MB are let through. It was not sent."
@@ -279,7 +289,7 @@ class Desk:
             return self._answered(key, frame, None)
         message = read_frame(frame)
         if message is None or not is_message(message):
-            return self._odd.heard(frame, message)
+            return self._no_message_from_server(frame, message)
         if "method" in message:
             self._asked_by_server(frame, message)
             return self._traffic.taken()
@@ -307,7 +317,6 @@ class Desk:
             self._traffic.tell(frame)
 
     def _answered(self, key: bytes, frame: bytes, message: Message | None) -> list[Action]:
-        self._odd.answered(key)
         request = self._traffic.pending.pop(key, None)
         if message is None and (request is None or request.run is None):
             # Large, but no call: a list, most likely, which is to be known.
@@ -361,8 +370,6 @@ class Desk:
         elif request.method in LISTS and message is not None and "result" in message:
             if request.method == "server/discover":
                 self.session.discovered(message)
-            if request.method == "tools/list":
-                frame, message = self._lists.mended(frame, message)
             self.listing.learn(request.method, request.params, frame, message)
             if request.method == "tools/list":
                 self._lists.listed()
@@ -378,7 +385,7 @@ class Desk:
     def _too_long_for_client(self, frame: TooLong) -> list[Action]:
         from . import answers, failures
 
-        found = re.search(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")', frame.head)
+        found = _ID.search(frame.head)
         request = self._traffic.pending.pop(found[1], None) if found is not None else None
         limit = self.options.longest
         if request is not None and request.run is not None:

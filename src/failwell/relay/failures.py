@@ -172,12 +172,10 @@ no_key = _row(
     suggestion="Give this call a key such as a UUID, or none. It was not made.",
     **NEVER_SENT,
 )
-# Whether it is the call that its key was used for before cannot be told.
-no_look_at_call = _row(
-    "The idempotency key of this call cannot be heeded, since its arguments cannot be looked at here: a number in them "
-    "is too long, or they are nested too deeply.",
-    code="INVALID_PARAMS",
-    suggestion="Make the call with other arguments, or without a key. It was not made.",
+no_place_for_keys = _row(
+    "The call was not made, because the store of its idempotency key cannot be reached.",
+    code="UNAVAILABLE",
+    retry_after=5,
     **NEVER_SENT,
 )
 too_deep_for_key = _row(
@@ -186,11 +184,8 @@ too_deep_for_key = _row(
     origin="local",
     effect=Effect.UNKNOWN,
 )
-no_place_for_keys = _row(
-    "The call was not made, because the store of its idempotency key cannot be reached.",
-    code="UNAVAILABLE",
-    retry_after=5,
-    **NEVER_SENT,
+too_deep = _row(
+    "The arguments are nested too deeply to be looked at; the call was not made.", code="VALIDATION_ERROR", **NEVER_SENT
 )
 # The same of a key that may have been used before, behind another relay: what became of that call cannot be looked up.
 no_look_at_keys = _row(

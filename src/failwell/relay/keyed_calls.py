@@ -101,12 +101,6 @@ class KeyedCalls:
             self._joined[claim].remove(request)
             self._calls.end(request, failures.key_unfinished(request.tool), None)
 
-    def needs_look(self, request: RelayedRequest) -> bool:
-        """Whether a call has a key that means nothing without a look at the call."""
-        if not has_key(request) or self._traffic.options.keys is None or self._traffic.session.keeps_keys:
-            return False
-        return not self._traffic.listing.tools.traits(str(request.params["name"])).reads
-
     def _under_way(self) -> list[RelayedRequest]:
         held = [each for each in self._traffic.held if isinstance(each, RelayedRequest)]
         return [*self._traffic.pending.values(), *self._traffic.repeating, *self._traffic.unlisted, *held]

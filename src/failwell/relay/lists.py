@@ -1,12 +1,11 @@
-"""The list of the tools: asked for where the client does not, compared after a restart, mended where that is wanted."""
+"""The list of the tools: asked for where the client does not, and compared after a restart."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from . import tool_schemas
-from .messages import Message, written
+from .messages import Message
 from .remembered_tools import same_tools
 from .request import RelayedRequest
 from .session import notification
@@ -31,23 +30,6 @@ class Lists:
     def lost(self) -> None:
         """Whoever was asked is gone."""
         self._is_listing = self._is_renewing = False
-
-    def mended(self, frame: bytes, message: Message) -> tuple[bytes, Message]:
-        """A list of tools without what the APIs of models refuse, where that was asked for."""
-        result = message["result"]
-        tools = result.get("tools") if isinstance(result, Mapping) else None
-        if self._traffic.options.mend == "keep" or not isinstance(tools, list):
-            return frame, message
-        made = tool_schemas.listed(tools, self._traffic.options.mend)
-        if made == tools:
-            return frame, message
-        self._traffic.once("mended", f"{self._traffic.command} lists tools that the APIs of models refuse", loud=True)
-        if dropped := tool_schemas.left_out(tools, made):
-            self._traffic.once(
-                f"left out {dropped}", f"left out, since models could not call them: {dropped}", loud=True
-            )
-        message = {**message, "result": {**result, "tools": made}}
-        return written(message), message
 
     def list(self, cursor: str | None = None) -> None:
         """Ask for the tools, unless somebody does already."""
@@ -83,9 +65,7 @@ class Lists:
         self._is_listing = False
         if not isinstance(message.get("result"), Mapping):
             self._traffic.listing.is_hopeless = True
-        elif (
-            following := self._traffic.listing.page(cursor, self.mended(b"", message)[1]["result"])
-        ) is not None and following != cursor:
+        elif (following := self._traffic.listing.page(cursor, message["result"])) is not None and following != cursor:
             self.list(following)
             return
         self.listed()

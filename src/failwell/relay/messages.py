@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any, Final
 
-from .raw_members import spans
+from . import jsonc
 
 # Reading a message of this size costs nothing that anybody would notice; longer ones are looked at first.
 _SMALL: Final = 16_384
@@ -18,18 +18,12 @@ _TAIL_ID: Final = re.compile(rb'\}\s*,\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s
 _RESULT_FIRST: Final = re.compile(rb'\s*\{\s*"result"\s*:\s*\{')
 _FAILED: Final = re.compile(rb'"isError"\s*:\s*(?!false)')
 _TAIL: Final = 300
-# Another message behind the first one in its line, which no JSON has in it. To look through all of a large answer would
-# take as long as all the rest that is done with it, and what is written into its line is mostly small.
-_ANOTHER: Final = re.compile(rb'\}\s*\{\s*"(?:jsonrpc|id|result|error|method)"')
-_LAST: Final = 65_536
-_SOME_ID: Final = re.compile(rb'"id"\s*:\s*' + _ID)
-_BEFORE: Final = b"\xef\xbb\xbf \t\r\n"
-_METHOD: Final = re.compile(rb'"method"\s*:\s*"([\w/.-]{1,100})"')
+_DEEP: Final = 400
 
 _NUMBER: Final = re.compile(rb'"?(-?\d{1,18})(?:\.0{1,9})?"?')
 
 _READ: Final = json.JSONDecoder().decode
-_LENIENT: Final = json.JSONDecoder(strict=False)
+_LENIENT: Final = json.JSONDecoder(strict=False, parse_int=lambda digits: int(digits) if len(digits) < 1000 else digits)
 
 
 class _Twice(ValueError):
@@ -74,7 +68,7 @@ def _read_leniently(frame: bytes) -> Any:
     except RecursionError:
         return None
     except ValueError:
-        # A byte that is no UTF-8, or a bare tab in a text: others read that, so it is a message.
+        # A byte that is not UTF-8, a bare tab in a text, a number with more digits than Python reads: others read that.
         try:
             return _LENIENT.decode(frame.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
@@ -117,60 +111,14 @@ def number_of(key: bytes) -> int | None:
     return None if found is None else int(found[1])
 
 
-def outline(frame: bytes) -> Message | None:
-    """What can be told of a server's message that cannot be read: its id, its method, and whether it failed."""
-    if not frame.lstrip().startswith(b"{") or not frame.rstrip().endswith(b"}"):
-        return None
-    ends = frame[:_TAIL], frame[-_TAIL:]
-    id = next((found[1] for end in ends if (found := _SOME_ID.search(end))), None)
-    method = _METHOD.search(ends[0]) or _METHOD.search(ends[1])
-    if method is not None:
-        return {"method": method[1].decode(), **({"id": json.loads(id)} if id is not None else {})}
-    if id is None:
-        return None
-    kind = "error" if b'"error"' in ends[0] or b'"isError":true' in frame or b'"isError": true' in frame else "result"
-    return {"id": json.loads(id), kind: {}}
-
-
-def unread_request(frame: bytes) -> Message | None:
-    """What can be told of a request that cannot be read: all but its arguments; None if it is none."""
-    found = raw_members(frame)
-    if not {"id", "method"} <= found.keys():
-        return None
-    params = raw_members(found.get("params", b""))
-    meta = {name: read_frame(value) for name, value in raw_members(params.get("_meta", b"")).items()}
-    name = {"name": read_frame(params["name"])} if "name" in params else {}
-    asked = {"id": read_frame(found["id"]), "method": read_frame(found["method"])}
-    return {**asked, "params": {**name, "_meta": meta}}
-
-
-def unread_batch(frame: bytes) -> list[bytes]:
-    """The messages of a batch that cannot be read as a whole."""
-    if not frame.lstrip(_BEFORE).startswith(b"["):
-        return []
-    return [frame[start:end].strip() + b"\n" for _, start, end in spans(frame)]
-
-
-def raw_members(data: bytes) -> dict[str, bytes]:
-    """The members of an object that cannot be read, by their names: each as it is written."""
-    return {name: data[start:end] for name, (start, end) in _places(data).items()}
-
-
 def member(frame: bytes, name: str) -> tuple[int, int] | None:
     """Where the value of a member of an object begins and ends."""
-    return _places(frame).get(name)
-
-
-def _places(data: bytes) -> dict[str, tuple[int, int]]:
-    if not data.lstrip(_BEFORE).startswith(b"{"):
-        return {}
-    found: dict[str, tuple[int, int]] = {}
-    for name, start, end in spans(data):
-        value = data[start:end]
-        start, end = end - len(value.lstrip()), start + len(value.rstrip())
-        if isinstance(known := read_frame(name), str):
-            found[known] = start, end
-    return found
+    try:
+        text = frame.decode()
+        node = jsonc.read(text).get(name)
+    except (UnicodeDecodeError, jsonc.NotJson):
+        return None
+    return None if node is None else (len(text[: node.start].encode()), len(text[: node.end].encode()))
 
 
 def large_success(frame: bytes) -> bytes | None:
@@ -178,14 +126,24 @@ def large_success(frame: bytes) -> bytes | None:
 
     None for all else, which is then read.
     """
-    if len(frame) <= _SMALL or _FAILED.search(frame) is not None:
+    return plain_success(frame) if len(frame) > _SMALL else None
+
+
+def is_deep(frame: bytes) -> bool:
+    """Whether a message may be nested too deeply to be read: then only its ends are looked at."""
+    return frame.count(b"[") + frame.count(b"{") > _DEEP
+
+
+def plain_success(frame: bytes) -> bytes | None:
+    """The same of a message of any size, such as one that is nested too deeply to be read."""
+    if _FAILED.search(frame) is not None:
         return None
     found = _HEAD_ID.match(frame)
     if found is None and _RESULT_FIRST.match(frame):
         found = _TAIL_ID.search(frame, max(0, len(frame) - _TAIL))
     if found is None or not frame.rstrip().endswith(b"}"):
         return None
-    return None if _ANOTHER.search(frame, max(0, len(frame) - _LAST)) else found[1]
+    return found[1]
 
 
 def with_id(frame: bytes, message: Mapping[str, Any] | None, id: object) -> bytes:

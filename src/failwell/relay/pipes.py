@@ -16,17 +16,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from threading import Thread
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from .actions import Action, Death, Note, Prepare, Quit, Start, StopServer, ToClient, ToServer
 from .desk import Desk
 from .frames import Lines, TooLong
-from .glued_lines import last_line
 from .messages import last_frame
 from .processes import MUTE, STUBBORN, CannotStart, Child, Warden, bury, end_orphans, read_now, sweep
-
-if TYPE_CHECKING:
-    from .injection import Injection
 
 _FLUSH: Final = 2.0
 _AT_ONCE: Final = 64
@@ -106,11 +102,9 @@ class Pipes:
         mark: str = "",
         warden: Warden | None = None,
         witness: Witness | None = None,
-        injection: Injection | None = None,
     ) -> None:
         self._desk, self._command, self._env, self._cwd = desk, command, env, cwd
         self._say, self._witness, self._mark, self._warden = say, witness, mark, warden
-        self._injection = injection
         self._first = child
         self._child: Child | None = None
         self._poll = select.poll()
@@ -183,8 +177,6 @@ class Pipes:
         due = self._desk.wakes_at
         if due is not None and due <= time.monotonic():
             self._do(self._desk.tick())
-        if self._injection is not None:
-            self._do_late(self._injection)
         self._flush()
         if self._ends_at is not None or self._is_ending:
             self._look_at_ends()
@@ -208,12 +200,9 @@ class Pipes:
     def _patience(self) -> float | None:
         """For how many milliseconds there is nothing to do but wait."""
         due, end = self._desk.wakes_at, self._ends_at
-        if due is None and end is None and self._injection is None:
+        if due is None and end is None:
             return None
-        late = self._injection.wakes_at if self._injection is not None else None
-        if due is None and end is None and late is None:
-            return None
-        first = min(each for each in (due, end, late) if each is not None)
+        first = min(each for each in (due, end) if each is not None)
         return max(0.0, first - time.monotonic()) * 1000 + 0.5
 
     def _look_at_ends(self) -> None:
@@ -266,29 +255,12 @@ class Pipes:
     def _heard_server(self, frame: bytes | TooLong) -> None:
         if self._witness is not None and isinstance(frame, bytes):
             self._witness("server", frame)
-        if self._injection is not None and isinstance(frame, bytes):
-            frames, dies = self._injection.from_server(frame)
-            self._injected(frames, dies=dies)
-        else:
-            self._do(self._desk.server(frame))
+        self._do(self._desk.server(frame))
 
     def _hear_last(self) -> None:
         """Whoever writes no more may have left out the end of the last line."""
-        if (last := last_line(self._from_server.rest())) is not None:
+        if (last := last_frame(self._from_server.rest())) is not None:
             self._heard_server(last)
-
-    def _do_late(self, injection: Injection) -> None:
-        for late in injection.due():
-            if late.is_answer:
-                self._do(self._desk.server(late.frame))
-            else:
-                self._to_server.send(late.frame, late.request)
-
-    def _injected(self, frames: list[bytes], *, dies: bool) -> None:
-        for frame in frames:
-            self._do(self._desk.server(frame))
-        if dies and self._child is not None:
-            self._child.signal(signal.SIGKILL)
 
     def _read_errors(self, child: Child) -> None:
         data = read_now(child.stderr)
@@ -334,8 +306,6 @@ class Pipes:
         for pipe in (child.stdin, child.stdout, child.stderr):
             self._unwatch(pipe)
         code, unwritten = child.code, self._to_server.unwritten
-        if self._injection is not None:
-            self._injection.lost()
         child.end(politely=False)
         # Before the next one is there, which might find what this one left behind, and use it.
         sweep(child.mark)
@@ -356,13 +326,7 @@ class Pipes:
                     self._witness("to server", action.frame)
                 if action.request is not None and self._child is not None:
                     self._child.asked()
-                if self._injection is None:
-                    self._to_server.send(action.frame, action.request)
-                else:
-                    frame, frames, dies = self._injection.to_server(action.frame, action.request)
-                    if frame is not None:
-                        self._to_server.send(frame, action.request)
-                    self._injected(frames, dies=dies)
+                self._to_server.send(action.frame, action.request)
             elif isinstance(action, Note):
                 self._say(action)
             elif isinstance(action, Start):

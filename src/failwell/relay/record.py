@@ -1,4 +1,4 @@
-"""What passed between a client and a server, written down and played again: for those who debug."""
+"""What passed between a client and a server, written down: for those who debug."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import json
 import os
 import stat
 import sys
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from failwell.model import compact
 from failwell.redact import DEFAULT, masked
 
 from .actions import Note, RelayOptions, ToClient
-from .messages import finite, holds_more, key_of, read_frame, with_id, written
+from .messages import finite, holds_more, read_frame, written
 from .own_secrets import OwnSecrets, SentSecrets
 
 _MOST_BYTES: Final = 50_000_000
@@ -133,45 +131,6 @@ def _opened(path: Path) -> tuple[int, Path]:
     raise AssertionError
 
 
-class Replay:
-    """A server that answers as one did: the same request gets what it got then, the last answer again and again."""
-
-    def __init__(self, lines: Iterable[str]) -> None:
-        self._answers: dict[str, deque[list[bytes]]] = {}
-        asked: dict[str, str] = {}
-        between: list[bytes] = []
-        for line in lines:
-            row = _row(line)
-            message = row.get("frame") if row is not None else None
-            if row is None or not isinstance(message, dict):
-                continue
-            id = json.dumps(message.get("id"))
-            if row.get("side") == "client" and "method" in message and "id" in message:
-                asked[id] = _question(message)
-            elif row.get("side") == "to client" and "method" in message:
-                between.append(_frame(row, message))
-            elif row.get("side") == "to client" and id in asked:
-                self._answers.setdefault(asked.pop(id), deque()).append([*between, _frame(row, message)])
-                between = []
-        if not self._answers:
-            raise BadRecord("there is no answer in it; write one with failwell wrap --record FILE -- CMD")
-
-    def answer(self, frame: bytes) -> list[bytes]:
-        """What is answered to a frame of the client."""
-        message = read_frame(frame)
-        if not isinstance(message, dict) or "id" not in message or "method" not in message:
-            return []
-        known = self._answers.get(_question(message))
-        if known is None and message["method"] == "ping":
-            return [written({"jsonrpc": "2.0", "id": message["id"], "result": {}})]
-        if known is None:
-            error = {"code": -32601, "message": f"The record has no answer to this {message['method']}."}
-            return [written({"jsonrpc": "2.0", "id": message["id"], "error": error})]
-        *before, answer = known.popleft() if len(known) > 1 else known[0]
-        is_same = key_of((read_frame(answer) or {}).get("id")) == key_of(message["id"])
-        return [*before, answer if is_same else with_id(answer, None, message["id"])]
-
-
 def retold(lines: Iterable[str], options: RelayOptions) -> Iterator[tuple[int, str, str]]:
     """What a relay makes of the failures in a record: the number of the line, the rule that decides, and the words."""
     from .desk import Desk
@@ -209,23 +168,9 @@ def _text(frame: bytes, message: Any) -> str | None:
     return text if DEFAULT.redact(text) == text else None
 
 
-def _frame(row: Mapping[str, Any], message: Mapping[str, Any]) -> bytes:
-    line = row.get("line")
-    return f"{line}\n".encode() if isinstance(line, str) else written(message)
-
-
 def _row(line: str) -> dict[str, Any] | None:
     try:
         row = json.loads(line)
     except ValueError:
         return None
     return row if isinstance(row, dict) else None
-
-
-def _question(message: Mapping[str, Any]) -> str:
-    """What a request asks, as far as it is the same when it is asked again; what is secret was masked."""
-    params = message.get("params")
-    asked = {name: value for name, value in params.items() if name != "_meta"} if isinstance(params, dict) else {}
-    if message["method"] in ("initialize", "server/discover"):
-        asked = {}
-    return f"{message['method']} {compact(masked(asked))}"

@@ -35,8 +35,6 @@ class RelayedRequest:
     losses: int = 0
     """How many servers ended while they had it."""
     cancelled: bool = False
-    is_batched: bool = False
-    """Whether the client asked it in one message with others, which went on as it was."""
     last: Any = None
     """What the latest attempt failed with, and the answer that said so."""
     answer: bytes | None = None

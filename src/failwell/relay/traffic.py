@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .actions import Action, Note, RelayOptions, ToClient, ToServer
-from .messages import Message, key_of, number_of, read_frame, with_id, written
+from .messages import Message, key_of, number_of, with_id, written
 from .own_ids import OwnIds
 from .remembered_tools import RememberedTools
 from .request import RelayedRequest
@@ -21,14 +20,6 @@ if TYPE_CHECKING:
     from .own_secrets import OwnSecrets, SentSecrets
 
 _MOST_HELD: Final = 10_000
-
-
-@dataclass(slots=True)
-class Batch:
-    """Requests that came as one message, and are answered by one."""
-
-    size: int
-    answers: list[bytes] = field(default_factory=list)
 
 
 class Question(NamedTuple):
@@ -66,8 +57,6 @@ class Traffic:
         """Calls that wait for the list of the tools."""
         self.repeating: set[RelayedRequest] = set()
         """Calls that wait for their time to be made again."""
-        self.batches: dict[bytes, Batch] = {}
-        """The requests of batches with calls, by their ids."""
         self.asked: dict[bytes, Question] = {}
         """What the server asks of the client, by the id the client knows it by."""
         self.stale: set[bytes] = set()
@@ -191,22 +180,7 @@ class Traffic:
 
     def taken(self) -> list[Action]:
         out, self.out = self.out, []
-        return out if not self.batches else self._gathered(out)
-
-    def _gathered(self, out: list[Action]) -> list[Action]:
-        """The same, with answers to the members of a batch kept until all of them are there."""
-        done: list[Action] = []
-        for action in out:
-            message = read_frame(action.frame) if isinstance(action, ToClient) else None
-            answer = message if isinstance(message, dict) and "method" not in message else {}
-            batch = self.batches.pop(key_of(answer["id"]), None) if "id" in answer else None
-            if batch is None or not isinstance(action, ToClient):
-                done.append(action)
-                continue
-            batch.answers.append(action.frame.strip())
-            if len(batch.answers) == batch.size:
-                done.append(ToClient(b"[" + b",".join(batch.answers) + b"]\n"))
-        return done
+        return out
 
     def forward(self, request: RelayedRequest) -> None:
         if self.state != "up":

@@ -7,22 +7,16 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from .actions import Note, RelayOptions
 
 if TYPE_CHECKING:
     from failwell.observe import CallEvent
 
-    from .injection import Injected
     from .own_secrets import OwnSecrets
-    from .pipes import Pipes
     from .record import Record
-    from .threads import Threads
     from .web.bounds import RelayLimits
-
-BY_THREADS: Final = "FAILWELL_WRAP_THREADS"
-"""Set to 1, the relay has a thread for each pipe, as it has on Windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +46,6 @@ class Wrapping:
     loud: bool = False
     record: Record | None = None
     """Where the frames are written down."""
-    inject: Sequence[Injected] = ()
     url: str | None = None
     """Where the server is, if it is not a command."""
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -82,6 +75,9 @@ def wrap(wrapping: Wrapping) -> int:
         return _listen(wrapping, wrapping.listening)
     if wrapping.url is not None:
         return _over_http(wrapping)
+    if not hasattr(os, "fork"):
+        _said(wrapping.loud, wrapping.log, Note("failwell wrap needs Linux or macOS to start a server", loud=True))
+        return 2
     from .processes import SESSION_VARIABLE, CannotStart, Child, Warden, fresh_mark
 
     mark = fresh_mark()
@@ -95,11 +91,9 @@ def wrap(wrapping: Wrapping) -> int:
         options = replace(options, names=names)
         # A server that keeps events, too, tells of the same calls.
         env = {**env, SESSION_VARIABLE: names.session}
-    # Windows cannot fork, and cannot poll pipes.
-    by_threads = not hasattr(os, "fork") or os.environ.get(BY_THREADS) == "1"
-    warden = None if by_threads else Warden(mark)
+    warden = Warden(mark)
     child = None
-    if not options.lazy and warden is not None:
+    if not options.lazy:
         try:
             child = Child(wrapping.command, env, wrapping.cwd, mark)
             warden.knows(child.pid)
@@ -111,8 +105,7 @@ def wrap(wrapping: Wrapping) -> int:
     from .machine_clock import SystemClock
     from .processes import take_in_orphans
 
-    if not by_threads:
-        take_in_orphans()
+    take_in_orphans()
     from .desk import Desk
 
     desk = Desk(options, SystemClock(), random.random)
@@ -124,34 +117,19 @@ def wrap(wrapping: Wrapping) -> int:
         recall(memory, desk.session, desk.listing)
 
     say = partial(_said, wrapping.loud, wrapping.log)
-    injection = None
-    if wrapping.inject:
-        from .injection import Injection
+    from .pipes import Pipes
 
-        injection = Injection(wrapping.inject)
-    relay: Pipes | Threads
-    if by_threads:
-        from .threads import Threads
-
-        if injection is not None:
-            say(Note("--inject is for systems that can poll pipes, and makes no fault here", loud=True))
-        given = (desk, wrapping.command, env, wrapping.cwd)
-        relay = Threads(*given, say=say, mark=mark, witness=wrapping.record)
-    else:
-        from .pipes import Pipes
-
-        relay = Pipes(
-            desk,
-            wrapping.command,
-            env,
-            wrapping.cwd,
-            say=say,
-            child=child,
-            mark=mark,
-            warden=warden,
-            witness=wrapping.record,
-            injection=injection,
-        )
+    relay = Pipes(
+        desk,
+        wrapping.command,
+        env,
+        wrapping.cwd,
+        say=say,
+        child=child,
+        mark=mark,
+        warden=warden,
+        witness=wrapping.record,
+    )
     try:
         return relay.run()
     finally:
@@ -229,7 +207,6 @@ def _listen(wrapping: Wrapping, where: Listening) -> int:
         origins=where.origins,
         say=say,
         witness=wrapping.record,
-        inject=wrapping.inject,
     )
     try:
         code: int = relay.listen(
@@ -271,11 +248,6 @@ def _over_http(wrapping: Wrapping) -> int:
 
         options = replace(options, names=Names.of(options.events))
         told = {SESSION_HEADER: options.names.session} if options.names is not None else {}
-    injection = None
-    if wrapping.inject:
-        from .injection import Injection
-
-        injection = Injection(wrapping.inject)
 
     async def run() -> int:
         async with places.http_client() as client:
@@ -284,7 +256,6 @@ def _over_http(wrapping: Wrapping) -> int:
                 lambda attendant: server.HttpBackend(attendant, address, client, told),
                 say=partial(_said, wrapping.loud, wrapping.log),
                 witness=wrapping.record,
-                injection=injection,
             )
             return code
 
@@ -295,19 +266,3 @@ def _over_http(wrapping: Wrapping) -> int:
             wrapping.record.close()
         if options.keys is not None:
             options.keys.close()
-
-
-def replay(path: str) -> int:
-    """Answer standard input from a record, as far as masking allows; the exit code. It raises `BadRecord`."""
-    from .record import BadRecord, Replay
-
-    try:
-        with open(path, encoding="utf-8") as file:
-            server = Replay(file)
-    except (OSError, UnicodeDecodeError) as problem:
-        raise BadRecord(f"cannot read {path}: {problem}") from None
-    for line in sys.stdin.buffer:
-        for frame in server.answer(line):
-            sys.stdout.buffer.write(frame)
-        sys.stdout.buffer.flush()
-    return 0

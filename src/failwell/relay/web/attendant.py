@@ -16,7 +16,6 @@ from failwell.relay.request import RelayedRequest
 if TYPE_CHECKING:
     from failwell.model import ToolError
     from failwell.readers import Http
-    from failwell.relay.injection import Injection
 
 Told = Callable[[str, bytes], None]
 """Told of each frame: `client`, `server`, `to client` or `to server`."""
@@ -79,12 +78,11 @@ class Attendant:
         connect: Callable[[Attendant], Backend],
         *,
         witness: Told | None = None,
-        injection: Injection | None = None,
         counts: Counter[str] | None = None,
     ) -> None:
         self.desk, self._client = desk, client
         self._counts: Counter[str] = Counter() if counts is None else counts
-        self._witness, self._injection = witness, injection
+        self._witness = witness
         self._loop = asyncio.get_running_loop()
         self._origin: Origin = ANY
         self._timer: asyncio.TimerHandle | None = None
@@ -121,8 +119,6 @@ class Attendant:
         self._do(self.desk.started())
 
     def died(self, death: Death) -> None:
-        if self._injection is not None:
-            self._injection.lost()
         self._counts["restarts"] += 1
         self._do(self.desk.died(death))
 
@@ -131,11 +127,7 @@ class Attendant:
         if self._witness is not None and isinstance(frame, bytes):
             self._witness("server", frame)
         self._origin = origin
-        if self._injection is not None and isinstance(frame, bytes):
-            frames, dies = self._injection.from_server(frame)
-            self._injected(frames, dies=dies)
-        else:
-            self._do(self.desk.server(frame))
+        self._do(self.desk.server(frame))
         self._origin = ANY
 
     def failed(
@@ -171,7 +163,9 @@ class Attendant:
                 self._witness("to client", action.frame)
             self._client.tell(action.frame, self._origin)
         elif isinstance(action, ToServer):
-            self._send(action)
+            if self._witness is not None:
+                self._witness("to server", action.frame)
+            self.backend.send(action)
         elif isinstance(action, Note):
             self._client.say(action)
         elif isinstance(action, Start):
@@ -185,23 +179,6 @@ class Attendant:
                 self._client.say(Note(action.line, loud=True))
             self._quit(action.code)
 
-    def _send(self, action: ToServer) -> None:
-        if self._witness is not None:
-            self._witness("to server", action.frame)
-        if self._injection is None:
-            self.backend.send(action)
-            return
-        frame, frames, dies = self._injection.to_server(action.frame, action.request)
-        if frame is not None:
-            self.backend.send(ToServer(frame, action.request))
-        self._injected(frames, dies=dies)
-
-    def _injected(self, frames: list[bytes], *, dies: bool) -> None:
-        for frame in frames:
-            self._do(self.desk.server(frame))
-        if dies:
-            self.backend.stop("a fault that was asked for")
-
     def _quit(self, code: int) -> None:
         self.code = code
         if self._timer is not None:
@@ -211,8 +188,6 @@ class Attendant:
     def _wind(self) -> None:
         """Wake up when something is due."""
         due = self.desk.wakes_at
-        if self._injection is not None and (late := self._injection.wakes_at) is not None:
-            due = late if due is None else min(due, late)
         if self._timer is not None:
             if due is not None and self._timer.when() <= due and not self._timer.cancelled():
                 return
@@ -221,10 +196,4 @@ class Attendant:
 
     def _tick(self) -> None:
         self._timer = None
-        if self._injection is not None:
-            for late in self._injection.due():
-                if late.is_answer:
-                    self._do(self.desk.server(late.frame))
-                else:
-                    self.backend.send(ToServer(late.frame, late.request))
         self._do(self.desk.tick())

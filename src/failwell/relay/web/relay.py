@@ -20,7 +20,6 @@ from failwell.observe import SESSION_HEADER, Names
 from failwell.relay.actions import Note, RelayOptions
 from failwell.relay.desk import Desk
 from failwell.relay.failures import command_line
-from failwell.relay.injection import Injected, Injection
 from failwell.relay.machine_clock import SystemClock
 from failwell.relay.processes import SESSION_VARIABLE, Warden, fresh_mark, mark_below, take_in_orphans
 
@@ -49,7 +48,6 @@ class Relay:
     """A server, wrapped, for programs that run the relay themselves.
 
     target: the server's URL, or its command. headers: what a server behind an address is sent with each request.
-    inject: faults that are made on purpose, for all clients together.
     tokens: one of these is asked for as a bearer token. hosts, origins: what a request may name beside loopback.
 
         relay = Relay(["npx", "-y", "some-server"])
@@ -72,13 +70,12 @@ class Relay:
         origins: Sequence[str] = (),
         say: Callable[[Note], None] | None = None,
         witness: Told | None = None,
-        inject: Sequence[Injected] = (),
     ) -> None:
         self.address = RemoteServer(target, headers or {}) if isinstance(target, str) else None
         self._command = () if isinstance(target, str) else tuple(target)
         self._env, self._cwd = os.environ if env is None else env, cwd
         self._mark = fresh_mark()
-        self._witness, self._injection = witness, Injection(inject) if inject else None
+        self._witness = witness
         self._warden: Warden | None = None
         options = options or RelayOptions()
         if self.address is not None:
@@ -144,16 +141,12 @@ class Relay:
             visit,
             lambda attendant: self._connect(attendant, headers, names),
             witness=self._witness,
-            injection=self._injected(),
             counts=self.tally.counts,
         )
 
     def _names(self) -> Names | None:
         """By what the calls of one client are known, where events are kept."""
         return None if self.options.events is None else Names.of(self.options.events)
-
-    def _injected(self) -> Injection | None:
-        return None if self._injection is None else self._injection.another()
 
     async def close(self) -> None:
         if self._client is not None:
@@ -214,7 +207,6 @@ class Relay:
                     lambda attendant: self._connect(attendant, {}, names),
                     say=self._say,
                     witness=self._witness,
-                    injection=self._injected(),
                 )
             finally:
                 await self.close()

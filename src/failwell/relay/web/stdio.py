@@ -7,27 +7,65 @@ import os
 import random
 import signal
 import sys
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from threading import Thread
-from typing import TYPE_CHECKING, Final
+from threading import Condition, Thread
+from typing import IO, TYPE_CHECKING, Final
 
 from failwell.relay.actions import Note, RelayOptions
 from failwell.relay.desk import Desk
 from failwell.relay.frames import Lines
 from failwell.relay.machine_clock import SystemClock
-from failwell.relay.threads import Writer
 
 from .attendant import Attendant, Backend, Origin, Told
 
 if TYPE_CHECKING:
     from failwell.readers import Http
-    from failwell.relay.injection import Injection
     from failwell.relay.request import RelayedRequest
 
 # As much as a pipe holds. Above 128 kB the memory for each read would be asked of the system, and given back.
 _CHUNK: Final = 1 << 16
 _FLUSH: Final = 2.0
+
+
+class Writer(Thread):
+    """Writes frames to one pipe, in order, whoever reads it and however slowly."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        super().__init__(daemon=True)
+        self._pipe = pipe
+        self._waiting: deque[bytes] = deque()
+        self._some = Condition()
+        self._is_closed = False
+        self.is_broken = False
+        self.start()
+
+    def send(self, frame: bytes) -> None:
+        with self._some:
+            self._waiting.append(frame)
+            self._some.notify()
+
+    def close(self, patience: float) -> None:
+        with self._some:
+            self._is_closed = True
+            self._some.notify()
+        self.join(patience)
+
+    def run(self) -> None:
+        while True:
+            with self._some:
+                while not self._waiting and not self._is_closed:
+                    self._some.wait()
+                if not self._waiting:
+                    return
+                frame = self._waiting.popleft()
+            try:
+                self._pipe.write(frame)
+                self._pipe.flush()
+            except (OSError, ValueError):
+                self.is_broken = True
+                return
 
 
 class StdioVisitor:
@@ -89,9 +127,8 @@ async def over_stdio(
     *,
     say: Callable[[Note], None],
     witness: Told | None = None,
-    injection: Injection | None = None,
 ) -> int:
     """Relay between standard input and output and a server, until one of them is gone; the exit code."""
     client = StdioVisitor(say)
     desk = Desk(options, SystemClock(), random.random)
-    return await client.serve(Attendant(desk, client, connect, witness=witness, injection=injection))
+    return await client.serve(Attendant(desk, client, connect, witness=witness))

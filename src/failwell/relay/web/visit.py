@@ -12,7 +12,6 @@ from failwell.relay.messages import (
     key_of,
     large_success,
     meta_of,
-    outline,
     params_of,
     read_frame,
     with_id,
@@ -112,9 +111,6 @@ class Visit:
     def tell(self, frame: bytes, origin: Origin) -> None:
         key = large_success(frame)
         message = None if key is not None else read_frame(frame)
-        if key is None and message is None:
-            # It cannot be read, but for its ends.
-            message = outline(frame)
         if key is None and isinstance(message, dict) and "method" not in message:
             key = key_of(message.get("id"))
         if key is not None:
