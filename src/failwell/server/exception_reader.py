@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from failwell.formats import MODERN_ERA, Outcome
 from failwell.model import (
@@ -49,11 +49,13 @@ from failwell.readers import (
 )
 from failwell.redact import Guard, cited, secret_paths
 from failwell.schema import anchored, errors_of, known_names, loc_of
-from failwell.sdk import MCPError, protocol_error
 
 from .options import Options
 from .rules.tool_rule import is_refused_inside
 from .served_call import URL_ELICITATION, BrokenResult, Facts, Failed
+
+if TYPE_CHECKING:
+    from failwell.sdk import MCPError
 
 _WORST_FIRST: Final = (Effect.DONE, Effect.PARTIAL, Effect.UNKNOWN)
 _MOST_KEPT: Final = 1_000
@@ -236,6 +238,9 @@ class Reader:
         Raises what is no failure: business between client and server. Orders to stop never come here: see `taken`.
         """
         sent = arguments or {}
+        # The decorator works without the SDK.
+        from failwell.sdk import MCPError
+
         if isinstance(exc, MCPError) and self.is_protocol(exc, era):
             raise self.safe(exc)
         outcome: Outcome
@@ -279,6 +284,8 @@ class Reader:
 
     def safe(self, exc: MCPError) -> MCPError:
         """A protocol error without secrets; itself if it has none."""
+        from failwell.sdk import protocol_error
+
         if exc.error.code == URL_ELICITATION:
             # The page is for the user, and its address must work.
             return exc
